@@ -1,0 +1,1 @@
+"""Judges of single turns by the four maxims."""

@@ -1,0 +1,1 @@
+"""The argument index and what searches it."""

@@ -1,0 +1,1 @@
+"""The bundled demo data and the job that runs on it."""

@@ -1,0 +1,1 @@
+"""The official files: recognised, read, checked and written."""

@@ -1,0 +1,312 @@
+"""The registry: debaters, judges, retrievers and indexes by name.
+
+Ours are found as anyone's are: by an entry point (`touche_rad.debaters`, `touche_rad.judges`,
+`touche_rad.retrievers`, `touche_rad.indexes`) or by the decorator of the same kind in a module
+that `--plugin` names. A plugin is a class; its docstring's first line is its purpose, its inner `Options`
+its typed settings, and it is made with `(options, services)`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+
+import anyio.to_thread
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from touche_rad.debate import Argument, Debate, Hit, Response, Verdicts
+from touche_rad.errors import OptionError, UserError, WorkError, nearest
+
+Kind = Literal["debater", "judge", "retriever", "index"]
+KINDS: tuple[Kind, ...] = ("debater", "judge", "retriever", "index")
+
+T = TypeVar("T")
+C = TypeVar("C", bound=type)
+
+
+class Options(BaseModel):
+    """Base of a plugin's typed options."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ArgumentIndex(Protocol):
+    """An opened argument index."""
+
+    def __len__(self) -> int:
+        """Count the arguments."""
+        ...
+
+    def get(self, argument_id: str) -> Argument | None:
+        """Return the argument with this id, or None."""
+        ...
+
+    def search(self, field: str, query: str, k: int) -> list[Hit]:
+        """Return the best `k` arguments by one field: text, attacks or supports."""
+        ...
+
+    def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """Search many queries at once."""
+        ...
+
+    def arguments(self) -> Iterator[Argument]:
+        """Yield every argument."""
+        ...
+
+
+class IndexHome(Protocol):
+    """A kind of place where an index lives, and how one is made there."""
+
+    def accepts(self, location: str) -> bool:
+        """Whether this location is one of mine."""
+        ...
+
+    def open(self, location: str) -> ArgumentIndex:
+        """Open an index that is there."""
+        ...
+
+    def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
+        """Make an index there and return how many arguments it holds."""
+        ...
+
+
+@dataclass(frozen=True)
+class Services:
+    """What a plugin may use besides the debate it is given."""
+
+    index: ArgumentIndex | None = None
+    retriever: Retriever | None = None
+    seed: int = 0
+
+    def need_index(self, who: str) -> ArgumentIndex:
+        """Return the index, or say how to give one."""
+        if self.index is None:
+            raise UserError(
+                f"{who} needs an argument index: give one with -i DIR (touche-rad index)"
+            )
+        return self.index
+
+
+@runtime_checkable
+class Debater(Protocol):
+    """Answers the last turn of a debate. `answer` may be `def` or `async def`."""
+
+    def answer(self, debate: Debate) -> Response | Awaitable[Response]:
+        """Answer the user's last utterance."""
+        ...
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A debater that can show how it chose: each candidate with its features, best first."""
+
+    def explain(self, debate: Debate) -> list[dict[str, Any]]:
+        """Return one row a candidate."""
+        ...
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Judges the last response of a debate on the four maxims. `judge` may be async.
+
+    The debate ends with the judged turn: what came later was cut off before.
+    """
+
+    def judge(self, debate: Debate) -> Verdicts | Awaitable[Verdicts]:
+        """Give a verdict on each maxim."""
+        ...
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """Finds arguments for a query."""
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """Return the best `k` hits, best first."""
+        ...
+
+
+async def call(function: Callable[..., T | Awaitable[T]], *args: Any) -> T:
+    """Await a plugin's method, or run it in a worker thread where it is a plain function."""
+    if inspect.iscoroutinefunction(function):
+        awaited: T = await function(*args)
+        return awaited
+    returned: Any = await anyio.to_thread.run_sync(lambda: function(*args))
+    result: T = await returned if inspect.isawaitable(returned) else returned
+    return result
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A registered class: what it is called, what it is for, and what it needs."""
+
+    kind: Kind
+    name: str
+    source: str
+    load: Callable[[], type] = field(repr=False)
+
+    @property
+    def factory(self) -> type:
+        """The plugin's class; importing it may fail, which names the plugin."""
+        try:
+            return self.load()
+        except Exception as error:
+            raise WorkError(
+                f"{self.kind} {self.name!r} of {self.source} is broken: {error}"
+            ) from error
+
+    @property
+    def purpose(self) -> str:
+        """The first line of the class's docstring."""
+        return (inspect.getdoc(self.factory) or "").partition("\n")[0]
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What it needs: `index`, `model`, or `module:NAME` for a package that may be missing."""
+        return tuple(getattr(self.factory, "needs", ()))
+
+    @property
+    def options(self) -> type[Options]:
+        """The class of its options."""
+        return getattr(self.factory, "Options", Options)
+
+    def missing(self, *, index: bool, model: bool = False) -> list[str]:
+        """List what this machine lacks for it, each with what to do about it."""
+        lacking: list[str] = []
+        for need in self.needs:
+            if need == "index" and not index:
+                lacking.append("an argument index (-i DIR; make one with: touche-rad index)")
+            elif need == "model" and not model:
+                lacking.append("a language model (-m URL)")
+            elif need.startswith("module:"):
+                module = need.removeprefix("module:")
+                if importlib.util.find_spec(module) is None:
+                    lacking.append(f"the package {module}")
+        return lacking
+
+    def parse(self, given: Mapping[str, str]) -> Options:
+        """Turn `-o key=value` pairs into typed options, or name the wrong one."""
+        known = self.options.model_fields
+        for key in given:
+            if key not in known:
+                raise OptionError(
+                    f"{self.kind} {self.name} has no option {key!r}{nearest(key, known)}"
+                )
+        try:
+            return self.options.model_validate_strings(dict(given))
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = str(first["loc"][0]) if first["loc"] else "?"
+            raise OptionError(
+                f"{self.kind} {self.name}: option {key}={given.get(key, '')!r}: {first['msg']}"
+            ) from None
+
+    def identity(self, options: Options) -> str:
+        """The canonical name: the plugin and what was set on it, as a run's tag."""
+        changed = options.model_dump(exclude_defaults=True)
+        inner = ",".join(f"{key}={value}" for key, value in sorted(changed.items()))
+        return f"{self.name}({inner})" if inner else self.name
+
+    def make(self, services: Services, given: Mapping[str, str] | None = None) -> Any:
+        """Make one, with options as strings and the services it may use."""
+        return self.factory(self.parse(given or {}), services)
+
+
+_decorated: dict[tuple[Kind, str], Plugin] = {}
+
+
+def _register(kind: Kind, name: str, needs: Sequence[str]) -> Callable[[C], C]:
+    def register(plugin: C) -> C:
+        plugin.needs = tuple(needs) or getattr(plugin, "needs", ())  # type: ignore[attr-defined]
+        _decorated[kind, name] = Plugin(kind, name, plugin.__module__, lambda: plugin)
+        return plugin
+
+    return register
+
+
+def debater(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
+    """Register a class as a debater."""
+    return _register("debater", name, needs)
+
+
+def judge(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
+    """Register a class as a judge."""
+    return _register("judge", name, needs)
+
+
+def retriever(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
+    """Register a class as a retriever."""
+    return _register("retriever", name, needs)
+
+
+def index_home(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
+    """Register a class as a home for indexes."""
+    return _register("index", name, needs)
+
+
+def registered(kind: Kind) -> dict[str, Plugin]:
+    """Return all plugins of a kind by name; a decorated one replaces an installed one."""
+    group = "touche_rad.indexes" if kind == "index" else f"touche_rad.{kind}s"
+    found = {point.name: _from_entry_point(kind, point) for point in entry_points(group=group)}
+    found |= {name: plugin for (of, name), plugin in _decorated.items() if of == kind}
+    return dict(sorted(found.items()))
+
+
+def _from_entry_point(kind: Kind, point: EntryPoint) -> Plugin:
+    source = point.dist.name if point.dist else point.value
+    return Plugin(kind, point.name, source, point.load)
+
+
+def find(kind: Kind, name: str) -> Plugin:
+    """Return the plugin of this name, or name the nearest."""
+    known = registered(kind)
+    if name not in known:
+        raise OptionError(f"there is no {kind} {name!r}{nearest(name, known)}")
+    return known[name]
+
+
+def import_plugins(places: Iterable[str]) -> None:
+    """Import modules or Python files, so that their decorators register what they hold."""
+    for place in places:
+        try:
+            if place.endswith(".py"):
+                _import_file(Path(place))
+            else:
+                importlib.import_module(place)
+        except Exception as error:
+            raise UserError(f"--plugin {place}: cannot be imported: {error}") from error
+
+
+def _import_file(path: Path) -> None:
+    name = f"touche_rad_plugin_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+
+
+def open_index(location: str) -> ArgumentIndex:
+    """Open the index at a location, whatever kind of home it lives in."""
+    return _home(location).open(location)
+
+
+def build_index(arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
+    """Make an index at a location and return how many arguments it holds."""
+    return _home(location).build(arguments, location, replace=replace)
+
+
+def _home(location: str) -> IndexHome:
+    for plugin in registered("index").values():
+        home: IndexHome = plugin.make(Services())
+        if home.accepts(location):
+            return home
+    raise UserError(f"no index home accepts {location!r}{nearest(location, registered('index'))}")
