@@ -1,1 +1,38 @@
-"""The bundled demo data and the job that runs on it."""
+"""The bundled demo data: a small argument collection, claims, debates and hand labels, all ours."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from importlib.resources import files as resources
+from pathlib import Path
+
+FILES = ("arguments.jsonl", "claims.tsv", "debates.jsonl", "labels.jsonl")
+
+
+def demo_file(name: str) -> Path:
+    """Return the path of one of the bundled files."""
+    return Path(str(resources(__package__).joinpath(name)))
+
+
+def ensure_index() -> Path:
+    """Return the folder of the demo collection's index, made at the first call.
+
+    It lives in the user's cache folder under a name made from the collection and our version, so
+    that another collection or version gets another index.
+    """
+    from touche_rad import __version__, files
+    from touche_rad.plugins import build_index
+
+    source = demo_file("arguments.jsonl")
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
+    place = _cache() / f"demo-index-{__version__}-{digest}"
+    if not place.is_dir():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        build_index(files.read_arguments(source), str(place), replace=True)
+    return place
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "touche-rad"

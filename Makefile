@@ -1,0 +1,42 @@
+# The two commands of a newcomer are `make demo` and `make test`; both set up what they need.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO_OUT ?= demo
+
+.PHONY: demo test check lint types cover bench clean
+
+demo: $(VENV)/core.stamp  ## run the main job on the bundled data
+	$(BIN)/touche-rad demo -o $(DEMO_OUT)
+
+test: $(VENV)/dev.stamp lint types  ## the whole suite, and what is checked without running
+	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+
+check: lint types  ## what is checked without running
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/dev.stamp
+	$(BIN)/mypy
+
+cover: $(VENV)/dev.stamp  ## branch coverage of the pure middle, at least 95 %
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
+	$(BIN)/coverage report --include="$$(paste -sd, tests/pure_middle.txt)" --fail-under=95
+
+$(VENV)/python.stamp:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/core.stamp: $(VENV)/python.stamp pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/dev.stamp: $(VENV)/python.stamp pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@ $(VENV)/core.stamp
+
+clean:
+	rm -rf $(VENV) demo build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,67 @@
+"""What every test stands on: a clean environment, the demo data, and what a machine may lack."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+FOREIGN = ("OPENAI_", "TOUCHE_RAD_", "inputDataset", "outputDir", "TIRA_")
+KEPT = ("TOUCHE_RAD_DATA", "TOUCHE_RAD_SKIP_NOTHING")
+
+
+def lacking(what: str) -> None:
+    """Skip with one clear line, or fail where nothing may be skipped."""
+    if os.environ.get("TOUCHE_RAD_SKIP_NOTHING"):
+        pytest.fail(f"nothing may be skipped here, but there is no {what}")
+    pytest.skip(f"needs {what}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _caches(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep the user's caches out of it; processes that tests start inherit this."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ["IR_DATASETS_HOME"] = str(tmp_path_factory.mktemp("ir_datasets"))
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of the machine may reach a test."""
+    for name in list(os.environ):
+        if name.startswith(FOREIGN) and name not in KEPT:
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder with the official sample, for tests on real arguments and debates."""
+    folder = Path(os.environ.get("TOUCHE_RAD_DATA", ""))
+    if not os.environ.get("TOUCHE_RAD_DATA") or not folder.is_dir():
+        lacking(
+            "real data: set TOUCHE_RAD_DATA to a folder that holds claimrev-4441.jsonl.gz and "
+            "cmv-debates-100.jsonl.gz"
+        )
+    return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """A browser."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        lacking("Chromium: apt-get install chromium")
+    return str(found)
+
+
+@pytest.fixture(scope="session")
+def demo_index_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo collection's index, made once a session."""
+    from touche_rad import files
+    from touche_rad.demo import demo_file
+    from touche_rad.plugins import build_index
+
+    place = tmp_path_factory.mktemp("index") / "demo"
+    build_index(files.read_arguments(demo_file("arguments.jsonl")), str(place))
+    return place

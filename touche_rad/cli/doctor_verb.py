@@ -1,0 +1,97 @@
+"""`touche-rad doctor`: what this machine has and lacks, each line with its fix."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from touche_rad import __version__
+from touche_rad.cli import shared
+from touche_rad.errors import ToucheRadError
+from touche_rad.plugins import KINDS, open_index, registered
+
+Check = dict[str, Any]
+
+
+@click.command("doctor", cls=shared.Verb)
+@shared.index
+@shared.as_json
+@shared.show_config
+def command(index: str | None, as_json: bool) -> int:
+    """Check this machine, the plugins and the index; the exit code is 1 where something lacks."""
+    checks = [*_machine(), *_packages(), *_index(index), *_plugins(), *_tira()]
+    if as_json:
+        click.echo(json.dumps(checks, ensure_ascii=False, indent=2))
+    else:
+        for check in checks:
+            mark = click.style("ok  ", fg="green") if check["ok"] else click.style("LACK", fg="red")
+            click.echo(f"{mark} {check['what']}: {check['found']}")
+            if not check["ok"]:
+                click.echo(f"     fix: {check['fix']}")
+    return 0 if all(check["ok"] for check in checks) else 1
+
+
+def _check(what: str, ok: bool, found: str, fix: str = "") -> Check:
+    return {"what": what, "ok": ok, "found": found, "fix": fix}
+
+
+def _machine() -> Iterator[Check]:
+    version = platform.python_version()
+    yield _check("touche-rad", True, f"{__version__} on Python {version}, {platform.machine()}")
+    yield _check("Python", sys.version_info >= (3, 11), version, "install Python 3.11 or newer")
+    free = shutil.disk_usage(Path.cwd()).free / 2**30
+    yield _check("disk", free > 1, f"{free:.1f} GiB free here", "free at least 1 GiB")
+
+
+def _packages() -> Iterator[Check]:
+    for module in ("pyterrier", "pyterrier_pisa", "ir_measures", "ir_datasets", "fastapi"):
+        found = importlib.util.find_spec(module) is not None
+        fix = "pip install --force-reinstall touche-rad"
+        yield _check(f"package {module}", found, "here" if found else "missing", fix)
+
+
+def _index(place: str | None) -> Iterator[Check]:
+    try:
+        if place is None:
+            from touche_rad.demo import ensure_index
+
+            place = str(ensure_index())
+        opened = open_index(place)
+    except ToucheRadError as error:
+        yield _check("index", False, str(error), "make it with: touche-rad index SOURCE -o DIR")
+        return
+    hits = opened.search("attacks", "a claim that somebody makes", 1)
+    yield _check("index", len(opened) > 0, f"{place}: {len(opened)} arguments, search answers "
+                 f"({len(hits)} hit)", "index a collection that has arguments")  # fmt: skip
+
+
+def _plugins() -> Iterator[Check]:
+    for kind in KINDS:
+        for plugin in registered(kind).values():
+            try:
+                missing = plugin.missing(index=True)
+                _ = plugin.options.model_fields
+            except ToucheRadError as error:
+                missing = [str(error)]
+            found = "ready" if not missing else "; ".join(missing)
+            yield _check(f"{kind} {plugin.name}", not missing, found, f"get {found}")
+
+
+def _tira() -> Iterator[Check]:
+    source, target = os.environ.get("inputDataset"), os.environ.get("outputDir")
+    if not (source or target):
+        return
+    readable = bool(source) and Path(source or "").is_dir()
+    yield _check("TIRA input", readable, source or "not set", "set inputDataset to a folder")
+    parent = Path(target or "")
+    writable = bool(target) and os.access(parent if parent.exists() else parent.parent, os.W_OK)
+    yield _check("TIRA output", writable, target or "not set", "set outputDir to a writable folder")

@@ -1,0 +1,62 @@
+"""Under TIRA a verb finds its input in `$inputDataset` and writes to `$outputDir`.
+
+TIRA drops the exit code, so a status.json beside the run says what was done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from touche_rad.errors import InputError, UserError
+
+if TYPE_CHECKING:
+    from touche_rad.files import Kind
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a run reads and writes, and where its status goes, if anywhere."""
+
+    source: Path
+    out: Path
+    status: Path | None = None
+
+
+def places(
+    verb: str, source: Path | None, out: Path | None, kinds: Collection[Kind], name: str
+) -> Places:
+    """Take what was given; what was not, from TIRA's environment."""
+    folder, target = os.environ.get("inputDataset"), os.environ.get("outputDir")
+    if source is None:
+        if not folder:
+            raise UserError(f"{verb}: give an input file (under TIRA, inputDataset names a folder)")
+        source = find_input(Path(folder), kinds)
+    if out is not None:
+        return Places(source, out)
+    if not target:
+        raise UserError(f"{verb}: say where the run goes: -o FILE (under TIRA, outputDir says it)")
+    return Places(source, Path(target) / name, Path(target) / "status.json")
+
+
+def find_input(folder: Path, kinds: Collection[Kind]) -> Path:
+    """Return the one file of a fitting kind in a folder."""
+    from touche_rad.files import recognise
+
+    wanted = " or ".join(sorted(kind.value for kind in kinds))
+    if not folder.is_dir():
+        raise UserError(f"{folder}: expected a folder with {wanted}")
+    fitting = []
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        try:
+            if recognise(path) in kinds:
+                fitting.append(path)
+        except InputError:
+            continue
+    if len(fitting) != 1:
+        found = ", ".join(path.name for path in fitting) or "none"
+        raise UserError(f"{folder}: expected exactly one file with {wanted}, found {found}")
+    return fitting[0]
