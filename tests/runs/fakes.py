@@ -1,0 +1,172 @@
+"""Debaters, judges and an index that stand in for real ones, the bad ones included."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from threading import Event
+
+import anyio
+
+from touche_rad.debate import Argument, Debate, Hit, Response, Turn
+from touche_rad.text import content_words
+
+ARGUMENTS = (
+    Argument(
+        id="1.1",
+        text="Zoo breeding saves endangered species. Many vanished in the wild.",
+        topic="Should zoos close?",
+        attacks="Zoos should be closed.",
+        supports="Zoos should stay open.",
+    ),
+    Argument(
+        id="1.2",
+        text="Cages make animals ill and restless.",
+        topic="Should zoos close?",
+        attacks="Zoos should stay open.",
+        supports="Zoos should be closed.",
+    ),
+    Argument(
+        id="1.3",
+        text="Children learn respect for nature by meeting living animals.",
+        topic="Should zoos close?",
+        attacks="Zoos should be closed because animals suffer.",
+        supports="Zoos teach people.",
+    ),
+    Argument(
+        id="1.4",
+        text="Films show nature better than a cage does.",
+        topic="Should zoos close?",
+        attacks="Zoos teach people about nature and animals.",
+        supports="Zoos should be closed.",
+    ),
+    Argument(
+        id="2.1",
+        text="Uniforms cost less than fashion.",
+        topic="Should pupils wear uniforms?",
+        attacks="School uniforms are expensive.",
+        supports="School uniforms save money.",
+    ),
+)
+
+
+class SmallIndex:
+    """An index in memory that ranks by shared words, then by id."""
+
+    def __init__(self, arguments: Sequence[Argument] = ARGUMENTS) -> None:
+        self._by_id = {argument.id: argument for argument in arguments}
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def get(self, argument_id: str) -> Argument | None:
+        return self._by_id.get(argument_id)
+
+    def search(self, field: str, query: str, k: int) -> list[Hit]:
+        asked = set(content_words(query))
+        scored = [
+            (len(asked & set(content_words(getattr(argument, field)))), argument)
+            for argument in self._by_id.values()
+        ]
+        found = sorted((pair for pair in scored if pair[0]), key=lambda p: (-p[0], p[1].id))
+        return [
+            Hit(argument=argument, score=score, rank=rank)
+            for rank, (score, argument) in enumerate(found[:k])
+        ]
+
+    def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        return [self.search(field, query, k) for query in queries]
+
+    def arguments(self) -> Iterator[Argument]:
+        yield from self._by_id.values()
+
+
+def asked(*utterances: str, claim: str = "Zoos should be closed") -> Debate:
+    """A debate in which each utterance but the last was answered `Answer <n>.`."""
+    turns = [
+        Turn(utterance=text, response=Response(content=f"Answer {place}."))
+        for place, text in enumerate(utterances[:-1])
+    ]
+    return Debate(id="d", claim=claim, turns=(*turns, Turn(utterance=utterances[-1])))
+
+
+class Saying:
+    """Says what it was made with."""
+
+    def __init__(self, content: object, *cited: str, **extra: object) -> None:
+        self.content, self.cited, self.extra = content, cited, extra
+        self.calls = 0
+
+    def answer(self, debate: Debate) -> Response:
+        self.calls += 1
+        arguments = [{"id": id_, "text": "made up"} for id_ in self.cited]
+        return Response.model_construct(
+            content=self.content, arguments=tuple(map(Argument.model_validate, arguments))
+        )
+
+
+class SayingAsync(Saying):
+    """The same with `async def`."""
+
+    async def answer(self, debate: Debate) -> Response:  # type: ignore[override]
+        await anyio.sleep(0)
+        return super().answer(debate)
+
+
+class Raising:
+    """Raises what it was made with."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def answer(self, debate: Debate) -> Response:
+        raise self.error
+
+
+class RaisingAsync(Raising):
+    async def answer(self, debate: Debate) -> Response:  # type: ignore[override]
+        raise self.error
+
+
+class Exiting:
+    def answer(self, debate: Debate) -> Response:
+        sys.exit(3)
+
+
+class Hanging:
+    """Never answers; `let_go` ends its threads."""
+
+    def __init__(self) -> None:
+        self.let_go = Event()
+
+    def answer(self, debate: Debate) -> Response:
+        self.let_go.wait()
+        raise AssertionError("nobody waits for this")
+
+
+class HangingAsync:
+    async def answer(self, debate: Debate) -> Response:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+
+class Slow:
+    """Answers after a while, with its thread asleep."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def answer(self, debate: Debate) -> Response:
+        time.sleep(self.seconds)
+        return Response(content=f"Late, but here: {debate.last.utterance}")
+
+
+class Returning:
+    """Returns anything at all."""
+
+    def __init__(self, anything: object) -> None:
+        self.anything = anything
+
+    def answer(self, debate: Debate) -> object:
+        return self.anything

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import anyio
+import pytest
+
+from tests.runs import fakes
+from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex, asked
+from touche_rad import calls, plugins
+from touche_rad.answering import HONEST, LAST_RESORT, Answer, Answerer, chain_of
+from touche_rad.debate import Debate, Response
+from touche_rad.errors import OptionError, UserError, WorkError
+from touche_rad.plugins import Options, Services
+from touche_rad.text import count_words
+
+GOOD = ("good", Saying("Zoo breeding saves endangered species.", "1.1"))
+DEBATE = asked("I think zoos should be closed.")
+
+
+def answer(*chain: tuple[str, object], debate: Debate = DEBATE, **settings: object) -> Answer:
+    answerer = Answerer(chain, SmallIndex(), **settings)  # type: ignore[arg-type]
+    return anyio.run(answerer.answer, debate)
+
+
+@pytest.mark.parametrize("kind", [Saying, fakes.SayingAsync])
+def test_the_chosen_debater_answers(kind: type[Saying]) -> None:
+    given = answer(("me", kind("Zoo breeding saves endangered species.", "1.1")), GOOD)
+    assert given == Answer(Response(content=GOOD[1].content, arguments=(ARGUMENTS[0],)), "me")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Saying(""), Saying(" \n"), Saying(None), Saying(42), fakes.Returning(None),
+        fakes.Returning("text"), fakes.Raising(ValueError("no")), fakes.Raising(StopIteration()),
+        fakes.Raising(RecursionError()), fakes.Raising(MemoryError()), fakes.Exiting(),
+        fakes.RaisingAsync(TimeoutError()), fakes.RaisingAsync(SystemExit(1)),
+        fakes.RaisingAsync(asyncio.CancelledError()), fakes.Raising(KeyboardInterrupt()), object(),
+    ],
+    ids=lambda bad: type(bad).__name__,
+)  # fmt: skip
+def test_a_failing_debater_is_replaced_and_named(
+    bad: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "touche_rad"):
+        given = answer(("bad", bad), GOOD)
+    assert given.by == "good"
+    assert given.response.arguments == (ARGUMENTS[0],)
+    assert [note.partition(":")[0] for note in given.notes] == ["fallback from bad"]
+    assert "debater bad failed" in caplog.text
+
+
+def test_when_all_fail_an_honest_sentence_stands_with_no_citation() -> None:
+    given = answer(("one", Saying("")), ("two", fakes.Raising(OSError("gone"))))
+    assert given.response == Response(content=HONEST)
+    assert given.by == LAST_RESORT
+    assert given.notes[1:] == ("fallback from two: OSError: gone",
+                               "last-resort: no debater answered")  # fmt: skip
+    assert count_words(HONEST) <= 60
+
+
+def test_nobody_in_the_chain_is_answered_honestly_and_within_the_limit() -> None:
+    given = answer(max_words=5)
+    assert given.response.content == "I respectfully disagree, but I…"
+
+
+def test_a_debate_without_turns_is_answered() -> None:
+    assert answer(("r", fakes.Slow(0)), debate=Debate(claim="x")).by == LAST_RESORT
+
+
+def test_the_guard_looks_at_every_answer() -> None:
+    given = answer(("me", Saying("One two. Three four.", "no-such-id")), max_words=2)
+    assert given.response == Response(content="One two.")
+    assert len(given.notes) == 2
+
+
+def test_a_failing_index_is_a_failing_answer() -> None:
+    class Broken(SmallIndex):
+        def get(self, argument_id: str) -> None:
+            raise OSError("disk")
+
+    answerer = Answerer([GOOD], Broken())
+    assert anyio.run(answerer.answer, DEBATE).by == LAST_RESORT
+
+
+@pytest.mark.parametrize("hanging", [fakes.Hanging, fakes.HangingAsync])
+def test_a_hanging_debater_is_given_up_at_the_deadline(hanging: type) -> None:
+    bad = hanging()
+    given = answer(("bad", bad), GOOD, deadline=0.05)
+    assert given.by == "good"
+    assert given.notes == ("fallback from bad: TimeoutError: no answer within 0.05 seconds",)
+    if isinstance(bad, fakes.Hanging):
+        bad.let_go.set()
+
+
+def test_a_slow_debater_has_all_the_time_where_there_is_no_deadline() -> None:
+    assert answer(("slow", fakes.Slow(0.2)), GOOD).by == "slow"
+
+
+def test_poorer_debaters_have_less_time_but_never_more_than_the_chosen() -> None:
+    patience = Answerer([], deadline=120)._patience
+    assert [patience(0), patience(1), patience(2)] == [120, 30, 30]
+    assert Answerer([], deadline=4)._patience(1) == 2
+    assert Answerer([], deadline=1)._patience(1) == 1
+    assert Answerer([])._patience(1) is None
+
+
+def test_many_hanging_calls_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "MOST_HANGING", 3)
+    bad = fakes.Hanging()
+    answerer = Answerer([("bad", bad), GOOD], deadline=0.01)  # type: ignore[list-item]
+
+    async def ask(times: int) -> list[str]:
+        return [(await answerer.answer(DEBATE)).notes[0] for _ in range(times)]
+
+    async def both() -> tuple[list[str], list[str]]:
+        before = await ask(4)
+        bad.let_go.set()
+        with anyio.fail_after(5):
+            while answerer._call._hanging:
+                await anyio.sleep(0.005)
+        return before, await ask(1)
+
+    before, after = anyio.run(both)
+    assert "TimeoutError" in before[2]
+    assert before[3] == "fallback from bad: Hanging: 3 earlier calls still hang"
+    assert "AssertionError" in after[0]
+
+
+def test_many_answers_at_once() -> None:
+    answerer = Answerer([("slow", fakes.Slow(0.01))])
+
+    async def ask_all() -> list[str]:
+        given: list[str] = [""] * 100
+
+        async def ask(place: int) -> None:
+            debate = asked(f"Utterance {place}.")
+            given[place] = (await answerer.answer(debate)).response.content
+
+        async with anyio.create_task_group() as group:
+            for place in range(100):
+                group.start_soon(ask, place)
+        return given
+
+    expected = [f"Late, but here: Utterance {place}." for place in range(100)]
+    assert anyio.run(ask_all) == expected
+    assert anyio.run(ask_all) == expected
+
+
+@pytest.fixture
+def registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A registry that holds only what a test registers."""
+    monkeypatch.setattr(plugins, "_decorated", {})
+    monkeypatch.setattr(plugins, "entry_points", lambda group: ())
+
+
+class Fake:
+    """Answers its own name."""
+
+    class Options(Options):
+        tone: str = "calm"
+
+    def __init__(self, options: Options, services: Services) -> None:
+        self.options = options
+
+    def answer(self, debate: Debate) -> Response:
+        return Response(content=type(self).__name__)
+
+
+def a_fake(name: str, *, needs: tuple[str, ...] = ()) -> None:
+    plugins.debater(name, needs=needs)(type(name, (Fake,), {"__module__": __name__}))
+
+
+@pytest.mark.usefixtures("registry")
+def test_the_chain_is_the_chosen_debater_then_ours() -> None:
+    for name in ("mine", "verbatim", "grounded"):
+        a_fake(name)
+    names = [name for name, _ in chain_of("mine", {"tone": "sharp"}, Services())]
+    assert names == ["mine", "grounded", "verbatim"]
+    assert [name for name, _ in chain_of("verbatim", {}, Services())] == ["verbatim", "grounded"]
+
+
+@pytest.mark.usefixtures("registry")
+def test_only_the_chosen_debater_gets_the_options() -> None:
+    a_fake("mine"), a_fake("grounded")
+    chain = chain_of("mine", {"tone": "sharp"}, Services())
+    assert [debater.options.tone for _, debater in chain] == ["sharp", "calm"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("registry")
+def test_who_lacks_its_needs_does_not_stand_in() -> None:
+    a_fake("mine"), a_fake("grounded", needs=("index",))
+    assert len(chain_of("mine", {}, Services())) == 1
+    assert len(chain_of("mine", {}, Services(index=SmallIndex()))) == 2
+
+
+@pytest.mark.usefixtures("registry")
+def test_who_cannot_be_made_does_not_stand_in_but_fails_when_chosen() -> None:
+    a_fake("mine")
+
+    @plugins.debater("grounded")
+    class Broken(Fake):
+        def __init__(self, options: Options, services: Services) -> None:
+            raise ValueError("no weights")
+
+    assert len(chain_of("mine", {}, Services())) == 1
+    with pytest.raises(WorkError, match="grounded cannot be made: ValueError: no weights"):
+        chain_of("grounded", {}, Services())
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_wrong_choice_is_told_in_one_line() -> None:
+    a_fake("mine", needs=("index",))
+    with pytest.raises(OptionError, match="did you mean 'mine'"):
+        chain_of("mien", {}, Services())
+    with pytest.raises(UserError, match=r"debater mine needs an argument index \(-i DIR"):
+        chain_of("mine", {}, Services())
+    with pytest.raises(OptionError, match="has no option 'tune'"):
+        chain_of("mine", {"tune": "x"}, Services(index=SmallIndex()))

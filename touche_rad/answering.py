@@ -1,0 +1,145 @@
+"""Answering a turn, whatever breaks: the chosen debater, poorer ones, at last a fixed sentence."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+
+from touche_rad.calls import Calls
+from touche_rad.debate import Debate, Response
+from touche_rad.errors import ToucheRadError, UserError, WorkError
+from touche_rad.guard import guard
+from touche_rad.plugins import ArgumentIndex, Debater, Services, find, registered
+
+log = logging.getLogger("touche_rad")
+
+LAST_RESORT: Final = "last-resort"
+HONEST: Final = (
+    "I respectfully disagree, but I found no counter-argument in my collection that fits what "
+    "you just said, and I will not make one up."
+)
+"""What is said when no debater could answer."""
+
+POORER: Final = ("grounded", "verbatim")
+"""Who is asked when the chosen debater fails, best first."""
+
+_LEAST_PATIENCE = 2.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A valid response, who gave it, and what was done on the way to it."""
+
+    response: Response
+    by: str
+    notes: tuple[str, ...] = ()
+
+
+class Answerer:
+    """Answers any debate: it never raises, and what it returns has passed the guard."""
+
+    def __init__(
+        self,
+        chain: Sequence[tuple[str, Debater]],
+        index: ArgumentIndex | None = None,
+        *,
+        max_words: int = 60,
+        deadline: float | None = None,
+    ) -> None:
+        """Remember whom to ask.
+
+        Args:
+            chain: Names and debaters, the chosen one first, poorer ones after it.
+            index: Where every cited argument must stand; None checks no citation.
+            max_words: The most words of an answer, cut at sentence ends; 0 cuts none.
+            deadline: Seconds the first debater has. Each poorer one has a quarter of them, though
+                never under two, nor more than the first: they are asked to be quick.
+        """
+        self.chain = tuple(chain)
+        self.index = index
+        self.max_words = max_words
+        self.deadline = deadline
+        self._call = Calls()
+
+    async def answer(self, debate: Debate) -> Answer:
+        """Answer the last turn of a debate."""
+        notes: list[str] = []
+        for place, (name, debater) in enumerate(self.chain):
+            try:
+                response, done = await self._ask(debater, debate, self._patience(place))
+            except (Exception, SystemExit) as error:
+                reason = _told(error)
+                log.warning("debater %s failed: %s", name, reason, exc_info=error)
+                notes.append(f"fallback from {name}: {reason}")
+                continue
+            return Answer(response, name, (*notes, *done))
+        response, _ = guard(Response(content=HONEST), None, self.max_words)
+        return Answer(response, LAST_RESORT, (*notes, f"{LAST_RESORT}: no debater answered"))
+
+    async def _ask(
+        self, debater: Debater, debate: Debate, seconds: float | None
+    ) -> tuple[Response, tuple[str, ...]]:
+        with anyio.move_on_after(seconds):
+            response = await self._call(debater.answer, debate)
+            return await self._call(guard, response, self.index, self.max_words)
+        raise TimeoutError(f"no answer within {seconds:g} seconds")
+
+    def _patience(self, place: int) -> float | None:
+        if self.deadline is None or place == 0:
+            return self.deadline
+        return min(self.deadline, max(_LEAST_PATIENCE, self.deadline / 4))
+
+
+def _told(error: BaseException) -> str:
+    words = " ".join(str(error).split())[:300]
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+def chain_of(
+    name: str, given: Mapping[str, str], services: Services
+) -> tuple[tuple[str, Debater], ...]:
+    """Make the chosen debater and the poorer ones that stand in for it.
+
+    Args:
+        name: The chosen debater's name.
+        given: Its options, as strings.
+        services: What debaters may use.
+
+    Raises:
+        UserError: There is no such debater, an option is wrong, or the machine lacks its needs.
+        WorkError: The chosen debater could not be made.
+    """
+    chosen = _chosen(name, given, services)
+    poorer = (_poorer(other, services) for other in POORER if other != name)
+    return ((name, chosen), *(found for found in poorer if found))
+
+
+def _chosen(name: str, given: Mapping[str, str], services: Services) -> Debater:
+    plugin = find("debater", name)
+    lacking = plugin.missing(index=services.index is not None)
+    if lacking:
+        raise UserError(f"debater {name} needs {' and '.join(lacking)}")
+    try:
+        made: Debater = plugin.make(services, given)
+    except ToucheRadError:
+        raise
+    except Exception as error:
+        raise WorkError(f"debater {name} cannot be made: {_told(error)}") from error
+    return made
+
+
+def _poorer(name: str, services: Services) -> tuple[str, Debater] | None:
+    plugin = registered("debater").get(name)
+    if plugin is None:
+        return None
+    try:
+        if plugin.missing(index=services.index is not None):
+            return None
+        return name, plugin.make(services)
+    except Exception as error:
+        log.warning("debater %s cannot stand in: %s", name, _told(error))
+        return None

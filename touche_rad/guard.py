@@ -1,0 +1,157 @@
+"""The guard: what every answer must pass, whoever gave it.
+
+It makes an answer valid or refuses it. It never improves one: what to say is the debater's duty.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any
+
+from pydantic import ValidationError
+
+from touche_rad.debate import Argument, Response
+from touche_rad.plugins import ArgumentIndex
+from touche_rad.text import clean, content_words, count_words, cut_to_words
+
+
+class Refused(ValueError):
+    """An answer that cannot be made valid: the next debater's turn."""
+
+
+class Note(StrEnum):
+    """What the guard did to an answer; a note is `kind: what happened`."""
+
+    CUT = "cut"
+    UNKNOWN = "unknown argument"
+    REPEATED = "repeated argument"
+    UNUSED = "argument lost by the cut"
+    UNWRITABLE = "unwritable field"
+
+    def because(self, what: str) -> str:
+        """Return the note."""
+        return f"{self.value}: {what}"
+
+
+def kind_of(note: str) -> str:
+    """Return what a note is counted under."""
+    return note.partition(":")[0]
+
+
+def guard(
+    response: Response, index: ArgumentIndex | None, max_words: int
+) -> tuple[Response, tuple[str, ...]]:
+    """Make an answer valid, with a note on each thing that was changed.
+
+    Args:
+        response: What a debater answered.
+        index: Where every cited argument must stand; None checks no citation.
+        max_words: The most words, cut at sentence ends; 0 cuts none.
+
+    Raises:
+        Refused: Nothing is said, or it is no response at all.
+    """
+    response = _as_response(response)
+    whole = clean(response.content)
+    if not whole:
+        raise Refused("the answer is empty")
+    notes: list[str] = []
+    content = cut_to_words(whole, max_words) if max_words else whole
+    arguments = list(_cited(response.arguments, index, notes))
+    if content != whole:
+        notes.append(Note.CUT.because(f"{count_words(whole)} words to {count_words(content)}"))
+        arguments = list(_still_used(arguments, whole, content, notes))
+    extra = _writable(response.model_extra or {}, "response", notes)
+    valid = Response(content=content, arguments=tuple(arguments), **extra)
+    return valid, tuple(notes)
+
+
+def _as_response(given: object) -> Response:
+    """Read whatever a debater returned; a stranger's may return a dict, or a record half made."""
+    if isinstance(given, Response):
+        given = {**(given.model_extra or {}), **given.__dict__}
+    try:
+        return Response.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(step) for step in first["loc"]) or "response"
+        raise Refused(f"the answer is not a response: {place}: {first['msg']}") from None
+
+
+def _cited(
+    arguments: Iterable[Argument], index: ArgumentIndex | None, notes: list[str]
+) -> Iterable[Argument]:
+    seen: set[str] = set()
+    for given in arguments:
+        if given.id in seen:
+            notes.append(Note.REPEATED.because(repr(given.id)))
+            continue
+        seen.add(given.id)
+        argument = given if index is None else _recorded(given, index)
+        if argument is None:
+            notes.append(Note.UNKNOWN.because(f"{given.id!r} is not in the index"))
+            continue
+        yield _made_writable(argument, notes)
+
+
+def _recorded(given: Argument, index: ArgumentIndex) -> Argument | None:
+    """Return the index's own record, so that nobody can alter what they cite.
+
+    What the record has no field for, such as the official `key` and `score`, is the debater's.
+    """
+    own = index.get(given.id)
+    if own is None:
+        return None
+    added = {
+        key: value
+        for key, value in (given.model_extra or {}).items()
+        if key not in (own.model_extra or {})
+    }
+    return own.model_copy(update=added) if added else own
+
+
+def _made_writable(argument: Argument, notes: list[str]) -> Argument:
+    fields = dict(argument)
+    kept = _writable(fields, f"argument {argument.id!r}", notes)
+    if len(kept) == len(fields):
+        return argument
+    kept |= {name: clean(fields[name]) for name in ("id", "text") if name not in kept}
+    return Argument(**kept)
+
+
+def _writable(fields: dict[str, Any], whose: str, notes: list[str]) -> dict[str, Any]:
+    kept = {key: value for key, value in fields.items() if _is_json({key: value})}
+    notes.extend(
+        Note.UNWRITABLE.because(f"{key!r} of the {whose}") for key in fields if key not in kept
+    )
+    return kept
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _still_used(
+    arguments: list[Argument], whole: str, content: str, notes: list[str]
+) -> Iterable[Argument]:
+    """Drop each argument that the uncut answer spoke of and the cut one no longer does.
+
+    Only words that no other cited argument has tell them apart. One that the whole answer shares
+    no such word with was put in other words, and stands: its loss cannot be shown.
+    """
+    words = {argument.id: set(content_words(argument.text)) for argument in arguments}
+    before, after = set(content_words(whole)), set(content_words(content))
+    for argument in arguments:
+        others: set[str] = set()
+        others.update(*(own for id_, own in words.items() if id_ != argument.id))
+        its_own = words[argument.id] - others
+        if its_own & before and not its_own & after:
+            notes.append(Note.UNUSED.because(repr(argument.id)))
+        else:
+            yield argument
