@@ -8,9 +8,9 @@ from functools import cache
 from importlib.resources import files
 
 _ABBREVIATIONS = frozenset(
-    "e.g. i.e. etc. vs. cf. mr. mrs. ms. dr. prof. st. no. u.s. u.k. u.n. approx. fig. al. jr. sr."
-    " inc. ltd. co. vol. art. sec. p. pp. ca.".split()
+    "e.g. i.e. vs. cf. mr. mrs. ms. dr. prof. approx. al. jr. sr. inc. ltd. co. pp. ca.".split()
 )
+_COUNTRIES = frozenset(("u.s.", "u.k.", "u.n.", "e.u."))
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*", re.UNICODE)
 
@@ -48,15 +48,22 @@ def sentences(text: str) -> list[str]:
 
 
 def _ends_no_sentence(text: str, start: int, match: re.Match[str]) -> bool:
-    if match.group()[0] != "." or match.end() >= len(text):
+    if match.group()[0] not in ".…" or match.end() >= len(text):
         return False
-    following = text[match.end() :].lstrip()[:1]
-    words = text[start : match.end()].split()
-    last = words[-1].lower().lstrip("(\"'“‘[") if words else ""
+    following = text[match.end() :].lstrip()
+    if following[:1].islower():
+        return True
+    before = text[start : match.end()].split()
+    last = before[-1].lower().lstrip("(\"'“‘[") if before else ""
+    if last in _COUNTRIES:
+        return not _starts_plainly(following)
     is_initial = re.fullmatch(r"[^\W\d_]\.", last) is not None and last != "i."
-    if last in _ABBREVIATIONS or is_initial:
-        return last not in ("etc.", "u.s.", "u.k.", "u.n.") or following.islower()
-    return following.islower()
+    return is_initial or last in _ABBREVIATIONS
+
+
+def _starts_plainly(text: str) -> bool:
+    first = words(text[:40])[:1]
+    return bool(first) and first[0] in stopwords()
 
 
 def cut_to_words(text: str, limit: int) -> str:

@@ -55,9 +55,7 @@ workers = click.option(
     "--workers", type=click.IntRange(1), default=4, show_default=True,
     envvar="TOUCHE_RAD_WORKERS", help="Debates under work at once.",
 )  # fmt: skip
-skip_bad = click.option(
-    "--skip-bad", is_flag=True, help="Go on past bad lines, and count them."
-)
+skip_bad = click.option("--skip-bad", is_flag=True, help="Go on past bad lines, and count them.")
 restart = click.option(
     "--restart", is_flag=True, help="Begin anew even where an earlier run could go on."
 )

@@ -1,0 +1,56 @@
+"""The vocabulary."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
+
+
+def _debate() -> Debate:
+    debate = Debate(id="d", claim="c")
+    for number in range(3):
+        debate = debate.spoken(f"U{number}").answered(Response(content=f"S{number}"))
+    return debate
+
+
+def test_a_view_ends_with_the_judged_response() -> None:
+    view = _debate().view(1)
+    assert [turn.utterance for turn in view.turns] == ["U0", "U1"]
+    assert view.last.response == Response(content="S1")
+    assert (view.id, view.claim) == ("d", "c")
+
+
+def test_what_is_asked_has_no_answer_yet() -> None:
+    asked = _debate().asked(1)
+    assert asked.last == Turn(utterance="U1")
+    assert asked.said == ("S0",)
+    assert asked.last.response is None
+
+
+def test_nothing_in_a_debate_can_be_changed() -> None:
+    debate = _debate()
+    with pytest.raises(ValidationError):
+        debate.turns[0].utterance = "other"  # type: ignore[misc]
+    assert debate.spoken("more") != debate
+    assert len(debate.turns) == 3
+
+
+def test_null_lists_are_empty_and_unknown_fields_are_kept() -> None:
+    argument = Argument.model_validate({"id": "1", "text": "t", "tags": None, "year": 1999})
+    assert argument.tags == ()
+    assert argument.model_dump(exclude_unset=True)["year"] == 1999
+    assert Response.model_validate({"content": "c", "arguments": None}).arguments == ()
+
+
+@pytest.mark.parametrize(
+    ("score", "yes"), [(0.5, True), (0.4999, False), (1.0, True), (0.0, False), (None, False)]
+)
+def test_half_is_yes(score: float | None, yes: bool) -> None:
+    assert Verdict(score=score).yes is yes
+
+
+def test_the_maxims_have_the_official_names() -> None:
+    assert [maxim.value for maxim in Maxim] == ["quantity", "quality", "relation", "manner"]
+    assert [maxim.key for maxim in Maxim] == ["Quantity", "Quality", "Relation", "Manner"]

@@ -1,0 +1,80 @@
+"""Words and sentences as the task counts and cuts them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touche_rad.text import clean, content_words, count_words, cut_to_words, sentences, words
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
+        ("It costs 3.5 million. That is much.", ["It costs 3.5 million.", "That is much."]),
+        (
+            "Rules, e.g. for cars, help. So do fines.",
+            ["Rules, e.g. for cars, help.", "So do fines."],
+        ),
+        ("J. R. Smith left. He came back.", ["J. R. Smith left.", "He came back."]),
+        ('He said "no." Then he left.', ['He said "no."', "Then he left."]),
+        ("No end at all", ["No end at all"]),
+        ("Trees, lakes, etc. They matter.", ["Trees, lakes, etc.", "They matter."]),
+        ("The U.S. Senate voted. It lost.", ["The U.S. Senate voted.", "It lost."]),
+        ("Really?! Yes… truly.", ["Really?!", "Yes… truly."]),
+        ("  ", []),
+    ],
+)
+def test_sentences_end_where_a_reader_would_end_them(text: str, found: list[str]) -> None:
+    assert sentences(text) == found
+
+
+@given(st.text())
+def test_sentences_lose_no_word(text: str) -> None:
+    assert " ".join(sentences(text)).split() == text.split()
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8")), st.integers(1, 80))
+def test_a_cut_text_fits_and_starts_as_the_whole(text: str, limit: int) -> None:
+    cut = cut_to_words(text, limit)
+    assert count_words(cut) <= limit
+    if count_words(text) <= limit:
+        assert cut == text
+    else:
+        assert cut
+        kept = cut.rstrip("…").split()
+        assert text.split()[: max(len(kept) - 1, 0)] == kept[:-1]
+
+
+def test_a_text_is_cut_at_a_sentence_end() -> None:
+    assert cut_to_words("One two three. Four five. Six seven.", 5) == "One two three. Four five."
+    assert cut_to_words("One two three. Four five. Six seven.", 4) == "One two three."
+
+
+def test_where_no_sentence_fits_the_first_words_stand() -> None:
+    assert cut_to_words("one two, three four five six.", 2) == "one two…"
+
+
+@given(st.text(alphabet=st.characters()))
+def test_clean_text_can_be_sent_and_is_one_line(text: str) -> None:
+    cleaned = clean(text)
+    cleaned.encode("utf-8")
+    assert cleaned.splitlines() in ([], [cleaned])
+    assert clean(cleaned) == cleaned
+
+
+def test_clean_keeps_what_people_write() -> None:
+    assert clean("  Ünïcode\t😀 \n and\u2028more\x00 ") == "Ünïcode 😀 and more"
+    assert clean("lone \ud800 surrogate") == "lone ? surrogate"
+
+
+def test_words_are_plain_and_lower() -> None:
+    assert words("Don’t — EVER — say “never”, (2nd) time!") == [
+        "don't", "ever", "say", "never", "2nd", "time",
+    ]  # fmt: skip
+
+
+def test_content_words_keep_negations_and_drop_function_words() -> None:
+    assert content_words("The cars do not help, never did") == ["cars", "not", "help", "never"]

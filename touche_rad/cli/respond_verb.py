@@ -1,0 +1,134 @@
+"""`touche-rad respond`: recorded debates in, one official response for each user turn out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from touche_rad.cli import runs, shared, tira
+from touche_rad.cli.console import progress, say
+from touche_rad.debate import Debate
+from touche_rad.errors import UserError
+
+
+@click.command("respond", cls=shared.Verb)
+@click.argument("source", required=False, type=click.Path(path_type=Path), metavar="[INPUT]")
+@shared.output("The run to write.")
+@shared.debater
+@shared.index
+@click.option("--say", "utterance", metavar="TEXT", help="Answer this one utterance instead.")
+@click.option("--last-only", is_flag=True, help="Answer only the last user turn of each debate.")
+@click.option(
+    "--as", "shape", type=click.Choice(["responses", "simulations"]), default="responses",
+    show_default=True, help="One response a line, or whole debates in the official shape.",
+)  # fmt: skip
+@click.option("--explain", is_flag=True, help="Print each candidate with its features instead.")
+@shared.as_json
+@shared.max_words
+@shared.deadline
+@shared.workers
+@shared.seed
+@shared.skip_bad
+@shared.restart
+@shared.quiet
+@shared.show_config
+@click.pass_context
+def command(ctx: click.Context, source: Path | None, utterance: str | None, **given: Any) -> int:
+    """Answer every user turn of the debates in INPUT, given the recorded words before it.
+
+    INPUT is any file of debates (simulations, annotated debates, chat messages). Under TIRA
+    (inputDataset and outputDir in the environment) neither INPUT nor -o is needed.
+    """
+    chosen = shared.choose(ctx, "debater", given["short"], given["output"], given["option"])
+    debater = runs.Debater.choose(given, chosen)
+    if utterance is not None:
+        return _answer_one(debater, utterance, as_json=given["as_json"], explain=given["explain"])
+    if given["explain"]:
+        return _explain_all(debater, source, as_json=given["as_json"])
+    return _run(debater, source, chosen, given)
+
+
+def _run(
+    debater: runs.Debater, source: Path | None, chosen: shared.Chosen, given: dict[str, Any]
+) -> int:
+    import anyio
+
+    from touche_rad import files
+    from touche_rad.respond import respond
+
+    name = "simulations.jsonl" if given["shape"] == "simulations" else "responses.jsonl"
+    places = tira.places("respond", source, chosen.path, files.DEBATES, name)
+    bad = files.BadLines(skip=given["skip_bad"])
+    with progress("responding", quiet=given["quiet"]) as report:
+        status = anyio.run(
+            lambda: respond(
+                places.source, places.out, debater.answerer, identity=debater.identity,
+                last_only=given["last_only"], shape=given["shape"], workers=given["workers"],
+                bad=bad, progress=report, restart=given["restart"],
+            )
+        )  # fmt: skip
+    return runs.close(status, places, quiet=given["quiet"])
+
+
+def _answer_one(debater: runs.Debater, utterance: str, *, as_json: bool, explain: bool) -> int:
+    import anyio
+
+    debate = Debate().spoken(utterance)
+    if explain:
+        _print_candidates(debater.explain(debate), as_json=as_json)
+        return 0
+    answer = anyio.run(debater.answerer.answer, debate)
+    if as_json:
+        click.echo(json.dumps(answer.response.model_dump(mode="json"), ensure_ascii=False))
+        return 0
+    click.echo(answer.response.content)
+    for argument in answer.response.arguments:
+        click.echo(f"  [{argument.id}] {argument.text}")
+    for note in answer.notes:
+        say(f"note: {note}")
+    return 0
+
+
+def _explain_all(debater: runs.Debater, source: Path | None, *, as_json: bool) -> int:
+    for debate in _asked(source):
+        if not as_json:
+            click.secho(f"{debate.id} turn {len(debate.turns) - 1}: ", bold=True, nl=False)
+            click.echo(debate.last.utterance)
+        _print_candidates(debater.explain(debate), as_json=as_json)
+    return 0
+
+
+def _asked(source: Path | None) -> Iterator[Debate]:
+    from touche_rad import files
+
+    if source is None:
+        raise UserError("respond --explain: give an input file, or --say TEXT")
+    for debate in files.read_debates(source):
+        for turn in range(len(debate.turns)):
+            yield debate.asked(turn)
+
+
+def _print_candidates(rows: list[dict[str, Any]], *, as_json: bool) -> None:
+    for row in rows:
+        if as_json:
+            click.echo(json.dumps(row, ensure_ascii=False))
+            continue
+        plain = {key: value for key, value in row.items() if key not in ("text", "features")}
+        click.echo("  " + "  ".join(f"{key}={_short(value)}" for key, value in plain.items()))
+        click.echo(f"      {row.get('text', '')}")
+        for name, part in row.get("features", {}).items():
+            click.echo(f"      {name}: {_short(part)}")
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, dict):
+        return " ".join(f"{key}={_short(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return " > ".join(_short(inner) for inner in value)
+    return str(value)

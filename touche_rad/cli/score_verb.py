@@ -1,0 +1,65 @@
+"""`touche-rad score`: runs and the truth in, the official figures and more out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from touche_rad.cli import shared
+from touche_rad.cli.console import say
+from touche_rad.errors import UserError
+
+
+@click.command("score", cls=shared.Verb)
+@click.argument("files_", nargs=-1, required=True, type=click.Path(path_type=Path),
+                metavar="RUN... TRUTH")  # fmt: skip
+@shared.output("A folder for evaluation.prototext and the runs and qrels as ir_measures reads them.",
+               metavar="DIR")  # fmt: skip
+@click.option("--strict", is_flag=True,
+              help="The official policy: anything missing, and there is no score.")  # fmt: skip
+@click.option("--debates", type=click.Path(path_type=Path), metavar="FILE",
+              help="The debates that the labels belong to, to find reordered ones.")  # fmt: skip
+@click.option("--samples", type=click.IntRange(100), default=10_000, show_default=True,
+              help="Bootstrap samples for intervals and comparisons.")  # fmt: skip
+@shared.seed
+@shared.as_json
+@shared.skip_bad
+@shared.show_config
+@click.pass_context
+def command(
+    ctx: click.Context,
+    files_: tuple[Path, ...],
+    short: tuple[str, ...],
+    output: str | None,
+    option: tuple[str, ...],
+    strict: bool,
+    debates: Path | None,
+    samples: int,
+    seed: int,
+    as_json: bool,
+    skip_bad: bool,
+) -> None:
+    """Score each RUN against TRUTH, and compare several runs.
+
+    Evaluations against labels give the official precision, recall and F1 for each maxim, with
+    accuracy, kappa, MCC and the always-yes line. TREC runs against qrels give nDCG@10, RR and R.
+    """
+    from touche_rad import files
+    from touche_rad.score import export, score
+
+    if len(files_) < 2:
+        raise UserError("score: give at least one RUN and, last, the TRUTH (labels or qrels)")
+    *runs, truth = files_
+    bad = files.BadLines(skip=skip_bad)
+    report = score(runs, truth, strict=strict, debates=debates, samples=samples, seed=seed, bad=bad)
+    folder = shared.choose(ctx, "score", short, output, option).path
+    if folder is not None:
+        for path in export(report, runs, truth, folder):
+            say(f"written: {path}")
+    if as_json:
+        click.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
+    else:
+        for line in report.lines():
+            click.echo(line)

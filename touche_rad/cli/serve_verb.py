@@ -1,0 +1,51 @@
+"""`touche-rad serve`: the two sub-tasks over HTTP, as the official client calls them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import click
+
+from touche_rad.cli import runs, shared
+from touche_rad.cli.console import say
+
+
+@click.command("serve", cls=shared.Verb)
+@shared.debater
+@shared.judge
+@shared.index
+@click.option("--host", default="0.0.0.0", show_default=True, envvar="TOUCHE_RAD_HOST",
+              help="The address to listen on.")  # fmt: skip
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True,
+              envvar="TOUCHE_RAD_PORT", help="The port; 0 takes a free one.")  # fmt: skip
+@click.option("--max-body", type=click.IntRange(1), default=16, show_default=True,
+              metavar="MIB", help="Larger requests are refused.")  # fmt: skip
+@click.option("--option", "-o", "short", multiple=True, metavar="KEY=VALUE",
+              help="An option of the debater; judge.KEY=VALUE is the judge's.")  # fmt: skip
+@shared.max_words
+@shared.deadline
+@shared.seed
+@shared.quiet
+@shared.show_config
+@click.pass_context
+def command(ctx: click.Context, **given: Any) -> None:
+    """Answer POST / with the debater and POST /quantity, /quality, /relation, /manner with the judge.
+
+    The port opens when the index is open and both plugins have been tried. /docs describes all.
+    """
+    import uvicorn
+
+    from touche_rad.serve import create_app
+
+    logging.basicConfig(level=logging.WARNING if given["quiet"] else logging.INFO)
+    chosen = shared.choose(ctx, "debater", given["short"], None, ())
+    debater = runs.Debater.choose(given, chosen)
+    judge, identity = runs.judge(given, chosen, debater.services)
+    app = create_app(
+        debater.answerer, judge, debater_name=debater.tag, judge_name=identity["judge"],
+        max_body=given["max_body"] * 2**20,
+    )  # fmt: skip
+    say(f"debater {debater.tag}, judge {identity['judge']}", quiet=given["quiet"])
+    level = "warning" if given["quiet"] else "info"
+    uvicorn.run(app, host=given["host"], port=given["port"], log_level=level)

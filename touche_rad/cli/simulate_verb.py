@@ -1,0 +1,56 @@
+"""`touche-rad simulate`: claims in, whole debates out, in the official client's shape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from touche_rad.cli import runs, shared, tira
+from touche_rad.cli.console import progress
+
+
+@click.command("simulate", cls=shared.Verb)
+@click.argument("claims", required=False, type=click.Path(path_type=Path), metavar="[CLAIMS]")
+@shared.output("The simulations to write.")
+@shared.debater
+@shared.index
+@click.option("--turns", type=click.IntRange(1), default=5, show_default=True,
+              envvar="TOUCHE_RAD_TURNS", help="User turns a debate.")  # fmt: skip
+@shared.max_words
+@shared.deadline
+@shared.workers
+@shared.seed
+@shared.skip_bad
+@shared.restart
+@shared.quiet
+@shared.show_config
+@click.pass_context
+def command(ctx: click.Context, claims: Path | None, **given: Any) -> int:
+    """Play each claim of CLAIMS against the debater, with a rule-based user.
+
+    CLAIMS is a TSV with the columns TOPIC_DESCRIPTION and USER, or a file of debates, whose claims
+    are taken. The user insists, asks, and counters with arguments of its own side from the index.
+    A run that was killed goes on where it was. Under TIRA neither CLAIMS nor -o is needed.
+    """
+    import anyio
+
+    from touche_rad import files
+    from touche_rad.simulate import simulate
+    from touche_rad.users import RuleUser
+
+    chosen = shared.choose(ctx, "debater", given["short"], given["output"], given["option"])
+    places = tira.places("simulate", claims, chosen.path, {files.Kind.CLAIMS}, "simulations.jsonl")
+    debater = runs.Debater.choose(given, chosen)
+    user = RuleUser(debater.services.index, given["seed"])
+    bad = files.BadLines(skip=given["skip_bad"])
+    with progress("simulating", quiet=given["quiet"]) as report:
+        status = anyio.run(
+            lambda: simulate(
+                places.source, places.out, debater.answerer, user, identity=debater.identity,
+                turns=given["turns"], workers=given["workers"], bad=bad, progress=report,
+                restart=given["restart"],
+            )
+        )  # fmt: skip
+    return runs.close(status, places, quiet=given["quiet"])

@@ -1,0 +1,138 @@
+"""The server: POST / answers, POST /quantity, /quality, /relation and /manner judge.
+
+The official client ignores statuses, tries nothing twice and loses a debate, or a whole evaluation,
+to one bad body. So each valid request gets a valid body, whatever breaks inside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from importlib.resources import files
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+from jinja2 import Environment
+
+from touche_rad import __version__
+from touche_rad.answering import Answerer
+from touche_rad.debate import Debate, Maxim, Verdicts
+from touche_rad.judging import verdicts_for
+from touche_rad.plugins import Judge
+from touche_rad.serve.bodies import (
+    ChatAnswer,
+    ChatRequest,
+    Fault,
+    Health,
+    JudgeRequest,
+    RequestFault,
+    Score,
+    answer_body,
+    to_debate,
+    to_view,
+)
+from touche_rad.serve.limits import BodyLimit
+from touche_rad.serve.once import Once
+
+log = logging.getLogger("touche_rad")
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Fault, "description": "not JSON"},
+    413: {"model": Fault, "description": "the body is too large"},
+    422: {"model": Fault, "description": "a field is missing or wrong"},
+}
+
+
+def create_app(
+    answerer: Answerer,
+    judge: Judge,
+    *,
+    debater_name: str = "debater",
+    judge_name: str = "judge",
+    max_body: int = 16 * 2**20,
+) -> FastAPI:
+    """Make the server of one debater and one judge."""
+    app = FastAPI(title="touche-rad", version=__version__, docs_url=None, redoc_url=None)
+    app.add_middleware(BodyLimit, limit=max_body)
+    app.add_exception_handler(RequestValidationError, _told)
+    app.add_exception_handler(RequestFault, _told)
+    _add_debater(app, answerer)
+    _add_judge(app, judge)
+    health = Health(
+        version=__version__, debater=debater_name, judge=judge_name,
+        arguments=None if answerer.index is None else len(answerer.index),
+    )  # fmt: skip
+    _add_pages(app, health)
+    return app
+
+
+def _add_debater(app: FastAPI, answerer: Answerer) -> None:
+    @app.post("/", response_model=ChatAnswer, responses=REFUSALS, summary="Answer the user")
+    async def answer(request: ChatRequest) -> JSONResponse:
+        """Answer the last message with at most 60 words and the arguments they stand on."""
+        answered = await answerer.answer(to_debate(request))
+        for note in answered.notes:
+            log.info("answered by %s: %s", answered.by, note)
+        return JSONResponse(answer_body(answered.response))
+
+
+def _add_judge(app: FastAPI, judge: Judge) -> None:
+    once: Once[Verdicts] = Once()
+
+    async def judged(request: JudgeRequest, maxim: Maxim) -> Score:
+        if request.userTurnIndex is None:
+            return Score(score=None, explanation="whole debates are not evaluated")
+        view = to_view(request)
+        verdicts = await once.get(_key(view), lambda: verdicts_for(judge, view))
+        verdict = verdicts[maxim]
+        return Score(score=verdict.score, explanation=verdict.rationale)
+
+    for maxim in Maxim:
+        _add_maxim(app, maxim, judged)
+
+
+def _add_maxim(app: FastAPI, maxim: Maxim, judged: Any) -> None:
+    @app.post(
+        f"/{maxim}", responses=REFUSALS, summary=f"Judge {maxim}", operation_id=f"judge_{maxim}"
+    )
+    async def endpoint(request: JudgeRequest) -> Score:
+        """Judge the response to user turn `userTurnIndex`; later turns are not looked at."""
+        score: Score = await judged(request, maxim)
+        return score
+
+
+def _add_pages(app: FastAPI, health: Health) -> None:
+    @app.get("/health", summary="Whether the server answers, and with what")
+    async def healthy() -> Health:
+        return health
+
+    @app.get("/", include_in_schema=False)
+    async def home() -> RedirectResponse:
+        return RedirectResponse("/docs")
+
+    @app.get("/docs", include_in_schema=False, response_class=HTMLResponse)
+    async def docs() -> HTMLResponse:
+        template = files(__package__).joinpath("docs.html.jinja").read_text("utf-8")
+        page = Environment(autoescape=True).from_string(template)
+        return HTMLResponse(page.render(api=app.openapi(), health=health, dumps=_pretty))
+
+
+def _pretty(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _key(view: Debate) -> str:
+    return hashlib.sha256(view.model_dump_json().encode("utf-8", "replace")).hexdigest()
+
+
+async def _told(request: Request, error: Exception) -> JSONResponse:
+    """Say what is wrong in one line, without the sender's own words in it."""
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        place = ".".join(str(step) for step in first["loc"] if step != "body") or "body"
+        code = 400 if first["type"] == "json_invalid" else 422
+        return JSONResponse({"detail": f"{place}: {first['msg']}"}, code)
+    return JSONResponse({"detail": str(error)}, 422)
