@@ -1,0 +1,143 @@
+"""Where a sentence and a source run together, and what was changed between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from judges.grice.grounded.lexicon import lexicon
+from judges.grice.grounded.tokens import Token
+
+MAX_SENTENCE = 80
+MAX_SOURCE = 200
+_SCOPE = 5
+"""How many words behind it a negation may find its word of matter, within its clause."""
+_INSTEAD_OF = {("rather", "than"), ("instead", "of")}
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the sentence has between two words that run together, and what the source has there."""
+
+    said: tuple[Token, ...]
+    written: tuple[Token, ...]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The longest run of common stems, in order; and the changes within and at its two ends."""
+
+    said: tuple[Token, ...]
+    written: tuple[Token, ...]
+    pairs: tuple[tuple[int, int], ...]
+
+    @property
+    def share(self) -> float:
+        """How much of the sentence runs together with the source."""
+        return len(self.pairs) / len(self.said) if self.said else 0.0
+
+    @property
+    def changes(self) -> list[Change]:
+        """The changes. What the source has before the first and behind the last pair is no part."""
+        if not self.pairs:
+            return [Change(self.said, ())]
+        first, last = self.pairs[0], self.pairs[-1]
+        inner = [
+            Change(self.said[a + 1 : c], self.written[b + 1 : d])
+            for (a, b), (c, d) in zip(self.pairs, self.pairs[1:], strict=False)
+        ]
+        ends = [Change(self.said[: first[0]], ()), Change(self.said[last[0] + 1 :], ())]
+        return [change for change in (*inner, *ends) if change.said or change.written]
+
+    @property
+    def stretch(self) -> tuple[Token, ...]:
+        """The source from the first to the last common word."""
+        return self.written[self.pairs[0][1] : self.pairs[-1][1] + 1] if self.pairs else ()
+
+    def turned(self) -> Token | None:
+        """The first word of matter that one side negates and the other does not."""
+        said, written = negated(self.said), negated(self.written)
+        for a, b in self.pairs:
+            if self.said[a].matters and said[a] != written[b]:
+                return self.said[a]
+        return None
+
+
+def align(said: Sequence[Token], source: Sequence[Token]) -> Alignment:
+    """Align at most `MAX_SENTENCE` words with the window of the source that shares most."""
+    said = tuple(said[:MAX_SENTENCE])
+    written = tuple(_window(said, source))
+    return Alignment(said, written, tuple(_longest_common(said, written)))
+
+
+def negated(tokens: Sequence[Token]) -> list[bool]:
+    """For each word of matter, whether an odd number of negations stand right in front of it.
+
+    Function words between do not count: `not to be noticed` negates `noticed`.
+    """
+    flags: list[bool] = []
+    reaching: list[int] = []
+    for at, token in enumerate(tokens):
+        reaching = [] if token.before else [start for start in reaching if at - start <= _SCOPE]
+        negates = _negates(tokens, at)
+        flags.append(token.matters and not negates and len(reaching) % 2 == 1)
+        if negates:
+            reaching.append(at)
+        elif token.matters:
+            reaching = []
+    return flags
+
+
+def _negates(tokens: Sequence[Token], at: int) -> bool:
+    following = tokens[at + 1].word if at + 1 < len(tokens) else ""
+    if (tokens[at].word, following) in _INSTEAD_OF:
+        return True
+    known = lexicon()
+    return tokens[at].word in known.negators and following not in known.not_negated
+
+
+def _window(said: Sequence[Token], source: Sequence[Token]) -> Sequence[Token]:
+    if len(source) <= MAX_SOURCE:
+        return source
+    stems = {token.stem for token in said if token.matters}
+    hits = [token.stem in stems for token in source]
+    inside = best = sum(hits[:MAX_SOURCE])
+    start = 0
+    for end in range(MAX_SOURCE, len(source)):
+        inside += hits[end] - hits[end - MAX_SOURCE]
+        if inside > best:
+            best, start = inside, end - MAX_SOURCE + 1
+    return source[start : start + MAX_SOURCE]
+
+
+def _longest_common(said: Sequence[Token], written: Sequence[Token]) -> list[tuple[int, int]]:
+    """Longest common subsequence of stems; words of matter weigh more than function words."""
+    columns = range(len(written) - 1, -1, -1)
+    rows = [[0] * (len(written) + 1)]
+    stems = [token.stem for token in written]
+    for token in reversed(said):
+        below, row, gain = rows[-1], [0] * (len(written) + 1), 3 if token.matters else 1
+        for column in columns:
+            if stems[column] == token.stem:
+                row[column] = below[column + 1] + gain
+            else:
+                row[column] = max(below[column], row[column + 1])
+        rows.append(row)
+    rows.reverse()
+    return _walk(said, stems, rows)
+
+
+def _walk(
+    said: Sequence[Token], stems: Sequence[str], rows: list[list[int]]
+) -> list[tuple[int, int]]:
+    pairs: list[tuple[int, int]] = []
+    a = b = 0
+    while a < len(said) and b < len(stems):
+        if said[a].stem == stems[b]:
+            pairs.append((a, b))
+            a, b = a + 1, b + 1
+        elif rows[a + 1][b] >= rows[a][b + 1]:
+            a += 1
+        else:
+            b += 1
+    return pairs

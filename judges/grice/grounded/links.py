@@ -1,0 +1,50 @@
+"""What links one passage to another: the words of matter that they share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from judges.grice.grounded.alignment import align
+from judges.grice.grounded.lexicon import lexicon
+from judges.grice.grounded.support import contrary_pair, coverage
+from judges.grice.grounded.tokens import Passage
+
+GENERIC = 0.2
+"""What a shared word is worth that any two debates share."""
+
+
+def matter(passage: Passage) -> frozenset[str]:
+    """The senses of a passage's words of matter."""
+    known = lexicon()
+    return frozenset(known.sense(token.stem) for token in passage.tokens if token.matters)
+
+
+def merged(passages: Iterable[Passage]) -> frozenset[str]:
+    """The senses of all of them."""
+    return frozenset().union(*map(matter, passages))
+
+
+def weight(senses: Iterable[str]) -> float:
+    """How much a set of shared words links."""
+    known = lexicon()
+    return sum(GENERIC if sense in known.generic else 1.0 for sense in senses)
+
+
+def link(one: frozenset[str], other: frozenset[str]) -> float:
+    """How firmly shared words link two passages, in 0..1: two rare words make about .63."""
+    return 1 - math.exp(-weight(one & other) / 2)
+
+
+def echoes(response: Passage, user: Passage) -> float:
+    """How much of the response the user has said already, in the same sense: 0..1."""
+    covered = coverage(response.tokens, user.tokens)
+    if covered < 0.5:
+        return covered
+    aligned = align(response.tokens, user.tokens)
+    if aligned.turned() or contrary_pair(response.tokens, user.tokens):
+        return 0.0
+    known = lexicon()
+    ours = sum(token.word in known.negators for token in response.tokens)
+    theirs = sum(token.word in known.negators for token in aligned.stretch)
+    return covered if ours == theirs or ours == 0 else 0.0

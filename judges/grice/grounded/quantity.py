@@ -1,0 +1,114 @@
+"""Quantity: is there an argument, and at most one attack and one defence?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from judges.grice.grounded.cues import Cue, weighed
+from judges.grice.grounded.lexicon import lexicon
+from judges.grice.grounded.links import link, matter, merged, weight
+from judges.grice.grounded.quality import Finding
+from judges.grice.grounded.scene import Scene
+from judges.grice.grounded.support import Manner
+from judges.grice.grounded.telling import short
+from touche_rad.debate import Verdict
+from touche_rad.text import stopwords
+
+ENOUGH = 4.0
+"""So many new words of matter, beside the user's own, make a reason rather than a denial."""
+LONGEST = 60
+_FOLLOWS_ON = frozenset(
+    "so because this that these those it they such then thus therefore hence he she their its for"
+    " since which otherwise yet as".split()
+)
+
+
+def verdict(
+    scene: Scene, found: Sequence[Finding], relation: Verdict, weights: Mapping[str, float]
+) -> Verdict:
+    """Weigh what makes it no argument, and what makes it too many."""
+    if not scene.response.tokens:
+        return Verdict(score=0.02, rationale="the response is empty")
+    return weighed(cues(scene, found, relation), weights, "one argument")
+
+
+def cues(scene: Scene, found: Sequence[Finding], relation: Verdict) -> list[Cue]:
+    """What was seen: shares in 0..1, and counts of what is too many."""
+    opening = short(scene.sentences[0].text)
+    points = theses(scene, found)
+    attacks = [point for point in points if not is_defence(point, scene)]
+    surplus = max(0, len(attacks) - 1) + max(0, len(points) - len(attacks) - 1)
+    marks = listed(scene)
+    last = short(points[-1][0].sentence.text) if points else opening
+    return [
+        Cue("new", _novelty(scene, found), f"{opening} gives a reason"),
+        Cue(
+            "off", 1 - (relation.score or 0), f"no argument against this user: {relation.rationale}"
+        ),
+        Cue("surplus", min(surplus, 3), f"{last} is one point of {len(points)}"),
+        Cue("list", min(marks, 4), f"{opening} begins a list"),
+        Cue("long", max(0, scene.words - LONGEST) / 20, f"{scene.words} words from {opening} on"),
+    ]
+
+
+def theses(scene: Scene, found: Sequence[Finding]) -> list[list[Finding]]:
+    """The sentences that claim something, grouped by what they are about.
+
+    Sentences carried by the same argument are one thesis, and so is a sentence that follows on
+    from the one before, or shares a word with it that the user did not bring in.
+    """
+    known = merged((scene.user, *scene.users_before[:1])) | lexicon().generic
+    groups: list[list[Finding]] = []
+    for finding in found:
+        own = matter(finding.sentence.read) - known
+        group = next((group for group in groups if _same_source(finding, group)), None)
+        if group is None and groups and (_follows_on(finding) or _shares(own, groups[-1])):
+            group = groups[-1]
+        if group is None:
+            groups.append([finding])
+        else:
+            group.append(finding)
+    return groups
+
+
+def is_defence(thesis: Sequence[Finding], scene: Scene) -> bool:
+    """Whether a thesis takes up what the system has said rather than what the user said last."""
+    said = merged(finding.sentence.read for finding in thesis)
+    own = merged(scene.systems_before) - merged((scene.user, *scene.users_before))
+    return weight(said & own) >= 1 and link(said, own) >= link(said, matter(scene.user))
+
+
+def listed(scene: Scene) -> int:
+    """How many marks of a list there are beyond the first: `second`, `moreover`, `2.` …"""
+    known, text = lexicon(), scene.response.joined[:4000]
+    ordinals = sum(bool(mark.search(text)) for mark in known.list_marks)
+    numerals = sum(
+        one.read.tokens[0].word in ("1", "2", "3", "4", "5", "6") for one in scene.sentences[:20]
+    )
+    return max(0, ordinals - 1) + max(0, numerals - 1) + len(known.additions.findall(text))
+
+
+def _novelty(scene: Scene, found: Sequence[Finding]) -> float:
+    """How much matter of its own the response brings, from 0 to 1 at `ENOUGH` words."""
+    heard = merged((scene.user, *scene.users_before))
+    own = merged(finding.sentence.read for finding in found) - heard
+    return min(1.0, weight(own) / ENOUGH)
+
+
+def _same_source(finding: Finding, group: Sequence[Finding]) -> bool:
+    return finding.source is not None and any(
+        other.source == finding.source and _rests(other) and _rests(finding) for other in group
+    )
+
+
+def _rests(finding: Finding) -> bool:
+    return finding.support.manner is Manner.QUOTED or finding.support.covered >= 0.5
+
+
+def _follows_on(finding: Finding) -> bool:
+    words = [token.word for token in finding.sentence.read.tokens[:2]]
+    return words[0] in _FOLLOWS_ON and words[0] in stopwords()
+
+
+def _shares(own: frozenset[str], group: Sequence[Finding]) -> bool:
+    return bool(own & matter(group[-1].sentence.read))

@@ -1,0 +1,80 @@
+"""Relation: does the response answer this user, and clearly against what was said last?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from judges.grice.grounded.cues import Cue, weighed
+from judges.grice.grounded.lexicon import lexicon
+from judges.grice.grounded.links import echoes, link, matter, merged
+from judges.grice.grounded.quality import Finding
+from judges.grice.grounded.scene import Scene, Sentence
+from judges.grice.grounded.support import Manner
+from judges.grice.grounded.telling import short
+from touche_rad.debate import Verdict
+
+ECHO = 0.7
+"""From this share of the user's own words on, a response says what the user said."""
+_OPENING = 14
+"""How many words of a sentence may hold the giving in."""
+
+
+def verdict(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]) -> Verdict:
+    """Weigh what ties the response to the user's last message, and what gives in to it."""
+    if not scene.response.tokens:
+        return Verdict(score=0.02, rationale="the response is empty")
+    return weighed(cues(scene, found), weights, "little links it to what the user said last")
+
+
+def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
+    """What was seen, each in 0..1."""
+    said, last = matter(scene.response), matter(scene.user)
+    before = merged((*scene.users_before, *scene.systems_before)) - last
+    attacked = merged(scene.targets)
+    given_in, echoed = surrender(scene, found), echo(scene)
+    shared = ", ".join(sorted(said & last - lexicon().generic)[:4]) or "common words"
+    opening = short(scene.sentences[0].text)
+    return [
+        Cue("last", link(said, last), f"{opening} takes up the user's last message: {shared}"),
+        Cue("before", link(said, before), f"{opening} takes up the earlier conversation"),
+        Cue("target", link(attacked, last), "what it cites attacks what the user said last"),
+        Cue("denial", _denial(scene), f"{opening} contradicts the user in so many words"),
+        Cue("echo", echoed, f"{opening} repeats the user's words"),
+        Cue("surrender", float(given_in is not None), f"{short(given_in or '')} gives in"),
+    ]
+
+
+def echo(scene: Scene) -> float:
+    """How far the response is the user's own words: 0 below `ECHO`, from there on 0.5 to 1."""
+    heard = max(
+        (echoes(scene.response, user) for user in (scene.user, *scene.users_before)), default=0.0
+    )
+    return 0.0 if heard < ECHO else 0.5 + 0.5 * (heard - ECHO) / (1 - ECHO)
+
+
+def surrender(scene: Scene, found: Sequence[Finding]) -> str | None:
+    """The sentence that gives in to the user and takes nothing back, if there is one."""
+    quoted = {id(finding.sentence) for finding in found if finding.support.manner is Manner.QUOTED}
+    for at, sentence in enumerate(scene.sentences):
+        if id(sentence) not in quoted and _gives_in(sentence, scene.sentences[at + 1 : at + 2]):
+            return sentence.text
+    return None
+
+
+def _gives_in(sentence: Sentence, following: Sequence[Sentence]) -> bool:
+    words = [token.word for token in sentence.read.tokens]
+    given = lexicon().surrenders.match(" ".join(words[:_OPENING]))
+    if not given:
+        return False
+    rest = words[len(given.group().split()) :]
+    next_words = [token.word for one in following for token in one.read.tokens[:2]]
+    return not lexicon().reversals.intersection((*rest, *next_words))
+
+
+def _denial(scene: Scene) -> float:
+    return float(
+        any(
+            lexicon().denials.search(" ".join(token.word for token in one.read.tokens[:40]))
+            for one in scene.sentences[:20]
+        )
+    )

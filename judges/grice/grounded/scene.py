@@ -1,0 +1,64 @@
+"""What the judge looks at: the conversation up to the judged response, and what was cited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from judges.grice.grounded.tokens import Passage, passage, split
+from touche_rad.debate import Debate, Response
+from touche_rad.text import count_words
+
+SEEN = 2
+"""The official annotators were shown the texts of this many arguments, the first ones."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of the response, as written and as read."""
+
+    text: str
+    read: Passage
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A judged response in its conversation, read into tokens."""
+
+    words: int
+    """The response's length as the task counts it."""
+    response: Passage
+    sentences: tuple[Sentence, ...]
+    """Those that hold a word."""
+    user: Passage
+    """The user's last message: stance is read against it, since users drift."""
+    users_before: tuple[Passage, ...]
+    systems_before: tuple[Passage, ...]
+    sources: tuple[Passage, ...]
+    """The texts of the cited arguments that count."""
+    targets: tuple[Passage, ...]
+    """What those arguments attack, where their fields say so. Annotators did not see it."""
+
+
+def scene(debate: Debate, response: Response, *, all_arguments: bool = False) -> Scene:
+    """Read a debate that ends with the judged turn."""
+    cited = response.arguments if all_arguments else response.arguments[:SEEN]
+    return Scene(
+        words=count_words(response.content),
+        response=passage(response.content),
+        sentences=tuple(_sentences(response.content)),
+        user=passage(debate.last.utterance),
+        users_before=tuple(passage(turn.utterance) for turn in debate.turns[:-1]),
+        systems_before=tuple(
+            passage(turn.response.content) for turn in debate.turns[:-1] if turn.response
+        ),
+        sources=tuple(passage(argument.text) for argument in cited),
+        targets=tuple(passage(argument.attacks) for argument in cited if argument.attacks),
+    )
+
+
+def _sentences(text: str) -> Iterator[Sentence]:
+    for sentence in split(text):
+        read = passage(sentence)
+        if read.tokens:
+            yield Sentence(sentence, read)
