@@ -1,1 +1,69 @@
-"""Scores of runs, through ir-measures."""
+"""Scores of runs against labels or qrels, through ir-measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from touche_rad import files
+from touche_rad.errors import OptionError, UserError
+from touche_rad.score.export import export, export_trec
+from touche_rad.score.health import health
+from touche_rad.score.judgements import score_judgements
+from touche_rad.score.prototext import write_prototext
+from touche_rad.score.result import (
+    Comparison,
+    Health,
+    JudgementReport,
+    JudgementRow,
+    Problem,
+    Report,
+    RetrievalReport,
+    RetrievalRow,
+    Trouble,
+)
+from touche_rad.score.retrieval import score_retrieval
+
+__all__ = [
+    "Comparison",
+    "Health",
+    "JudgementReport",
+    "JudgementRow",
+    "Problem",
+    "Report",
+    "RetrievalReport",
+    "RetrievalRow",
+    "Trouble",
+    "export",
+    "export_trec",
+    "health",
+    "score",
+    "score_judgements",
+    "score_retrieval",
+    "write_prototext",
+]
+
+
+def score(
+    runs: Sequence[Path],
+    truth: Path,
+    *,
+    strict: bool = False,
+    samples: int = 10_000,
+    seed: int = 0,
+    debates: Path | None = None,
+    baseline: Path | None = None,
+    bad: files.BadLines | None = None,
+) -> Report:
+    """Score runs against the truth: evaluations against labels, or TREC runs against qrels."""
+    kind = files.recognise(truth)
+    if kind is files.Kind.LABELS:
+        return score_judgements(
+            runs, truth, strict=strict, samples=samples, seed=seed, debates=debates,
+            baseline=baseline, bad=bad,
+        )  # fmt: skip
+    if kind is not files.Kind.QRELS:
+        raise UserError(f"{truth} holds {kind}: expected labels or qrels as the last file")
+    if strict or debates is not None:
+        raise OptionError("--strict and --debates are for evaluations against labels, not qrels")
+    return score_retrieval(runs, truth, samples=samples, seed=seed, baseline=baseline)

@@ -1,0 +1,316 @@
+"""Runs laid beside labels: what the strict policy refuses, and what the other one reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.score.makers import (
+    debates_file,
+    evaluation,
+    labels_file,
+    run_file,
+    user_turn,
+    verdicts,
+)
+from touche_rad import files
+from touche_rad.errors import InputError, UserError
+from touche_rad.score import JudgementReport, Trouble, score_judgements
+
+YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
+
+
+@pytest.fixture
+def truth(tmp_path: Path) -> Path:
+    """Three debates of two turns: all yes, all no, and half of it unlabelled."""
+    half = (1, 1, None, None)
+    return labels_file(tmp_path / "truth-labels.jsonl", [[YES, YES], [NO, NO], [half, half]])
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Callable[..., Path]:
+    def write(*lines: Any) -> Path:
+        return run_file(tmp_path / "judge.jsonl", lines)
+
+    return write
+
+
+RIGHT = [
+    evaluation([YES, YES], "bees"),
+    evaluation([NO, NO], "cats"),
+    evaluation([YES, YES], "dogs"),
+]
+"""What a judge who is always right says of them."""
+
+
+def told(report: JudgementReport, kind: Trouble) -> list[tuple[int | None, int | None, int]]:
+    return [
+        (found.debate, found.turn, found.counted_as_no)
+        for found in report.problems
+        if found.kind is kind
+    ]
+
+
+def kinds(report: JudgementReport) -> set[Trouble]:
+    return {problem.kind for problem in report.problems} - {Trouble.FEW}
+
+
+def recall(report: JudgementReport, maxim: str) -> float:
+    run = report.runs[0]
+    return next(row.recall for row in report.rows if (row.run, row.maxim) == (run, maxim))
+
+
+def test_a_whole_run_is_official(truth: Path, judged: Callable[..., Path]) -> None:
+    report = score_judgements([judged(*RIGHT)], truth, samples=100)
+    assert report.official
+    assert kinds(report) == set()
+    assert recall(report, "quantity") == 1.0
+
+
+def without(line: Any, maxim: str, turn: int = 1) -> Any:
+    line = json.loads(json.dumps(line))
+    del line["userTurnsEvaluations"][turn][maxim]
+    return line
+
+
+def with_score(line: Any, maxim: str, score: Any, turn: int = 1) -> Any:
+    line = json.loads(json.dumps(line))
+    line["userTurnsEvaluations"][turn][maxim]["score"] = score
+    return line
+
+
+REFUSED = {
+    "a debate missing": (RIGHT[:2], "2 debates, and .* has 3"),
+    "a debate more": ([*RIGHT, RIGHT[0]], "4 debates, and .* has 3"),
+    "a turn missing": ([RIGHT[0], evaluation([NO]), RIGHT[2]], "1 turns in debate 2"),
+    "a turn more": ([evaluation([YES] * 3), *RIGHT[1:]], "3 turns in debate 1"),
+    "a lost debate": ([RIGHT[0], {}, RIGHT[2]], r":2: userTurnsEvaluations: .*required"),
+    "a blank line": ([RIGHT[0], "", *RIGHT[1:]], ":2: "),
+    "a blank last line": ([*RIGHT, ""], ":4: "),
+    "no JSON": ([RIGHT[0], '{"userTurnsEvaluations": [', RIGHT[2]], ":2: "),
+    "a criterion missing": (
+        [RIGHT[0], RIGHT[1], without(RIGHT[2], "Manner")],
+        r":3: userTurnsEvaluations\.1\.Manner: ",
+    ),
+    "a null score": (
+        [with_score(RIGHT[0], "Quality", None), *RIGHT[1:]],
+        r":1: userTurnsEvaluations\.1\.Quality\.score: ",
+    ),
+    "a score in words": ([with_score(RIGHT[0], "Quality", "high"), *RIGHT[1:]], r"Quality\.score"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_strict_gives_no_score_and_one_line(
+    what: str, truth: Path, judged: Callable[..., Path]
+) -> None:
+    lines, message = REFUSED[what]
+    with pytest.raises(UserError, match=message) as refusal:
+        score_judgements([judged(*lines)], truth, strict=True)
+    assert "\n" not in str(refusal.value)
+    assert "judge.jsonl" in str(refusal.value)
+    assert "official scorer" in str(refusal.value)
+
+
+@pytest.mark.parametrize("what", [what for what in REFUSED if what != "no JSON"])
+def test_what_strict_refuses_the_other_policy_scores_and_calls_unofficial(
+    what: str, truth: Path, judged: Callable[..., Path]
+) -> None:
+    report = score_judgements([judged(*REFUSED[what][0])], truth, samples=100)
+    assert not report.official
+    assert kinds(report)
+
+
+def test_strict_takes_what_the_official_scorer_takes(
+    truth: Path, judged: Callable[..., Path]
+) -> None:
+    odd = with_score(with_score(RIGHT[0], "Quality", "0.4"), "Manner", True)
+    path = judged(with_score(odd, "Quantity", 7.5), *RIGHT[1:])
+    strict = score_judgements([path], truth, strict=True, samples=100)
+    report = score_judgements([path], truth, samples=100)
+    assert recall(strict, "quality") == 0.75
+    assert strict.rows == report.rows
+    assert report.official
+    assert kinds(report) == {Trouble.ODD_SCORE}
+    assert [problem.counted_as_no for problem in report.problems[:3]] == [0, 0, 0]
+
+
+def test_a_lost_debate_keeps_its_place_and_counts_as_no(
+    truth: Path, judged: Callable[..., Path]
+) -> None:
+    report = score_judgements([judged({}, *RIGHT[1:])], truth, samples=100)
+    assert told(report, Trouble.LOST) == [(1, None, 8)]
+    assert recall(report, "quantity") == 0.5
+    assert recall(report, "manner") == 0.0
+
+
+def test_missing_debates_and_turns_count_as_no(truth: Path, judged: Callable[..., Path]) -> None:
+    report = score_judgements([judged(evaluation([YES]), RIGHT[1])], truth, samples=100)
+    assert told(report, Trouble.MISSING_TURN) == [(1, 2, 4)]
+    assert told(report, Trouble.MISSING_DEBATE) == [(3, None, 4)]
+    assert recall(report, "quantity") == 0.25
+
+
+def test_missing_verdicts_count_as_no_where_there_is_a_label(
+    truth: Path, judged: Callable[..., Path]
+) -> None:
+    lines = [
+        with_score(RIGHT[0], "Quality", None),
+        with_score(RIGHT[1], "Quality", "high"),
+        without(without(RIGHT[2], "Manner"), "Quantity"),
+    ]
+    report = score_judgements([judged(*lines)], truth, samples=100)
+    assert told(report, Trouble.NULL_SCORE) == [(1, 2, 1)]
+    assert told(report, Trouble.BAD_SCORE) == [(2, 2, 1)]
+    assert told(report, Trouble.MISSING_VERDICT) == [(3, 2, 1), (3, 2, 0)]
+    assert recall(report, "quality") == 0.75
+    assert recall(report, "quantity") == 0.75
+    assert recall(report, "manner") == 1.0
+
+
+def test_extra_debates_and_turns_are_left_out(truth: Path, judged: Callable[..., Path]) -> None:
+    path = judged(evaluation([YES, YES, NO]), *RIGHT[1:], RIGHT[0])
+    report = score_judgements([path], truth, samples=100)
+    assert told(report, Trouble.EXTRA_TURN) == [(1, 3, 0)]
+    assert told(report, Trouble.EXTRA_DEBATE) == [(4, None, 0)]
+    assert recall(report, "quantity") == 1.0
+
+
+def test_a_blank_line_takes_no_place(truth: Path, judged: Callable[..., Path]) -> None:
+    report = score_judgements([judged(RIGHT[0], "", *RIGHT[1:])], truth, samples=100)
+    assert kinds(report) == {Trouble.BLANK}
+    assert recall(report, "quantity") == 1.0
+
+
+def test_an_unanswered_turn_that_the_client_skipped_moves_no_verdict(
+    tmp_path: Path, judged: Callable[..., Path]
+) -> None:
+    """Three user turns, the second without an answer: the client writes two verdicts."""
+    truth = labels_file(tmp_path / "labels.jsonl", [[YES, NO, YES], [YES, NO, YES]])
+    line = evaluation([YES, YES], "bees", answered=[True, False, True])
+    report = score_judgements([judged(line, line)], truth, samples=100)
+    assert told(report, Trouble.MISSING_TURN) == [(1, 2, 4), (2, 2, 4)]
+    assert recall(report, "quantity") == 1.0
+
+
+def test_a_line_that_is_no_json_stops_or_is_passed_over(
+    truth: Path, judged: Callable[..., Path]
+) -> None:
+    path = judged(RIGHT[0], '{"userTurnsEvaluations": [', RIGHT[2])
+    with pytest.raises(InputError, match=r"judge\.jsonl:2: "):
+        score_judgements([path], truth)
+    bad = files.BadLines(skip=True)
+    report = score_judgements([path], truth, samples=100, bad=bad)
+    assert bad.count == 1
+    assert told(report, Trouble.BAD_LINE) == [(2, None, 8)]
+    assert recall(report, "quantity") == 1.0
+
+
+def test_a_file_without_evaluations_is_told_to_be_judged_first(truth: Path, tmp_path: Path) -> None:
+    path = debates_file(tmp_path / "debates.jsonl", {"bees": 2, "cats": 2, "dogs": 2})
+    with pytest.raises(InputError, match="judge it first"):
+        score_judgements([path], truth)
+
+
+class TestReference:
+    """With the debates that the labels belong to, a debate finds its labels by its words."""
+
+    @pytest.fixture
+    def debates(self, tmp_path: Path) -> Path:
+        return debates_file(tmp_path / "debates.jsonl", {"bees": 2, "cats": 2, "dogs": 2})
+
+    def test_reordered_debates_find_their_labels(
+        self, truth: Path, debates: Path, judged: Callable[..., Path]
+    ) -> None:
+        path = judged(RIGHT[1], RIGHT[0], RIGHT[2])
+        assert recall(score_judgements([path], truth, samples=100), "manner") == 0.0
+        report = score_judgements([path], truth, debates=debates, samples=100)
+        assert told(report, Trouble.REORDERED) == [(2, None, 0), (1, None, 0)]
+        assert not report.official
+        assert recall(report, "manner") == 1.0
+        assert recall(report, "quantity") == 1.0
+
+    def test_order_as_it_should_be_is_official(
+        self, truth: Path, debates: Path, judged: Callable[..., Path]
+    ) -> None:
+        report = score_judgements([judged(*RIGHT)], truth, debates=debates, samples=100)
+        assert report.official
+        assert kinds(report) == set()
+
+    def test_a_debate_gone_from_the_middle_moves_no_other(
+        self, truth: Path, debates: Path, judged: Callable[..., Path]
+    ) -> None:
+        report = score_judgements([judged(RIGHT[0], RIGHT[2])], truth, debates=debates, samples=100)
+        assert told(report, Trouble.MISSING_DEBATE) == [(2, None, 8)]
+        assert recall(report, "quantity") == 1.0
+
+    def test_lost_lines_and_strangers_and_doubles_are_told(
+        self, truth: Path, debates: Path, judged: Callable[..., Path]
+    ) -> None:
+        path = judged({}, RIGHT[0], RIGHT[0], evaluation([YES, YES], "owls"))
+        report = score_judgements([path], truth, debates=debates, samples=100)
+        assert told(report, Trouble.LOST) == [(None, None, 0)]
+        assert told(report, Trouble.TWICE) == [(1, None, 0)]
+        assert told(report, Trouble.UNMATCHED) == [(None, None, 0)]
+        assert told(report, Trouble.MISSING_DEBATE) == [(2, None, 8), (3, None, 4)]
+
+    def test_a_line_without_words_keeps_its_place(
+        self, truth: Path, debates: Path, judged: Callable[..., Path]
+    ) -> None:
+        path = judged(RIGHT[0], evaluation([NO, NO]), RIGHT[2])
+        report = score_judgements([path], truth, debates=debates, samples=100)
+        assert told(report, Trouble.UNMATCHED) == [(2, None, 0)]
+        assert recall(report, "quantity") == 1.0
+
+    def test_reordered_and_missing_turns_find_their_labels(
+        self, tmp_path: Path, judged: Callable[..., Path]
+    ) -> None:
+        truth = labels_file(tmp_path / "labels.jsonl", [[YES, NO, NO], [YES, YES, YES]])
+        debates = debates_file(tmp_path / "debates.jsonl", {"bees": 3, "cats": 3})
+        turned = {
+            "simulation": {"userTurns": [user_turn("bees", 2), user_turn("bees", 0)]},
+            "userTurnsEvaluations": [verdicts(NO), verdicts(YES)],
+        }
+        path = judged(turned, evaluation([YES] * 3, "cats"))
+        report = score_judgements([path], truth, debates=debates, samples=100)
+        assert told(report, Trouble.REORDERED) == [(1, 3, 0), (1, 1, 0)]
+        assert told(report, Trouble.MISSING_TURN) == [(1, 2, 4)]
+        assert recall(report, "quantity") == 1.0
+        assert next(row.precision for row in report.rows) == 1.0
+
+    def test_a_reference_of_another_shape_is_refused(
+        self, truth: Path, tmp_path: Path, judged: Callable[..., Path]
+    ) -> None:
+        few = debates_file(tmp_path / "few.jsonl", {"bees": 2})
+        with pytest.raises(UserError, match=r"holds 1 debates, and .* labels 3"):
+            score_judgements([judged(*RIGHT)], truth, debates=few)
+        long = debates_file(tmp_path / "long.jsonl", {"bees": 2, "cats": 5, "dogs": 2})
+        with pytest.raises(UserError, match=r"debate 2 has 5 turns, and .* labels 2"):
+            score_judgements([judged(*RIGHT)], truth, debates=long)
+
+    def test_strict_takes_no_reference(
+        self, truth: Path, debates: Path, judged: Callable[..., Path]
+    ) -> None:
+        with pytest.raises(UserError, match="--debates"):
+            score_judgements([judged(*RIGHT)], truth, debates=debates, strict=True)
+
+
+def test_runs_in_different_orders_are_told_apart_without_a_reference(
+    truth: Path, tmp_path: Path
+) -> None:
+    one = run_file(tmp_path / "one.jsonl", RIGHT)
+    two = run_file(tmp_path / "two.jsonl", [RIGHT[1], RIGHT[0], RIGHT[2]])
+    report = score_judgements([one, two], truth, samples=100)
+    found = [problem for problem in report.problems if problem.kind is Trouble.OTHER_ORDER]
+    assert [(problem.run, problem.debate) for problem in found] == [("two", 1), ("two", 2)]
+    assert not report.official
+
+
+def test_labels_without_a_line_are_refused(tmp_path: Path, judged: Callable[..., Path]) -> None:
+    empty = labels_file(tmp_path / "labels.jsonl", [])
+    with pytest.raises(UserError, match=r"labels\.jsonl"):
+        score_judgements([judged(*RIGHT)], empty)

@@ -1,0 +1,108 @@
+"""The paired bootstrap and Holm's correction, on planted data and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touche_rad.score import bootstrap
+from touche_rad.score.bootstrap import compare, f1, holm, interval, resampled_sums, weights
+
+
+def draws_of(values: list[float], samples: int = 4000, seed: int = 1) -> np.ndarray:
+    return resampled_sums(np.array(values), samples, seed) / len(values)
+
+
+def test_every_draw_takes_as_many_units_as_there_are() -> None:
+    drawn = np.concatenate(list(weights(7, 500, seed=3)))
+    assert drawn.shape == (500, 7)
+    assert (drawn.sum(axis=1) == 7).all()
+    assert drawn.mean(axis=0) == pytest.approx(np.ones(7), abs=0.2)
+
+
+def test_blocks_make_up_all_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bootstrap, "_CELLS_AT_ONCE", 30)
+    assert [len(block) for block in weights(10, 8, seed=0)] == [3, 3, 2]
+
+
+def test_sums_are_over_the_units_drawn() -> None:
+    table = np.array([[1, 10], [2, 20], [4, 40]])
+    drawn = np.concatenate(list(weights(3, 50, seed=5)))
+    sums = resampled_sums(table, 50, seed=5)
+    assert sums.shape == (50, 2)
+    for counts, (first, second) in zip(drawn, sums, strict=True):
+        assert first == counts[0] + 2 * counts[1] + 4 * counts[2]
+        assert second == 10 * first
+
+
+def test_the_seed_decides() -> None:
+    values = [0.1, 0.5, 0.9, 0.3]
+    assert (draws_of(values, seed=7) == draws_of(values, seed=7)).all()
+    assert (draws_of(values, seed=7) != draws_of(values, seed=8)).any()
+
+
+def test_f1_of_counts_is_0_without_a_true_positive() -> None:
+    tp, fp, fn = np.array([[0.0, 0.0, 3.0], [0.0, 2.0, 1.0], [0.0, 5.0, 1.0]])
+    assert f1(tp, fp, fn).tolist() == [0.0, 0.0, 0.75]
+
+
+def test_no_difference_has_p_1() -> None:
+    found = compare(0.0, draws_of([0.0] * 20))
+    assert (found.difference, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
+
+
+def test_a_difference_in_every_unit_has_the_smallest_p() -> None:
+    values = [0.5 + 0.01 * step for step in range(20)]
+    found = compare(float(np.mean(values)), draws_of(values))
+    assert found.p == 1 / 4001
+    assert found.low > 0.5
+
+
+def test_a_difference_that_units_disagree_on_is_chance() -> None:
+    values = [1.0, -1.0] * 10 + [0.2]
+    found = compare(float(np.mean(values)), draws_of(values))
+    assert found.p > 0.8
+    assert found.low < 0 < found.high
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_both_sides_count(sign: int) -> None:
+    values = [sign * value for value in (0.3, 0.1, 0.4, -0.1, 0.2, 0.3, 0.0, 0.1)]
+    found = compare(float(np.mean(values)), draws_of(values))
+    assert found.p == compare(abs(found.difference), sign * draws_of(values)).p
+    assert found.p < 0.05
+
+
+@given(st.lists(st.integers(-10, 10), min_size=3, max_size=30), st.integers(0, 99))
+def test_interval_and_p_say_the_same(tenths: list[int], seed: int) -> None:
+    values = [value / 10 for value in tenths]
+    found = compare(float(np.mean(values)), draws_of(values, 500, seed))
+    outside = found.low > 1e-9 or found.high < -1e-9
+    if found.p < 0.045:
+        assert outside
+    if found.p > 0.055:
+        assert not outside
+
+
+def test_the_interval_is_the_middle_95_percent() -> None:
+    low, high = interval(np.arange(1001.0))
+    assert (low, high) == pytest.approx((25.0, 975.0))
+
+
+def test_holm_by_hand() -> None:
+    # ascending .01 .02 .03 .04 times 4 3 2 1 = .04 .06 .06 .04; never below the one before
+    assert holm([0.03, 0.01, 0.04, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+    assert holm([0.2]) == [0.2]
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), max_size=30))
+def test_holm_keeps_the_order_and_lies_between_nothing_and_bonferroni(given_p: list[float]) -> None:
+    corrected = holm(given_p)
+    for p, found in zip(given_p, corrected, strict=True):
+        assert p <= found <= min(1.0, len(given_p) * p) or found == pytest.approx(p)
+    in_order = [found for _, found in sorted(zip(given_p, corrected, strict=True))]
+    assert in_order == sorted(in_order)

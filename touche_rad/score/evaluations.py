@@ -1,0 +1,172 @@
+"""A judge's run, read line by line as a scorer needs it: what is there, and what is amiss.
+
+`read_official` takes a run as the official scorer does, or not at all. `read_rows` takes what can
+be taken; what it could not take is left to be reported where the run meets the labels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from touche_rad import files
+from touche_rad.debate import Debate, Maxim
+from touche_rad.errors import InputError
+from touche_rad.score.result import Trouble
+
+NO_SCORE = "the official scorer gives such a run no score (the default policy does)"
+
+_number = TypeAdapter(float)
+
+
+class _Score(BaseModel):
+    score: float
+
+
+class _Turn(BaseModel):
+    Quantity: _Score
+    Quality: _Score
+    Relation: _Score
+    Manner: _Score
+
+
+class _Line(BaseModel):
+    """A line as the official scorer wants it; it ignores everything else."""
+
+    userTurnsEvaluations: list[_Turn]
+
+
+@dataclass(frozen=True)
+class Read:
+    """One verdict as it was read: its score, and what was wrong with it."""
+
+    score: float | None
+    trouble: Trouble | None = None
+    said: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a run. A lost debate has a place in the order and nothing else."""
+
+    line: int
+    trouble: Trouble | None = None
+    official: bool = False
+    id: str = ""
+    conversation: tuple[str, ...] = ()
+    """A digest of each user turn with its response, answered or not."""
+    answered: tuple[int, ...] = ()
+    """Which of these turns have a response: the official client judges no others."""
+    turns: tuple[Mapping[Maxim, Read], ...] = ()
+
+
+def digest(utterance: object, response: object) -> str:
+    """Name a turn by its words, whatever white space separates them."""
+    words = "\x1f".join(" ".join(str(text or "").split()) for text in (utterance, response))
+    return hashlib.blake2b(words.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def digests(debate: Debate) -> tuple[str, ...]:
+    """Name each turn of a debate by its words."""
+    return tuple(
+        digest(turn.utterance, turn.response.content if turn.response else "")
+        for turn in debate.turns
+    )
+
+
+def read_official(path: Path) -> list[list[Mapping[Maxim, float]]]:
+    """Read a run as the official scorer does: one fault, and there is no score."""
+    found: list[list[Mapping[Maxim, float]]] = []
+    for number, line in files.read_lines(path):
+        try:
+            turns = _Line.model_validate_json(line).userTurnsEvaluations
+        except ValidationError as error:
+            raise _refusal(path, number, error) from None
+        found.append([{maxim: getattr(turn, maxim.key).score for maxim in Maxim} for turn in turns])
+    return found
+
+
+def _refusal(path: Path, line: int, error: ValidationError) -> InputError:
+    first = error.errors(include_input=False, include_url=False)[0]
+    field = ".".join(str(part) for part in first["loc"]) or None
+    message = f"{first['msg']}: {NO_SCORE}"
+    return InputError(path, message, line=line, field=field)
+
+
+def read_rows(path: Path, bad: files.BadLines | None = None) -> list[Row]:
+    """Read a run and keep all that can be kept, also the places of lost debates."""
+    bad = bad or files.BadLines()
+    return [_row(path, number, line, bad) for number, line in files.read_lines(path)]
+
+
+def _row(path: Path, number: int, line: str, bad: files.BadLines) -> Row:
+    if not line.strip():
+        return Row(number, Trouble.BLANK)
+    try:
+        data = json.loads(line)
+        if not isinstance(data, dict):
+            raise ValueError(f"expected an object, got {type(data).__name__}")
+    except (ValueError, RecursionError) as error:
+        bad.report(InputError(path, f"not a line of an evaluations file: {error}", line=number))
+        return Row(number, Trouble.BAD_LINE)
+    if not data:
+        return Row(number, Trouble.LOST)
+    return _filled(number, data, official=_is_official(line))
+
+
+def _is_official(line: str) -> bool:
+    try:
+        _Line.model_validate_json(line)
+    except ValidationError:
+        return False
+    return True
+
+
+def _filled(number: int, data: Mapping[str, Any], *, official: bool) -> Row:
+    simulation = _object(data.get("simulation"))
+    spoken = [_object(turn) for turn in _array(simulation.get("userTurns"))]
+    replies = [_object(turn.get("systemResponse")) for turn in spoken]
+    return Row(
+        line=number,
+        official=official,
+        id=str(simulation.get("id") or data.get("id") or ""),
+        conversation=tuple(
+            digest(turn.get("utterance"), reply.get("utterance"))
+            for turn, reply in zip(spoken, replies, strict=True)
+        ),
+        answered=tuple(position for position, reply in enumerate(replies) if reply),
+        turns=tuple(_verdicts(_object(turn)) for turn in _array(data.get("userTurnsEvaluations"))),
+    )
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _array(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _verdicts(turn: Mapping[str, Any]) -> dict[Maxim, Read]:
+    return {maxim: _verdict(turn.get(maxim.key)) for maxim in Maxim}
+
+
+def _verdict(given: object) -> Read:
+    verdict = _object(given)
+    if "score" not in verdict:
+        return Read(None, Trouble.MISSING_VERDICT)
+    score = verdict["score"]
+    if score is None:
+        return Read(None, Trouble.NULL_SCORE)
+    try:
+        number = _number.validate_python(score)
+    except ValidationError:
+        return Read(None, Trouble.BAD_SCORE, repr(score)[:40])
+    odd = isinstance(score, str | bool) or not 0 <= number <= 1
+    return Read(number, Trouble.ODD_SCORE if odd else None, repr(score)[:40] if odd else "")

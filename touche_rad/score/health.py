@@ -1,0 +1,78 @@
+"""What a run looks like without any label: lengths, repetitions, citations.
+
+The task asks for at most 60 words and shows annotators the texts of the first two arguments. A run
+that breaks this loses points for reasons that no judgement of its arguments can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import median
+
+from touche_rad import files
+from touche_rad.debate import Debate, Response
+from touche_rad.score.result import Health
+from touche_rad.text import count_words, words
+
+LIMIT = 60
+SHOWN = 2
+"""How many of the cited arguments annotators were shown."""
+
+
+def health(path: Path, bad: files.BadLines | None = None) -> Health:
+    """Count what can be counted in a file of simulations, responses or evaluations."""
+    bad = bad or files.BadLines(skip=True)
+    debates = turns = unanswered = 0
+    lengths: list[int] = []
+    marks = dict.fromkeys(_MARKS, 0)
+    for whole, views in files.read_views(path, bad):
+        debates += 1
+        turns += len(whole.turns)
+        unanswered += sum(turn.response is None for turn in whole.turns)
+        for view in views:
+            response = view.turns[-1].response or Response(content="")
+            lengths.append(count_words(response.content))
+            for name, found in _marks(view, response).items():
+                marks[name] += found
+    return Health(
+        debates=debates,
+        lost_debates=bad.count,
+        turns=turns,
+        unanswered=unanswered,
+        responses=len(lengths),
+        words_median=median(lengths) if lengths else None,
+        words_max=max(lengths, default=None),
+        **marks,
+    )
+
+
+def judged_health(path: Path) -> Health | None:
+    """The health of an evaluations file; None where it holds no debates."""
+    found = health(path)
+    return found if found.responses else None
+
+
+_MARKS = (
+    "over_60_words",
+    "empty",
+    "repeated",
+    "without_citation",
+    "over_2_citations",
+    "duplicate_citations",
+    "citations_without_text",
+)
+
+
+def _marks(view: Debate, response: Response) -> Mapping[str, bool]:
+    ids = [argument.id for argument in response.arguments]
+    said = words(response.content)
+    return {
+        "over_60_words": count_words(response.content) > LIMIT,
+        "empty": not response.content.strip(),
+        "repeated": bool(said) and any(words(earlier) == said for earlier in view.said[:-1]),
+        "without_citation": not ids,
+        "over_2_citations": len(ids) > SHOWN,
+        "duplicate_citations": len(set(ids)) < len(ids),
+        "citations_without_text": any(not cited.text.strip() for cited in response.arguments),
+    }

@@ -1,0 +1,162 @@
+"""Judges' runs against labels: read, aligned, measured, compared, and what was amiss told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from touche_rad import files
+from touche_rad.debate import Maxim
+from touche_rad.errors import InputError, UserError
+from touche_rad.score.align import Alignment, Labelled, align, align_strict
+from touche_rad.score.compare import comparisons, pairs
+from touche_rad.score.evaluations import Row, read_rows
+from touche_rad.score.figures import Draws, always_yes, measure
+from touche_rad.score.health import judged_health
+from touche_rad.score.matching import Reference, other_order
+from touche_rad.score.naming import names
+from touche_rad.score.result import ALWAYS_YES, MEAN, JudgementReport, Problem, Trouble
+
+FEW = 20
+"""With fewer debates the test errs too often: with ten it called 10 % of chance differences real,
+where it should 5 %."""
+
+
+def score_judgements(
+    runs: Sequence[Path],
+    truth: Path,
+    *,
+    strict: bool = False,
+    samples: int = 10_000,
+    seed: int = 0,
+    debates: Path | None = None,
+    baseline: Path | None = None,
+    bad: files.BadLines | None = None,
+) -> JudgementReport:
+    """Score evaluations files against labels.
+
+    `debates` are those that the labels belong to, in the labels' order: with them, reordered
+    debates find their labels. `baseline` is the one of the runs that all others are compared
+    with; else all pairs are. `bad` says whether a line of a run that is no JSON is passed over.
+    """
+    labels = read_labels(truth)
+    tags = names(runs)
+    aligned, problems = align_all(
+        tags, runs, truth, labels, strict=strict, debates=debates, bad=bad
+    )
+    draws = Draws(samples, seed)
+    scores = {tag: alignment.scores for tag, alignment in zip(tags, aligned, strict=True)}
+    measured = {
+        tag: measure(tag, labels, scored, draws)
+        for tag, scored in (scores | {ALWAYS_YES: always_yes(labels)}).items()
+    }
+    rows = [row for found, _ in measured.values() for row in found]
+    tested = [row.maxim for row in rows if row.run == ALWAYS_YES and row.labelled]
+    against = _baseline(baseline, runs, tags)
+    return JudgementReport(
+        truth=str(truth),
+        runs=tuple(tags),
+        policy="strict" if strict else "report",
+        official=not problems and all(alignment.official for alignment in aligned),
+        debates=len(labels),
+        turns=sum(len(turns) for turns in labels),
+        rows=tuple(rows),
+        comparisons=comparisons(
+            {tag: figures for tag, (_, figures) in measured.items()},
+            pairs(tags, baseline=against, beside=ALWAYS_YES),
+            sorted(tested, key=lambda maxim: maxim != MEAN),
+        ),
+        problems=(
+            *(problem for alignment in aligned for problem in alignment.problems),
+            *problems,
+            *_thin(truth, labels),
+        ),
+        samples=samples,
+        seed=seed,
+        health={
+            tag: found
+            for tag, run in zip(tags, runs, strict=True)
+            if (found := judged_health(run)) is not None
+        },
+        labels=labels,
+        scores=scores,
+    )
+
+
+def read_labels(truth: Path) -> Labelled:
+    """Read labels, each at its place: no line may be passed over here."""
+    labels = [list(turns) for turns in files.read_labels(truth)]
+    if not labels:
+        raise InputError(truth, "holds no labels: expected one JSON array a debate")
+    return labels
+
+
+def align_all(
+    tags: Sequence[str],
+    runs: Sequence[Path],
+    truth: Path,
+    labels: Labelled,
+    *,
+    strict: bool,
+    debates: Path | None,
+    bad: files.BadLines | None,
+) -> tuple[list[Alignment], list[Problem]]:
+    """Lay all runs beside the labels, and tell what is amiss between runs."""
+    if strict:
+        if debates is not None:
+            raise UserError("the strict policy takes debates as they stand: leave --debates out")
+        return [align_strict(run, truth, labels) for run in runs], []
+    held = [_rows(run, bad) for run in runs]
+    reference = _reference(debates, truth, labels) if debates is not None else None
+    aligned = [align(tag, rows, labels, reference) for tag, rows in zip(tags, held, strict=True)]
+    return aligned, [] if reference else other_order(tags, held)
+
+
+def _rows(run: Path, bad: files.BadLines | None) -> list[Row]:
+    rows = read_rows(run, bad)
+    if not any(row.turns for row in rows):
+        raise InputError(
+            run, f"holds no evaluations: judge it first (touche-rad judge {run} -o EVALUATIONS)"
+        )
+    return rows
+
+
+def _reference(debates: Path, truth: Path, labels: Labelled) -> Reference:
+    reference = Reference.of(list(files.read_debates(debates)))
+    got = [len(turns) for turns in reference.turns]
+    wanted = [len(turns) for turns in labels]
+    if len(got) != len(wanted):
+        raise UserError(
+            f"--debates {debates} holds {len(got)} debates, and {truth} labels {len(wanted)}:"
+            " give the debates that were labelled, in the labels' order"
+        )
+    for number, (turns, labelled) in enumerate(zip(got, wanted, strict=True), 1):
+        if turns != labelled:
+            raise UserError(
+                f"--debates {debates}: debate {number} has {turns} turns, and {truth} labels"
+                f" {labelled}: give the debates that were labelled, in the labels' order"
+            )
+    return reference
+
+
+def _baseline(baseline: Path | None, runs: Sequence[Path], tags: Sequence[str]) -> str | None:
+    if baseline is None:
+        return None
+    if baseline not in runs:
+        raise UserError(f"the baseline {baseline} is none of the runs: give it as a run too")
+    return tags[list(runs).index(baseline)]
+
+
+def _thin(truth: Path, labels: Labelled) -> Iterator[Problem]:
+    """Tell where there is too little to measure, or to draw from."""
+    for maxim in Maxim:
+        if not any(label.get(maxim) is not None for turns in labels for label in turns):
+            yield Problem(
+                run=str(truth),
+                kind=Trouble.NO_LABELS,
+                message="its figures say nothing, and the mean leaves it out",
+                maxim=maxim,
+            )
+    if len(labels) < FEW:
+        message = "intervals and p-values are rough" if len(labels) > 1 else "no intervals"
+        yield Problem(run=str(truth), kind=Trouble.FEW, message=f"{len(labels)} debates: {message}")
