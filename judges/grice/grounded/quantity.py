@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from judges.grice.grounded.cues import Cue, weighed
 from judges.grice.grounded.lexicon import lexicon
 from judges.grice.grounded.links import link, matter, merged, weight
+from judges.grice.grounded.manner import vague
 from judges.grice.grounded.quality import Finding
 from judges.grice.grounded.scene import Scene
 from judges.grice.grounded.support import Manner
@@ -14,6 +15,8 @@ from judges.grice.grounded.telling import short
 from touche_rad.debate import Verdict
 from touche_rad.text import stopwords
 
+Thesis = list[Finding]
+"""The sentences that claim one thing."""
 ENOUGH = 4.0
 """So many new words of matter, beside the user's own, make a reason rather than a denial."""
 LONGEST = 60
@@ -36,29 +39,40 @@ def cues(scene: Scene, found: Sequence[Finding], relation: Verdict) -> list[Cue]
     """What was seen: shares in 0..1, and counts of what is too many."""
     opening = short(scene.sentences[0].text)
     points = theses(scene, found)
-    attacks = [point for point in points if not is_defence(point, scene)]
-    surplus = max(0, len(attacks) - 1) + max(0, len(points) - len(attacks) - 1)
-    marks = listed(scene)
+    cited, uncited = surplus(points, scene)
     last = short(points[-1][0].sentence.text) if points else opening
     return [
         Cue("new", _novelty(scene, found), f"{opening} gives a reason"),
-        Cue(
-            "off", 1 - (relation.score or 0), f"no argument against this user: {relation.rationale}"
-        ),
-        Cue("surplus", min(surplus, 3), f"{last} is one point of {len(points)}"),
-        Cue("list", min(marks, 4), f"{opening} begins a list"),
+        Cue("off", 1 - (relation.score or 0), f"no argument here: {relation.rationale}"),
+        Cue("attacks", cited, f"{last} is another argument"),
+        Cue("points", uncited, f"{last} is one point of {len(points)}"),
+        Cue("list", min(4, listed(scene)), f"{opening} begins a list"),
         Cue("long", max(0, scene.words - LONGEST) / 20, f"{scene.words} words from {opening} on"),
+        Cue("vague", vague(scene), f"{opening} hints and gives no reason"),
     ]
 
 
-def theses(scene: Scene, found: Sequence[Finding]) -> list[list[Finding]]:
+def surplus(points: Sequence[Thesis], scene: Scene) -> tuple[int, int]:
+    """How many theses there are beyond one attack and one defence.
+
+    Those that rest on a cited argument of their own are counted apart from those that do not: the
+    latter are often no more than an unfounded elaboration of the one before.
+    """
+    defences = [point for point in points if is_defence(point, scene)][:1]
+    attacks = [point for point in points if point not in defences]
+    resting = sum(any(_rests(finding) for finding in point) for point in attacks)
+    cited = max(0, resting - 1)
+    return min(3, cited), min(3, max(0, len(attacks) - 1 - cited))
+
+
+def theses(scene: Scene, found: Sequence[Finding]) -> list[Thesis]:
     """The sentences that claim something, grouped by what they are about.
 
     Sentences carried by the same argument are one thesis, and so is a sentence that follows on
     from the one before, or shares a word with it that the user did not bring in.
     """
     known = merged((scene.user, *scene.users_before[:1])) | lexicon().generic
-    groups: list[list[Finding]] = []
+    groups: list[Thesis] = []
     for finding in found:
         own = matter(finding.sentence.read) - known
         group = next((group for group in groups if _same_source(finding, group)), None)
@@ -71,7 +85,7 @@ def theses(scene: Scene, found: Sequence[Finding]) -> list[list[Finding]]:
     return groups
 
 
-def is_defence(thesis: Sequence[Finding], scene: Scene) -> bool:
+def is_defence(thesis: Thesis, scene: Scene) -> bool:
     """Whether a thesis takes up what the system has said rather than what the user said last."""
     said = merged(finding.sentence.read for finding in thesis)
     own = merged(scene.systems_before) - merged((scene.user, *scene.users_before))
@@ -79,7 +93,7 @@ def is_defence(thesis: Sequence[Finding], scene: Scene) -> bool:
 
 
 def listed(scene: Scene) -> int:
-    """How many marks of a list there are beyond the first: `second`, `moreover`, `2.` …"""
+    """How many marks of a list there are beyond the first: `second`, `moreover`, `2.`."""
     known, text = lexicon(), scene.response.joined[:4000]
     ordinals = sum(bool(mark.search(text)) for mark in known.list_marks)
     numerals = sum(
@@ -92,7 +106,7 @@ def _novelty(scene: Scene, found: Sequence[Finding]) -> float:
     """How much matter of its own the response brings, from 0 to 1 at `ENOUGH` words."""
     heard = merged((scene.user, *scene.users_before))
     own = merged(finding.sentence.read for finding in found) - heard
-    return min(1.0, weight(own) / ENOUGH)
+    return min(1.0, max(0.0, weight(own) - 1) / ENOUGH)
 
 
 def _same_source(finding: Finding, group: Sequence[Finding]) -> bool:

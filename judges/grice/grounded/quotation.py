@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from judges.grice.grounded.frames import starts
 from judges.grice.grounded.lexicon import lexicon
@@ -50,10 +51,7 @@ def _quoted(tokens: Sequence[Token], source: Passage, *, open_end: bool) -> bool
     return (
         _starts_well(spans[0], source)
         and (open_end or _ends_well(spans[-1], source))
-        and all(
-            _gap_is_harmless(one.end, other.start, source)
-            for one, other in zip(spans, spans[1:], strict=False)
-        )
+        and all(_gap_is_harmless(one.end, other.start, source) for one, other in pairwise(spans))
     )
 
 

@@ -13,7 +13,7 @@ from judges.grice.grounded.quotation import quotes
 from judges.grice.grounded.tokens import Passage, Token
 
 NEAR = 0.7
-"""From this share of words in common on, a sentence reads as a quotation, and each change counts."""
+"""From this share of words in common on, a sentence is a quotation, and each change counts."""
 
 
 class Manner(StrEnum):
