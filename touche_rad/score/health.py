@@ -12,7 +12,7 @@ from statistics import median
 
 from touche_rad import files
 from touche_rad.debate import Debate, Response
-from touche_rad.score.result import Health
+from touche_rad.score.result import MARKS, Health
 from touche_rad.text import count_words, words
 
 LIMIT = 60
@@ -25,7 +25,7 @@ def health(path: Path, bad: files.BadLines | None = None) -> Health:
     bad = bad or files.BadLines(skip=True)
     debates = turns = unanswered = 0
     lengths: list[int] = []
-    marks = dict.fromkeys(_MARKS, 0)
+    marks = dict.fromkeys(MARKS, 0)
     for whole, views in files.read_views(path, bad):
         debates += 1
         turns += len(whole.turns)
@@ -51,17 +51,6 @@ def judged_health(path: Path) -> Health | None:
     """The health of an evaluations file; None where it holds no debates."""
     found = health(path)
     return found if found.responses else None
-
-
-_MARKS = (
-    "over_60_words",
-    "empty",
-    "repeated",
-    "without_citation",
-    "over_2_citations",
-    "duplicate_citations",
-    "citations_without_text",
-)
 
 
 def _marks(view: Debate, response: Response) -> Mapping[str, bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,15 +13,22 @@ _ENDINGS = (".gz", ".jsonl", ".json", ".txt", ".run", ".trec")
 
 def names(paths: Sequence[Path]) -> list[str]:
     """Name each run after its file; where two are alike, with folders in front or a number."""
-    found = [_stem(path) for path in paths]
-    deepest = max((len(path.parts) for path in paths), default=1)
+    alike = defaultdict(list)
+    for path in dict.fromkeys(paths):
+        alike[_stem(path)].append(path)
+    named = {path: name for group in alike.values() for path, name in _told_apart(group).items()}
+    return _numbered([named[path] for path in paths])
+
+
+def _told_apart(alike: Sequence[Path]) -> dict[Path, str]:
+    """Put as many folders in front as tell these files apart."""
+    deepest = max(len(path.parts) for path in alike)
+    found = {path: _stem(path) for path in alike}
     for depth in range(2, deepest + 1):
-        alike = {name for name, count in Counter(found).items() if count > 1}
-        found = [
-            "/".join((*path.parts[-depth:-1], _stem(path))) if name in alike else name
-            for name, path in zip(found, paths, strict=True)
-        ]
-    return _numbered(found)
+        if len(set(found.values())) == len(alike):
+            break
+        found = {path: "/".join((*path.parts[-depth:-1], _stem(path))) for path in alike}
+    return found
 
 
 def _stem(path: Path) -> str:

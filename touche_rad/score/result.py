@@ -128,6 +128,18 @@ class Health(Fact):
     citations_without_text: int
 
 
+MARKS = (
+    "over_60_words",
+    "empty",
+    "repeated",
+    "without_citation",
+    "over_2_citations",
+    "duplicate_citations",
+    "citations_without_text",
+)
+"""What of a run's health is counted in responses that have it."""
+
+
 class Report(Fact):
     """What all reports share."""
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from touche_rad.score.result import (
+    MARKS,
     Comparison,
     Health,
     JudgementReport,
@@ -147,10 +148,20 @@ def _health(found: dict[str, Health]) -> Iterator[str]:
     if not found:
         return
     yield "responses judged, without any label"
-    fields = [name for name in Health.model_fields if name != "debates"]
     for run, counted in found.items():
-        said = [f"{_words(name)} {value}" for name in fields if (value := getattr(counted, name))]
-        yield f"  {run}: {', '.join(said)}"
+        yield f"  {run}: {'; '.join(_health_parts(counted))}"
+
+
+def _health_parts(counted: Health) -> Iterator[str]:
+    yield f"{counted.responses} responses in {counted.debates} debates"
+    if counted.responses:
+        yield f"words {counted.words_median:g} in the middle and {counted.words_max} at most"
+    for name in ("lost_debates", "unanswered"):
+        if value := getattr(counted, name):
+            yield f"{_words(name)} {value}"
+    for name in MARKS:
+        if value := getattr(counted, name):
+            yield f"{_words(name)} {value} ({value / counted.responses:.1%})"
 
 
 def _words(name: str) -> str:

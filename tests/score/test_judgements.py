@@ -1,0 +1,253 @@
+"""Scoring judges' runs as a whole: rows, means, intervals, comparisons."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.score.makers import Four, evaluation, labels_file, run_file
+from touche_rad.debate import Maxim
+from touche_rad.errors import UserError
+from touche_rad.score import (
+    Comparison,
+    JudgementReport,
+    JudgementRow,
+    Trouble,
+    score,
+    score_judgements,
+)
+
+
+def row(report: JudgementReport, run: str, maxim: str) -> JudgementRow:
+    (found,) = [one for one in report.rows if (one.run, one.maxim) == (run, maxim)]
+    return found
+
+
+def comparison(report: JudgementReport, run: str, against: str, measure: str) -> Comparison:
+    (found,) = [
+        one
+        for one in report.comparisons
+        if (one.run, one.against, one.measure) == (run, against, measure)
+    ]
+    return found
+
+
+def in_fives(turns: Sequence[Four]) -> list[Sequence[Four]]:
+    return [turns[start : start + 5] for start in range(0, len(turns), 5)]
+
+
+def by_maxim(columns: dict[Maxim, list[int]]) -> list[Four]:
+    return list(zip(*(columns[maxim] for maxim in Maxim), strict=True))
+
+
+YES_SHARES = {Maxim.RELATION: 57, Maxim.QUALITY: 24, Maxim.MANNER: 78, Maxim.QUANTITY: 52}
+"""Of 100 turns of the official test, how many people gave a yes (as printed, rounded)."""
+
+OFFICIAL = {  # precision and recall as printed in hundredths, in the order of YES_SHARES; the score
+    "always-yes": ((57, 100), (24, 100), (78, 100), (52, 100), 67),
+    "gemini-2.5-flash": ((59, 86), (18, 66), (81, 99), (52, 99), 64),
+    "gpt-4o": ((59, 88), (17, 63), (82, 99), (52, 97), 64),
+    "gpt-4.1": ((58, 75), (15, 52), (82, 98), (52, 99), 62),
+    "analysis5": ((60, 60), (19, 40), (84, 86), (50, 57), 56),
+    "best": ((59, 64), (16, 32), (84, 80), (52, 64), 55),
+    "zsl": ((57, 46), (15, 37), (84, 79), (50, 63), 52),
+    "claude-opus-4": ((49, 21), (16, 31), (85, 90), (51, 92), 51),
+    "fsl2": ((63, 40), (16, 17), (84, 44), (41, 10), 35),
+}
+
+
+@pytest.mark.parametrize("system", OFFICIAL)
+def test_the_mean_row_is_the_score_of_the_official_table(system: str, tmp_path: Path) -> None:
+    """A run with the printed precision and recall has the printed mean of the four F1."""
+    *figures, wanted = OFFICIAL[system]
+    labels, scores = {}, {}
+    for (maxim, yes), (precision, recall) in zip(YES_SHARES.items(), figures, strict=True):
+        tp = round(yes * recall / 100)
+        fp = min(100 - yes, round(tp * 100 / precision) - tp)
+        labels[maxim] = [1] * yes + [0] * (100 - yes)
+        scores[maxim] = [1] * tp + [0] * (yes - tp) + [1] * fp + [0] * (100 - yes - fp)
+    truth = labels_file(tmp_path / "labels.jsonl", in_fives(by_maxim(labels)))
+    lines = [evaluation(turns) for turns in in_fives(by_maxim(scores))]
+    run = run_file(tmp_path / "judge.jsonl", lines)
+    report = score_judgements([run], truth, samples=100)
+    assert row(report, "judge", "mean").f1 == pytest.approx(wanted / 100, abs=0.012)
+    for maxim, yes in YES_SHARES.items():
+        always = row(report, "always-yes", maxim)
+        assert (always.precision, always.recall) == (yes / 100, 1.0)
+    assert row(report, "always-yes", "mean").f1 == pytest.approx(0.67, abs=0.005)
+
+
+LABELS = [[(1, 0, 1, 1), (0, 1, None, None)], [(1, 1, 0, None), (1, None, 1, None)]]
+SCORES = [[(0.9, 0.2, 0.5, 0.1), (0.6, 0.8, 1, 1)], [(0.4, 0.7, 0.9, 1), (1, 1, 0.3, 0)]]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> JudgementReport:
+    truth = labels_file(tmp_path / "labels.jsonl", LABELS)
+    run = run_file(tmp_path / "judge.jsonl", [evaluation(turns) for turns in SCORES])
+    return score_judgements([run], truth, samples=200)
+
+
+@pytest.mark.parametrize(
+    ("maxim", "cells", "figures"),
+    [
+        ("quantity", (2, 1, 1, 0), (2 / 3, 2 / 3, 2 / 3)),
+        ("quality", (2, 0, 0, 1), (1.0, 1.0, 1.0)),
+        ("relation", (1, 1, 1, 0), (0.5, 0.5, 0.5)),
+        ("manner", (0, 0, 1, 0), (0.0, 0.0, 0.0)),
+    ],
+)
+def test_rows_counted_by_hand(
+    small: JudgementReport,
+    maxim: str,
+    cells: tuple[int, ...],
+    figures: tuple[float, ...],
+) -> None:
+    found = row(small, "judge", maxim)
+    assert (found.tp, found.fp, found.fn, found.tn) == cells
+    assert (found.precision, found.recall, found.f1) == pytest.approx(figures)
+    assert found.labelled == sum(cells)
+
+
+def test_the_mean_is_over_the_maxims(small: JudgementReport) -> None:
+    found = row(small, "judge", "mean")
+    assert found.f1 == pytest.approx((2 / 3 + 1 + 0.5 + 0) / 4)
+    assert found.labelled == 11
+    assert found.accuracy == pytest.approx((0.5 + 1 + 1 / 3 + 0) / 4)
+
+
+def test_a_maxim_without_labels_is_told_and_left_out_of_the_mean(tmp_path: Path) -> None:
+    truth = labels_file(tmp_path / "labels.jsonl", [[(1, 1, None, 0)], [(1, 0, None, 1)]])
+    lines = [evaluation([(1, 1, 1, 1)]), evaluation([(1, 1, 1, 1)])]
+    report = score_judgements([run_file(tmp_path / "judge.jsonl", lines)], truth, samples=100)
+    assert row(report, "judge", "relation").f1 == 0.0
+    assert row(report, "judge", "relation").accuracy is None
+    assert row(report, "judge", "mean").f1 == pytest.approx((1 + 2 / 3 + 2 / 3) / 3)
+    found = [problem.maxim for problem in report.problems if problem.kind is Trouble.NO_LABELS]
+    assert found == [Maxim.RELATION]
+    assert "relation" not in {one.measure for one in report.comparisons}
+
+
+class Planted:
+    """Twenty debates of five turns, and judges that are right with a given chance."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.chance = random.Random(4)
+        self.labels = [
+            [tuple(int(self.chance.random() < 0.5) for _ in Maxim) for _ in range(5)]
+            for _ in range(20)
+        ]
+        self.truth = labels_file(folder / "labels.jsonl", self.labels)
+
+    def judge(self, name: str, right: float) -> Path:
+        lines = [
+            evaluation(
+                [
+                    [label if self.chance.random() < right else 1 - label for label in turn]
+                    for turn in turns
+                ]
+            )
+            for turns in self.labels
+        ]
+        return run_file(self.folder / f"{name}.jsonl", lines)
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Planted:
+    return Planted(tmp_path)
+
+
+def test_a_run_against_itself_has_p_1(planted: Planted) -> None:
+    run = planted.judge("judge", 0.7)
+    report = score_judgements([run, run], planted.truth, samples=500)
+    assert report.runs == ("judge", "judge#2")
+    for measure in ("mean", *Maxim):
+        found = comparison(report, "judge#2", "judge", measure)
+        assert (found.difference, found.p, found.p_holm) == (0.0, 1.0, 1.0)
+
+
+def test_a_clearly_better_run_is_told_from_a_worse_one(planted: Planted) -> None:
+    worse, better = planted.judge("worse", 0.55), planted.judge("better", 0.95)
+    report = score_judgements([worse, better], planted.truth, samples=2000)
+    found = comparison(report, "better", "worse", "mean")
+    assert found.difference > 0.2
+    assert found.low is not None
+    assert found.low > 0
+    assert found.p_holm is not None
+    assert found.p_holm < 0.05
+    better_row = row(report, "better", "mean")
+    assert better_row.low is not None
+    assert better_row.high is not None
+    assert better_row.low < better_row.f1 < better_row.high
+
+
+def test_holm_is_over_all_comparisons_of_the_report(planted: Planted) -> None:
+    runs = [planted.judge("one", 0.6), planted.judge("two", 0.8)]
+    report = score_judgements(runs, planted.truth, samples=500)
+    assert len(report.comparisons) == 15  # three pairs with always-yes, by mean and four maxims
+    ascending = sorted(report.comparisons, key=lambda one: one.p or 0)
+    largest = 0.0
+    for rank, one in enumerate(ascending):
+        assert one.p is not None
+        largest = max(largest, min(1.0, (15 - rank) * one.p))
+        assert one.p_holm == pytest.approx(largest)
+
+
+def test_every_run_is_compared_with_always_yes(planted: Planted) -> None:
+    report = score_judgements([planted.judge("one", 0.9)], planted.truth, samples=200)
+    found = comparison(report, "one", "always-yes", "mean")
+    ours, theirs = row(report, "one", "mean").f1, row(report, "always-yes", "mean").f1
+    assert found.difference == pytest.approx(ours - theirs)
+
+
+def test_with_a_baseline_only_it_is_compared_with(planted: Planted) -> None:
+    runs = [planted.judge(name, 0.7) for name in ("one", "two", "three")]
+    report = score_judgements(runs, planted.truth, samples=200, baseline=runs[1])
+    compared = {(one.run, one.against) for one in report.comparisons if one.against != "always-yes"}
+    assert compared == {("one", "two"), ("three", "two")}
+    with pytest.raises(UserError, match="none of the runs"):
+        score_judgements(runs[:1], planted.truth, baseline=runs[2])
+
+
+def test_the_seed_decides_intervals_and_nothing_else(planted: Planted) -> None:
+    runs = [planted.judge("one", 0.6), planted.judge("two", 0.7)]
+    first = score_judgements(runs, planted.truth, samples=300, seed=1)
+    again = score_judgements(runs, planted.truth, samples=300, seed=1)
+    other = score_judgements(runs, planted.truth, samples=300, seed=2)
+    assert first == again
+    assert [one.low for one in first.rows] != [one.low for one in other.rows]
+    assert [one.f1 for one in first.rows] == [one.f1 for one in other.rows]
+
+
+def test_one_debate_gives_no_interval_and_no_p(tmp_path: Path) -> None:
+    truth = labels_file(tmp_path / "labels.jsonl", LABELS[:1])
+    run = run_file(tmp_path / "judge.jsonl", [evaluation(SCORES[0])])
+    report = score_judgements([run], truth)
+    assert {(one.low, one.high) for one in report.rows} == {(None, None)}
+    assert {(one.p, one.p_holm) for one in report.comparisons} == {(None, None)}
+    (found,) = [problem for problem in report.problems if problem.kind is Trouble.FEW]
+    assert "no intervals" in found.message
+
+
+def test_json_is_strict_and_holds_every_row(small: JudgementReport) -> None:
+    read = json.loads(json.dumps(small.to_json(), allow_nan=False))
+    assert read["kind"] == "judgements"
+    assert read["policy"] == "report"
+    assert len(read["rows"]) == 10
+    assert {one["run"] for one in read["rows"]} == {"judge", "always-yes"}
+    assert "scores" not in read
+    assert "labels" not in read
+
+
+def test_score_knows_labels_from_qrels(tmp_path: Path) -> None:
+    truth = labels_file(tmp_path / "no-such-ending", LABELS)
+    run = run_file(tmp_path / "judge.jsonl", [evaluation(turns) for turns in SCORES])
+    report = score([run], truth, samples=100)
+    assert isinstance(report, JudgementReport)
+    with pytest.raises(UserError, match="expected labels or qrels"):
+        score([run], run)

@@ -1,0 +1,93 @@
+"""TIRA's evaluation.prototext, letter by letter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.score.makers import evaluation, labels_file, run_file
+from touche_rad.errors import UserError
+from touche_rad.score import score_judgements, write_prototext
+
+WANTED = """\
+measure {
+ key: "quantity precision"
+ value: "0.6666666666666666"
+}
+measure {
+ key: "quantity recall"
+ value: "1.0"
+}
+measure {
+ key: "quantity f1"
+ value: "0.8"
+}
+measure {
+ key: "quality precision"
+ value: "0"
+}
+measure {
+ key: "quality recall"
+ value: "0"
+}
+measure {
+ key: "quality f1"
+ value: "0"
+}
+measure {
+ key: "relation precision"
+ value: "1.0"
+}
+measure {
+ key: "relation recall"
+ value: "0.3333333333333333"
+}
+measure {
+ key: "relation f1"
+ value: "0.5"
+}
+measure {
+ key: "manner precision"
+ value: "0"
+}
+measure {
+ key: "manner recall"
+ value: "0"
+}
+measure {
+ key: "manner f1"
+ value: "0"
+}
+"""
+
+
+@pytest.fixture
+def files_made(tmp_path: Path) -> tuple[Path, Path]:
+    """Quantity 2 of 3 right, Quality none, Relation one of three found, Manner without labels."""
+    labels = [[(1, 0, 1, None), (1, 1, 1, None), (0, 0, 1, None)]]
+    scores = [(1, 1, 1, 1), (1, 0, 0, 1), (1, 1, 0, 1)]
+    truth = labels_file(tmp_path / "labels.jsonl", labels)
+    return run_file(tmp_path / "judge.jsonl", [evaluation(scores)]), truth
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_the_file_is_the_official_one(
+    strict: bool, files_made: tuple[Path, Path], tmp_path: Path
+) -> None:
+    run, truth = files_made
+    report = score_judgements([run], truth, strict=strict, samples=100)
+    place = write_prototext(report, tmp_path)
+    assert place == tmp_path / "evaluation.prototext"
+    assert place.read_text("utf-8") == WANTED
+
+
+def test_one_of_several_runs_has_to_be_named(files_made: tuple[Path, Path], tmp_path: Path) -> None:
+    run, truth = files_made
+    report = score_judgements([run, run], truth, samples=100)
+    with pytest.raises(UserError, match="holds one run, and 2 were scored"):
+        write_prototext(report, tmp_path)
+    with pytest.raises(UserError, match="did you mean 'judge'"):
+        write_prototext(report, tmp_path, "jugde")
+    place = write_prototext(report, tmp_path / "new" / "named.prototext", "judge#2")
+    assert place.read_text("utf-8") == WANTED

@@ -1,0 +1,78 @@
+"""The report as a person reads it in a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.score.makers import evaluation, labels_file, run_file
+from touche_rad.score import score_judgements
+from touche_rad.score.table import aligned
+
+YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
+
+
+def test_columns_are_aligned_first_left_then_right() -> None:
+    assert aligned([("", "a", "long"), ("name", "10", "2")]) == ["       a  long", "name  10     2"]
+
+
+@pytest.fixture
+def truth(tmp_path: Path) -> Path:
+    return labels_file(tmp_path / "labels.jsonl", [[YES, NO], [YES, YES]])
+
+
+def test_always_yes_stands_beside_each_maxim_and_the_mean(truth: Path, tmp_path: Path) -> None:
+    lines = [evaluation([YES, NO]), evaluation([YES, NO])]
+    run = run_file(tmp_path / "judge.jsonl", lines)
+    shown = score_judgements([run], truth, samples=100).lines()
+    assert shown[1] == "policy report: a missing verdict counts as no"
+    heads = [
+        line for line in shown if line in ("quantity", "quality", "relation", "manner", "mean")
+    ]
+    assert heads == ["quantity", "quality", "relation", "manner", "mean"]
+    for head in heads:
+        at = shown.index(head)
+        ours, always = shown[at + 1].split(), shown[at + 2].split()
+        assert ours[:6] == ["judge", "16" if head == "mean" else "4",
+                            "0.5000", "1.0000", "0.6667", "0.8000"]  # fmt: skip
+        assert always[:1] == ["always-yes"]
+        assert always[2:6] == ["1.0000", "0.7500", "1.0000", "0.8571"]
+        assert always[-2:] == ["0.0000", "0.0000"]
+
+
+def test_troubles_are_told_with_their_places_and_not_without_end(
+    truth: Path, tmp_path: Path
+) -> None:
+    nothing = [(None,) * 4] * 2
+    run = run_file(tmp_path / "judge.jsonl", [evaluation(nothing), {}])
+    shown = "\n".join(score_judgements([run], truth, samples=100).lines())
+    assert "the official scorer would give at least one run no score" in shown
+    assert "judge: null score: 8, 8 labelled verdicts counted as no" in shown
+    assert "  line 1, debate 1, turn 1, quantity: 1 verdict counted as no" in shown
+    assert "  and 5 more (--json lists all)" in shown
+    assert "judge: lost debate ({} line): 1, 8 labelled verdicts counted as no" in shown
+
+
+def test_strict_says_so(truth: Path, tmp_path: Path) -> None:
+    run = run_file(tmp_path / "judge.jsonl", [evaluation([YES, NO]), evaluation([YES, YES])])
+    shown = score_judgements([run], truth, strict=True, samples=100).lines()
+    assert shown[1] == "policy strict: the official one"
+    assert not any("judged, without any label" in line for line in shown)
+
+
+def test_the_health_of_the_judged_responses_is_shown(truth: Path, tmp_path: Path) -> None:
+    long = evaluation([YES, NO], "bees")
+    long["simulation"]["userTurns"].append(
+        {
+            "utterance": "And?",
+            "systemResponse": {"utterance": "x " * 61, "response": {"content": "x " * 61}},
+        }
+    )
+    run = run_file(tmp_path / "judge.jsonl", [long, evaluation([YES, YES], "cats")])
+    shown = score_judgements([run], truth, samples=100).lines()
+    at = shown.index("responses judged, without any label")
+    assert shown[at + 1] == (
+        "  judge: 5 responses in 2 debates; words 5 in the middle and 61 at most;"
+        " over 60 words 1 (20.0%); without citation 1 (20.0%)"
+    )
