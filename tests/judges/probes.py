@@ -1,0 +1,197 @@
+"""Turns whose verdict is known, made from finished debates by changing what was answered.
+
+Each maker takes debates and arguments and yields probes: a debate to judge, the maxim it is about,
+and the kind and variant of the change. All are deterministic. Tests hold the judge to bars on
+them, and benchmarks/judge_probes.py prints the rates.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tests.judges import changes
+from tests.judges.changes import Change
+from touche_rad.debate import Argument, Debate, Maxim, Response
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A debate whose last response is to be judged on one maxim."""
+
+    kind: str
+    variant: str
+    maxim: Maxim
+    debate: Debate
+
+
+@dataclass(frozen=True)
+class Base:
+    """A user turn, not yet answered, and an argument found for it."""
+
+    asked: Debate
+    argument: Argument
+
+    def answered(self, text: str, *cited: Argument) -> Debate:
+        """The debate with this answer, which cites the argument unless others are given."""
+        return self.asked.answered(Response(content=text, arguments=cited or (self.argument,)))
+
+
+def bases(debates: Iterable[Debate]) -> Iterator[Base]:
+    """Each turn with the first argument that was cited in it."""
+    for debate in debates:
+        for at, turn in enumerate(debate.turns):
+            if turn.response and turn.response.arguments:
+                yield Base(debate.asked(at), turn.response.arguments[0])
+
+
+def _changed(
+    kind: str, maxim: Maxim, all_changes: Mapping[str, Change], found: Iterable[Base]
+) -> Iterator[Probe]:
+    for base in found:
+        for variant, change in all_changes.items():
+            text = change(base.argument.text)
+            if text is not None and text.strip():
+                yield Probe(kind, variant, maxim, base.answered(text))
+
+
+def verbatim(found: Iterable[Base]) -> Iterator[Probe]:
+    """Quotations, which must all pass Quality."""
+    return _changed("verbatim", Maxim.QUALITY, changes.VERBATIM, found)
+
+
+def negated(found: Iterable[Base]) -> Iterator[Probe]:
+    """Quotations turned into their contrary."""
+    for probe in _changed("negated", Maxim.QUALITY, changes.NEGATIONS, found):
+        if not _still_quoted(probe.debate):
+            yield probe
+
+
+def exaggerated(found: Iterable[Base]) -> Iterator[Probe]:
+    """Quotations made stronger."""
+    for probe in _changed("exaggerated", Maxim.QUALITY, changes.EXAGGERATIONS, found):
+        if not _still_quoted(probe.debate):
+            yield probe
+
+
+def numbered(found: Iterable[Base]) -> Iterator[Probe]:
+    """Quotations with a number that the argument does not give."""
+    return _changed("number", Maxim.QUALITY, changes.NUMBERS, found)
+
+
+def studied(found: Iterable[Base]) -> Iterator[Probe]:
+    """Quotations with an invented witness or fact before or behind."""
+    return _changed("study", Maxim.QUALITY, changes.STUDIES, found)
+
+
+def surrendered(found: Iterable[Base]) -> Iterator[Probe]:
+    """Quotations behind a surrender."""
+    return _changed("surrender", Maxim.RELATION, changes.SURRENDERS, found)
+
+
+def padded(found: Iterable[Base]) -> Iterator[Probe]:
+    """Quotations blown up."""
+    return _changed("padding", Maxim.MANNER, changes.PADDINGS, found)
+
+
+def swapped(arguments: Iterable[Argument], found: Sequence[Base]) -> Iterator[Probe]:
+    """Quotations that cite another argument of the same topic."""
+    by_topic: dict[str, list[Argument]] = defaultdict(list)
+    for argument in arguments:
+        by_topic[argument.topic].append(argument)
+    draw = random.Random(7)
+    for at, argument in enumerate(one for group in by_topic.values() for one in group):
+        others = [
+            other for other in by_topic[argument.topic] if not _contains(other.text, argument.text)
+        ]
+        if others:
+            debate = found[at % len(found)].answered(argument.text, draw.choice(others))
+            yield Probe("swapped", "same topic", Maxim.QUALITY, debate)
+
+
+def echoed(found: Iterable[Base]) -> Iterator[Probe]:
+    """The user's own last words as an answer."""
+    for base in found:
+        for variant, change in changes.ECHOES.items():
+            text = change(base.asked.last.utterance)
+            if text:
+                yield Probe("echo", variant, Maxim.RELATION, base.answered(text))
+
+
+def echoed_quality(found: Iterable[Base]) -> Iterator[Probe]:
+    """The same on Quality: the user's words are no evidence."""
+    for probe in echoed(found):
+        yield Probe("echo, quality", probe.variant, Maxim.QUALITY, probe.debate)
+
+
+def foreign(debates: Sequence[Debate], rounds: int = 2) -> Iterator[Probe]:
+    """What was answered in another debate: its words (`answer`), and its argument (`quotation`)."""
+    draw = random.Random(11)
+    for debate in debates:
+        others = [other for other in debates if other.id != debate.id or not other.id]
+        others = [other for other in others if other.claim != debate.claim or not other.claim]
+        others = [other for other in others if other is not debate]
+        for at in range(len(debate.turns) * rounds):
+            turn = draw.choice(draw.choice(others).turns)
+            if turn.response is None:
+                continue
+            asked = debate.asked(at % len(debate.turns))
+            yield Probe("foreign", "answer", Maxim.RELATION, asked.answered(turn.response))
+            for argument in turn.response.arguments[:1]:
+                quotation = Response(content=argument.text, arguments=(argument,))
+                yield Probe("foreign", "quotation", Maxim.RELATION, asked.answered(quotation))
+
+
+def recorded(debates: Iterable[Debate]) -> Iterator[Probe]:
+    """What was answered in the debate itself, written for it."""
+    for debate in debates:
+        for at, turn in enumerate(debate.turns):
+            if turn.response:
+                yield Probe("on topic", "recorded answer", Maxim.RELATION, debate.view(at))
+
+
+def found_for(found: Iterable[Base]) -> Iterator[Probe]:
+    """The argument that was found for the turn, quoted."""
+    for base in found:
+        quoted = base.answered(base.argument.text)
+        yield Probe("on topic", "argument found for it", Maxim.RELATION, quoted)
+
+
+def listed(arguments: Iterable[Argument], found: Sequence[Base]) -> Iterator[Probe]:
+    """Four arguments of one topic in a list."""
+    by_topic: dict[str, list[Argument]] = defaultdict(list)
+    for argument in arguments:
+        by_topic[argument.topic].append(argument)
+    for at, group in enumerate(group for group in by_topic.values() if len(group) >= 4):
+        points = [re.split(r"(?<=[.!?])\s", one.text)[0].rstrip(".") for one in group[:4]]
+        marks = ("First", "Second", "Third", "Finally")
+        text = " ".join(f"{mark}, {point}." for mark, point in zip(marks, points, strict=True))
+        debate = found[at % len(found)].answered(text, *group[:4])
+        yield Probe("list", "four points", Maxim.QUANTITY, debate)
+
+
+def without_fields(probe: Probe) -> Probe:
+    """The same probe as the official converter writes it: arguments with id and text alone."""
+    response = probe.debate.last.response
+    assert response is not None
+    bare = tuple(Argument(id=one.id, text=one.text) for one in response.arguments)
+    debate = probe.debate.answered(Response(content=response.content, arguments=bare))
+    return Probe(probe.kind, probe.variant, probe.maxim, debate)
+
+
+def _contains(text: str, part: str) -> bool:
+    return _plain(part) in _plain(text)
+
+
+def _still_quoted(debate: Debate) -> bool:
+    """Whether a change left the words alone, or made a text that the argument holds as well."""
+    response = debate.last.response
+    assert response is not None
+    return any(_contains(one.text, response.content) for one in response.arguments)
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower().replace("’", "'")))
