@@ -258,6 +258,24 @@ class TestReference:
         assert told(report, Trouble.UNMATCHED) == [(None, None, 0)]
         assert told(report, Trouble.MISSING_DEBATE) == [(2, None, 8), (3, None, 4)]
 
+    def test_debates_with_the_same_words_keep_apart(
+        self, tmp_path: Path, judged: Callable[..., Path]
+    ) -> None:
+        truth = labels_file(tmp_path / "labels.jsonl", [[NO], [YES], [YES], [NO]])
+        turns = [user_turn(name, 0) for name in ("cats", "bees", "bees", "dogs")]
+        lines = [{"simulation": {"userTurns": [turn]}} for turn in turns]
+        debates = run_file(tmp_path / "debates.jsonl", lines)
+        path = judged(
+            *[evaluation([NO], "cats"), evaluation([YES], "bees"), evaluation([YES], "bees")]
+        )
+        report = score_judgements([path], truth, debates=debates, samples=100)
+        assert kinds(report) == {Trouble.MISSING_DEBATE}
+        moved = judged(evaluation([YES], "bees"), evaluation([NO], "dogs"),
+                       evaluation([NO], "cats"), evaluation([YES], "bees"))  # fmt: skip
+        report = score_judgements([moved], truth, debates=debates, samples=100)
+        assert kinds(report) == {Trouble.REORDERED}
+        assert recall(report, "quantity") == 1.0
+
     def test_a_line_without_words_keeps_its_place(
         self, truth: Path, debates: Path, judged: Callable[..., Path]
     ) -> None:

@@ -97,7 +97,7 @@ class _Aligning:
             if row.trouble is not None:
                 self._note(row.trouble, "its verdicts are missing", line=row.line)
                 continue
-            place = finder.find(row, position)
+            place = finder.find(row, position, places)
             if place is None:
                 homeless.append((position, row))
             elif place in places:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from touche_rad.debate import Debate
@@ -40,8 +40,11 @@ class Finder:
             for turn in turns:
                 self.by_turn[turn].add(place)
 
-    def find(self, row: Row, position: int) -> int | None:
-        """Return the debate with this id, or the one that shares most turns with the row."""
+    def find(self, row: Row, position: int, taken: Container[int]) -> int | None:
+        """Return the debate with this id, or the one that shares most turns with the row.
+
+        Of debates with the same words the one at the row's own place is taken, else a free one.
+        """
         if row.id in self.by_id:
             return self.by_id[row.id]
         votes = Counter(place for turn in row.conversation for place in self.by_turn.get(turn, ()))
@@ -49,6 +52,7 @@ class Finder:
             return None
         most = max(votes.values())
         best = sorted(place for place, count in votes.items() if count == most)
+        best = [place for place in best if place not in taken] or best
         return position if position in best else best[0]
 
 
