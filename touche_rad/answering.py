@@ -71,7 +71,7 @@ class Answerer:
         for place, (name, debater) in enumerate(self.chain):
             try:
                 response, done = await self._ask(debater, debate, self._patience(place))
-            except (Exception, SystemExit) as error:
+            except Exception as error:
                 reason = _told(error)
                 log.warning("debater %s failed: %s", name, reason, exc_info=error)
                 notes.append(f"fallback from {name}: {reason}")

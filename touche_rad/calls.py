@@ -46,6 +46,8 @@ class Calls:
             if task is None or task.cancelling():
                 raise
             raise RuntimeError("the call cancelled itself") from error
+        except SystemExit as error:
+            raise _as_exception(error) from error
         return result
 
     async def _in_thread(self, function: Callable[..., Any], *args: Any) -> Any:

@@ -6,7 +6,7 @@ It makes an answer valid or refuses it. It never improves one: what to say is th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -63,7 +63,7 @@ def guard(
     if content != whole:
         notes.append(Note.CUT.because(f"{count_words(whole)} words to {count_words(content)}"))
         arguments = list(_still_used(arguments, whole, content, notes))
-    extra = _writable(response.model_extra or {}, "response", notes)
+    extra = _noted(response.model_extra or {}, "response", notes)
     valid = Response(content=content, arguments=tuple(arguments), **extra)
     return valid, tuple(notes)
 
@@ -114,15 +114,20 @@ def _recorded(given: Argument, index: ArgumentIndex) -> Argument | None:
 
 def _made_writable(argument: Argument, notes: list[str]) -> Argument:
     fields = dict(argument)
-    kept = _writable(fields, f"argument {argument.id!r}", notes)
+    kept = _noted(fields, f"argument {argument.id!r}", notes)
     if len(kept) == len(fields):
         return argument
     kept |= {name: clean(fields[name]) for name in ("id", "text") if name not in kept}
     return Argument(**kept)
 
 
-def _writable(fields: dict[str, Any], whose: str, notes: list[str]) -> dict[str, Any]:
-    kept = {key: value for key, value in fields.items() if _is_json({key: value})}
+def writable(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that a strict JSON file can hold."""
+    return {key: value for key, value in fields.items() if _is_json({key: value})}
+
+
+def _noted(fields: Mapping[str, Any], whose: str, notes: list[str]) -> dict[str, Any]:
+    kept = writable(fields)
     notes.extend(
         Note.UNWRITABLE.because(f"{key!r} of the {whose}") for key in fields if key not in kept
     )

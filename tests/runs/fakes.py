@@ -170,3 +170,16 @@ class Returning:
 
     def answer(self, debate: Debate) -> object:
         return self.anything
+
+
+class Hangs:
+    """Never answers on one claim."""
+
+    def __init__(self, claim: str) -> None:
+        self.claim = claim
+        self.never = Event()
+
+    def answer(self, debate: Debate) -> Response:
+        if debate.claim == self.claim:
+            self.never.wait()
+        return Response(content="Yes.")

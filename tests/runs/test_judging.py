@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.runs import fakes
+from tests.runs.test_runs import recorded, rows
+from touche_rad.debate import Debate, Maxim, Response, Verdict
+from touche_rad.judging import PRIOR, judge, judged, verdicts_for
+from touche_rad.runner import run
+from touche_rad.status import Status
+
+VIEW = fakes.asked("Zoos should be closed.").answered(Response(content="No."))
+
+
+def four(score: float | None = 0.25, **changed: Any) -> dict[Any, Any]:
+    return {maxim: Verdict(score=score, rationale="because") for maxim in Maxim} | {
+        Maxim(name): verdict for name, verdict in changed.items()
+    }
+
+
+class Giving:
+    """Gives one thing after the other, the last for ever."""
+
+    def __init__(self, *given: Any) -> None:
+        self.given = list(given)
+        self.views: list[Debate] = []
+
+    def judge(self, view: Debate) -> Any:
+        self.views.append(view)
+        given = self.given.pop(0) if len(self.given) > 1 else self.given[0]
+        if isinstance(given, BaseException):
+            raise given
+        return given
+
+
+class GivingAsync(Giving):
+    async def judge(self, view: Debate) -> Any:
+        await anyio.sleep(0)
+        return super().judge(view)
+
+
+class Never:
+    async def judge(self, view: Debate) -> Any:
+        await anyio.sleep_forever()
+
+
+def ask(plugin: object, **settings: Any) -> Any:
+    return anyio.run(partial(judged, plugin, VIEW, **settings))
+
+
+@pytest.mark.parametrize("kind", [Giving, GivingAsync])
+def test_good_verdicts_pass_and_are_asked_for_once(kind: type[Giving]) -> None:
+    plugin = kind(four())
+    found = ask(plugin)
+    assert found.verdicts == four()
+    assert found.unscored == {}
+    assert plugin.views == [VIEW]
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (four(quality=None), "left it out"),
+        (four(quality=Verdict(score=None)), "gave no score"),
+        (four(quality=Verdict(score=None, rationale="the model\nrefused")), "the model refused"),
+        (four(quality=Verdict(score=float("nan"))), "score of nan is not between 0 and 1"),
+        (four(quality=Verdict(score=float("inf"))), "score of inf is not between"),
+        (four(quality=Verdict(score=7.5)), "score of 7.5 is not between"),
+        (four(quality=Verdict(score=-0.1)), "score of -0.1 is not between"),
+        (four(quality="yes"), "not a verdict"),
+        (four(quality={"rationale": "no score"}), "not a verdict"),
+    ],
+)
+def test_a_bad_verdict_is_asked_for_again_and_then_the_prior_stands_in(
+    bad: Mapping[Maxim, Any], reason: str
+) -> None:
+    plugin = Giving(bad)
+    found = ask(plugin)
+    assert len(plugin.views) == 2
+    assert set(found.unscored) == {Maxim.QUALITY}
+    assert reason in found.unscored[Maxim.QUALITY]
+    stand_in = found.verdicts[Maxim.QUALITY]
+    assert stand_in.score == PRIOR == 1.0
+    assert stand_in.rationale.startswith("no verdict (")
+    assert reason in stand_in.rationale
+    assert found.verdicts[Maxim.MANNER].score == 0.25
+
+
+@pytest.mark.parametrize(
+    "bad", [ValueError("no"), SystemExit(2), None, [], 0.7, "yes", {}, MemoryError()], ids=repr
+)
+def test_a_judge_that_fails_altogether_is_asked_again(bad: Any) -> None:
+    assert ask(Giving(bad, four())).verdicts == four()
+    failed = ask(Giving(bad))
+    assert set(failed.unscored) == set(Maxim)
+    assert {verdict.score for verdict in failed.verdicts.values()} == {1.0}
+
+
+def test_what_was_good_the_first_time_stands() -> None:
+    first = four(0.2, quality=None)
+    assert ask(Giving(first, four(0.9))).verdicts == four(0.2, quality=Verdict(
+        score=0.9, rationale="because"))  # fmt: skip
+
+
+def test_official_names_dicts_and_rounding_are_understood() -> None:
+    given = {
+        maxim.key: {"score": 1.0000001, "rationale": "a\x00b", "model": "m"} for maxim in Maxim
+    }
+    for verdict in ask(Giving(given)).verdicts.values():
+        assert verdict == Verdict(score=1.0, rationale="a b", model="m")
+
+
+def test_a_judge_that_hangs_is_given_up() -> None:
+    found = ask(Never(), deadline=0.02)
+    assert found.unscored[Maxim.QUANTITY] == "the judge gave nothing within 0.02 seconds"
+
+
+def test_the_server_gets_four_verdicts_whatever_happens(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "touche_rad"):
+        verdicts = anyio.run(verdicts_for, Giving(OSError("gone")), VIEW)
+    assert list(verdicts) == list(Maxim)
+    assert "OSError: gone" in caplog.text
+
+
+def judge_file(source: Path, plugin: object, **named: Any) -> Status:
+    out = source.parent / "evaluations.jsonl"
+    return run(partial(judge, source, out, plugin, identity={"judge": "j"}, **named), out)
+
+
+def test_an_evaluation_is_an_official_line(tmp_path: Path) -> None:
+    source = recorded(tmp_path, 2)
+    plugin = Giving(four(quality=Verdict(score=1, rationale="quoted")))
+    status = judge_file(source, plugin)
+    lines = rows(tmp_path / "evaluations.jsonl")
+    assert [line["simulation"]["userTurns"][1]["utterance"] for line in lines] == [
+        "Utterance 0.1",
+        "Utterance 1.1",
+    ]
+    for line in lines:
+        assert len(line["userTurnsEvaluations"]) == 2
+        for turn in line["userTurnsEvaluations"]:
+            assert list(turn) == ["Quantity", "Quality", "Relation", "Manner"]
+            assert turn["Quality"] == {"score": 1.0, "explanation": "quoted"}
+            assert type(turn["Quality"]["score"]) is float
+    assert status.counts == {"verdicts": 16}
+    assert status.replaced == 0
+
+
+def test_the_judge_sees_nothing_later_than_the_judged_turn(tmp_path: Path) -> None:
+    plugin = Giving(four())
+    judge_file(recorded(tmp_path, 1), plugin)
+    assert [len(view.turns) for view in plugin.views] == [1, 2]
+    assert [view.last.response.content for view in plugin.views if view.last.response] == [
+        "Recorded 0.0",
+        "Recorded 0.1",
+    ]
+
+
+def test_stand_ins_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
+    path = tmp_path / "status.json"
+    source = recorded(tmp_path, 2)
+    judge_file(source, Giving(four(manner=Verdict(score=None, rationale="cut off"))),
+               status_path=path)  # fmt: skip
+    status = json.loads(path.read_text())
+    assert status["notes"] == {"unscored manner": 4}
+    assert status["replaced"] == 4
+    assert status["examples"]["unscored manner"][0].endswith("turn 1: cut off")
+    assert status["warnings"] == ["4 of 16 verdicts stand in for what failed; `examples` says why"]
+    line = rows(tmp_path / "evaluations.jsonl")[0]
+    manner = line["userTurnsEvaluations"][0]["Manner"]
+    assert manner == {"score": 1.0, "explanation": "no verdict (cut off); 1.0 stands in for it"}
+
+
+def test_equal_views_are_judged_once(tmp_path: Path) -> None:
+    source = tmp_path / "twice.jsonl"
+    line = json.dumps({
+        "id": "x", "claim": "c", "description": "",
+        "simulated_debate": [{"role": "user", "content": "Hello", "arguments": None},
+                             {"role": "assistant", "content": "No", "arguments": []}],
+    })  # fmt: skip
+    source.write_text(f"{line}\n{line}\n")
+    plugin = Giving(four())
+    judge_file(source, plugin, workers=1)
+    assert len(plugin.views) == 1
+    assert len(rows(tmp_path / "evaluations.jsonl")) == 2

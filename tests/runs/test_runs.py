@@ -1,0 +1,490 @@
+"""Respond and simulate from file to file, and what all runs share."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.runs import fakes
+from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex
+from touche_rad import files
+from touche_rad.answering import HONEST, Answerer
+from touche_rad.debate import Debate, Response
+from touche_rad.errors import InputError, UserError, WorkError
+from touche_rad.respond import respond
+from touche_rad.runner import Stopped, run
+from touche_rad.simulate import simulate
+from touche_rad.status import Status
+from touche_rad.users import RuleUser
+
+ROOT = Path(__file__).parents[2]
+INDEX = SmallIndex()
+GOOD = Saying("Zoo breeding saves endangered species.", "1.1")
+IDENTITY: Mapping[str, Any] = {"debater": "good", "seed": 1}
+
+
+def answerer(debater: object = GOOD, **settings: Any) -> Answerer:
+    return Answerer([("good", debater)], INDEX, **settings)  # type: ignore[list-item]
+
+
+def write_claims(folder: Path, *claims: str) -> Path:
+    path = folder / "claims.tsv"
+    rows = [f"{claim}\tbase-user" for claim in claims or ("Zoos should be closed",)]
+    path.write_text("TOPIC_DESCRIPTION\tUSER\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def recorded(folder: Path, count: int = 3) -> Path:
+    """Official simulations of two turns each, as another system left them."""
+    path = folder / "recorded.jsonl"
+    lines = []
+    for number in range(count):
+        turns = [
+            {
+                "utterance": f"Utterance {number}.{turn}",
+                "systemResponse": {
+                    "utterance": f"Recorded {number}.{turn}",
+                    "response": {
+                        "content": f"Recorded {number}.{turn}",
+                        "arguments": [{"id": "1.4", "text": "Recorded argument"}],
+                        "model": "other",
+                    },
+                    "milliseconds": 12.5,
+                },
+            }
+            for turn in range(2)
+        ]
+        configuration = {
+            "topic": {"description": f"Claim {number}"},
+            "user": {"class": "Touche25RADUser", "model": "base-user"},
+            "system": {"class": "BasicChatSystem", "url": "http://localhost:8080"},
+            "maxTurns": 2,
+        }
+        simulation = {"configuration": configuration, "userTurns": turns, "milliseconds": 40.5}
+        lines.append(json.dumps({"simulation": simulation}) + "\n")
+    path.write_text("".join(lines))
+    return path
+
+
+def rows(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def do(work: Callable[..., Awaitable[Status]], source: Path, *given: Any, **named: Any) -> Status:
+    out = source.parent / "out.jsonl"
+    return run(partial(work, source, out, *given, identity=IDENTITY, **named), out)
+
+
+def out_of(source: Path) -> Path:
+    return source.parent / "out.jsonl"
+
+
+class Listening(Saying):
+    """Keeps what it was shown."""
+
+    def __init__(self) -> None:
+        super().__init__("Yes.")
+        self.seen: list[Debate] = []
+
+    def answer(self, debate: Debate) -> Response:
+        self.seen.append(debate)
+        return super().answer(debate)
+
+
+# --- respond
+
+
+def test_every_user_turn_is_answered_given_the_recorded_words_before_it(tmp_path: Path) -> None:
+    listening = Listening()
+    source = recorded(tmp_path, 1)
+    status = do(respond, source, answerer(listening))
+    assert [[turn.utterance for turn in debate.turns] for debate in listening.seen] == [
+        ["Utterance 0.0"],
+        ["Utterance 0.0", "Utterance 0.1"],
+    ]
+    assert listening.seen[1].said == ("Recorded 0.0",)
+    assert listening.seen[1].last.response is None
+    first, second = rows(out_of(source))
+    assert (first["content"], first["turn"], first["arguments"]) == ("Yes.", 0, [])
+    assert second["turn"] == 1
+    assert [message["content"] for message in second["messages"]] == [
+        "Utterance 0.0", "Recorded 0.0", "Utterance 0.1",
+    ]  # fmt: skip
+    assert (status.state, status.done, status.counts) == ("done", 1, {"answers": 2})
+
+
+def test_last_only_answers_the_last_turn_alone(tmp_path: Path) -> None:
+    source = recorded(tmp_path, 2)
+    do(respond, source, answerer(), last_only=True)
+    assert [row["turn"] for row in rows(out_of(source))] == [1, 1]
+
+
+def test_as_simulations_our_responses_replace_the_recorded_ones(tmp_path: Path) -> None:
+    source = recorded(tmp_path, 1)
+    do(respond, source, answerer(), shape="simulations")
+    (row,) = rows(out_of(source))
+    simulation = row["simulation"]
+    assert simulation["configuration"] == {
+        "topic": {"description": "Claim 0"},
+        "user": {"class": "Touche25RADUser", "model": "base-user"},
+        "system": {"class": "touche-rad", "debater": "good"},
+        "maxTurns": 2,
+    }
+    for number, turn in enumerate(simulation["userTurns"]):
+        assert turn["utterance"] == f"Utterance 0.{number}"
+        said = turn["systemResponse"]
+        assert said["utterance"] == said["response"]["content"] == GOOD.content
+        assert [argument["id"] for argument in said["response"]["arguments"]] == ["1.1"]
+        assert said["response"]["arguments"][0]["text"] == ARGUMENTS[0].text
+    assert "other" not in out_of(source).read_text()
+    assert "milliseconds" not in out_of(source).read_text()
+
+
+def test_what_we_write_can_be_answered_again(tmp_path: Path) -> None:
+    source = recorded(tmp_path)
+    do(respond, source, answerer(), shape="simulations")
+    again = tmp_path / "again.jsonl"
+    out_of(source).rename(again)
+    assert do(respond, again, answerer()).counts == {"answers": 6}
+
+
+def test_workers_do_not_change_what_comes_out(tmp_path: Path) -> None:
+    class Uneven:
+        async def answer(self, debate: Debate) -> Response:
+            await anyio.sleep(0.02 if debate.claim.endswith(("0", "3")) else 0)
+            return Response(content=f"To {debate.last.utterance}")
+
+    source = recorded(tmp_path, 8)
+    written = []
+    for workers in (1, 3, 50):
+        do(respond, source, answerer(Uneven()), workers=workers)
+        written.append(out_of(source).read_bytes())
+    assert written[0] == written[1] == written[2]
+    assert [row["content"] for row in rows(out_of(source))][:2] == [
+        "To Utterance 0.0",
+        "To Utterance 0.1",
+    ]
+
+
+def test_no_more_than_the_workers_are_under_work(tmp_path: Path) -> None:
+    class Counting:
+        now = most = 0
+
+        async def answer(self, debate: Debate) -> Response:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            await anyio.sleep(0.005)
+            self.now -= 1
+            return Response(content="Yes.")
+
+    counting = Counting()
+    do(respond, recorded(tmp_path, 9), answerer(counting), workers=3)
+    assert counting.most == 3
+
+
+# --- simulate
+
+
+def test_a_simulation_is_an_official_line(tmp_path: Path) -> None:
+    source = write_claims(tmp_path, "Zoos should be closed", 'A "quoted" claim')
+    status = do(simulate, source, answerer(), RuleUser(INDEX, 1), turns=3)
+    first, second = (row["simulation"] for row in rows(out_of(source)))
+    assert first["configuration"] == {
+        "topic": {"description": "Zoos should be closed"},
+        "user": {"class": "RuleUser", "model": "base-user"},
+        "system": {"class": "touche-rad", "debater": "good"},
+        "maxTurns": 3,
+    }
+    assert second["configuration"]["topic"]["description"] == 'A "quoted" claim'
+    assert len(first["userTurns"]) == len(second["userTurns"]) == 3
+    for turn in first["userTurns"]:
+        said = turn["systemResponse"]
+        assert turn["utterance"]
+        assert said["utterance"] == said["response"]["content"] == GOOD.content
+        assert [argument["id"] for argument in said["response"]["arguments"]] == ["1.1"]
+    assert "milliseconds" not in out_of(source).read_text()
+    assert status.counts == {"answers": 6}
+    assert len(list(files.read_debates(out_of(source)))) == 2
+
+
+def test_the_debater_hears_the_debate_and_not_the_claim_file(tmp_path: Path) -> None:
+    listening = Listening()
+    do(simulate, write_claims(tmp_path), answerer(listening), RuleUser(INDEX, 1), turns=3)
+    assert [len(debate.turns) for debate in listening.seen] == [1, 2, 3]
+    assert listening.seen[2].said == ("Yes.", "Yes.")
+
+
+def test_a_simulation_repeats_itself_to_the_byte(tmp_path: Path) -> None:
+    source = write_claims(tmp_path, *(f"Zoos should be closed {n}" for n in range(5)))
+    written = set()
+    for seed in (1, 1, 2):
+        do(simulate, source, answerer(), RuleUser(INDEX, seed))
+        written.add(out_of(source).read_bytes())
+    assert len(written) == 2
+
+
+def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
+    class Broken:
+        def open(self, claim: Debate) -> str:
+            return "  "
+
+        async def reply(self, debate: Debate) -> str:
+            raise OSError("the user is gone")
+
+    bad = answerer(fakes.Raising(ValueError("no")))
+    status = do(simulate, write_claims(tmp_path), bad, Broken(), turns=2)
+    (row,) = rows(tmp_path / "out.jsonl")
+    turns = row["simulation"]["userTurns"]
+    assert [turn["systemResponse"]["utterance"] for turn in turns] == [HONEST, HONEST]
+    assert "Zoos should be closed" in turns[0]["utterance"]
+    assert turns[1]["utterance"]
+    assert status.replaced == 4
+    assert status.notes == {"user fallback": 2, "fallback from good": 2, "last-resort": 2}
+    assert "debate claim-1, turn 2: OSError: the user is gone" in status.examples["user fallback"]
+
+
+# --- what all runs share
+
+
+def test_the_status_says_what_was_done(tmp_path: Path) -> None:
+    source = recorded(tmp_path, 2)
+    path = tmp_path / "status.json"
+    long = Saying("One two three. " * 30, "1.1", "no-such")
+    status = do(respond, source, answerer(long), status_path=path)
+    written = Status.model_validate_json(path.read_text())
+    assert written == status
+    assert written.notes == {"unknown argument": 4, "cut": 4}
+    assert written.replaced == 0
+    assert written.identity["debater"] == "good"
+    assert len(written.identity["input"]) == 64
+    assert written.seconds >= 0
+    assert written.started <= written.finished
+    text = "\n".join(status.lines())
+    assert text.startswith("respond: 2 done in ")
+    assert "cut: 4" in text
+
+
+def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
+    seen: list[tuple[int, int | None]] = []
+    source = recorded(tmp_path, 3)
+    do(respond, source, answerer(), progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+
+def test_a_bad_line_is_told_before_any_work_is_done(tmp_path: Path) -> None:
+    listening = Listening()
+    source = recorded(tmp_path, 3)
+    source.write_text(source.read_text() + "{broken\n")
+    with pytest.raises(InputError, match=r"recorded\.jsonl:4"):
+        do(respond, source, answerer(listening), status_path=tmp_path / "status.json")
+    assert listening.seen == []
+    status = Status.model_validate_json((tmp_path / "status.json").read_text())
+    assert status.state == "failed"
+    assert "recorded.jsonl:4" in str(status.error)
+
+
+def test_bad_lines_can_be_skipped_and_are_counted(tmp_path: Path) -> None:
+    source = recorded(tmp_path, 3)
+    source.write_text(source.read_text() + "{broken\n")
+    status = do(respond, source, answerer(), bad=files.BadLines(skip=True))
+    assert (status.skipped, status.done) == (1, 3)
+    assert any("recorded.jsonl:4" in warning for warning in status.warnings)
+
+
+def test_wrong_inputs_are_told_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="does not exist"):
+        do(respond, tmp_path / "missing.jsonl", answerer())
+    with pytest.raises(UserError, match="no regular file"):
+        do(respond, tmp_path, answerer())
+    source = recorded(tmp_path)
+    with pytest.raises(UserError, match="is the input too"):
+        run(partial(respond, source, source, answerer(), identity=IDENTITY), source)
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("")
+    with pytest.raises(InputError):
+        do(respond, empty, answerer())
+
+
+def test_one_failing_unit_does_not_lose_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = recorded(tmp_path, 5)
+    true_line = files.response_line
+
+    def line(debate: Debate, turn: int, response: Response) -> str:
+        if debate.claim == "Claim 2":
+            raise ValueError("not to be written")
+        return true_line(debate, turn, response)
+
+    monkeypatch.setattr(files, "response_line", line)
+    failure = r"1 of 5 failed, first number 3: ValueError: not to be written; 4 units done"
+    with pytest.raises(WorkError, match=failure):
+        do(respond, source, answerer(), status_path=tmp_path / "status.json")
+    assert not out_of(source).exists()
+    failed = Status.model_validate_json((tmp_path / "status.json").read_text())
+    assert (failed.state, failed.done, failed.units) == ("failed", 4, 5)
+    assert failed.counts == {"answers": 8}
+    monkeypatch.undo()
+    listening = Listening()
+    status = do(respond, source, answerer(listening))
+    assert [debate.claim for debate in listening.seen] == ["Claim 2", "Claim 2"]
+    assert (status.done, status.resumed) == (5, 4)
+    assert len(rows(out_of(source))) == 10
+
+
+def test_a_changed_input_or_plugin_is_another_run(tmp_path: Path) -> None:
+    source = recorded(tmp_path, 3)
+    part = tmp_path / "out.jsonl.part"
+    _leave_unfinished(source)
+    left = part.read_bytes()
+    with pytest.raises(UserError, match='shape was "responses" and is now "simulations"'):
+        do(respond, source, answerer(), shape="simulations")
+    other = partial(respond, source, out_of(source), answerer(), identity={"debater": "other"})
+    with pytest.raises(UserError, match='debater was "good" and is now "other"'):
+        run(other, out_of(source))
+    source.write_text(source.read_text() + source.read_text())
+    with pytest.raises(UserError, match="input was "):
+        do(respond, source, answerer())
+    assert part.read_bytes() == left
+    assert do(respond, source, answerer(), restart=True).resumed == 0
+
+
+def _leave_unfinished(source: Path) -> None:
+    async def stop() -> None:
+        with anyio.CancelScope() as scope:
+
+            def told(done: int, total: int | None) -> None:
+                if done == 2:
+                    scope.cancel()
+
+            await respond(
+                source, out_of(source), answerer(), identity=IDENTITY, workers=1, progress=told
+            )
+
+    anyio.run(stop)
+    assert not out_of(source).exists()
+
+
+def test_a_cancelled_run_keeps_its_journal_and_goes_on(tmp_path: Path) -> None:
+    source = recorded(tmp_path, 4)
+    _leave_unfinished(source)
+    assert do(respond, source, answerer()).resumed == 2
+    resumed = out_of(source).read_bytes()
+    do(respond, source, answerer())
+    assert out_of(source).read_bytes() == resumed
+
+
+# --- processes
+
+
+CHILD = """
+import sys, time
+from pathlib import Path
+from functools import partial
+from tests.runs import fakes
+from tests.runs.test_runs import IDENTITY, answerer
+from touche_rad.errors import ToucheRadError
+from touche_rad.respond import respond
+from touche_rad.runner import run
+source, out = Path(sys.argv[1]), Path(sys.argv[2])
+work = partial(respond, source, out, answerer({debater}), identity=IDENTITY, workers=2,
+               status_path=out.with_name("status.json"))
+try:
+    {before}
+    run(work, out)
+except ToucheRadError as error:
+    print(error)
+    sys.exit(error.exit_code)
+"""
+
+
+def start(source: Path, debater: str, before: str = "pass") -> subprocess.Popen[str]:
+    code = CHILD.format(debater=debater, before=before)
+    command = [sys.executable, "-c", code, str(source), str(out_of(source))]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+    )
+
+
+def wait_for_records(source: Path, count: int) -> None:
+    part = source.parent / "out.jsonl.part"
+    until = time.monotonic() + 30
+    while not part.exists() or part.read_bytes().count(b"\n") <= count:
+        assert time.monotonic() < until, "no progress"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("debater", ["fakes.Slow(0.02)", "fakes.Hangs('Claim 3')"])
+def test_an_interrupt_stops_at_once_keeps_the_journal_and_says_how_to_go_on(
+    tmp_path: Path, debater: str
+) -> None:
+    source = recorded(tmp_path, 60)
+    process = start(source, debater)
+    wait_for_records(source, 3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert out.startswith("stopped; what is done is kept in ")
+    assert "the same command goes on from there" in out
+    assert "Traceback" not in err
+    status = Status.model_validate_json((tmp_path / "status.json").read_text())
+    assert status.state == "stopped"
+    assert status.done >= 3
+    assert not out_of(source).exists()
+    assert do(respond, source, answerer()).resumed >= 3
+
+
+def test_a_thread_that_hangs_does_not_keep_the_process_alive(tmp_path: Path) -> None:
+    source = recorded(tmp_path, 2)
+    process = start(source, "fakes.Hanging(), deadline=0.05")
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, out + err
+    assert {row["content"] for row in rows(out_of(source))} == {HONEST}
+
+
+def test_a_full_disk_is_one_line_and_the_journal_is_kept(tmp_path: Path) -> None:
+    source = recorded(tmp_path, 40)
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))"
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
+    process = start(source, "fakes.Slow(0)", limit)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 1, err
+    assert len(out.splitlines()) == 1
+    assert "out.jsonl.part: cannot be written: File too large" in out
+    assert "the same command goes on from there" in out
+    assert (tmp_path / "out.jsonl.part").exists()
+    status = do(respond, source, answerer(fakes.Slow(0)))
+    assert 0 < status.resumed < 40
+    assert len(rows(out_of(source))) == 80
+
+
+def test_stopped_is_told_apart_from_failed() -> None:
+    assert Stopped.exit_code == 130
+    assert WorkError.exit_code == 1
+
+
+def kill(times: int, seed: int, folder: Path) -> str:
+    command = [sys.executable, "-m", "tests.runs.killing", str(times), str(seed), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_killed_simulation_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    assert "all files equal" in kill(8, 1, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_simulation_killed_at_a_hundred_random_moments(tmp_path: Path) -> None:
+    assert kill(100, 2, tmp_path).startswith("100 kills")

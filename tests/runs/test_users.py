@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.runs.fakes import ARGUMENTS, SmallIndex
+from touche_rad.debate import Argument, Debate, Response
+from touche_rad.own_side import alike, own_side, stance, weight
+from touche_rad.text import count_words
+from touche_rad.users import ASKING_ABOUT_ALL, OPENING_ON_NOTHING, RuleUser, UserSimulator
+
+INDEX = SmallIndex()
+CLAIM = Debate(id="d", claim="Zoos should be closed")
+PRO, CONTRA = ARGUMENTS[1], ARGUMENTS[0]
+
+
+def answered(debate: Debate, utterance: str, *cited: Argument, content: str = "") -> Debate:
+    words = content or " ".join(argument.text for argument in cited) or "No."
+    return debate.spoken(utterance).answered(Response(content=words, arguments=cited))
+
+
+def play(user: RuleUser, turns: int = 5, claim: Debate = CLAIM) -> list[str]:
+    debate, said = claim, []
+    for turn in range(turns):
+        said.append(user.reply(debate) if debate.turns else user.open(debate))
+        debate = answered(debate, said[-1], CONTRA if turn % 2 else ARGUMENTS[2])
+    return said
+
+
+def test_the_rule_user_is_a_user() -> None:
+    assert isinstance(RuleUser(None), UserSimulator)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_opening_states_the_claim_as_an_opinion(seed: int) -> None:
+    opening = RuleUser(INDEX, seed).open(CLAIM)
+    assert "Zoos should be closed" in opening
+    assert {"I", "my", "My"} & set(opening.replace(".", " ").split())
+
+
+def test_a_question_is_answered_and_nothing_is_asked_about() -> None:
+    assert "yes" in RuleUser(None).open(Debate(claim="Does pineapple belong on pizza?"))
+    assert RuleUser(None).open(Debate(claim=" \n")) == OPENING_ON_NOTHING
+
+
+def test_the_first_reply_counters_with_an_argument_of_the_own_side() -> None:
+    for seed in range(20):
+        reply = RuleUser(INDEX, seed).reply(answered(CLAIM, "Zoos should be closed.", CONTRA))
+        assert PRO.text in reply
+
+
+def test_no_argument_is_said_twice_and_none_of_the_other_side() -> None:
+    for seed in range(20):
+        said = " ".join(play(RuleUser(INDEX, seed), turns=8))
+        counters = [said.split("You say")[0].count(PRO.text), said.count(ARGUMENTS[3].text)]
+        assert max(counters) <= 1
+        assert CONTRA.text not in said
+
+
+def test_what_the_system_said_is_not_brought_back_as_a_counter() -> None:
+    debate = answered(CLAIM, "Zoos should be closed.", PRO)
+    assert PRO not in own_side(INDEX, CLAIM.claim, debate, 20)
+
+
+def test_without_arguments_the_user_asks_and_insists() -> None:
+    replies = play(RuleUser(None, 3), turns=5)[1:]
+    asked = [reply for reply in replies if "?" in reply]
+    insisted = [reply for reply in replies if "Zoos should be closed." in reply]
+    assert len(asked) == len(insisted) == 2
+    assert len(set(replies)) == 4
+
+
+def test_a_long_answer_is_not_echoed() -> None:
+    long = " ".join(["word"] * 40) + "."
+    debate = answered(CLAIM, "Zoos should be closed.", content=long)
+    assert RuleUser(None).reply(debate) == ASKING_ABOUT_ALL
+
+
+def test_quotation_marks_of_the_answer_do_not_break_the_question() -> None:
+    debate = answered(CLAIM, "Zoos should be closed.", content='He said "no" to {it}.')
+    reply = RuleUser(None).reply(debate)
+    assert "He said 'no' to {it}." in reply
+    assert reply.count('"') == 2
+
+
+def test_the_words_depend_on_seed_claim_and_turn_alone() -> None:
+    assert play(RuleUser(INDEX, 1)) == play(RuleUser(INDEX, 1))
+    assert len({tuple(play(RuleUser(INDEX, seed))) for seed in range(10)}) > 5
+
+
+def test_another_process_says_the_same() -> None:
+    code = "from tests.runs.test_users import play, RuleUser, INDEX;print(play(RuleUser(INDEX, 5)))"
+    environment = {"PYTHONHASHSEED": "99"}
+    out = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert out.strip() == str(play(RuleUser(INDEX, 5)))
+
+
+@given(st.text(), st.lists(st.text(min_size=1), max_size=4), st.integers())
+def test_any_debate_is_replied_to_in_at_most_60_words(
+    claim: str, answers: list[str], seed: int
+) -> None:
+    user = RuleUser(INDEX, seed)
+    debate = Debate(claim=claim)
+    utterance = user.open(debate)
+    for answer in answers:
+        assert utterance.strip()
+        assert count_words(utterance) <= 60
+        debate = answered(debate, utterance, content=answer)
+        utterance = user.reply(debate)
+    assert count_words(utterance) <= 60
+
+
+def test_a_claim_of_any_length_is_cut() -> None:
+    user = RuleUser(None, 2)
+    claim = Debate(claim="Long " * 300)
+    assert count_words(user.open(claim)) <= 60
+    assert count_words(user.reply(answered(claim, "x"))) <= 60
+    assert count_words(user.reply(answered(answered(claim, "x"), "y"))) <= 60
+
+
+def test_likeness_is_the_shared_part_of_the_content_words() -> None:
+    assert alike("Zoos harm animals.", "zoos harm people") == pytest.approx(2 / 4)
+    assert alike("Zoos never harm.", "Zoos harm") == 1.0
+    assert alike("", "Zoos") == 0.0
+
+
+def test_a_negation_turns_what_a_field_says() -> None:
+    plain = Argument(id="a", text="t", supports="Zoos harm animals", attacks="Zoos heal people")
+    assert stance(plain, "Zoos harm animals") == pytest.approx(1 - 1 / 5)
+    assert stance(plain, "Zoos do not harm animals") == pytest.approx(-1 + 1 / 5)
+    pair = Argument(id="b", text="t", supports="Zoos are not cruel", attacks="Zoos are cruel")
+    assert stance(pair, "Zoos are cruel") == -2.0
+
+
+def test_an_argument_that_attacks_what_was_cited_is_of_the_own_side() -> None:
+    reply = Argument(id="r", text="t", attacks=CONTRA.text, supports="Breeding needs no zoo.")
+    assert weight(reply, "Close them", "Other words entirely", [CONTRA]) > 0.5
+    friend = Argument(id="f", text="t", attacks=CONTRA.attacks, supports=CONTRA.supports)
+    assert weight(friend, "Close them", CONTRA.text, [CONTRA]) < 0

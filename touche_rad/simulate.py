@@ -1,0 +1,132 @@
+"""Simulate: whole debates between a simulated user and a debater, in the official shape."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from touche_rad import files
+from touche_rad.answering import Answer, Answerer
+from touche_rad.calls import Calls
+from touche_rad.debate import Debate
+from touche_rad.journal import Done
+from touche_rad.runner import Manner, Progress, Work, run_work
+from touche_rad.status import REPLACED, Status
+from touche_rad.text import clean
+from touche_rad.users import RuleUser, UserSimulator
+
+log = logging.getLogger("touche_rad")
+
+
+async def simulate(
+    source: Path,
+    out: Path,
+    answerer: Answerer,
+    user: UserSimulator,
+    *,
+    identity: Mapping[str, Any],
+    turns: int = 5,
+    workers: int = 4,
+    bad: files.BadLines | None = None,
+    progress: Progress | None = None,
+    restart: bool = False,
+    status_path: Path | None = None,
+) -> Status:
+    """Play every claim of a file and write one official simulation a line.
+
+    Args:
+        source: Claims, or debates whose claims are taken.
+        out: The simulations to write.
+        answerer: Who answers.
+        user: Who plays the user.
+        identity: What decides what comes out, beside what is told here; `debater` names the system.
+        turns: User turns a debate.
+        workers: Debates under work at once.
+        bad: What happens to bad lines.
+        progress: Told (done, total).
+        restart: Begin anew where an earlier run could go on.
+        status_path: Where a status record goes, if anywhere.
+    """
+    stage = _Stage(answerer, user, turns, str(identity.get("debater", answerer.chain[0][0])))
+    played = {**identity, "user": _name_of(user), "turns": turns}
+    work = Work("simulate", source, out, _reader(source), stage.play, played)
+    return await run_work(work, Manner(workers, restart, bad, progress, status_path))
+
+
+def _reader(source: Path) -> Any:
+    return lambda bad: files.read_claims(source, bad)
+
+
+def _name_of(user: UserSimulator) -> str:
+    return type(user).__name__
+
+
+class _Stage:
+    """Where one debate after another is played."""
+
+    def __init__(self, answerer: Answerer, user: UserSimulator, turns: int, system: str) -> None:
+        self.answerer, self.user, self.turns, self.system = answerer, user, turns, system
+        self._call = Calls()
+
+    async def play(self, claim: Debate) -> Done:
+        """Play one claim to the end."""
+        debate = claim.model_copy(update={"turns": (), "wire": {}})
+        notes: list[str] = []
+        replaced = 0
+        for turn in range(self.turns):
+            utterance, failure = await self._speak(debate)
+            debate = debate.spoken(utterance)
+            answer = await self.answerer.answer(debate)
+            debate = debate.answered(answer.response)
+            told = (f"user fallback: {failure}", *answer.notes) if failure else answer.notes
+            notes.extend(placed(note, claim, turn) for note in told)
+            replaced += is_replaced(answer, self.answerer) + bool(failure)
+        configuration = {
+            "topic": {"description": debate.claim},
+            "user": {"class": _name_of(self.user), "model": debate.user},
+            "maxTurns": self.turns,
+        }
+        line = simulation_line(debate, configuration, self.system)
+        return Done((line,), {"answers": self.turns, REPLACED: replaced}, tuple(notes))
+
+    async def _speak(self, debate: Debate) -> tuple[str, str]:
+        """Return what the user says and, where a plainer user had to say it, why."""
+        try:
+            said = clean(await self._call(_speaker(self.user, debate), debate))
+            if said:
+                return said, ""
+            failure = "it said nothing"
+        except Exception as error:
+            log.warning("the simulated user failed", exc_info=error)
+            failure = f"{type(error).__name__}: {error}"
+        return _speaker(RuleUser(None), debate)(debate), failure
+
+
+def _speaker(user: UserSimulator, debate: Debate) -> Any:
+    return user.reply if debate.turns else user.open
+
+
+def simulation_line(debate: Debate, configuration: Mapping[str, Any], system: str) -> str:
+    """Return the official line of a debate that `system` answered here.
+
+    It holds no times: a repeated run is to be the same to the byte.
+    """
+    bare = debate.model_copy(update={"wire": {}})
+    turns = json.loads(files.simulation_line(bare))["simulation"]["userTurns"]
+    ours = {**configuration, "system": {"class": "touche-rad", "debater": system}}
+    line = {"simulation": {"configuration": ours, "userTurns": turns}}
+    return json.dumps(line, ensure_ascii=False, allow_nan=False)
+
+
+def placed(note: str, debate: Debate, turn: int) -> str:
+    """Return a note with the place it happened at, after its kind."""
+    kind, _, what = note.partition(": ")
+    return f"{kind}: debate {debate.id or '?'}, turn {turn + 1}: {what}"
+
+
+def is_replaced(answer: Answer, answerer: Answerer) -> bool:
+    """Whether another than the chosen debater gave the answer."""
+    return not answerer.chain or answer.by != answerer.chain[0][0]

@@ -1,0 +1,162 @@
+"""Simulated users: whom a debater argues with when nobody is there.
+
+A user holds the claim of the debate and defends it. What a user says depends on nothing but the
+debate and its seed, so that a run that is taken up again hears the same words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable
+from random import Random
+from typing import Final, Protocol, runtime_checkable
+
+from pydantic import Field
+
+from touche_rad.debate import Debate
+from touche_rad.own_side import own_side
+from touche_rad.plugins import ArgumentIndex, Options
+from touche_rad.text import clean, count_words, cut_to_words, sentences
+
+
+@runtime_checkable
+class UserSimulator(Protocol):
+    """Plays the user. Both methods may be `def` or `async def`."""
+
+    def open(self, claim: Debate) -> str | Awaitable[str]:
+        """Say the first words of a debate that has a claim and no turns yet."""
+        ...
+
+    def reply(self, debate: Debate) -> str | Awaitable[str]:
+        """Reply to the response that the debate ends with."""
+        ...
+
+
+OPENINGS: Final = (
+    "I am convinced of this: {claim}",
+    "Let me say plainly what I think: {claim}",
+    "{claim} I am quite sure of that.",
+    "{claim} That is my honest opinion.",
+    "My position is clear: {claim}",
+)
+OPENINGS_ON_A_QUESTION: Final = (
+    "{claim} My answer is a clear yes.",
+    "{claim} I think the answer is yes.",
+)
+OPENING_ON_NOTHING: Final = "I like a good argument. On what do you think most people are wrong?"
+INSISTING: Final = (
+    "I hear you, but that does not move me. As I said: {claim}",
+    "That may be so, but it does not settle the matter for me. I still say: {claim}",
+    "You have not answered what I actually said. {claim}",
+    "I have thought about this for a long time, and I stay with it: {claim}",
+    "One point does not outweigh all the others. I stand by my words: {claim}",
+)
+ASKING: Final = (
+    'You say: "{said}" What makes you so sure of that?',
+    'You told me: "{said}" Why should that count for more than my point?',
+    'When you say "{said}", do you mean always, or only now and then?',
+    '"{said}" Even if I granted you that, how would it show that I am wrong?',
+    'You claim: "{said}" What is that based on?',
+)
+ASKING_ABOUT_ALL: Final = "What is your strongest reason for that, in one sentence?"
+COUNTERING: Final = (
+    "I disagree.",
+    "I do not think that holds.",
+    "That overlooks something.",
+    "You are leaving out the other side.",
+    "I see it differently.",
+    "There is a good reason against that.",
+)
+
+_COUNTERS = 0.7
+_LONGEST_ECHO = 18
+
+
+class RuleUser:
+    """Insists, asks, and counters with arguments of its own side, by rules alone.
+
+    It quotes: what it brings forward are sentences of the collection that support the claim, or
+    attack what the system just said. It says no argument twice, and none that the system gave.
+    """
+
+    class Options(Options):
+        """How it speaks."""
+
+        max_words: int = Field(60, ge=20, description="the most words of an utterance")
+        candidates: int = Field(20, ge=1, description="arguments looked at for a counter")
+
+    def __init__(
+        self, index: ArgumentIndex | None, seed: int = 0, options: Options | None = None
+    ) -> None:
+        """Remember where arguments come from; without an index it insists and asks."""
+        self.index = index
+        self.seed = seed
+        self.options = options if isinstance(options, RuleUser.Options) else RuleUser.Options()
+
+    def open(self, claim: Debate) -> str:
+        """State the claim as the user's own opinion."""
+        stated = clean(claim.claim)
+        if not stated:
+            return OPENING_ON_NOTHING
+        fitting = OPENINGS_ON_A_QUESTION if stated.endswith("?") else OPENINGS
+        return self._filled(self._chance(claim, "open").choice(fitting), claim=_ended(stated))
+
+    def reply(self, debate: Debate) -> str:
+        """Counter where an argument of the own side fits; else, and now and then, insist or ask."""
+        move = self._chance(debate, f"move {len(debate.turns)}").random()
+        if len(debate.turns) == 1 or move < _COUNTERS:
+            counter = self._counter(debate)
+            if counter:
+                return counter
+        if len(debate.turns) % 2:
+            return self._ask(debate)
+        return self._insist(debate)
+
+    def _counter(self, debate: Debate) -> str | None:
+        if self.index is None:
+            return None
+        lead = self._next(debate, "counter", COUNTERING)
+        room = self.options.max_words - count_words(lead)
+        for argument in own_side(self.index, _claim(debate), debate, self.options.candidates):
+            quote = cut_to_words(clean(argument.text), room)
+            if quote and not quote.endswith("…"):
+                return f"{lead} {_ended(quote)}"
+        return None
+
+    def _insist(self, debate: Debate) -> str:
+        return self._filled(self._next(debate, "insist", INSISTING), claim=_ended(_claim(debate)))
+
+    def _ask(self, debate: Debate) -> str:
+        said = next(iter(sentences(_answer(debate))), "")
+        if not said or count_words(said) > _LONGEST_ECHO:
+            return ASKING_ABOUT_ALL
+        return self._filled(self._next(debate, "ask", ASKING), said=said.replace('"', "'"))
+
+    def _next(self, debate: Debate, what: str, ways: tuple[str, ...]) -> str:
+        """Take another way of saying it each turn, in an order of this debate's own."""
+        order = list(ways)
+        self._chance(debate, what).shuffle(order)
+        return order[len(debate.turns) % len(order)]
+
+    def _filled(self, way: str, **parts: str) -> str:
+        room = self.options.max_words - count_words(way) + len(parts)
+        return way.format(**{name: cut_to_words(part, room) for name, part in parts.items()})
+
+    def _chance(self, debate: Debate, what: str) -> Random:
+        """Return the same chance in every process for the same seed, claim and occasion."""
+        occasion = f"{self.seed}\n{debate.claim}\n{what}".encode("utf-8", "replace")
+        return Random(int.from_bytes(hashlib.sha256(occasion).digest()[:8]))
+
+
+def _claim(debate: Debate) -> str:
+    """What the user defends; where no claim was given, it is what the user said first."""
+    return clean(debate.claim) or clean(debate.turns[0].utterance)
+
+
+def _answer(debate: Debate) -> str:
+    response = debate.last.response
+    return clean(response.content) if response else ""
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith(tuple(".!?…\"'”’)")) else f"{text}."
