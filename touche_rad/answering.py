@@ -64,6 +64,12 @@ class Answerer:
         self.max_words = max_words
         self.deadline = deadline
         self._call = Calls()
+        self._told: set[tuple[str, str]] = set()
+
+    @property
+    def chosen(self) -> str:
+        """The name of the debater that should answer; any other stands in for it."""
+        return self.chain[0][0] if self.chain else LAST_RESORT
 
     async def answer(self, debate: Debate) -> Answer:
         """Answer the last turn of a debate."""
@@ -73,12 +79,21 @@ class Answerer:
                 response, done = await self._ask(debater, debate, self._patience(place))
             except Exception as error:
                 reason = _told(error)
-                log.warning("debater %s failed: %s", name, reason, exc_info=error)
+                self._tell(name, error, reason)
                 notes.append(f"fallback from {name}: {reason}")
                 continue
             return Answer(response, name, (*notes, *done))
         response, _ = guard(Response(content=HONEST), None, self.max_words)
         return Answer(response, LAST_RESORT, (*notes, f"{LAST_RESORT}: no debater answered"))
+
+    def _tell(self, name: str, error: Exception, reason: str) -> None:
+        """Log each kind of failure once as a warning, and every one of them for who looks close."""
+        kind = name, type(error).__name__
+        log.log(
+            logging.DEBUG if kind in self._told else logging.WARNING,
+            "debater %s failed: %s", name, reason, exc_info=log.isEnabledFor(logging.DEBUG),
+        )  # fmt: skip
+        self._told.add(kind)
 
     async def _ask(
         self, debater: Debater, debate: Debate, seconds: float | None

@@ -91,9 +91,6 @@ class Journal:
         offset = self._end
         self._write(record.encode() + b"\n")
         self._place(unit, offset)
-        if time.monotonic() - self._synced >= _SYNC_SECONDS:
-            os.fsync(self._file)
-            self._synced = time.monotonic()
 
     def records(self) -> Iterator[Done]:
         """Yield what is finished in the order of the input."""
@@ -174,6 +171,9 @@ class Journal:
         try:
             while rest:
                 rest = rest[os.pwrite(self._file, rest, self._end + len(data) - len(rest)) :]
+            if time.monotonic() - self._synced >= _SYNC_SECONDS:
+                os.fsync(self._file)
+                self._synced = time.monotonic()
         except OSError as error:
             raise self._unwritten(self.path, error) from error
         self._end += len(data)

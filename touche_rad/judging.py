@@ -25,8 +25,7 @@ from touche_rad.guard import writable
 from touche_rad.journal import Done
 from touche_rad.plugins import Judge
 from touche_rad.runner import Manner, Progress, Work, run_work
-from touche_rad.simulate import placed
-from touche_rad.status import REPLACED, Status
+from touche_rad.status import REPLACED, Status, placed
 from touche_rad.text import clean
 
 log = logging.getLogger("touche_rad")
@@ -77,7 +76,7 @@ async def judged(judge: Judge, view: Debate, *, deadline: float | None = None) -
             break
     unscored = {maxim: reasons[maxim] for maxim in Maxim if maxim not in good}
     for maxim, reason in unscored.items():
-        log.warning("%s on %s: %s", NO_VERDICT, maxim, reason)
+        log.info("%s on %s: %s", NO_VERDICT, maxim, reason)
     filled = {maxim: _prior(reason) for maxim, reason in unscored.items()}
     return Judged({maxim: (good | filled)[maxim] for maxim in Maxim}, unscored)
 

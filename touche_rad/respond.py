@@ -12,8 +12,8 @@ from touche_rad.answering import Answerer
 from touche_rad.debate import Debate, Response, Turn
 from touche_rad.journal import Done
 from touche_rad.runner import Manner, Progress, Work, run_work
-from touche_rad.simulate import is_replaced, placed, simulation_line
-from touche_rad.status import REPLACED, Status
+from touche_rad.simulate import simulation_line
+from touche_rad.status import REPLACED, Status, placed
 
 Shape = Literal["responses", "simulations"]
 
@@ -48,7 +48,7 @@ async def respond(
         restart: Begin anew where an earlier run could go on.
         status_path: Where a status record goes, if anywhere.
     """
-    system = str(identity.get("debater", answerer.chain[0][0]))
+    system = str(identity.get("debater", answerer.chosen))
 
     async def do(debate: Debate) -> Done:
         count = len(debate.turns)
@@ -74,7 +74,7 @@ async def _answer_turns(debate: Debate, asked: range, answerer: Answerer, write:
         answer = await answerer.answer(debate.asked(turn))
         responses[turn] = answer.response
         notes.extend(placed(note, debate, turn) for note in answer.notes)
-        replaced += is_replaced(answer, answerer)
+        replaced += answer.by != answerer.chosen
     counts = {"answers": len(responses), REPLACED: replaced}
     return Done(write(debate, responses), counts, tuple(notes))
 

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 import anyio
 
 from touche_rad import __version__, files
-from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
+from touche_rad.errors import InputError, UserError, WorkError
 from touche_rad.journal import SUFFIX, Done, Journal
 from touche_rad.status import State, Status, Tally, sha256_of, write_status
 
@@ -112,7 +112,7 @@ async def _work_through(work: Work[T], manner: Manner, journal: Journal, total: 
     """Let so many workers take one unit after another; the first fatal error stops them all."""
     units = _unfinished(work.read(files.BadLines(skip=True)), journal)
     failures: list[str] = []
-    fatal: list[ToucheRadError] = []
+    fatal: list[Exception] = []
     tell = manner.progress or (lambda done, total: None)
     tell(len(journal), total)
 
@@ -122,12 +122,12 @@ async def _work_through(work: Work[T], manner: Manner, journal: Journal, total: 
                 try:
                     done = await work.do(unit)
                 except Exception as error:
-                    log.warning("unit %d failed", number + 1, exc_info=error)
+                    log.debug("number %d failed", number + 1, exc_info=error)
                     failures.append(f"number {number + 1}: {type(error).__name__}: {error}")
                     continue
                 journal.append(number, done)
                 tell(len(journal), total)
-        except ToucheRadError as error:
+        except Exception as error:
             fatal.append(error)
             group.cancel_scope.cancel()
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad import files
-from touche_rad.answering import Answer, Answerer
+from touche_rad.answering import Answerer
 from touche_rad.calls import Calls
 from touche_rad.debate import Debate
 from touche_rad.journal import Done
 from touche_rad.runner import Manner, Progress, Work, run_work
-from touche_rad.status import REPLACED, Status
+from touche_rad.status import REPLACED, Status, placed
 from touche_rad.text import clean
 from touche_rad.users import RuleUser, UserSimulator
 
@@ -50,7 +50,7 @@ async def simulate(
         restart: Begin anew where an earlier run could go on.
         status_path: Where a status record goes, if anywhere.
     """
-    stage = _Stage(answerer, user, turns, str(identity.get("debater", answerer.chain[0][0])))
+    stage = _Stage(answerer, user, turns, str(identity.get("debater", answerer.chosen)))
     played = {**identity, "user": _name_of(user), "turns": turns}
     work = Work("simulate", source, out, _reader(source), stage.play, played)
     return await run_work(work, Manner(workers, restart, bad, progress, status_path))
@@ -83,7 +83,7 @@ class _Stage:
             debate = debate.answered(answer.response)
             told = (f"user fallback: {failure}", *answer.notes) if failure else answer.notes
             notes.extend(placed(note, claim, turn) for note in told)
-            replaced += is_replaced(answer, self.answerer) + bool(failure)
+            replaced += (answer.by != self.answerer.chosen) + bool(failure)
         configuration = {
             "topic": {"description": debate.claim},
             "user": {"class": _name_of(self.user), "model": debate.user},
@@ -100,7 +100,7 @@ class _Stage:
                 return said, ""
             failure = "it said nothing"
         except Exception as error:
-            log.warning("the simulated user failed", exc_info=error)
+            log.debug("the simulated user failed", exc_info=error)
             failure = f"{type(error).__name__}: {error}"
         return _speaker(RuleUser(None), debate)(debate), failure
 
@@ -119,14 +119,3 @@ def simulation_line(debate: Debate, configuration: Mapping[str, Any], system: st
     ours = {**configuration, "system": {"class": "touche-rad", "debater": system}}
     line = {"simulation": {"configuration": ours, "userTurns": turns}}
     return json.dumps(line, ensure_ascii=False, allow_nan=False)
-
-
-def placed(note: str, debate: Debate, turn: int) -> str:
-    """Return a note with the place it happened at, after its kind."""
-    kind, _, what = note.partition(": ")
-    return f"{kind}: debate {debate.id or '?'}, turn {turn + 1}: {what}"
-
-
-def is_replaced(answer: Answer, answerer: Answerer) -> bool:
-    """Whether another than the chosen debater gave the answer."""
-    return not answerer.chain or answer.by != answerer.chain[0][0]

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from touche_rad import __version__, files
+from touche_rad.debate import Debate
 from touche_rad.journal import Done
 
 State = Literal["done", "stopped", "failed"]
@@ -67,6 +68,12 @@ class Status(BaseModel):
         said.extend(f"{kind}: {count}" for kind, count in self.notes.items())
         said.extend(f"warning: {warning}" for warning in self.warnings)
         return said
+
+
+def placed(note: str, debate: Debate, turn: int) -> str:
+    """Return a note with the place it happened at, after its kind."""
+    kind, _, what = note.partition(": ")
+    return f"{kind}: debate {debate.id or '?'}, turn {turn + 1}: {what}"
 
 
 class Tally:

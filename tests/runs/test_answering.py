@@ -52,6 +52,14 @@ def test_a_failing_debater_is_replaced_and_named(
     assert "debater bad failed" in caplog.text
 
 
+def test_the_same_failure_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    answerer = Answerer([("bad", fakes.Raising(ValueError("no")))])
+    with caplog.at_level(logging.WARNING, "touche_rad"):
+        for _ in range(3):
+            anyio.run(answerer.answer, DEBATE)
+    assert len(caplog.records) == 1
+
+
 def test_when_all_fail_an_honest_sentence_stands_with_no_citation() -> None:
     given = answer(("one", Saying("")), ("two", fakes.Raising(OSError("gone"))))
     assert given.response == Response(content=HONEST)

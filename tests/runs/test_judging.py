@@ -124,7 +124,7 @@ def test_a_judge_that_hangs_is_given_up() -> None:
 
 
 def test_the_server_gets_four_verdicts_whatever_happens(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "touche_rad"):
+    with caplog.at_level(logging.INFO, "touche_rad"):
         verdicts = anyio.run(verdicts_for, Giving(OSError("gone")), VIEW)
     assert list(verdicts) == list(Maxim)
     assert "OSError: gone" in caplog.text
