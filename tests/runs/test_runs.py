@@ -469,6 +469,26 @@ def test_a_full_disk_is_one_line_and_the_journal_is_kept(tmp_path: Path) -> None
     assert len(rows(out_of(source))) == 80
 
 
+def test_a_disk_that_fills_at_the_very_end_keeps_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = recorded(tmp_path, 2)
+
+    def full(path: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "atomic_write", full)
+    with pytest.raises(WorkError, match=r"out\.jsonl: cannot be written: No space.*2 units done"):
+        do(respond, source, answerer(), status_path=tmp_path / "status.json")
+    monkeypatch.undo()
+    assert do(respond, source, answerer()).resumed == 2
+
+
+def test_a_status_that_cannot_be_written_is_an_error_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises((OSError, WorkError)):
+        do(respond, recorded(tmp_path), answerer(), status_path=Path("/dev/null/status.json"))
+
+
 def test_stopped_is_told_apart_from_failed() -> None:
     assert Stopped.exit_code == 130
     assert WorkError.exit_code == 1
