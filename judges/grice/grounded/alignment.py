@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from judges.grice.grounded.lexicon import lexicon
@@ -12,7 +12,11 @@ MAX_SENTENCE = 80
 MAX_SOURCE = 200
 _SCOPE = 5
 """How many words behind it a negation may find its word of matter, within its clause."""
-_INSTEAD_OF = {("rather", "than"), ("instead", "of")}
+_NEGATING_PAIRS = {("rather", "than"), ("instead", "of"), ("anything", "but")}
+_SOME = {("a", "few"), ("a", "little"), ("no", "doubt")}
+_ENDS = (".", "…", ";")
+_EDGE = 6
+"""How far beyond the common words the source is searched for a negation that a sentence adds."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +66,38 @@ class Alignment:
                 return self.said[a]
         return None
 
+    def turned_at_an_end(self) -> Token | None:
+        """A word of matter next to a negation put before or behind all that is in common.
+
+        A negation that the source has elsewhere was moved, not added.
+        """
+        common = [(a, b) for a, b in self.pairs if self.said[a].matters]
+        if not common:
+            return None
+        (first, at), (last, to) = common[0], common[-1]
+        head, tail = self.said[:first], self.said[last + 1 :]
+        before = _clause_before(self.written[max(0, at - _EDGE) : at])
+        behind = _clause_behind(self.written[to + 1 :][:_EDGE])
+        if _odd(head) != _odd(before) and not self._moved(head, before):
+            return self.said[first]
+        if _odd(tail) != _odd(behind) and not self._moved(tail, behind):
+            return self.said[last]
+        return None
+
+    def _moved(self, head_or_tail: Sequence[Token], edge: Sequence[Token]) -> bool:
+        said, written = ({pair[side] for pair in self.pairs} for side in (0, 1))
+        elsewhere = {token.word for at, token in enumerate(self.written) if at not in written}
+        ours = {token.word for at, token in enumerate(self.said) if at not in said}
+        added = lexicon().negators.intersection(token.word for token in head_or_tail)
+        dropped = lexicon().negators.intersection(token.word for token in edge)
+        return bool(added & elsewhere or dropped & ours)
+
 
 def align(said: Sequence[Token], source: Sequence[Token]) -> Alignment:
     """Align at most `MAX_SENTENCE` words with the window of the source that shares most."""
     said = tuple(said[:MAX_SENTENCE])
     written = tuple(_window(said, source))
-    return Alignment(said, written, tuple(_longest_common(said, written)))
+    return Alignment(said, written, tuple(_anchored(said, _longest_common(said, written))))
 
 
 def negated(tokens: Sequence[Token]) -> list[bool]:
@@ -83,15 +113,33 @@ def negated(tokens: Sequence[Token]) -> list[bool]:
         flags.append(token.matters and not negates and len(reaching) % 2 == 1)
         if negates:
             reaching.append(at)
-        elif token.matters:
+        elif token.matters and token.word != "longer":
             reaching = []
     return flags
 
 
+def _odd(tokens: Sequence[Token]) -> bool:
+    return sum(_negates(tokens, at) for at in range(len(tokens))) % 2 == 1
+
+
+def _clause_before(tokens: Sequence[Token]) -> Sequence[Token]:
+    """The last of the tokens, from the last sentence's beginning on."""
+    start = max((at for at, token in enumerate(tokens) if token.before in _ENDS), default=0)
+    return tokens[start:]
+
+
+def _clause_behind(tokens: Sequence[Token]) -> Sequence[Token]:
+    """The first of the tokens, up to the next sentence."""
+    end = next((at for at, token in enumerate(tokens) if token.before in _ENDS), len(tokens))
+    return tokens[:end]
+
+
 def _negates(tokens: Sequence[Token], at: int) -> bool:
     following = tokens[at + 1].word if at + 1 < len(tokens) else ""
-    if (tokens[at].word, following) in _INSTEAD_OF:
+    if (tokens[at].word, following) in _NEGATING_PAIRS:
         return True
+    if at and (tokens[at - 1].word, tokens[at].word) in _SOME:
+        return False
     known = lexicon()
     return tokens[at].word in known.negators and following not in known.not_negated
 
@@ -125,6 +173,14 @@ def _longest_common(said: Sequence[Token], written: Sequence[Token]) -> list[tup
         rows.append(row)
     rows.reverse()
     return _walk(said, stems, rows)
+
+
+def _anchored(said: Sequence[Token], pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The pairs without function words that stand alone: they match by chance."""
+    there = set(pairs)
+    for a, b in pairs:
+        if said[a].matters or (a - 1, b - 1) in there or (a + 1, b + 1) in there:
+            yield a, b
 
 
 def _walk(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from judges.grice.grounded.lexicon import lexicon
 from judges.grice.grounded.tokens import Token, joined
 
+MAX_FRAMES = 12
 _LONGEST_CONNECTIVE = 5
 _LONGEST_STANCE = 18
 _ASKS = frozenset("who what when where why how which whose whom".split())
@@ -22,7 +23,7 @@ def starts(tokens: Sequence[Token]) -> list[int]:
     The last one is `len(tokens)` where the sentence is nothing but frames.
     """
     found = [0]
-    while found[-1] < len(tokens):
+    while found[-1] < len(tokens) and len(found) <= MAX_FRAMES:
         behind = _behind_frame(tokens, found[-1])
         if behind is None:
             break

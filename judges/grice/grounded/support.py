@@ -36,6 +36,8 @@ class Support:
     why: str
 
 
+ADDED = 3
+"""So many words of matter in a row that the source does not have are a claim of their own."""
 QUOTED = Support(Manner.QUOTED, 1.0, "quoted")
 
 
@@ -51,6 +53,8 @@ def support(sentence: Passage, source: Passage) -> Support:
         return Support(Manner.SPOILT, covered, spoilt)
     if alignment.share >= NEAR:
         return _near_quotation(alignment, source, covered)
+    if new := _addition(matter, source):
+        return Support(Manner.CHANGED, covered, f"adds a claim of its own from '{new}' on")
     return Support(Manner.COVERED, covered, f"{covered:.0%} of its matter is in what is cited")
 
 
@@ -67,18 +71,50 @@ def coverage(said: Sequence[Token], written: Sequence[Token]) -> float:
 
 
 def _near_quotation(alignment: Alignment, source: Passage, covered: float) -> Support:
-    new = [token.word for token in _new_words(alignment.said, source)]
-    if not new:
-        return Support(Manner.NEAR, covered, "quoted with small changes")
-    return Support(Manner.CHANGED, covered, f"puts '{new[0]}' into a quotation")
+    if new := _unknown(alignment.said, source):
+        return Support(Manner.CHANGED, covered, f"puts '{new[0].word}' into a quotation")
+    for change in alignment.changes:
+        if pair := _exchanged(change):
+            why = f"puts '{pair[0]}' for '{pair[1]}' in a quotation"
+            return Support(Manner.CHANGED, covered, why)
+    return Support(Manner.NEAR, covered, "quoted with small changes")
+
+
+def _exchanged(change: Change) -> tuple[str, str] | None:
+    """A word of matter that stands in the place of another of another sense."""
+    known = lexicon()
+    said = [token for token in change.said if _weighs(token)]
+    written = [token for token in change.written if _weighs(token)]
+    if not said or not written:
+        return None
+    senses = {known.sense(token.stem) for token in written}
+    new = next((token for token in said if known.sense(token.stem) not in senses), None)
+    return (new.word, written[0].word) if new else None
+
+
+def _weighs(token: Token) -> bool:
+    return token.matters and token.word not in lexicon().harmless
+
+
+def _addition(said: Sequence[Token], source: Passage) -> str:
+    """The first of `ADDED` words of matter in a row that the source does not have, or nothing."""
+    unknown = {id(token) for token in _unknown(said, source)}
+    row: list[Token] = []
+    for token in said:
+        if id(token) in unknown:
+            row.append(token)
+        elif token.matters and token.word not in lexicon().harmless:
+            row = []
+        if len(row) == ADDED:
+            return row[0].word
+    return ""
 
 
 def _spoilt(alignment: Alignment, said: Sequence[Token], source: Passage) -> str:
     """What makes a sentence say something else than its source, or nothing."""
     if witness := _invented(said, source):
         return witness
-    turned = alignment.turned()
-    if turned:
+    if turned := alignment.turned() or alignment.turned_at_an_end():
         return f"turns '{turned.word}' into its contrary"
     if pair := contrary_pair(said, alignment.written):
         return f"says '{pair[0]}' where the source says '{pair[1]}'"
@@ -104,11 +140,15 @@ def _invented(said: Sequence[Token], source: Passage) -> str:
 
 def contrary_pair(said: Sequence[Token], written: Sequence[Token]) -> tuple[str, str] | None:
     """A word of the sentence that the source lacks, and its contrary that the sentence lacks."""
-    known = lexicon()
     ours, theirs = {token.stem for token in said}, {token.stem for token in written}
-    for new in _only(said, theirs):
-        for gone in _only(written, ours):
-            if known.contrary(new.stem, gone.stem) or known.contrary(new.word, gone.word):
+    return _contraries(Change(tuple(_only(said, theirs)), tuple(_only(written, ours))))
+
+
+def _contraries(change: Change) -> tuple[str, str] | None:
+    known = lexicon()
+    for new in change.said:
+        for gone in change.written:
+            if known.contrary(new.stem, gone.stem):
                 return new.word, gone.word
     return None
 
@@ -123,6 +163,8 @@ def _spoiling(change: Change) -> str:
     said = {token.word for token in change.said}
     written = {token.word for token in change.written}
     new, gone = said - written, written - said
+    if pair := _contraries(change):
+        return f"says '{pair[0]}' where the source says '{pair[1]}'"
     if len(said & known.negators) != len(written & known.negators):
         word = min((said ^ written) & known.negators)
         return f"{'adds' if word in said else 'drops'} '{word}'"
@@ -141,7 +183,8 @@ def _leaves_out_whole(change: Change) -> bool:
     return inside or (not change.said and bool(change.written[0].before))
 
 
-def _new_words(said: Sequence[Token], source: Passage) -> list[Token]:
+def _unknown(said: Sequence[Token], source: Passage) -> list[Token]:
+    """The words that weigh and that the source does not have, nor a like of them."""
     known = lexicon()
     there = {token.stem for token in source.tokens}
     senses = {known.sense(one) for one in there}

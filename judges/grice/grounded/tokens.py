@@ -12,6 +12,8 @@ from touche_rad.text import sentences, stopwords
 
 CHUNK = 4_000
 """Longer text is split into sentences piece by piece, so that work grows with its length."""
+REMEMBERED = 1_000
+"""The longest text, in characters, that is remembered once read."""
 
 _PIECE = re.compile(
     r"(?P<number>\d+(?:[.,]\d+)*)|(?P<word>[^\W\d_]+(?:['’ʼ][^\W\d_]+)*|[^\W_]+)"
@@ -30,11 +32,8 @@ class Token:
     word: str
     stem: str
     before: str
-
-    @property
-    def matters(self) -> bool:
-        """Whether the word carries matter."""
-        return self.word not in stopwords()
+    matters: bool
+    """Whether the word carries matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +47,25 @@ class Passage:
 
 
 def passage(text: str) -> Passage:
-    """Read a text."""
+    """Read a text; short ones are remembered, as a debate's turns are judged one after another."""
+    return _remembered(text) if len(text) <= REMEMBERED else _read(text)
+
+
+@lru_cache(maxsize=2_048)
+def _remembered(text: str) -> Passage:
+    return _read(text)
+
+
+def _read(text: str) -> Passage:
     found: list[Token] = []
-    before = ""
+    before, empty = "", stopwords()
     for match in _PIECE.finditer(unicodedata.normalize("NFKC", text).lower()):
         mark = _mark(match.lastgroup or "")
         if mark:
             before = max(before, mark, key=_RANK.__getitem__)
             continue
-        for word in _spelt(match):
-            found.append(Token(word, stem(word), before))
+        for word in _spelt(match.group(), match.lastgroup):
+            found.append(Token(word, stem(word), before, word not in empty))
             before = ""
     return Passage(tuple(found), joined(token.word for token in found), before)
 
@@ -82,21 +90,22 @@ def _mark(group: str) -> str:
     return {"gap": "…", "end": ".", "strong": ";", "weak": ","}.get(group, "")
 
 
-def _spelt(match: re.Match[str]) -> list[str]:
+@lru_cache(maxsize=65_536)
+def _spelt(written: str, group: str | None) -> tuple[str, ...]:
     """The words behind one written word: contractions are spelt out."""
-    word = re.sub("[’ʼ]", "'", match.group())
-    if match.lastgroup == "percent":
-        return ["percent"]
-    if match.lastgroup == "number":
-        return [word.replace(",", "")]
+    word = re.sub("[’ʼ]", "'", written)
+    if group == "percent":
+        return ("percent",)
+    if group == "number":
+        return (word.replace(",", ""),)
     if word in _SPELT_OUT:
-        return _SPELT_OUT[word].split()
+        return tuple(_SPELT_OUT[word].split())
     for ending, meant in _ENDINGS.items():
         if word.endswith(ending) and len(word) > len(ending):
-            return [word.removesuffix(ending), meant]
+            return word.removesuffix(ending), meant
     if word.endswith("'s") and word[:-2] in _IS_BEHIND:
-        return [word[:-2], "is"]
-    return [word.removesuffix("'s").replace("'", "")] if "'" in word else [word]
+        return word[:-2], "is"
+    return (word.removesuffix("'s").replace("'", "") or word,)
 
 
 @lru_cache(maxsize=65_536)
