@@ -53,6 +53,16 @@ def test_an_earlier_run_is_taken_up(out: Path) -> None:
     assert told == [done(0), done(1), done(2)]
 
 
+def test_a_unit_that_was_done_twice_counts_once_and_the_later_word_stands(out: Path) -> None:
+    with Journal(out, IDENTITY) as journal:
+        journal.append(0, Done(("earlier",)))
+        journal.append(0, Done(("later",)))
+        assert len(journal) == 1
+    with Journal(out, IDENTITY) as journal:
+        assert list(journal.records()) == [Done(("later",))]
+        assert len(journal) == 1
+
+
 def test_a_finished_run_is_done_anew(out: Path) -> None:
     left_by(out, 0, 1, finish=True)
     with Journal(out, {**IDENTITY, "seed": 9}) as journal:

@@ -145,3 +145,11 @@ def test_an_argument_that_attacks_what_was_cited_is_of_the_own_side() -> None:
     assert weight(reply, "Close them", "Other words entirely", [CONTRA]) > 0.5
     friend = Argument(id="f", text="t", attacks=CONTRA.attacks, supports=CONTRA.supports)
     assert weight(friend, "Close them", CONTRA.text, [CONTRA]) < 0
+
+
+def test_an_argument_on_a_topic_farther_from_the_claim_is_left_alone() -> None:
+    near = Argument(id="n", text="N.", topic="Should zoos be closed?", attacks="Cages are kind.")
+    far = Argument(id="f", text="F.", topic="Should shops be closed early?", attacks=near.attacks)
+    debate = answered(CLAIM, "Zoos should be closed.", content="Cages are kind.")
+    assert own_side(SmallIndex([near, far]), CLAIM.claim, debate, 20) == [near]
+    assert own_side(SmallIndex([far]), "Bees matter", debate, 20) == [far]
