@@ -10,7 +10,10 @@ from collections.abc import Callable
 
 Change = Callable[[str], str | None]
 
-_AUXILIARY = r"\b(is|are|was|were|can|could|will|would|should|may|might|must|has|have|do|does|did)\b"
+_AUXILIARY = (
+    r"\b(is|are|was|were|can|could|will|would|should|may|might|must|has|have|do|does|did)\b"
+)
+_NT = r"\b(is|are|was|were|could|would|should|do|does|did|has|have)\b(?! not|n.t)"
 _MODAL = r"\b(can|could|will|would|should|may|might|must)\b(?! not|n.t)"
 
 
@@ -43,8 +46,8 @@ def _framed(before: str, after: str = "") -> Change:
 
 NEGATIONS: dict[str, Change] = {
     "not": _replaced(_AUXILIARY + r"(?! not|n.t)", r"\1 not"),
-    "n't": _replaced(r"\b(is|are|was|were|could|would|should|do|does|did|has|have)\b(?! not)", r"\1n't"),
-    "n’t, typographic": _replaced(r"\b(is|are|was|were|could|would|should)\b(?! not)", r"\1n’t"),
+    "n't": _replaced(_NT, r"\1n't"),
+    "n’t, typographic": _replaced(_NT, r"\1n’t"),
     "never": _replaced(_AUXILIARY + r"(?! not|n.t)", r"\1 never"),
     "dropped": _replaced(r"(?:\b(?:not|never|hardly|rarely)\b |n['’]t\b)", ""),
     "cannot": _replaced(r"\bcan\b(?! ?not|'t|’t)", "cannot"),
@@ -70,7 +73,8 @@ NEGATIONS: dict[str, Change] = {
     "that ... is wrong": _framed("That ", " is wrong"),
     "contraries, verbs": _swapped(
         {
-            "increase": "decrease", "increases": "decreases", "reduce": "raise", "reduces": "raises",
+            "increase": "decrease", "increases": "decreases", "reduce": "raise",
+            "reduces": "raises",
             "allow": "forbid", "allows": "forbids", "support": "oppose", "supports": "opposes",
             "help": "harm", "helps": "harms", "protect": "endanger", "improve": "worsen",
             "improves": "worsens", "accept": "reject", "encourage": "discourage",
@@ -110,7 +114,9 @@ EXAGGERATIONS: dict[str, Change] = {
     "undoubtedly": _replaced(_AUXILIARY, r"\1 undoubtedly"),
     "proves that": _framed("History proves that "),
     "everyone knows that": _framed("Everyone knows that "),
-    "always, for often": _replaced(r"\b(?:often|usually|sometimes|generally|frequently)\b", "always"),
+    "always, for often": _replaced(
+        r"\b(?:often|usually|sometimes|generally|frequently)\b", "always"
+    ),
     "will, for may": _replaced(r"\b(?:may|might|could)\b", "will"),
     "catastrophically": _replaced(_AUXILIARY, r"\1 catastrophically"),
     "the greatest": _replaced(r"\bthe\b", "the greatest"),
@@ -141,7 +147,9 @@ STUDIES: dict[str, Change] = {
 
 SURRENDERS: dict[str, Change] = {
     "you are right": lambda text: f"You are right. {text}",
-    "absolutely right": lambda text: f"You're absolutely right about that, and I see it now. {text}",
+    "absolutely right": lambda text: (
+        f"You're absolutely right about that, and I see it now. {text}"
+    ),
     "i agree": lambda text: f"I agree with you. {text}",
     "good point": lambda text: f"That is a good point. {text}",
     "convinced": lambda text: f"You have convinced me. {text}",

@@ -58,6 +58,25 @@ class Alignment:
         """The source from the first to the last common word."""
         return self.written[self.pairs[0][1] : self.pairs[-1][1] + 1] if self.pairs else ()
 
+    def swapped(self) -> tuple[Token, Token] | None:
+        """Two words of matter that have changed places around what is in common."""
+        ranks = [dict[str, int](), dict[str, int]()]
+        for side, tokens in enumerate((self.said, self.written)):
+            paired = {pair[side] for pair in self.pairs if self.said[pair[0]].matters}
+            rank = 0
+            for at, token in enumerate(tokens):
+                rank += at in paired
+                if at not in paired and token.matters:
+                    ranks[side].setdefault(token.stem, rank)
+        moved = [
+            (ranks[1][token.stem] - ranks[0][token.stem], token)
+            for token in self.said
+            if token.matters and token.stem in ranks[0] and token.stem in ranks[1]
+        ]
+        forth = next((token for by, token in moved if by > 0), None)
+        back = next((token for by, token in moved if by < 0), None)
+        return (forth, back) if forth and back else None
+
     def turned(self) -> Token | None:
         """The first word of matter that one side negates and the other does not."""
         said, written = negated(self.said), negated(self.written)
@@ -85,12 +104,16 @@ class Alignment:
         return None
 
     def _moved(self, head_or_tail: Sequence[Token], edge: Sequence[Token]) -> bool:
+        """Whether each side has a negation that stands for the other's, if in another place."""
         said, written = ({pair[side] for pair in self.pairs} for side in (0, 1))
-        elsewhere = {token.word for at, token in enumerate(self.written) if at not in written}
-        ours = {token.word for at, token in enumerate(self.said) if at not in said}
-        added = lexicon().negators.intersection(token.word for token in head_or_tail)
-        dropped = lexicon().negators.intersection(token.word for token in edge)
-        return bool(added & elsewhere or dropped & ours)
+        elsewhere = [token for at, token in enumerate(self.written) if at not in written]
+        ours = [token for at, token in enumerate(self.said) if at not in said]
+        return _any_negator(head_or_tail, ours) and _any_negator(edge, elsewhere)
+
+
+def _any_negator(*places: Sequence[Token]) -> bool:
+    known = lexicon()
+    return any(token.word in known.negators for tokens in places for token in tokens)
 
 
 def align(said: Sequence[Token], source: Sequence[Token]) -> Alignment:

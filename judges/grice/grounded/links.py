@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from operator import mul
 
 from judges.grice.grounded.alignment import align
 from judges.grice.grounded.lexicon import lexicon
@@ -36,15 +37,22 @@ def link(one: frozenset[str], other: frozenset[str]) -> float:
     return 1 - math.exp(-weight(one & other) / 2)
 
 
-def echoes(response: Passage, user: Passage) -> float:
-    """How much of the response the user has said already, in the same sense: 0..1."""
-    covered = coverage(response.tokens, user.tokens)
+def echoes(sentences: Sequence[Passage], user: Passage) -> float:
+    """How much of what is said the user has said already, in the same sense: 0..1."""
+    lengths = [sum(token.matters for token in sentence.tokens) for sentence in sentences]
+    heard = [_echoed(sentence, user) for sentence in sentences]
+    total = sum(lengths)
+    return sum(map(mul, lengths, heard)) / total if total else 0.0
+
+
+def _echoed(sentence: Passage, user: Passage) -> float:
+    covered = coverage(sentence.tokens, user.tokens)
     if covered < 0.5:
         return covered
-    aligned = align(response.tokens, user.tokens)
-    if aligned.turned() or contrary_pair(response.tokens, user.tokens):
+    aligned = align(sentence.tokens, user.tokens)
+    if aligned.turned() or contrary_pair(sentence.tokens, aligned.stretch):
         return 0.0
     known = lexicon()
-    ours = sum(token.word in known.negators for token in response.tokens)
+    ours = sum(token.word in known.negators for token in sentence.tokens)
     theirs = sum(token.word in known.negators for token in aligned.stretch)
     return covered if ours == theirs or ours == 0 else 0.0

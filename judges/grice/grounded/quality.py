@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from judges.grice.grounded.frames import claims_nothing
-from judges.grice.grounded.quotation import quotes
+from judges.grice.grounded.quotation import Quotation, quotation
 from judges.grice.grounded.scene import Sentence
 from judges.grice.grounded.support import QUOTED, Manner, Support, support
 from judges.grice.grounded.telling import short
@@ -74,7 +74,7 @@ def verdict(found: Sequence[Finding], cited: int, weights: QualityWeights) -> Ve
 
 def _quoted(sentence: Sentence, sources: Sequence[Passage]) -> Finding | None:
     for number, source in enumerate(sources):
-        if quotes(sentence.read, source):
+        if quotation(sentence.read, source) is Quotation.KEPT:
             return Finding(sentence, QUOTED, number)
     return None
 

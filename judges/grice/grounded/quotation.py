@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from itertools import pairwise
 
 from judges.grice.grounded.frames import starts
@@ -12,6 +13,9 @@ from judges.grice.grounded.tokens import Passage, Token, joined
 
 _TRIES = 6
 """At how many places one part is tried, should it occur more than once."""
+
+_TELLING = 3
+"""Fewer words in a row are no quotation that could be torn out of anything."""
 
 
 @dataclass(frozen=True)
@@ -22,43 +26,59 @@ class Span:
     end: int
 
 
-def quotes(sentence: Passage, source: Passage) -> bool:
+class Quotation(Enum):
+    """What becomes of the sense when a sentence's words are found in a row."""
+
+    KEPT = "kept"
+    TORN = "torn"
+    NONE = "none"
+
+
+def quotation(sentence: Passage, source: Passage) -> Quotation:
     """Whether the sentence, or what follows its frame, is quoted from the source.
 
     Case, punctuation and typographic signs do not matter. An ellipsis joins parts that stand in
-    this order in the source. A part of a sentence counts only if what was left out around it does
-    not turn its sense: `animals suffer` is no quotation of `it is a myth that animals suffer`.
+    this order in the source. A part of a sentence is torn out of it if what was left out around it
+    turns its sense: `animals suffer` is no fair quotation of `it is a myth that animals suffer`.
     """
-    return any(
-        _quoted(sentence.tokens[start:], source, open_end=sentence.after == "…")
-        for start in starts(sentence.tokens)
-        if start < len(sentence.tokens)
-    )
+    found = Quotation.NONE
+    for start in starts(sentence.tokens):
+        tokens = sentence.tokens[start:]
+        if not tokens:
+            break
+        kept = _kept(tokens, source, open_end=sentence.after == "…")
+        if kept:
+            return Quotation.KEPT
+        if kept is not None and len(tokens) >= _TELLING:
+            found = Quotation.TORN
+    return found
 
 
-def _quoted(tokens: Sequence[Token], source: Passage, *, open_end: bool) -> bool:
-    if _one_part(tokens, source, open_end=open_end):
-        return True
-    parts = list(_parts(tokens))
-    if len(parts) == 1:
-        return False
+def _kept(tokens: Sequence[Token], source: Passage, *, open_end: bool) -> bool | None:
+    """Whether a quotation keeps its sense; None where it is no quotation."""
+    spans = list(_occurrences(tokens, source, 0))
+    if spans:
+        return any(_fair([span], source, open_end=open_end) for span in spans)
+    parts = _spans_of_parts(tokens, source)
+    return _fair(parts, source, open_end=open_end) if parts else None
+
+
+def _spans_of_parts(tokens: Sequence[Token], source: Passage) -> list[Span]:
+    """Where the stretches between ellipses stand, in order; empty where one is missing."""
     spans: list[Span] = []
-    for part in parts:
+    for part in _parts(tokens):
         found = next(_occurrences(part, source, spans[-1].end if spans else 0), None)
         if found is None:
-            return False
+            return []
         spans.append(found)
+    return spans
+
+
+def _fair(spans: Sequence[Span], source: Passage, *, open_end: bool) -> bool:
     return (
         _starts_well(spans[0], source)
         and (open_end or _ends_well(spans[-1], source))
         and all(_gap_is_harmless(one.end, other.start, source) for one, other in pairwise(spans))
-    )
-
-
-def _one_part(tokens: Sequence[Token], source: Passage, *, open_end: bool) -> bool:
-    return any(
-        _starts_well(span, source) and (open_end or _ends_well(span, source))
-        for span in _occurrences(tokens, source, 0)
     )
 
 
@@ -94,8 +114,10 @@ def _starts_well(span: Span, source: Passage) -> bool:
         return not lexicon().conditions.intersection(words)
     known = lexicon()
     return not any(
-        word in known.negators or word in known.attitudes or word in known.conditions
-        for word in words
+        word in known.negators
+        or word in known.conditions
+        or (word in known.attitudes and before not in ("i", "we"))
+        for before, word in pairwise(["", *words])
     )
 
 

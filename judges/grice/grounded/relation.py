@@ -15,6 +15,7 @@ from touche_rad.debate import Verdict
 
 ECHO = 0.7
 """From this share of the user's own words on, a response says what the user said."""
+MAX_SENTENCES = 20
 _OPENING = 14
 """How many words of a sentence may hold the giving in."""
 
@@ -46,9 +47,8 @@ def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
 
 def echo(scene: Scene) -> float:
     """How far the response is the user's own words: 0 below `ECHO`, from there on 0.5 to 1."""
-    heard = max(
-        (echoes(scene.response, user) for user in (scene.user, *scene.users_before)), default=0.0
-    )
+    said = [sentence.read for sentence in scene.sentences[:MAX_SENTENCES]]
+    heard = max(echoes(said, user) for user in (scene.user, *scene.users_before))
     return 0.0 if heard < ECHO else 0.5 + 0.5 * (heard - ECHO) / (1 - ECHO)
 
 
@@ -75,6 +75,6 @@ def _denial(scene: Scene) -> float:
     return float(
         any(
             lexicon().denials.search(" ".join(token.word for token in one.read.tokens[:40]))
-            for one in scene.sentences[:20]
+            for one in scene.sentences[:MAX_SENTENCES]
         )
     )

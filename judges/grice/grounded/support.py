@@ -9,7 +9,7 @@ from enum import StrEnum
 from judges.grice.grounded.alignment import Alignment, Change, align
 from judges.grice.grounded.frames import starts, unpadded
 from judges.grice.grounded.lexicon import lexicon
-from judges.grice.grounded.quotation import quotes
+from judges.grice.grounded.quotation import Quotation, quotation
 from judges.grice.grounded.tokens import Passage, Token
 
 NEAR = 0.7
@@ -43,31 +43,46 @@ QUOTED = Support(Manner.QUOTED, 1.0, "quoted")
 
 def support(sentence: Passage, source: Passage) -> Support:
     """Weigh a sentence against one source."""
-    if quotes(sentence, source):
+    found = quotation(sentence, source)
+    if found is Quotation.KEPT:
         return QUOTED
+    if found is Quotation.TORN:
+        return Support(Manner.SPOILT, 1.0, "torn out of a sentence that says otherwise")
     matter = unpadded(sentence.tokens[starts(sentence.tokens)[-1] :] or sentence.tokens)
     alignment = align(matter, source.tokens)
     spoilt = _spoilt(alignment, matter, source)
-    covered = coverage(matter, source.tokens)
+    covered = evidence(matter, source.tokens)
     if spoilt:
         return Support(Manner.SPOILT, covered, spoilt)
     if alignment.share >= NEAR:
         return _near_quotation(alignment, source, covered)
     if new := _addition(matter, source):
         return Support(Manner.CHANGED, covered, f"adds a claim of its own from '{new}' on")
-    return Support(Manner.COVERED, covered, f"{covered:.0%} of its matter is in what is cited")
+    return Support(Manner.COVERED, covered, f"{covered:.0%} of its matter is borne out")
 
 
 def coverage(said: Sequence[Token], written: Sequence[Token]) -> float:
     """The share of the sentence's words of matter that the source has, or has a like of."""
+    found, matter = _found(said, written)
+    return found / matter if matter else 0.0
+
+
+def evidence(said: Sequence[Token], written: Sequence[Token]) -> float:
+    """The same, but where a word is missing one that is found counts for nothing.
+
+    It shows no more than the topic: of `zoos harm animals` two thirds stand in `zoos save animals`.
+    """
+    found, matter = _found(said, written)
+    return 1.0 if matter and found == matter else max(0, found - 1) / max(1, matter)
+
+
+def _found(said: Sequence[Token], written: Sequence[Token]) -> tuple[int, int]:
     known = lexicon()
     there = {token.stem for token in written}
     senses = {known.sense(one) for one in there}
     matter = [token for token in said if token.matters and token.word not in known.negators]
-    if not matter:
-        return 0.0
     found = sum(token.stem in there or known.sense(token.stem) in senses for token in matter)
-    return found / len(matter)
+    return found, len(matter)
 
 
 def _near_quotation(alignment: Alignment, source: Passage, covered: float) -> Support:
@@ -118,6 +133,9 @@ def _spoilt(alignment: Alignment, said: Sequence[Token], source: Passage) -> str
         return f"turns '{turned.word}' into its contrary"
     if pair := contrary_pair(said, alignment.written):
         return f"says '{pair[0]}' where the source says '{pair[1]}'"
+    swap = alignment.swapped() if coverage(said, source.tokens) == 1 else None
+    if swap:
+        return f"makes '{swap[0].word}' and '{swap[1].word}' change places"
     if alignment.share >= NEAR:
         return next(filter(None, map(_spoiling, alignment.changes)), "")
     return ""

@@ -14,6 +14,7 @@ CHUNK = 4_000
 """Longer text is split into sentences piece by piece, so that work grows with its length."""
 REMEMBERED = 1_000
 """The longest text, in characters, that is remembered once read."""
+LONGEST_WORD = 60
 
 _PIECE = re.compile(
     r"(?P<number>\d+(?:[.,]\d+)*)|(?P<word>[^\W\d_]+(?:['’ʼ][^\W\d_]+)*|[^\W_]+)"
@@ -64,8 +65,8 @@ def _read(text: str) -> Passage:
         if mark:
             before = max(before, mark, key=_RANK.__getitem__)
             continue
-        for word in _spelt(match.group(), match.lastgroup):
-            found.append(Token(word, stem(word), before, word not in empty))
+        for word, stemmed in _spelt(match):
+            found.append(Token(word, stemmed, before, word not in empty))
             before = ""
     return Passage(tuple(found), joined(token.word for token in found), before)
 
@@ -90,8 +91,17 @@ def _mark(group: str) -> str:
     return {"gap": "…", "end": ".", "strong": ";", "weak": ","}.get(group, "")
 
 
+def _spelt(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    """The words behind one written word, each with its stem. What is too long to be one stays."""
+    if len(match.group()) > LONGEST_WORD:
+        yield match.group(), match.group()
+        return
+    for word in _meant(match.group(), match.lastgroup):
+        yield word, stem(word)
+
+
 @lru_cache(maxsize=65_536)
-def _spelt(written: str, group: str | None) -> tuple[str, ...]:
+def _meant(written: str, group: str | None) -> tuple[str, ...]:
     """The words behind one written word: contractions are spelt out."""
     word = re.sub("[’ʼ]", "'", written)
     if group == "percent":

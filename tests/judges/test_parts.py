@@ -1,0 +1,193 @@
+"""The judge's parts, each on plain data."""
+
+from __future__ import annotations
+
+import pytest
+
+from judges.grice.grounded.alignment import MAX_SOURCE, align, negated
+from judges.grice.grounded.cues import Cue, weighed
+from judges.grice.grounded.frames import claims_nothing, starts, unpadded
+from judges.grice.grounded.lexicon import lexicon
+from judges.grice.grounded.links import link
+from judges.grice.grounded.quotation import Quotation, quotation
+from judges.grice.grounded.support import coverage, evidence
+from judges.grice.grounded.tokens import CHUNK, passage, split, stem
+from judges.grice.grounded.weights import logistic, weights
+
+TEXT = "Cages are old. Parks are green, I think, and not cheap. Zoos are wide."
+
+
+def words(text: str) -> list[str]:
+    return [token.word for token in passage(text).tokens]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Don't, can’t, cannot, won't", "do not can not can not will not"),
+        ("It's the dog's", "it is the dog"),
+        ("They're 1,000.5 or 30 %", "they are 1000.5 or 30 percent"),
+        ("ﬁne CAFÉ well-run", "fine café well run"),
+        ("🦒 … !", ""),
+    ],
+)
+def test_words_are_read_plain(text, read):
+    assert words(text) == read.split()
+
+
+def test_a_word_knows_the_strongest_break_before_it():
+    read = passage("a, b; c. d … e f -- g (h)")
+    assert [token.before for token in read.tokens] == ["", ",", ";", ".", "…", "", ";", ","]
+    assert passage("a b…").after == "…"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("cities", "city"), ("stopped", "stop"), ("organise", "organization"),
+     ("boxes", "box"), ("improvement", "improves"), ("quickly", "quick"), ("studies", "study")],
+)  # fmt: skip
+def test_one_stem(one, other):
+    assert stem(one) == stem(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("careless", "care"), ("glass", "gla"), ("bus", "bu")])
+def test_two_stems(one, other):
+    assert stem(one) != stem(other)
+
+
+def test_long_text_is_split_into_pieces_and_nothing_is_lost():
+    text = "Zoos save animals and more " * 1000
+    assert max(map(len, split(text))) <= CHUNK
+    assert [word for part in split(text) for word in words(part)] == words(text)
+    assert split("a" * (2 * CHUNK + 5)) == ["a" * CHUNK, "a" * CHUNK, "aaaaa"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Cages are old.", Quotation.KEPT),
+        ("cages are old parks are green", Quotation.KEPT),
+        ("But cages are old", Quotation.KEPT),
+        ("Cages are old … zoos are wide", Quotation.KEPT),
+        ("Cages are … green", Quotation.KEPT),
+        ("Zoos are wide … cages are old", Quotation.NONE),
+        ("Parks are … cheap", Quotation.TORN),
+        ("Cages are young", Quotation.NONE),
+        ("Ages are old", Quotation.NONE),
+    ],
+)
+def test_quotation(text, found):
+    assert quotation(passage(text), passage(TEXT)) is found
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("I think zoos save animals.", Quotation.KEPT),
+        ("Some claim zoos save animals.", Quotation.TORN),
+        ("Nobody believes zoos save animals.", Quotation.TORN),
+        ("Whether zoos save animals is open.", Quotation.TORN),
+        ("If parks close, zoos save animals.", Quotation.TORN),
+        ("Parks close, zoos save animals.", Quotation.KEPT),
+        ("Zoos save animals unless money runs out.", Quotation.TORN),
+        ("Zoos save animals is not what I said.", Quotation.TORN),
+        ("Zoos save animals, and parks do not.", Quotation.KEPT),
+        ("Some claim zoos save animals. In fact zoos save animals.", Quotation.KEPT),
+    ],
+)
+def test_what_is_left_out_around_a_part(source, found):
+    assert quotation(passage("Zoos save animals"), passage(source)) is found
+
+
+def test_frames_are_stripped_one_by_one():
+    tokens = passage("However, I disagree with you: in fact zoos save animals").tokens
+    assert [tokens[at].word for at in starts(tokens)] == ["however", "i", "in", "zoos"]
+
+
+@pytest.mark.parametrize("text", ["I disagree.", "Why is that?", "No, that is not true!", "But"])
+def test_claims_nothing(text):
+    assert claims_nothing(passage(text).tokens, text)
+
+
+@pytest.mark.parametrize("text", ["Zoos save animals, don't they?", "Why not.", "Animals suffer."])
+def test_claims_something(text):
+    assert not claims_nothing(passage(text).tokens, text)
+
+
+def test_padding_is_left_out():
+    tokens = passage("Zoos, generally speaking, save animals at the end of the day").tokens
+    assert [token.word for token in unpadded(tokens)] == ["zoos", "save", "animals"]
+
+
+@pytest.mark.parametrize(
+    ("text", "flagged"),
+    [
+        ("zoos do not save animals", ["save"]),
+        ("zoos not only save animals", []),
+        ("zoos never, save animals", []),
+        ("nobody doubts zoos", []),
+        ("rules rather than animals", ["animals"]),
+        ("a few animals", []),
+        ("few animals", ["animals"]),
+        ("no longer save animals", ["save"]),
+    ],
+)
+def test_what_a_negation_reaches(text, flagged):
+    tokens = passage(text).tokens
+    found = [token.word for token, flag in zip(tokens, negated(tokens), strict=True) if flag]
+    assert [word for word in found if word != "longer"] == flagged
+
+
+def test_alignment_pairs_what_runs_together():
+    found = align(passage("Zoos save rare cats").tokens, passage("Old zoos save cats").tokens)
+    assert found.pairs == ((0, 1), (1, 2), (3, 3))
+    assert found.share == 0.75
+    assert [[token.word for token in change.said] for change in found.changes] == [["rare"]]
+
+
+def test_a_long_source_is_seen_where_it_shares_most():
+    source = passage("filler words " * 300 + "zoos save cats " + "other words " * 300)
+    found = align(passage("zoos save cats").tokens, source.tokens)
+    assert len(found.written) == MAX_SOURCE
+    assert found.share == 1
+
+
+def test_coverage_counts_likes_and_evidence_leaves_the_topic_out():
+    said, written = passage("zoos harm kids").tokens, passage("zoos save children").tokens
+    assert coverage(said, written) == pytest.approx(2 / 3)
+    assert evidence(said, written) == pytest.approx(1 / 3)
+    assert evidence(written, written) == 1
+
+
+def test_link_grows_with_rare_words_and_hardly_with_common_ones():
+    zoo, cat, think = (frozenset({stem(word)}) for word in ("zoo", "cat", "think"))
+    assert link(zoo, cat) == 0
+    assert link(zoo | cat, zoo | cat) == pytest.approx(0.632, abs=1e-3)
+    assert link(think, think) < 0.1 < link(zoo, zoo)
+
+
+def test_a_verdict_tells_the_cue_that_pulled_hardest_to_its_side():
+    cues = [Cue("good", 1.0, "well done"), Cue("bad", 1.0, "badly done")]
+    yes = weighed(cues, {"bias": 0.0, "good": 2.0, "bad": -1.0}, "as ever")
+    assert (yes.rationale, yes.score) == ("well done", pytest.approx(0.7311, abs=1e-4))
+    no = weighed(cues, {"bias": 0.0, "good": 1.0, "bad": -2.0}, "as ever")
+    assert (no.rationale, no.yes) == ("badly done", False)
+    assert weighed(cues[1:], {"bias": 3.0, "bad": -1.0}, "as ever").rationale == "as ever"
+
+
+def test_half_is_the_line():
+    assert logistic(0) == 0.5
+    assert 0 < logistic(-1e9) < logistic(1e9) < 1
+
+
+def test_the_weights_say_how_they_were_got():
+    assert len(weights().how) > 100
+
+
+def test_no_word_is_its_own_contrary_and_prefixes_turn():
+    known = lexicon()
+    assert not [pair for pair in known.contraries if pair[0] == pair[1]]
+    assert known.contrary(stem("fair"), stem("unfair"))
+    assert known.contrary(stem("harmful"), stem("harmless"))
+    assert known.contrary(stem("increases"), stem("reduced"))
+    assert not known.contrary(stem("fair"), stem("affair"))

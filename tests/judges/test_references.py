@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from judges.grice.always_yes import AlwaysYes
+from judges.grice.length import LengthJudge, length_score
+from judges.grice.random_judge import RandomJudge, uniform
+from tests.judges.makers import debate
+from touche_rad.debate import Maxim
+from touche_rad.errors import OptionError
+from touche_rad.plugins import Services, find
+
+
+@pytest.mark.parametrize("name", ["always-yes", "random", "length", "grounded"])
+def test_each_is_registered_says_its_purpose_and_needs_nothing(name):
+    plugin = find("judge", name)
+    assert plugin.purpose.endswith(".")
+    assert len(plugin.purpose) < 100
+    assert plugin.needs == ()
+    verdicts = plugin.make(Services()).judge(debate("Zoos save species.", "Zoos save species."))
+    assert set(verdicts) == set(Maxim)
+
+
+def test_always_yes_says_yes_to_nothing_at_all():
+    verdicts = AlwaysYes(AlwaysYes.Options() if hasattr(AlwaysYes, "Options") else None, Services())
+    assert [one.score for one in verdicts.judge(debate("")).values()] == [1.0] * 4
+
+
+def random_scores(seed: int, text: str = "Zoos save species.", p: float = 0.5) -> list[float]:
+    made = RandomJudge(RandomJudge.Options(p=p), Services(seed=seed))
+    return [made.judge(debate(text, "a"))[maxim].score for maxim in Maxim]
+
+
+def test_random_repeats_itself():
+    assert random_scores(3) == random_scores(3)
+
+
+def test_random_differs_by_seed_debate_and_maxim():
+    drawn = [tuple(random_scores(seed)) for seed in range(20)]
+    assert len(set(drawn)) > 5
+    assert any(len(set(row)) == 2 for row in drawn)
+    texts = [tuple(random_scores(0, f"Zoos save {at} species.")) for at in range(20)]
+    assert len(set(texts)) > 5
+
+
+def test_random_says_yes_as_often_as_told():
+    scores = [score for seed in range(500) for score in random_scores(seed, p=0.2)]
+    assert 0.17 < sum(scores) / len(scores) < 0.23
+    assert set(random_scores(1, p=0)) == {0.0}
+    assert set(random_scores(1, p=1)) == {1.0}
+
+
+def test_random_does_not_depend_on_the_process():
+    code = "from judges.grice.random_judge import uniform; print(uniform('Zoos'))"
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }
+    assert printed == {str(uniform("Zoos"))}
+
+
+def test_random_takes_text_that_no_file_can_hold():
+    assert len(random_scores(1, "\ud800 \x00 🦒")) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "score"),
+    [(0, 0.0), (15, 0.5), (6, 0.2), (37.5, 1.0), (60, 0.5), (71.25, 0.25), (82.5, 0.0), (500, 0.0)],
+)
+def test_length_rises_to_its_middle_and_falls(words, score):
+    assert length_score(words, 15, 60) == pytest.approx(score)
+
+
+def test_length_with_one_length_alone():
+    assert [length_score(words, 10, 10) for words in (9, 10, 11)] == pytest.approx([0.45, 1.0, 0])
+
+
+def test_length_counts_as_the_task_counts():
+    judge = LengthJudge(LengthJudge.Options(), Services())
+    verdict = judge.judge(debate("one two  three\nfour-five"))[Maxim.MANNER]
+    assert verdict.rationale == "4 words; 15 to 60 are a yes"
+    assert not verdict.yes
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("length", {"shortest": "50", "longest": "20"}),
+        ("length", {"shortest": "0"}),
+        ("random", {"p": "1.5"}),
+        ("grounded", {"arguments": "three"}),
+    ],
+)
+def test_a_wrong_option_is_named(name, given):
+    with pytest.raises(OptionError, match=name):
+        find("judge", name).make(Services(), given)

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.judges.makers import USER, ZOO, debate, judge, turn, verdict
+from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
+
+
+def relation(answer: str, user: str = USER):
+    return verdict(Maxim.RELATION, answer, ZOO, user=user)
+
+
+def test_an_answer_that_takes_up_the_last_message_passes_and_names_the_words():
+    found = relation("Zoos do not make animals suffer, since modern cages give them space.")
+    assert found.yes
+    assert "suffer" in found.rationale
+
+
+def test_an_answer_from_another_debate_fails():
+    assert not relation("Tax buys public services, and tourists pay it on every meal.").yes
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        USER,
+        "Zoos should be closed, because animals suffer in cages.",
+        "However, animals suffer in cages and nobody learns a thing there.",
+        USER.upper(),
+    ],
+)
+def test_an_echo_fails(answer):
+    found = relation(answer)
+    assert not found.yes
+    assert "repeats" in found.rationale
+
+
+def test_the_contrary_in_the_users_words_is_no_echo():
+    found = relation("Animals do not suffer in cages.", "Animals suffer in cages.")
+    assert "repeats" not in found.rationale
+    assert found.yes
+
+
+@pytest.mark.parametrize(
+    "surrender",
+    ["You are right.", "I agree with you.", "That's a good point.", "You've convinced me!",
+     "I stand corrected.", "Exactly!"],
+)  # fmt: skip
+def test_a_surrender_fails(surrender):
+    found = relation(f"{surrender} Zoos make animals suffer in cages of iron.")
+    assert not found.yes
+    assert "gives in" in found.rationale
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "You are right that cages are small, but animals in zoos suffer less than in deserts.",
+        "I do not agree. Animals in zoos suffer less than in deserts.",
+        "Not every point is a good point, and animals in zoos suffer less than in deserts.",
+    ],
+)
+def test_what_takes_itself_back_is_no_surrender(answer):
+    assert "gives in" not in relation(answer).rationale
+
+
+def test_words_of_surrender_inside_a_quotation_are_the_arguments_own():
+    text = "I agree to be vaccinated because animals and zoos suffer."
+    found = verdict(Maxim.RELATION, text, text)
+    assert "gives in" not in found.rationale
+
+
+def test_it_is_read_against_the_last_message():
+    before = (turn("Zoos lock animals into cages of iron.", "Zoos feed them."),)
+    answer = "Zoos feed their animals well behind iron."
+    drifted = debate(answer, ZOO, user="My taxes are far too high anyway.", before=before)
+    stayed = debate(answer, ZOO, user="Animals behind iron starve in zoos.", before=before)
+    scores = [judge().judge(one)[Maxim.RELATION].score for one in (drifted, stayed)]
+    assert scores[0] < 0.5 < scores[1]
+
+
+def test_what_a_cited_argument_attacks_is_evidence():
+    def score(attacks: str) -> float:
+        argument = Argument(id="1", text="Keepers hide food.", attacks=attacks)
+        answered = Turn(
+            utterance=USER, response=Response(content="Keepers hide food.", arguments=(argument,))
+        )
+        return judge().judge(Debate(turns=(answered,)))[Maxim.RELATION].score
+
+    assert score("Animals suffer in cages, so zoos should be closed.") > score("") + 0.1
+
+
+def test_an_empty_answer_fails():
+    assert relation("").rationale == "the response is empty"
