@@ -18,6 +18,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import InputError
+from touche_rad.score.lines import read_lines
 from touche_rad.score.result import Trouble
 
 NO_SCORE = "the official scorer gives such a run no score (the default policy does)"
@@ -83,7 +84,7 @@ def digests(debate: Debate) -> tuple[str, ...]:
 def read_official(path: Path) -> list[list[Mapping[Maxim, float]]]:
     """Read a run as the official scorer does: one fault, and there is no score."""
     found: list[list[Mapping[Maxim, float]]] = []
-    for number, line in files.read_lines(path):
+    for number, line in read_lines(path):
         try:
             turns = _Line.model_validate_json(line).userTurnsEvaluations
         except ValidationError as error:
@@ -102,14 +103,14 @@ def _refusal(path: Path, line: int, error: ValidationError) -> InputError:
 def read_rows(path: Path, bad: files.BadLines | None = None) -> list[Row]:
     """Read a run and keep all that can be kept, also the places of lost debates."""
     bad = bad or files.BadLines()
-    return [_row(path, number, line, bad) for number, line in files.read_lines(path)]
+    return [_row(path, number, line, bad) for number, line in read_lines(path)]
 
 
 def _row(path: Path, number: int, line: str, bad: files.BadLines) -> Row:
     if not line.strip():
         return Row(number, Trouble.BLANK)
     try:
-        data = json.loads(line)
+        data = json.loads(line.removeprefix("\ufeff"))
         if not isinstance(data, dict):
             raise ValueError(f"expected an object, got {type(data).__name__}")
     except (ValueError, RecursionError) as error:

@@ -14,7 +14,7 @@ from touche_rad.score.evaluations import Row, read_rows
 from touche_rad.score.figures import Draws, always_yes, measure
 from touche_rad.score.health import judged_health
 from touche_rad.score.matching import Reference, other_order
-from touche_rad.score.naming import names
+from touche_rad.score.naming import baseline_name, names
 from touche_rad.score.result import ALWAYS_YES, MEAN, JudgementReport, Problem, Trouble
 
 FEW = 20
@@ -52,7 +52,7 @@ def score_judgements(
     }
     rows = [row for found, _ in measured.values() for row in found]
     tested = [row.maxim for row in rows if row.run == ALWAYS_YES and row.labelled]
-    against = _baseline(baseline, runs, tags)
+    against = baseline_name(baseline, runs, tags)
     return JudgementReport(
         truth=str(truth),
         runs=tuple(tags),
@@ -137,14 +137,6 @@ def _reference(debates: Path, truth: Path, labels: Labelled) -> Reference:
                 f" {labelled}: give the debates that were labelled, in the labels' order"
             )
     return reference
-
-
-def _baseline(baseline: Path | None, runs: Sequence[Path], tags: Sequence[str]) -> str | None:
-    if baseline is None:
-        return None
-    if baseline not in runs:
-        raise UserError(f"the baseline {baseline} is none of the runs: give it as a run too")
-    return tags[list(runs).index(baseline)]
 
 
 def _thin(truth: Path, labels: Labelled) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from touche_rad.errors import UserError
 from touche_rad.score.result import ALWAYS_YES, MEAN
 
 _ENDINGS = (".gz", ".jsonl", ".json", ".txt", ".run", ".trec")
@@ -18,6 +19,15 @@ def names(paths: Sequence[Path]) -> list[str]:
         alike[_stem(path)].append(path)
     named = {path: name for group in alike.values() for path, name in _told_apart(group).items()}
     return _numbered([named[path] for path in paths])
+
+
+def baseline_name(baseline: Path | None, runs: Sequence[Path], tags: Sequence[str]) -> str | None:
+    """Return the name of the run that all others are compared with."""
+    if baseline is None:
+        return None
+    if baseline not in runs:
+        raise UserError(f"the baseline {baseline} is none of the runs: give it as a run too")
+    return tags[list(runs).index(baseline)]
 
 
 def _told_apart(alike: Sequence[Path]) -> dict[Path, str]:

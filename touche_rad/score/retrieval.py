@@ -10,18 +10,18 @@ import ir_measures
 import numpy as np
 from ir_measures.measures import MeanAgg
 
-from touche_rad import files
-from touche_rad.errors import InputError, OptionError, UserError, nearest
+from touche_rad.errors import OptionError, nearest
 from touche_rad.score import bootstrap
 from touche_rad.score.compare import Measured, comparisons, pairs
 from touche_rad.score.figures import Draws
-from touche_rad.score.naming import names
+from touche_rad.score.naming import baseline_name, names
 from touche_rad.score.result import Problem, RetrievalReport, RetrievalRow, Trouble
+from touche_rad.score.trec import Qrels, Run, read_qrels, read_run
 
 MEASURES = ("nDCG@10", "RR", "R@10", "R@100")
 
-Values = Mapping[str, Mapping[str, float]]
-"""By measure, then by query."""
+Values = Mapping[str, Sequence[float]]
+"""By measure, one value a query."""
 
 
 def score_retrieval(
@@ -34,21 +34,19 @@ def score_retrieval(
     baseline: Path | None = None,
 ) -> RetrievalReport:
     """Score TREC runs against qrels. A query that a run lacks counts as 0."""
-    judged = _qrels(qrels)
-    wanted = [_measure(name) for name in measures]
+    judged = read_qrels(qrels)
+    wanted = list(dict.fromkeys(_measure(name) for name in measures))
+    if not wanted:
+        raise OptionError(f"no measure was named: name some, as {', '.join(MEASURES)}")
     shown = [str(measure) for measure in wanted]
     tags = names(runs)
     draws = Draws(samples, seed)
-    found = [_run(run) for run in runs]
+    found = [read_run(run) for run in runs]
     figures = {
         tag: _measured(per_query(wanted, judged, run), draws)
         for tag, run in zip(tags, found, strict=True)
     }
-    against = None
-    if baseline is not None:
-        if baseline not in runs:
-            raise UserError(f"the baseline {baseline} is none of the runs: give it as a run too")
-        against = tags[list(runs).index(baseline)]
+    compared = pairs(tags, baseline=baseline_name(baseline, runs, tags))
     return RetrievalReport(
         truth=str(qrels),
         runs=tuple(tags),
@@ -59,7 +57,7 @@ def score_retrieval(
             for measure in shown
             for tag in tags
         ),
-        comparisons=comparisons(figures, pairs(tags, baseline=against), shown),
+        comparisons=comparisons(figures, compared, shown),
         problems=tuple(
             problem
             for tag, run in zip(tags, found, strict=True)
@@ -70,33 +68,35 @@ def score_retrieval(
     )
 
 
-def per_query(
-    measures: Sequence[Any],
-    qrels: dict[str, dict[str, int]],
-    run: dict[str, dict[str, float]],
-) -> Values:
-    """The value of each measure on each query of the qrels."""
-    values: dict[str, dict[str, float]] = {str(measure): {} for measure in measures}
-    for metric in ir_measures.iter_calc(list(measures), qrels, run):
-        if metric.query_id in qrels:
-            values[str(metric.measure)][metric.query_id] = metric.value
-    return values
+def per_query(measures: Sequence[Any], qrels: Qrels, run: Run) -> Values:
+    """The value of each measure on each query, in the order of the qrels."""
+    found: dict[tuple[str, str], float] = {}
+    try:
+        for metric in ir_measures.iter_calc(list(measures), qrels, run):
+            found[str(metric.measure), metric.query_id] = metric.value
+    except (ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise OptionError(f"ir-measures cannot compute this here: {reason}") from None
+    return {str(measure): [found[str(measure), query] for query in qrels] for measure in measures}
 
 
 def _measure(name: str) -> Any:
     try:
         measure = ir_measures.parse_measure(name)
-    except (ValueError, NameError):
-        known = ir_measures.measures.registry
+        measure.validate_params()
+    except NameError:
         stem = name.partition("@")[0].partition("(")[0]
+        known = ir_measures.measures.registry
         raise OptionError(f"there is no measure {name!r}{nearest(stem, known)}") from None
+    except (ValueError, TypeError, AssertionError):  # what ir-measures raises, all of it
+        raise OptionError(f"measure {name!r} is wrong: write nDCG@10 or P(rel=2)@5") from None
     if not isinstance(measure.aggregator(), MeanAgg):
         raise OptionError(f"measure {name} is no mean over queries: choose one that is")
     return measure
 
 
 def _measured(values: Values, draws: Draws) -> dict[str, Measured]:
-    table = np.array([list(figures.values()) for figures in values.values()]).T
+    table = np.array(list(values.values())).T
     observed = table.mean(axis=0)
     if len(table) < 2:
         return {name: Measured(float(observed[at])) for at, name in enumerate(values)}
@@ -111,27 +111,7 @@ def _row(run: str, measure: str, measured: Measured, queries: int) -> RetrievalR
     )
 
 
-def _qrels(path: Path) -> dict[str, dict[str, int]]:
-    judged: dict[str, dict[str, int]] = {}
-    for judgement in files.read_qrels(path):
-        judged.setdefault(judgement.query_id, {})[judgement.doc_id] = judgement.relevance
-    if not judged:
-        raise InputError(path, "holds no qrels: expected lines `QUERY 0 DOCUMENT RELEVANCE`")
-    return judged
-
-
-def _run(path: Path) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
-    for hit in files.read_run(path):
-        found.setdefault(hit.query_id, {})[hit.doc_id] = hit.score
-    if not found:
-        raise InputError(path, "holds no hits: expected lines `QUERY Q0 DOCUMENT RANK SCORE TAG`")
-    return found
-
-
-def _problems(
-    run: str, found: Mapping[str, Mapping[str, float]], judged: Mapping[str, Mapping[str, int]]
-) -> list[Problem]:
+def _problems(run: str, found: Run, judged: Qrels) -> list[Problem]:
     missing = [
         Problem(run=run, kind=Trouble.NO_QUERY, message=f"{query} counts as 0")
         for query in judged

@@ -1,0 +1,218 @@
+"""Retrieval runs against qrels, against figures by hand and the `ir_measures` command."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from touche_rad.errors import InputError, OptionError, UserError
+from touche_rad.score import RetrievalReport, Trouble, score, score_retrieval
+
+QRELS = """\
+q1 0 a 1
+q1 0 b 1
+q1 0 c 0
+q2 0 a 1
+q3 0 d 1
+"""
+RUN = """\
+q1 Q0 c 1 3.5 tag
+q1 Q0 a 2 2.5 tag
+q1 Q0 x 3 1.5 tag
+q2 Q0 a 1 9.0 tag
+q9 Q0 a 1 9.0 tag
+"""
+OTHER = """\
+q1 Q0 a 1 3.5 tag
+q1 Q0 b 2 2.5 tag
+q2 Q0 z 1 9.0 tag
+q2 Q0 a 2 8.0 tag
+q3 Q0 d 1 1.0 tag
+"""
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, "utf-8")
+    return path
+
+
+@pytest.fixture
+def qrels(tmp_path: Path) -> Path:
+    return written(tmp_path / "qrels.txt", QRELS)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return written(tmp_path / "one.run", RUN)
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    return written(tmp_path / "two.run", OTHER)
+
+
+def values(report: RetrievalReport, run: str) -> dict[str, float]:
+    return {row.measure: row.value for row in report.rows if row.run == run}
+
+
+def test_figures_by_hand(run: Path, qrels: Path) -> None:
+    report = score_retrieval([run], qrels, samples=100)
+    found = values(report, "one")
+    assert found["RR"] == pytest.approx((1 / 2 + 1 + 0) / 3)
+    assert found["R@10"] == pytest.approx((1 / 2 + 1 + 0) / 3)
+    ndcg = (1 / math.log2(3)) / (1 + 1 / math.log2(3))
+    assert found["nDCG@10"] == pytest.approx((ndcg + 1 + 0) / 3)
+    assert report.queries == 3
+
+
+def test_missing_and_unknown_queries_are_told(run: Path, qrels: Path) -> None:
+    report = score_retrieval([run], qrels, samples=100)
+    assert [(found.kind, found.message) for found in report.problems] == [
+        (Trouble.NO_QUERY, "q3 counts as 0"),
+        (Trouble.EXTRA_QUERY, "q9 is left out"),
+    ]
+
+
+def test_the_command_prints_the_same(run: Path, other: Path, qrels: Path) -> None:
+    report = score_retrieval([run, other], qrels, samples=100)
+    for path, name in ((run, "one"), (other, "two")):
+        done = subprocess.run(
+            [Path(sys.executable).with_name("ir_measures"), "-p", "-1", qrels, path,
+             " ".join(report.measures)],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        printed = dict(line.split("\t") for line in done.stdout.splitlines())
+        assert {measure: float(value) for measure, value in printed.items()} == pytest.approx(
+            values(report, name)
+        )
+
+
+def test_runs_are_paired_by_query_whatever_order_they_come_in(tmp_path: Path) -> None:
+    """The same hits in another order, one query missing: only that query makes a difference."""
+    queries = [f"q{number:02d}" for number in range(12)]
+    qrels = written(tmp_path / "qrels", "".join(f"{query} 0 a 1\n" for query in queries))
+    ranks = {query: 1 + at % 3 for at, query in enumerate(queries)}
+
+    def lines(kept: list[str]) -> str:
+        return "".join(
+            f"{query} Q0 {'a' if rank == ranks[query] else f'x{rank}'} {rank} {9 - rank} t\n"
+            for query in kept
+            for rank in (1, 2, 3)
+        )
+
+    whole = written(tmp_path / "whole.run", lines(queries))
+    turned = written(tmp_path / "turned.run", lines(queries[::-1]))
+    less = written(tmp_path / "less.run", lines(queries[1:]))
+    same, lost, _ = (
+        found
+        for found in score_retrieval([whole, turned, less], qrels, samples=400).comparisons
+        if found.measure == "RR"
+    )
+    assert (same.run, same.against, same.difference, same.p) == ("turned", "whole", 0.0, 1.0)
+    assert (lost.run, lost.against) == ("less", "whole")
+    assert lost.difference == pytest.approx(-1 / 12)
+    assert lost.high is not None
+    assert lost.high < 0.1  # the swing of one query in twelve, not of twelve unpaired ones
+
+
+def test_a_clearly_better_run_is_told(tmp_path: Path) -> None:
+    queries = [f"q{number}" for number in range(30)]
+    qrels = written(tmp_path / "qrels", "".join(f"{query} 0 a 1\n" for query in queries))
+    good = written(tmp_path / "good.run", "".join(f"{q} Q0 a 1 2.0 t\n" for q in queries))
+    bad = written(
+        tmp_path / "bad.run",
+        "".join(f"{q} Q0 x 1 2.0 t\n{q} Q0 a 2 1.0 t\n" for q in queries),
+    )
+    report = score_retrieval([bad, good], qrels, samples=1000)
+    by_measure = {found.measure: found for found in report.comparisons}
+    assert by_measure["RR"].difference == 0.5
+    assert by_measure["RR"].p == 1 / 1001
+    assert by_measure["R@10"].p == 1.0
+    assert by_measure["RR"].p_holm == pytest.approx(4 / 1001)
+
+
+def test_any_measure_of_ir_measures_by_its_name(run: Path, qrels: Path) -> None:
+    report = score_retrieval([run], qrels, measures=("P@1", "AP", "P@1"), samples=100)
+    assert report.measures == ("P@1", "AP")
+    assert values(report, "one")["P@1"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        ("nDGC@10", "there is no measure 'nDGC@10' .did you mean 'nDCG'"),
+        ("nDCG@", "write nDCG@10"),
+        ("SetP@3", "write nDCG@10"),
+        ("nDCG(depth=3)@3", "write nDCG@10"),
+        ("NumRet", "no mean over queries"),
+        ("P", "write nDCG@10"),
+    ],
+)
+def test_a_wrong_measure_is_named(measure: str, message: str, run: Path, qrels: Path) -> None:
+    with pytest.raises(OptionError, match=message) as refusal:
+        score_retrieval([run], qrels, measures=(measure,))
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_measure_that_ir_measures_lacks_the_means_for_is_told(
+    run: Path, qrels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise ValueError("Unsupported measures [ERR@20]\n  pip install ir-measures[gdeval]")
+
+    monkeypatch.setattr("ir_measures.iter_calc", refuse)
+    with pytest.raises(OptionError, match=r"cannot compute .* \[ERR@20\] pip install"):
+        score_retrieval([run], qrels, measures=("ERR@20",))
+
+
+def test_no_measure_is_an_error(run: Path, qrels: Path) -> None:
+    with pytest.raises(OptionError, match="name some"):
+        score_retrieval([run], qrels, measures=())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("one.run", "q1 Q0 a 1 3.5\n", r"one\.run:1: expected `QUERY Q0 .*got 5 columns"),
+        ("one.run", "q1 Q0 a 1 much tag\n", r"one\.run:1: SCORE: .*'much'"),
+        ("one.run", "q1 Q0 a 1 nan tag\n", r"one\.run:1: SCORE: "),
+        ("one.run", RUN + "\nq1 Q0 a 9 0.1 tag\n", r"one\.run:7: document a stands twice"),
+        ("one.run", "\n", "is empty"),
+        ("qrels.txt", "q1 0 a high\n", r"qrels\.txt:1: RELEVANCE: .*'high'"),
+        ("qrels.txt", "q1 0 a\n", r"qrels\.txt:1: expected `QUERY 0 "),
+    ],
+)
+def test_bad_files_are_told_by_line(
+    name: str, text: str, message: str, run: Path, qrels: Path
+) -> None:
+    written(run.with_name(name), text)
+    with pytest.raises(InputError, match=message):
+        score_retrieval([run], qrels)
+
+
+def test_one_query_gives_no_interval(run: Path, tmp_path: Path) -> None:
+    qrels = written(tmp_path / "one.qrels", "q1 0 a 1\n")
+    report = score_retrieval([run], qrels)
+    assert {(row.low, row.high) for row in report.rows} == {(None, None)}
+
+
+def test_score_knows_qrels(run: Path, other: Path, qrels: Path) -> None:
+    report = score([run, other], qrels, samples=200, baseline=run)
+    assert isinstance(report, RetrievalReport)
+    assert {(found.run, found.against) for found in report.comparisons} == {("two", "one")}
+    with pytest.raises(UserError, match="none of the runs"):
+        score([run], qrels, baseline=other)
+    with pytest.raises(OptionError, match="--strict"):
+        score([run], qrels, strict=True)
+
+
+def test_the_table_has_a_line_a_run(run: Path, other: Path, qrels: Path) -> None:
+    shown = score_retrieval([run, other], qrels, samples=100).lines()
+    assert shown[0].endswith("3 queries; a query that a run lacks counts as 0")
+    assert [line.split()[:2] for line in shown[4:6]] == [["one", "0.4623"], ["two", "0.8770"]]
+    assert "  two – one  nDCG@10" in "\n".join(shown)
+    assert "one: missing query: 1" in shown
