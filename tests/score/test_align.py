@@ -139,6 +139,44 @@ def test_strict_takes_what_the_official_scorer_takes(
     assert [problem.counted_as_no for problem in report.problems[:3]] == [0, 0, 0]
 
 
+def test_a_byte_order_mark_is_seen_through_and_no_official_run(
+    truth: Path, judged: Callable[..., Path]
+) -> None:
+    path = judged("\ufeff" + json.dumps(RIGHT[0]), *RIGHT[1:])
+    report = score_judgements([path], truth, samples=100)
+    assert recall(report, "quantity") == 1.0
+    assert not report.official
+    with pytest.raises(InputError, match=r"judge\.jsonl:1: "):
+        score_judgements([path], truth, strict=True)
+
+
+@pytest.mark.parametrize("line", ["[1, 2]", "7", '"words"', "null", "[" * 100_000])
+def test_a_line_that_is_no_object_is_a_bad_line(
+    line: str, truth: Path, judged: Callable[..., Path]
+) -> None:
+    with pytest.raises(InputError, match=r"judge\.jsonl:2: ") as refusal:
+        score_judgements([judged(RIGHT[0], line, RIGHT[2])], truth)
+    assert len(str(refusal.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"userTurnsEvaluations": "none"},
+        {"userTurnsEvaluations": [None, 3]},
+        {"userTurnsEvaluations": [{"Quantity": 1}, {"Quantity": {"score": {}}}]},
+        {"simulation": [], "userTurnsEvaluations": [{}, {}]},
+        {"simulation": {"userTurns": [4, {"systemResponse": "x"}]}, "userTurnsEvaluations": []},
+    ],
+)
+def test_wrong_shapes_are_missing_verdicts(
+    odd: Any, truth: Path, judged: Callable[..., Path]
+) -> None:
+    report = score_judgements([judged(odd, *RIGHT[1:])], truth, samples=100)
+    assert sum(problem.counted_as_no for problem in report.problems) == 8
+    assert recall(report, "quantity") == 0.5
+
+
 def test_a_lost_debate_keeps_its_place_and_counts_as_no(
     truth: Path, judged: Callable[..., Path]
 ) -> None:

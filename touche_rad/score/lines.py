@@ -5,8 +5,8 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import IO
 
 from touche_rad.errors import InputError, UserError
 
@@ -29,7 +29,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _opened(path: Path) -> BufferedReader | gzip.GzipFile:
     with path.open("rb") as file:
         zipped = file.read(2) == _GZIP
     return gzip.open(path) if zipped else path.open("rb")

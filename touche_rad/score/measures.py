@@ -8,7 +8,7 @@ their means over the queries are the means over the maxims.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import ir_measures
@@ -80,8 +80,3 @@ def write_run(labels: Labelled, scores: Scored, tag: str, path: Path) -> Path:
 
 def _one_word(tag: str) -> str:
     return "_".join(tag.split()) or "run"
-
-
-def command(qrels_path: Path, run_path: Path) -> Sequence[str]:
-    """The `ir_measures` command that prints the same figures."""
-    return ("ir_measures", "-q", str(qrels_path), str(run_path), "SetP SetR SetF")

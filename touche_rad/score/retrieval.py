@@ -82,7 +82,7 @@ def per_query(measures: Sequence[Any], qrels: Qrels, run: Run) -> Values:
 
 def _measure(name: str) -> Any:
     try:
-        measure = ir_measures.parse_measure(name)
+        measure: Any = ir_measures.parse_measure(name)
         measure.validate_params()
     except NameError:
         stem = name.partition("@")[0].partition("(")[0]
