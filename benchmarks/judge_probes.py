@@ -1,4 +1,4 @@
-"""How many of the probes the grounded judge lets pass, how it fits the demo's labels, how fast it is.
+"""What the grounded judge lets pass of the probes, how it fits the demo's labels, its speed.
 
     python benchmarks/judge_probes.py            # demo data; the real sample too, where it is given
     python benchmarks/judge_probes.py --every 1  # change every real argument (minutes)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from judges.grice.grounded.alignment import MAX_SOURCE, align, negated
+from judges.grice.grounded.alignment import MAX_SOURCE, align
+from judges.grice.grounded.coverage import coverage, evidence
 from judges.grice.grounded.cues import Cue, weighed
 from judges.grice.grounded.frames import claims_nothing, starts, unpadded
 from judges.grice.grounded.lexicon import lexicon
 from judges.grice.grounded.links import link
+from judges.grice.grounded.negation import negated
 from judges.grice.grounded.quotation import Quotation, quotation
-from judges.grice.grounded.support import coverage, evidence
 from judges.grice.grounded.tokens import CHUNK, passage, split, stem
 from judges.grice.grounded.weights import logistic, weights
 

@@ -75,6 +75,13 @@ def test_an_ellipsis_that_hides_a_negation_is_seen():
     assert not quality("Zoos … lock animals up.", "Zoos do not lock animals up.").yes
 
 
+def test_the_end_of_a_very_long_sentence_is_read_too():
+    long = "zoos save " + ", ".join(f"animal{at} and plant{at}" for at in range(60)) + " and cats"
+    assert quality(long, long).yes
+    assert not quality(f"{long} fail.", f"{long} win.").yes
+    assert not quality(f"{long} not.", f"{long} now.").yes
+
+
 def test_roles_may_not_be_swapped():
     assert not quality("Mice eat small cats at night.", "Cats eat small mice at night.").yes
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from judges.grice.grounded.lexicon import lexicon
+from judges.grice.grounded.common import common_run
+from judges.grice.grounded.negation import any_negator, negated, odd
 from judges.grice.grounded.tokens import Token
 
 MAX_SENTENCE = 80
 MAX_SOURCE = 200
-_SCOPE = 5
-"""How many words behind it a negation may find its word of matter, within its clause."""
-_NEGATING_PAIRS = {("rather", "than"), ("instead", "of"), ("anything", "but")}
-_SOME = {("a", "few"), ("a", "little"), ("no", "doubt")}
 _ENDS = (".", "…", ";")
 _EDGE = 6
 """How far beyond the common words the source is searched for a negation that a sentence adds."""
@@ -97,9 +94,9 @@ class Alignment:
         head, tail = self.said[:first], self.said[last + 1 :]
         before = _clause_before(self.written[max(0, at - _EDGE) : at])
         behind = _clause_behind(self.written[to + 1 :][:_EDGE])
-        if _odd(head) != _odd(before) and not self._moved(head, before):
+        if odd(head) != odd(before) and not self._moved(head, before):
             return self.said[first]
-        if _odd(tail) != _odd(behind) and not self._moved(tail, behind):
+        if odd(tail) != odd(behind) and not self._moved(tail, behind):
             return self.said[last]
         return None
 
@@ -108,41 +105,14 @@ class Alignment:
         said, written = ({pair[side] for pair in self.pairs} for side in (0, 1))
         elsewhere = [token for at, token in enumerate(self.written) if at not in written]
         ours = [token for at, token in enumerate(self.said) if at not in said]
-        return _any_negator(head_or_tail, ours) and _any_negator(edge, elsewhere)
-
-
-def _any_negator(*places: Sequence[Token]) -> bool:
-    known = lexicon()
-    return any(token.word in known.negators for tokens in places for token in tokens)
+        return any_negator(head_or_tail, ours) and any_negator(edge, elsewhere)
 
 
 def align(said: Sequence[Token], source: Sequence[Token]) -> Alignment:
     """Align at most `MAX_SENTENCE` words with the window of the source that shares most."""
     said = tuple(said[:MAX_SENTENCE])
     written = tuple(_window(said, source))
-    return Alignment(said, written, tuple(_anchored(said, _longest_common(said, written))))
-
-
-def negated(tokens: Sequence[Token]) -> list[bool]:
-    """For each word of matter, whether an odd number of negations stand right in front of it.
-
-    Function words between do not count: `not to be noticed` negates `noticed`.
-    """
-    flags: list[bool] = []
-    reaching: list[int] = []
-    for at, token in enumerate(tokens):
-        reaching = [] if token.before else [start for start in reaching if at - start <= _SCOPE]
-        negates = _negates(tokens, at)
-        flags.append(token.matters and not negates and len(reaching) % 2 == 1)
-        if negates:
-            reaching.append(at)
-        elif token.matters and token.word != "longer":
-            reaching = []
-    return flags
-
-
-def _odd(tokens: Sequence[Token]) -> bool:
-    return sum(_negates(tokens, at) for at in range(len(tokens))) % 2 == 1
+    return Alignment(said, written, tuple(common_run(said, written)))
 
 
 def _clause_before(tokens: Sequence[Token]) -> Sequence[Token]:
@@ -157,16 +127,6 @@ def _clause_behind(tokens: Sequence[Token]) -> Sequence[Token]:
     return tokens[:end]
 
 
-def _negates(tokens: Sequence[Token], at: int) -> bool:
-    following = tokens[at + 1].word if at + 1 < len(tokens) else ""
-    if (tokens[at].word, following) in _NEGATING_PAIRS:
-        return True
-    if at and (tokens[at - 1].word, tokens[at].word) in _SOME:
-        return False
-    known = lexicon()
-    return tokens[at].word in known.negators and following not in known.not_negated
-
-
 def _window(said: Sequence[Token], source: Sequence[Token]) -> Sequence[Token]:
     if len(source) <= MAX_SOURCE:
         return source
@@ -179,44 +139,3 @@ def _window(said: Sequence[Token], source: Sequence[Token]) -> Sequence[Token]:
         if inside > best:
             best, start = inside, end - MAX_SOURCE + 1
     return source[start : start + MAX_SOURCE]
-
-
-def _longest_common(said: Sequence[Token], written: Sequence[Token]) -> list[tuple[int, int]]:
-    """Longest common subsequence of stems; words of matter weigh more than function words."""
-    columns = range(len(written) - 1, -1, -1)
-    rows = [[0] * (len(written) + 1)]
-    stems = [token.stem for token in written]
-    for token in reversed(said):
-        below, row, gain = rows[-1], [0] * (len(written) + 1), 3 if token.matters else 1
-        for column in columns:
-            if stems[column] == token.stem:
-                row[column] = below[column + 1] + gain
-            else:
-                row[column] = max(below[column], row[column + 1])
-        rows.append(row)
-    rows.reverse()
-    return _walk(said, stems, rows)
-
-
-def _anchored(said: Sequence[Token], pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The pairs without function words that stand alone: they match by chance."""
-    there = set(pairs)
-    for a, b in pairs:
-        if said[a].matters or (a - 1, b - 1) in there or (a + 1, b + 1) in there:
-            yield a, b
-
-
-def _walk(
-    said: Sequence[Token], stems: Sequence[str], rows: list[list[int]]
-) -> list[tuple[int, int]]:
-    pairs: list[tuple[int, int]] = []
-    a = b = 0
-    while a < len(said) and b < len(stems):
-        if said[a].stem == stems[b]:
-            pairs.append((a, b))
-            a, b = a + 1, b + 1
-        elif rows[a + 1][b] >= rows[a][b + 1]:
-            a += 1
-        else:
-            b += 1
-    return pairs

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from operator import mul
 
 from judges.grice.grounded.alignment import align
+from judges.grice.grounded.coverage import coverage
 from judges.grice.grounded.lexicon import lexicon
-from judges.grice.grounded.support import contrary_pair, coverage
+from judges.grice.grounded.tampering import contrary_pair
 from judges.grice.grounded.tokens import Passage
 
 GENERIC = 0.2

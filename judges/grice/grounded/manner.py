@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from judges.grice.grounded.coverage import coverage
 from judges.grice.grounded.cues import Cue, weighed
 from judges.grice.grounded.lexicon import lexicon
 from judges.grice.grounded.links import matter
 from judges.grice.grounded.scene import Scene, Sentence
-from judges.grice.grounded.support import coverage
 from judges.grice.grounded.telling import short
 from judges.grice.grounded.tokens import Token
 from touche_rad.debate import Verdict

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from judges.grice.grounded.alignment import MAX_SENTENCE
 from judges.grice.grounded.frames import claims_nothing
 from judges.grice.grounded.quotation import Quotation, quotation
 from judges.grice.grounded.scene import Sentence
@@ -81,13 +82,26 @@ def _quoted(sentence: Sentence, sources: Sequence[Passage]) -> Finding | None:
 
 def _best(sentence: Sentence, sources: Sequence[Passage], weights: QualityWeights) -> Finding:
     """The sentence as a whole, or clause by clause where it has clauses of several sources."""
+    if len(sentence.read.tokens) > MAX_SENTENCE:
+        return _weakest(sentence, list(_stretches(sentence.read)), sources, weights)
     whole = _carried(sentence, sentence.read, sources, weights)
     clauses = list(_clauses(sentence.read))
     if len(clauses) < 2 or score(whole.support, weights) >= 0.5:
         return whole
-    by_clause = [_carried(sentence, clause, sources, weights) for clause in clauses[:MAX_WEIGHED]]
-    weakest = min(by_clause, key=lambda finding: score(finding.support, weights))
+    weakest = _weakest(sentence, clauses, sources, weights)
     return max(whole, weakest, key=lambda finding: score(finding.support, weights))
+
+
+def _weakest(
+    sentence: Sentence,
+    parts: Sequence[Passage],
+    sources: Sequence[Passage],
+    weights: QualityWeights,
+) -> Finding:
+    if len(parts) > MAX_WEIGHED:
+        return Finding(sentence, UNWEIGHED)
+    found = [_carried(sentence, part, sources, weights) for part in parts]
+    return min(found, key=lambda finding: score(finding.support, weights))
 
 
 def _carried(
@@ -101,6 +115,15 @@ def _carried(
         key=lambda finding: score(finding.support, weights),
         default=Finding(sentence, UNCITED),
     )
+
+
+def _stretches(read: Passage) -> Iterator[Passage]:
+    """A sentence too long to be looked at whole, in even pieces."""
+    count = -(-len(read.tokens) // MAX_SENTENCE)
+    length = -(-len(read.tokens) // count)
+    for start in range(0, len(read.tokens), length):
+        tokens = read.tokens[start : start + length]
+        yield Passage(tokens, joined([token.word for token in tokens]))
 
 
 def _clauses(read: Passage) -> Iterator[Passage]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from judges.grice.grounded.alignment import Alignment, Change, align
+from judges.grice.grounded.coverage import evidence, unknown
 from judges.grice.grounded.frames import starts, unpadded
 from judges.grice.grounded.lexicon import lexicon
 from judges.grice.grounded.quotation import Quotation, quotation
+from judges.grice.grounded.tampering import NEAR, spoilt
 from judges.grice.grounded.tokens import Passage, Token
-
-NEAR = 0.7
-"""From this share of words in common on, a sentence is a quotation, and each change counts."""
 
 
 class Manner(StrEnum):
@@ -50,10 +49,9 @@ def support(sentence: Passage, source: Passage) -> Support:
         return Support(Manner.SPOILT, 1.0, "torn out of a sentence that says otherwise")
     matter = unpadded(sentence.tokens[starts(sentence.tokens)[-1] :] or sentence.tokens)
     alignment = align(matter, source.tokens)
-    spoilt = _spoilt(alignment, matter, source)
     covered = evidence(matter, source.tokens)
-    if spoilt:
-        return Support(Manner.SPOILT, covered, spoilt)
+    if why := spoilt(alignment, matter, source):
+        return Support(Manner.SPOILT, covered, why)
     if alignment.share >= NEAR:
         return _near_quotation(alignment, source, covered)
     if new := _addition(matter, source):
@@ -61,32 +59,8 @@ def support(sentence: Passage, source: Passage) -> Support:
     return Support(Manner.COVERED, covered, f"{covered:.0%} of its matter is borne out")
 
 
-def coverage(said: Sequence[Token], written: Sequence[Token]) -> float:
-    """The share of the sentence's words of matter that the source has, or has a like of."""
-    found, matter = _found(said, written)
-    return found / matter if matter else 0.0
-
-
-def evidence(said: Sequence[Token], written: Sequence[Token]) -> float:
-    """The same, but where a word is missing one that is found counts for nothing.
-
-    It shows no more than the topic: of `zoos harm animals` two thirds stand in `zoos save animals`.
-    """
-    found, matter = _found(said, written)
-    return 1.0 if matter and found == matter else max(0, found - 1) / max(1, matter)
-
-
-def _found(said: Sequence[Token], written: Sequence[Token]) -> tuple[int, int]:
-    known = lexicon()
-    there = {token.stem for token in written}
-    senses = {known.sense(one) for one in there}
-    matter = [token for token in said if token.matters and token.word not in known.negators]
-    found = sum(token.stem in there or known.sense(token.stem) in senses for token in matter)
-    return found, len(matter)
-
-
 def _near_quotation(alignment: Alignment, source: Passage, covered: float) -> Support:
-    if new := _unknown(alignment.said, source):
+    if new := unknown(alignment.said, source.tokens):
         return Support(Manner.CHANGED, covered, f"puts '{new[0].word}' into a quotation")
     for change in alignment.changes:
         if pair := _exchanged(change):
@@ -113,103 +87,13 @@ def _weighs(token: Token) -> bool:
 
 def _addition(said: Sequence[Token], source: Passage) -> str:
     """The first of `ADDED` words of matter in a row that the source does not have, or nothing."""
-    unknown = {id(token) for token in _unknown(said, source)}
+    new = {id(token) for token in unknown(said, source.tokens)}
     row: list[Token] = []
     for token in said:
-        if id(token) in unknown:
+        if id(token) in new:
             row.append(token)
         elif token.matters and token.word not in lexicon().harmless:
             row = []
         if len(row) == ADDED:
             return row[0].word
     return ""
-
-
-def _spoilt(alignment: Alignment, said: Sequence[Token], source: Passage) -> str:
-    """What makes a sentence say something else than its source, or nothing."""
-    if witness := _invented(said, source):
-        return witness
-    if turned := alignment.turned() or alignment.turned_at_an_end():
-        return f"turns '{turned.word}' into its contrary"
-    if pair := contrary_pair(said, alignment.written):
-        return f"says '{pair[0]}' where the source says '{pair[1]}'"
-    swap = alignment.swapped() if coverage(said, source.tokens) == 1 else None
-    if swap:
-        return f"makes '{swap[0].word}' and '{swap[1].word}' change places"
-    if alignment.share >= NEAR:
-        return next(filter(None, map(_spoiling, alignment.changes)), "")
-    return ""
-
-
-def _invented(said: Sequence[Token], source: Passage) -> str:
-    known = lexicon()
-    there = {token.stem for token in source.tokens}
-    for token in said:
-        if token.stem in there:
-            continue
-        if token.word in known.witnesses:
-            return f"calls a witness, '{token.word}', that the source does not call"
-        if known.counts(token.word):
-            return f"gives a number, '{token.word}', that the source does not give"
-        if token.word in known.exaggerators and token.word not in known.negators:
-            return f"exaggerates with '{token.word}'"
-    return ""
-
-
-def contrary_pair(said: Sequence[Token], written: Sequence[Token]) -> tuple[str, str] | None:
-    """A word of the sentence that the source lacks, and its contrary that the sentence lacks."""
-    ours, theirs = {token.stem for token in said}, {token.stem for token in written}
-    return _contraries(Change(tuple(_only(said, theirs)), tuple(_only(written, ours))))
-
-
-def _contraries(change: Change) -> tuple[str, str] | None:
-    known = lexicon()
-    for new in change.said:
-        for gone in change.written:
-            if known.contrary(new.stem, gone.stem):
-                return new.word, gone.word
-    return None
-
-
-def _only(tokens: Sequence[Token], without: set[str]) -> Iterator[Token]:
-    return (token for token in tokens if token.stem not in without)
-
-
-def _spoiling(change: Change) -> str:
-    """What one change inside a quotation spoils, or nothing."""
-    known = lexicon()
-    said = {token.word for token in change.said}
-    written = {token.word for token in change.written}
-    new, gone = said - written, written - said
-    if pair := _contraries(change):
-        return f"says '{pair[0]}' where the source says '{pair[1]}'"
-    if len(said & known.negators) != len(written & known.negators):
-        word = min((said ^ written) & known.negators)
-        return f"{'adds' if word in said else 'drops'} '{word}'"
-    for word in sorted(new):
-        if word in known.exaggerators:
-            return f"exaggerates with '{word}'"
-    dropped = gone & known.hedges
-    if dropped and not new & known.hedges and not _leaves_out_whole(change):
-        return f"drops '{min(dropped)}'"
-    return ""
-
-
-def _leaves_out_whole(change: Change) -> bool:
-    """Whether what is left out is a clause of its own, or reaches into another sentence."""
-    inside = any(token.before in (".", "…") for token in change.written[1:])
-    return inside or (not change.said and bool(change.written[0].before))
-
-
-def _unknown(said: Sequence[Token], source: Passage) -> list[Token]:
-    """The words that weigh and that the source does not have, nor a like of them."""
-    known = lexicon()
-    there = {token.stem for token in source.tokens}
-    senses = {known.sense(one) for one in there}
-    return [
-        token
-        for token in said
-        if token.word not in known.harmless
-        and token.stem not in there
-        and known.sense(token.stem) not in senses
-    ]

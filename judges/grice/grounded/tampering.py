@@ -1,0 +1,89 @@
+"""What makes a sentence say something else than the source that it draws on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from judges.grice.grounded.alignment import Alignment, Change
+from judges.grice.grounded.coverage import coverage
+from judges.grice.grounded.lexicon import lexicon
+from judges.grice.grounded.tokens import Passage, Token
+
+NEAR = 0.7
+"""From this share of words in common on, a sentence is a quotation, and each change counts."""
+
+
+def spoilt(alignment: Alignment, said: Sequence[Token], source: Passage) -> str:
+    """What makes a sentence say something else than its source, or nothing."""
+    if witness := _invented(said, source):
+        return witness
+    if turned := alignment.turned() or alignment.turned_at_an_end():
+        return f"turns '{turned.word}' into its contrary"
+    if pair := contrary_pair(said, alignment.written):
+        return f"says '{pair[0]}' where the source says '{pair[1]}'"
+    swap = alignment.swapped() if coverage(said, source.tokens) == 1 else None
+    if swap:
+        return f"makes '{swap[0].word}' and '{swap[1].word}' change places"
+    if alignment.share >= NEAR:
+        return next(filter(None, map(_spoiling, alignment.changes)), "")
+    return ""
+
+
+def _invented(said: Sequence[Token], source: Passage) -> str:
+    known = lexicon()
+    there = {token.stem for token in source.tokens}
+    for token in said:
+        if token.stem in there:
+            continue
+        if token.word in known.witnesses:
+            return f"calls a witness, '{token.word}', that the source does not call"
+        if known.counts(token.word):
+            return f"gives a number, '{token.word}', that the source does not give"
+        if token.word in known.exaggerators and token.word not in known.negators:
+            return f"exaggerates with '{token.word}'"
+    return ""
+
+
+def contrary_pair(said: Sequence[Token], written: Sequence[Token]) -> tuple[str, str] | None:
+    """A word of the sentence that the source lacks, and its contrary that the sentence lacks."""
+    ours, theirs = {token.stem for token in said}, {token.stem for token in written}
+    return _contraries(Change(tuple(_only(said, theirs)), tuple(_only(written, ours))))
+
+
+def _contraries(change: Change) -> tuple[str, str] | None:
+    known = lexicon()
+    for new in change.said:
+        for gone in change.written:
+            if known.contrary(new.stem, gone.stem):
+                return new.word, gone.word
+    return None
+
+
+def _only(tokens: Sequence[Token], without: set[str]) -> Iterator[Token]:
+    return (token for token in tokens if token.stem not in without)
+
+
+def _spoiling(change: Change) -> str:
+    """What one change inside a quotation spoils, or nothing."""
+    known = lexicon()
+    said = {token.word for token in change.said}
+    written = {token.word for token in change.written}
+    new, gone = said - written, written - said
+    if pair := _contraries(change):
+        return f"says '{pair[0]}' where the source says '{pair[1]}'"
+    if len(said & known.negators) != len(written & known.negators):
+        word = min((said ^ written) & known.negators)
+        return f"{'adds' if word in said else 'drops'} '{word}'"
+    for word in sorted(new):
+        if word in known.exaggerators:
+            return f"exaggerates with '{word}'"
+    dropped = gone & known.hedges
+    if dropped and not new & known.hedges and not _leaves_out_whole(change):
+        return f"drops '{min(dropped)}'"
+    return ""
+
+
+def _leaves_out_whole(change: Change) -> bool:
+    """Whether what is left out is a clause of its own, or reaches into another sentence."""
+    inside = any(token.before in (".", "…") for token in change.written[1:])
+    return inside or (not change.said and bool(change.written[0].before))
