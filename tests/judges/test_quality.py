@@ -101,6 +101,21 @@ def test_a_bridge_of_ones_own_fails():
     assert not found.yes
 
 
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("Old parks need volunteers in early spring.", "puts 'volunteers' for 'keepers'"),
+        ("Parks need keepers, dooming honest farmers.", "a claim of its own"),
+        ("Gardens scare volunteers.", "33% of its matter is borne out"),
+        ("; ".join(["Cats doze on dusty roofs"] * 21), "too much is said"),
+    ],
+)
+def test_words_of_the_source_in_other_places_do_not_pass(answer, why):
+    found = quality(answer, "Old parks need keepers in early spring. Gardens need volunteers.")
+    assert not found.yes
+    assert why in found.rationale
+
+
 def test_two_sentences_may_rest_on_two_arguments():
     assert quality("Cats sleep a lot. Dogs bark.", "Dogs bark.", "Cats sleep a lot.").yes
 

@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-from judges.grice.always_yes import AlwaysYes
 from judges.grice.length import LengthJudge, length_score
 from judges.grice.random_judge import RandomJudge, uniform
 from tests.judges.makers import debate
@@ -25,8 +24,8 @@ def test_each_is_registered_says_its_purpose_and_needs_nothing(name):
 
 
 def test_always_yes_says_yes_to_nothing_at_all():
-    verdicts = AlwaysYes(AlwaysYes.Options() if hasattr(AlwaysYes, "Options") else None, Services())
-    assert [one.score for one in verdicts.judge(debate("")).values()] == [1.0] * 4
+    verdicts = find("judge", "always-yes").make(Services()).judge(debate(""))
+    assert [one.score for one in verdicts.values()] == [1.0] * 4
 
 
 def random_scores(seed: int, text: str = "Zoos save species.", p: float = 0.5) -> list[float]:
