@@ -107,7 +107,7 @@ def test_a_bridge_of_ones_own_fails():
         ("Old parks need volunteers in early spring.", "puts 'volunteers' for 'keepers'"),
         ("Parks need keepers, dooming honest farmers.", "a claim of its own"),
         ("Gardens scare volunteers.", "33% of its matter is borne out"),
-        ("; ".join(["Cats doze on dusty roofs"] * 21), "too much is said"),
+        ("; ".join(["Cats doze lazily"] * 20), "too much is said"),
     ],
 )
 def test_words_of_the_source_in_other_places_do_not_pass(answer, why):
