@@ -56,7 +56,8 @@ def score(support: Support, weights: QualityWeights) -> float:
     """How likely people find that a sentence so carried can be deduced."""
     if support.manner is Manner.COVERED:
         return logistic(weights.slope * (support.covered - weights.line))
-    return weights.manners[support.manner]
+    worth = weights.manners[support.manner]
+    return worth * support.covered if support.manner is Manner.CHANGED else worth
 
 
 def verdict(found: Sequence[Finding], cited: int, weights: QualityWeights) -> Verdict:
