@@ -74,6 +74,16 @@ def test_a_report_is_exported_for_each_of_its_runs(tmp_path: Path) -> None:
     assert ir_measures(written[0], written[3])["quantity", "SetR"] == 1.0
 
 
+def test_names_that_make_the_same_file_name_overwrite_nothing(tmp_path: Path) -> None:
+    truth = labels_file(tmp_path / "labels.jsonl", LABELS)
+    runs = [
+        run_file(tmp_path / f"{name}.jsonl", [evaluation(turns) for turns in SCORES["always"]])
+        for name in ("a b", "a&b")
+    ]
+    written = export(score_judgements(runs, truth, samples=100), tmp_path / "out")
+    assert len(set(written)) == 5
+
+
 def test_files_hold_labelled_turns_only(tmp_path: Path) -> None:
     truth = labels_file(tmp_path / "labels.jsonl", LABELS)
     run = run_file(tmp_path / "a b.jsonl", [evaluation(turns) for turns in SCORES["mixed"]])

@@ -24,8 +24,12 @@ def export(report: Report, folder: Path) -> list[Path]:
     if not isinstance(report, JudgementReport):
         raise UserError("runs scored against qrels are files for ir_measures already: leave out -o")
     written = [measures.write_qrels(report.labels, folder / QRELS)]
+    names_used: set[str] = set()
     for run in report.runs:
         name = _file_name(run)
+        while name in names_used:
+            name += "_"
+        names_used.add(name)
         place = folder / f"{name}.run"
         written.append(measures.write_run(report.labels, report.scores[run], run, place))
         beside = folder if len(report.runs) == 1 else folder / name
