@@ -1,1 +1,55 @@
-"""The official files: recognised, read, checked and written."""
+"""The official files: recognised by content, read, checked and written, a line at a time."""
+
+from touche_rad.files.claims import claims_text
+from touche_rad.files.evaluations import Evaluation, Labels
+from touche_rad.files.kinds import DEBATES, Kind, recognise
+from touche_rad.files.lines import BadLines
+from touche_rad.files.reading import (
+    read_arguments,
+    read_claims,
+    read_debates,
+    read_evaluations,
+    read_labels,
+    read_views,
+)
+from touche_rad.files.trec import Judged, Ranked, qrels_lines, read_qrels, read_run, run_lines
+from touche_rad.files.writing import (
+    annotated_line,
+    argument_line,
+    atomic_write,
+    chat_line,
+    evaluation_line,
+    labels_line,
+    response_line,
+    simulation_line,
+)
+
+__all__ = [
+    "DEBATES",
+    "BadLines",
+    "Evaluation",
+    "Judged",
+    "Kind",
+    "Labels",
+    "Ranked",
+    "annotated_line",
+    "argument_line",
+    "atomic_write",
+    "chat_line",
+    "claims_text",
+    "evaluation_line",
+    "labels_line",
+    "qrels_lines",
+    "read_arguments",
+    "read_claims",
+    "read_debates",
+    "read_evaluations",
+    "read_labels",
+    "read_qrels",
+    "read_run",
+    "read_views",
+    "recognise",
+    "response_line",
+    "run_lines",
+    "simulation_line",
+]

@@ -1,0 +1,138 @@
+"""Reading a file of any fitting kind into the vocabulary, a line at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from touche_rad.debate import Argument, Debate, Turn
+from touche_rad.errors import InputError
+from touche_rad.files.claims import read_rows
+from touche_rad.files.evaluations import Evaluation, Labels, evaluation_of, labels_of
+from touche_rad.files.kinds import DEBATES, Kind, recognise
+from touche_rad.files.lines import BadLines, Place
+from touche_rad.files.messages import annotated_of, chat_of, response_of
+from touche_rad.files.parts import argument_of
+from touche_rad.files.record import EMPTY_RECORD, Miss, located, records
+from touche_rad.files.simulations import simulation_of
+
+T = TypeVar("T")
+Judgeable = tuple[Debate, list[Debate]]
+
+_OF: dict[Kind, Callable[[Any, int], Debate]] = {
+    Kind.SIMULATIONS: simulation_of,
+    Kind.ANNOTATED: annotated_of,
+    Kind.CHAT: chat_of,
+    Kind.EVALUATIONS: lambda value, number: evaluation_of(value, number).debate,
+}
+
+
+def _each(path: Place, bad: BadLines | None, read: Callable[[Any, int], T]) -> Iterator[T]:
+    bad = bad or BadLines()
+    for number, value in records(path, bad):
+        try:
+            if value == {}:
+                raise Miss("", EMPTY_RECORD)
+            yield read(value, number)
+        except Miss as miss:
+            bad.report(located(path, number, miss))
+
+
+def _kind(path: Place, wanted: frozenset[Kind]) -> Kind:
+    kind = recognise(path)
+    if kind not in wanted:
+        names = " or ".join(sorted(kind.value for kind in wanted))
+        raise InputError(path, f"expected {names}, got {kind.value}")
+    return kind
+
+
+def read_debates(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
+    """Read the debates of a file; responses of one debate are put together again."""
+    kind = _kind(path, DEBATES)
+    if kind is Kind.RESPONSES:
+        return (debate for debate, _ in _answered(path, bad))
+    return _each(path, bad, _OF[kind])
+
+
+def read_views(path: Place, bad: BadLines | None = None) -> Iterator[Judgeable]:
+    """Read each debate with its views: what a judge of each response may see."""
+    if _kind(path, DEBATES) is Kind.RESPONSES:
+        return _answered(path, bad)
+    return ((debate, _views(debate)) for debate in read_debates(path, bad))
+
+
+def _views(debate: Debate) -> list[Debate]:
+    answered = (number for number, turn in enumerate(debate.turns) if turn.response)
+    return [debate.view(number) for number in answered]
+
+
+def _answered(path: Place, bad: BadLines | None) -> Iterator[Judgeable]:
+    """Put neighbouring responses of one debate together; each keeps the words it answered."""
+    views: list[Debate] = []
+    last: tuple[str, int] | None = None
+    for name, turn, view in _each(path, bad, lambda value, _: response_of(value)):
+        if last is not None and (name != last[0] or turn <= last[1]):
+            yield _whole(views), views
+            views = []
+        views.append(view)
+        last = name, turn
+    if views:
+        yield _whole(views), views
+
+
+def _whole(views: list[Debate]) -> Debate:
+    turns = tuple(
+        Turn(utterance=view.last.utterance, response=view.last.response) for view in views
+    )
+    return Debate(id=views[0].id, turns=turns)
+
+
+def read_claims(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
+    """Read claims, of a TSV or of debates, as debates in which nothing was said yet."""
+    kind = _kind(path, DEBATES | {Kind.CLAIMS})
+    if kind is Kind.CLAIMS:
+        return read_rows(path, bad or BadLines())
+    return (_claim(debate) for debate in read_debates(path, bad))
+
+
+def _claim(debate: Debate) -> Debate:
+    spoken = debate.turns[0].utterance if debate.turns else ""
+    return debate.model_copy(update={"claim": debate.claim or spoken, "turns": (), "wire": {}})
+
+
+def read_evaluations(path: Place, bad: BadLines | None = None) -> Iterator[Evaluation]:
+    """Read evaluations."""
+    _kind(path, frozenset({Kind.EVALUATIONS}))
+    return _each(path, bad, evaluation_of)
+
+
+def read_labels(path: Place, bad: BadLines | None = None) -> Iterator[tuple[Labels, ...]]:
+    """Read labels, one debate at a time."""
+    _kind(path, frozenset({Kind.LABELS}))
+    return _each(path, bad, lambda value, _: labels_of(value))
+
+
+def read_arguments(path: Place, bad: BadLines | None = None) -> Iterator[Argument]:
+    """Read a collection, or the arguments that a file of debates cites, each once."""
+    kind = _kind(path, DEBATES | {Kind.ARGUMENTS})
+    if kind is Kind.ARGUMENTS:
+        return _each(path, bad, lambda value, _: argument_of(value, ""))
+    return _cited(read_debates(path, bad))
+
+
+def _cited(debates: Iterator[Debate]) -> Iterator[Argument]:
+    seen: set[str] = set()
+    for debate in debates:
+        for turn in debate.turns:
+            of_user = (turn.model_extra or {}).get("arguments") or ()
+            of_system = turn.response.arguments if turn.response else ()
+            for argument in (*map(Argument.model_validate, of_user), *of_system):
+                if argument.id not in seen:
+                    seen.add(argument.id)
+                    yield _without_hit(argument)
+
+
+def _without_hit(argument: Argument) -> Argument:
+    """Drop what a search had added: it is not the argument's."""
+    known = set(Argument.model_fields)
+    return Argument(**{key: value for key, value in argument if key in known})
