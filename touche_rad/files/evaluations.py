@@ -97,7 +97,7 @@ def _turn_record(verdicts: Verdicts) -> Record:
 
 
 def labels_of(value: Any) -> tuple[Labels, ...]:
-    """Read the labels of one debate: 1, 0 or null for each maxim; fields we do not know are kept."""
+    """Read the labels of one debate: 1, 0 or null for each maxim; other fields are kept."""
     if not isinstance(value, list):
         raise Miss("", f"expected a list with one object a turn, got {shown(value)}")
     return tuple(_labels(turn, f"[{number}]") for number, turn in enumerate(value))

@@ -92,8 +92,9 @@ _KEYS = (
 
 
 def _of_broken(line: str) -> Kind | None:
-    """A line cut in half still shows its first key, so that the right reader tells what is wrong."""
-    found = [(line.find(f'"{key}"'), kind) for key, kind in (*_KEYS, *_LATER) if f'"{key}"' in line]
+    """A line cut in half still shows its first key: the right reader then tells what is wrong."""
+    keys = (*_KEYS, *_LATER)
+    found = [(line.find(f'"{key}"'), kind) for key, kind in keys if f'"{key}"' in line]
     return min(found)[1] if found else None
 
 

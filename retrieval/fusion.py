@@ -1,0 +1,44 @@
+"""Lists of hits made one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from touche_rad.debate import Hit
+
+
+def reciprocal_rank(
+    lists: Sequence[Sequence[Hit]], weights: Sequence[float], k: float
+) -> list[Hit]:
+    """Fuse by reciprocal rank: each list gives weight / (k + rank), ranks counted from 1."""
+    scores: dict[str, float] = {}
+    first: dict[str, Hit] = {}
+    for hits, weight in zip(lists, weights, strict=True):
+        for rank, hit in enumerate(hits, 1):
+            scores[hit.argument.id] = scores.get(hit.argument.id, 0.0) + weight / (k + rank)
+            first.setdefault(hit.argument.id, hit)
+    return ranked([first[id_].model_copy(update={"score": score}) for id_, score in scores.items()])
+
+
+def ranked(hits: Sequence[Hit]) -> list[Hit]:
+    """Order by score, then id, and number from 0."""
+    ordered = sorted(hits, key=lambda hit: (-hit.score, hit.argument.id))
+    return [hit.model_copy(update={"rank": rank}) for rank, hit in enumerate(ordered)]
+
+
+def best_of(hits: Sequence[Hit]) -> list[Hit]:
+    """Keep the best hit of each argument, ordered."""
+    best: dict[str, Hit] = {}
+    for hit in hits:
+        known = best.get(hit.argument.id)
+        if known is None or hit.score > known.score:
+            best[hit.argument.id] = hit
+    return ranked(list(best.values()))
+
+
+def scaled(hits: Sequence[Hit]) -> list[Hit]:
+    """Divide the scores by the best one, so that lists of several searches compare."""
+    top = max((hit.score for hit in hits), default=0.0)
+    if top <= 0:
+        return list(hits)
+    return [hit.model_copy(update={"score": hit.score / top}) for hit in hits]
