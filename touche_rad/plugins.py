@@ -2,8 +2,8 @@
 
 Ours are found as anyone's are: by an entry point (`touche_rad.debaters`, `touche_rad.judges`,
 `touche_rad.retrievers`, `touche_rad.indexes`) or by the decorator of the same kind in a module
-that `--plugin` names. A plugin is a class; its docstring's first line is its purpose, its inner `Options`
-its typed settings, and it is made with `(options, services)`.
+that `--plugin` names. A plugin is a class; its docstring's first line is its purpose, its inner
+`Options` its typed settings, and it is made with `(options, services)`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
-import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from touche_rad.debate import Argument, Debate, Hit, Response, Verdicts
 from touche_rad.errors import OptionError, UserError, WorkError, nearest
 
-Kind = Literal["debater", "judge", "retriever", "index"]
+Kind = Literal["debater", "judge", "retriever", "index", "user"]
 KINDS: tuple[Kind, ...] = ("debater", "judge", "retriever", "index")
 
 T = TypeVar("T")
@@ -82,7 +81,6 @@ class Services:
     """What a plugin may use besides the debate it is given."""
 
     index: ArgumentIndex | None = None
-    retriever: Retriever | None = None
     seed: int = 0
 
     def need_index(self, who: str) -> ArgumentIndex:
@@ -131,16 +129,6 @@ class Retriever(Protocol):
     def search(self, query: str, k: int) -> list[Hit]:
         """Return the best `k` hits, best first."""
         ...
-
-
-async def call(function: Callable[..., T | Awaitable[T]], *args: Any) -> T:
-    """Await a plugin's method, or run it in a worker thread where it is a plain function."""
-    if inspect.iscoroutinefunction(function):
-        awaited: T = await function(*args)
-        return awaited
-    returned: Any = await anyio.to_thread.run_sync(lambda: function(*args))
-    result: T = await returned if inspect.isawaitable(returned) else returned
-    return result
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The terminal: `touche-rad VERB`.
 
-Nothing but click is imported until a verb is chosen, so that `--help` answers at once. Errors become
-one line and an exit code here and nowhere else: 0 done, 1 the work failed, 2 the call or the input
-was wrong.
+Nothing but click is imported until a verb is chosen, so that `--help` answers at once. Errors
+become one line and an exit code here and nowhere else: 0 done, 1 the work failed, 2 the call or the
+input was wrong.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def touche_rad(ctx: click.Context, config_file: str | None, plugins: tuple[str, 
 
     settings = config.load(config_file, VERBS)
     ctx.obj = settings
-    ctx.default_map = settings.values
+    ctx.default_map = dict(settings.values)
     wanted = (*plugins, *settings.plugins)
     if wanted:
         from touche_rad.plugins import import_plugins

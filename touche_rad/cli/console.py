@@ -26,7 +26,12 @@ def progress(title: str, *, quiet: bool = False) -> Iterator[Progress]:
 def _bar(title: str) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import (
-        BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeElapsedColumn,
+        BarColumn,
+        MofNCompleteColumn,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeElapsedColumn,
         TimeRemainingColumn,
     )  # fmt: skip
     from rich.progress import Progress as Bar

@@ -24,7 +24,8 @@ def command(
     quiet: bool,
 ) -> None:
     """Index, retrieve, respond, simulate, judge, score and report on data of our own writing."""
+    from touche_rad.cli import run
     from touche_rad.demo.job import run_demo
 
     out = shared.choose(ctx, "demo", short, output, option).path or Path("demo")
-    run_demo(out, seed=seed, quiet=quiet)
+    run_demo(out, seed=seed, quiet=quiet, call=run)

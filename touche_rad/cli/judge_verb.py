@@ -17,6 +17,7 @@ from touche_rad.cli.console import progress
 @shared.judge
 @shared.index
 @shared.as_json
+@shared.deadline
 @shared.workers
 @shared.seed
 @shared.skip_bad
@@ -24,7 +25,7 @@ from touche_rad.cli.console import progress
 @shared.quiet
 @shared.show_config
 @click.pass_context
-def command(ctx: click.Context, source: Path | None, **given: Any) -> int:
+def command(ctx: click.Context, /, source: Path | None, **given: Any) -> int:
     """Judge each response in DEBATES on quantity, quality, relation and manner.
 
     DEBATES is any file of debates with responses: simulations, annotated debates, or what
@@ -44,19 +45,20 @@ def command(ctx: click.Context, source: Path | None, **given: Any) -> int:
 
 
 def _judge(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> int:
-    import anyio
-
     from touche_rad import files
     from touche_rad.judging import judge
+    from touche_rad.runner import run
 
     places = tira.places("judge", source, chosen.path, files.DEBATES, "evaluations.jsonl")
     plugin, identity = runs.judge(given, chosen)
     bad = files.BadLines(skip=given["skip_bad"])
     with progress("judging", quiet=given["quiet"]) as report:
-        status = anyio.run(
+        status = run(
             lambda: judge(
-                places.source, places.out, plugin, identity=identity,
+                places.source, places.out, plugin, identity=identity, deadline=given["deadline"],
                 workers=given["workers"], bad=bad, progress=report, restart=given["restart"],
-            )
+                status_path=places.status,
+            ),
+            places.out,
         )  # fmt: skip
     return runs.close(status, places, quiet=given["quiet"])

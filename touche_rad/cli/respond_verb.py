@@ -37,7 +37,7 @@ from touche_rad.errors import UserError
 @shared.quiet
 @shared.show_config
 @click.pass_context
-def command(ctx: click.Context, source: Path | None, utterance: str | None, **given: Any) -> int:
+def command(ctx: click.Context, /, source: Path | None, utterance: str | None, **given: Any) -> int:
     """Answer every user turn of the debates in INPUT, given the recorded words before it.
 
     INPUT is any file of debates (simulations, annotated debates, chat messages). Under TIRA
@@ -55,21 +55,21 @@ def command(ctx: click.Context, source: Path | None, utterance: str | None, **gi
 def _run(
     debater: runs.Debater, source: Path | None, chosen: shared.Chosen, given: dict[str, Any]
 ) -> int:
-    import anyio
-
     from touche_rad import files
     from touche_rad.respond import respond
+    from touche_rad.runner import run
 
     name = "simulations.jsonl" if given["shape"] == "simulations" else "responses.jsonl"
     places = tira.places("respond", source, chosen.path, files.DEBATES, name)
     bad = files.BadLines(skip=given["skip_bad"])
     with progress("responding", quiet=given["quiet"]) as report:
-        status = anyio.run(
+        status = run(
             lambda: respond(
                 places.source, places.out, debater.answerer, identity=debater.identity,
                 last_only=given["last_only"], shape=given["shape"], workers=given["workers"],
-                bad=bad, progress=report, restart=given["restart"],
-            )
+                bad=bad, progress=report, restart=given["restart"], status_path=places.status,
+            ),
+            places.out,
         )  # fmt: skip
     return runs.close(status, places, quiet=given["quiet"])
 

@@ -13,6 +13,7 @@ from touche_rad.cli.console import progress, say
 
 if TYPE_CHECKING:
     from touche_rad.debate import Hit
+    from touche_rad.files import Ranked
 
 
 @click.command("retrieve", cls=shared.Verb)
@@ -59,36 +60,43 @@ def command(
     searcher = plugin.make(shared.services(index, seed), options)
     name = tag or plugin.identity(plugin.parse(options)).replace(" ", "_")
     asked = list(_queries(queries))
-    lines: list[str] = []
+    rows: list[Ranked] = []
     with progress("retrieving", quiet=quiet) as report:
         for done, (qid, query) in enumerate(asked, 1):
             hits = searcher.search(query, depth)
-            lines.extend(_run_lines(qid, hits, name))
+            rows.extend(_rows(qid, hits, name))
             if explain:
                 _explain(qid, query, hits)
             report(done, len(asked))
     with files.atomic_write(chosen.path or "-") as out:
-        out.writelines(line + "\n" for line in lines)
-    say(f"{len(lines)} hits for {len(asked)} queries by {name}", quiet=quiet)
+        out.writelines(line + "\n" for line in files.run_lines(rows))
+    say(f"{len(rows)} hits for {len(asked)} queries by {name}", quiet=quiet)
 
 
 def _queries(path: Path) -> Iterator[tuple[str, str]]:
     from touche_rad import files
+    from touche_rad.errors import InputError
 
-    if files.is_debates(path):
-        for number, debate in enumerate(files.read_debates(path), 1):
-            for turn, words in enumerate(debate.turns):
-                yield f"{debate.id or number}-{turn}".replace(" ", "_"), words.utterance
-    elif files.is_claims(path):
+    try:
+        kind = files.recognise(path)
+    except InputError:
+        kind = None
+    if kind is files.Kind.CLAIMS:
         for debate in files.read_claims(path):
             yield debate.id, debate.claim
+    elif kind in files.DEBATES:
+        for debate in files.read_debates(path):
+            for turn, words in enumerate(debate.turns):
+                yield f"{debate.id}-{turn}".replace(" ", "_"), words.utterance
     else:
         yield from files.read_queries(path)
 
 
-def _run_lines(qid: str, hits: list[Hit], tag: str) -> Iterator[str]:
+def _rows(qid: str, hits: list[Hit], tag: str) -> Iterator[Ranked]:
+    from touche_rad.files import Ranked
+
     for rank, hit in enumerate(hits, 1):
-        yield f"{qid} Q0 {hit.argument.id} {rank} {hit.score:.6f} {tag}"
+        yield Ranked(qid, hit.argument.id, rank, hit.score, tag)
 
 
 def _explain(qid: str, query: str, hits: list[Hit]) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from touche_rad.debate import Debate
     from touche_rad.plugins import Judge, Services
     from touche_rad.status import Status
+    from touche_rad.users import RuleUser
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,10 @@ class Debater:
             chain_of(name, options, services), services.index,
             max_words=given["max_words"], deadline=given["deadline"],
         )  # fmt: skip
-        identity = {"debater": tag, "seed": given["seed"], "max_words": given["max_words"],
-                    "index": index_identity(services)}  # fmt: skip
+        identity = {
+            "debater": tag, "seed": given["seed"], "max_words": given["max_words"],
+            "deadline": given["deadline"], "index": index_identity(services),
+        }  # fmt: skip
         return cls(name, tag, answerer, services, identity)
 
     def explain(self, debate: Debate) -> list[dict[str, Any]]:
@@ -62,11 +65,7 @@ def index_identity(services: Services) -> str:
 
 
 def close(status: Status, places: Places, *, quiet: bool) -> int:
-    """Write the status where TIRA reads, say what was done, and return the exit code."""
-    if places.status is not None:
-        from touche_rad.status import write_status
-
-        write_status(status, places.status)
+    """Say what was done, and return the exit code."""
     for line in status.lines():
         say(line, quiet=quiet)
     say(f"written: {places.out}", quiet=quiet)
@@ -86,4 +85,18 @@ def judge(
         needs_index = given["index"] or "index" in plugin.needs
         seed = given["seed"]
         services = shared.services(given["index"], seed) if needs_index else Services(seed=seed)
-    return plugin.make(services, options), {"judge": tag, "seed": services.seed}
+    identity = {"judge": tag, "seed": services.seed, "deadline": given["deadline"]}
+    if services.index is not None:
+        identity["index"] = index_identity(services)
+    return plugin.make(services, options), identity
+
+
+def user_options(chosen: shared.Chosen) -> RuleUser.Options:
+    """Read the simulated user's options (`-o user.KEY=VALUE`)."""
+    from touche_rad.plugins import Plugin
+    from touche_rad.users import RuleUser
+
+    rules = Plugin("user", "rules", "touche-rad", lambda: RuleUser)
+    options = rules.parse(chosen.of("user"))
+    assert isinstance(options, RuleUser.Options)
+    return options

@@ -15,12 +15,15 @@ from touche_rad.errors import UserError
 @click.command("score", cls=shared.Verb)
 @click.argument("files_", nargs=-1, required=True, type=click.Path(path_type=Path),
                 metavar="RUN... TRUTH")  # fmt: skip
-@shared.output("A folder for evaluation.prototext and the runs and qrels as ir_measures reads them.",
-               metavar="DIR")  # fmt: skip
+@shared.output("A folder for evaluation.prototext and what ir_measures reads.", metavar="DIR")
 @click.option("--strict", is_flag=True,
               help="The official policy: anything missing, and there is no score.")  # fmt: skip
 @click.option("--debates", type=click.Path(path_type=Path), metavar="FILE",
               help="The debates that the labels belong to, to find reordered ones.")  # fmt: skip
+@click.option(
+    "--baseline", type=click.Path(path_type=Path), metavar="RUN",
+    help="Compare each run with this one, instead of all with all.",
+)  # fmt: skip
 @click.option("--samples", type=click.IntRange(100), default=10_000, show_default=True,
               help="Bootstrap samples for intervals and comparisons.")  # fmt: skip
 @shared.seed
@@ -36,6 +39,7 @@ def command(
     option: tuple[str, ...],
     strict: bool,
     debates: Path | None,
+    baseline: Path | None,
     samples: int,
     seed: int,
     as_json: bool,
@@ -53,10 +57,13 @@ def command(
         raise UserError("score: give at least one RUN and, last, the TRUTH (labels or qrels)")
     *runs, truth = files_
     bad = files.BadLines(skip=skip_bad)
-    report = score(runs, truth, strict=strict, debates=debates, samples=samples, seed=seed, bad=bad)
+    report = score(
+        runs, truth, strict=strict, debates=debates, samples=samples, seed=seed,
+        baseline=baseline, bad=bad,
+    )  # fmt: skip
     folder = shared.choose(ctx, "score", short, output, option).path
     if folder is not None:
-        for path in export(report, runs, truth, folder):
+        for path in export(report, folder):
             say(f"written: {path}")
     if as_json:
         click.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))

@@ -24,13 +24,17 @@ from touche_rad.cli.console import say
 @click.option("--option", "-o", "short", multiple=True, metavar="KEY=VALUE",
               help="An option of the debater; judge.KEY=VALUE is the judge's.")  # fmt: skip
 @shared.max_words
-@shared.deadline
+@click.option(
+    "--deadline", type=click.FloatRange(0, min_open=True), default=100.0, show_default=True,
+    envvar="TOUCHE_RAD_DEADLINE", metavar="SECONDS",
+    help="Seconds a plugin has before a poorer answer goes out; the client waits 300.",
+)  # fmt: skip
 @shared.seed
 @shared.quiet
 @shared.show_config
 @click.pass_context
-def command(ctx: click.Context, **given: Any) -> None:
-    """Answer POST / with the debater and POST /quantity, /quality, /relation, /manner with the judge.
+def command(ctx: click.Context, /, **given: Any) -> None:
+    """Answer POST / with the debater, and POST /quantity, /quality, /relation, /manner.
 
     The port opens when the index is open and both plugins have been tried. /docs describes all.
     """
@@ -44,7 +48,7 @@ def command(ctx: click.Context, **given: Any) -> None:
     judge, identity = runs.judge(given, chosen, debater.services)
     app = create_app(
         debater.answerer, judge, debater_name=debater.tag, judge_name=identity["judge"],
-        max_body=given["max_body"] * 2**20,
+        max_body=given["max_body"] * 2**20, deadline=given["deadline"],
     )  # fmt: skip
     say(f"debater {debater.tag}, judge {identity['judge']}", quiet=given["quiet"])
     level = "warning" if given["quiet"] else "info"

@@ -27,30 +27,32 @@ from touche_rad.cli.console import progress
 @shared.quiet
 @shared.show_config
 @click.pass_context
-def command(ctx: click.Context, claims: Path | None, **given: Any) -> int:
+def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
     """Play each claim of CLAIMS against the debater, with a rule-based user.
 
     CLAIMS is a TSV with the columns TOPIC_DESCRIPTION and USER, or a file of debates, whose claims
     are taken. The user insists, asks, and counters with arguments of its own side from the index.
     A run that was killed goes on where it was. Under TIRA neither CLAIMS nor -o is needed.
     """
-    import anyio
-
     from touche_rad import files
+    from touche_rad.runner import run
     from touche_rad.simulate import simulate
     from touche_rad.users import RuleUser
 
     chosen = shared.choose(ctx, "debater", given["short"], given["output"], given["option"])
     places = tira.places("simulate", claims, chosen.path, {files.Kind.CLAIMS}, "simulations.jsonl")
     debater = runs.Debater.choose(given, chosen)
-    user = RuleUser(debater.services.index, given["seed"])
+    options = runs.user_options(chosen)
+    user = RuleUser(debater.services.index, given["seed"], options)
+    identity = {**debater.identity, "user": options.model_dump()}
     bad = files.BadLines(skip=given["skip_bad"])
     with progress("simulating", quiet=given["quiet"]) as report:
-        status = anyio.run(
+        status = run(
             lambda: simulate(
-                places.source, places.out, debater.answerer, user, identity=debater.identity,
+                places.source, places.out, debater.answerer, user, identity=identity,
                 turns=given["turns"], workers=given["workers"], bad=bad, progress=report,
-                restart=given["restart"],
-            )
+                restart=given["restart"], status_path=places.status,
+            ),
+            places.out,
         )  # fmt: skip
     return runs.close(status, places, quiet=given["quiet"])

@@ -4,6 +4,7 @@ from touche_rad.files.claims import claims_text
 from touche_rad.files.evaluations import Evaluation, Labels
 from touche_rad.files.kinds import DEBATES, Kind, recognise
 from touche_rad.files.lines import BadLines
+from touche_rad.files.queries import read_queries
 from touche_rad.files.reading import (
     read_arguments,
     read_claims,
@@ -46,6 +47,7 @@ __all__ = [
     "read_evaluations",
     "read_labels",
     "read_qrels",
+    "read_queries",
     "read_run",
     "read_views",
     "recognise",

@@ -52,6 +52,7 @@ def create_app(
     *,
     debater_name: str = "debater",
     judge_name: str = "judge",
+    deadline: float | None = None,
     max_body: int = 16 * 2**20,
 ) -> FastAPI:
     """Make the server of one debater and one judge."""
@@ -60,7 +61,7 @@ def create_app(
     app.add_exception_handler(RequestValidationError, _told)
     app.add_exception_handler(RequestFault, _told)
     _add_debater(app, answerer)
-    _add_judge(app, judge)
+    _add_judge(app, judge, deadline)
     health = Health(
         version=__version__, debater=debater_name, judge=judge_name,
         arguments=None if answerer.index is None else len(answerer.index),
@@ -79,14 +80,14 @@ def _add_debater(app: FastAPI, answerer: Answerer) -> None:
         return JSONResponse(answer_body(answered.response))
 
 
-def _add_judge(app: FastAPI, judge: Judge) -> None:
+def _add_judge(app: FastAPI, judge: Judge, deadline: float | None) -> None:
     once: Once[Verdicts] = Once()
 
     async def judged(request: JudgeRequest, maxim: Maxim) -> Score:
         if request.userTurnIndex is None:
             return Score(score=None, explanation="whole debates are not evaluated")
         view = to_view(request)
-        verdicts = await once.get(_key(view), lambda: verdicts_for(judge, view))
+        verdicts = await once.get(_key(view), lambda: verdicts_for(judge, view, deadline=deadline))
         verdict = verdicts[maxim]
         return Score(score=verdict.score, explanation=verdict.rationale)
 

@@ -144,7 +144,7 @@ class RequestFault(ValueError):
 
 
 def to_debate(request: ChatRequest) -> Debate:
-    """Read a conversation; neighbours of one role are one utterance, system messages are no turn."""
+    """Read a conversation; neighbours of one role are one utterance, system messages no turn."""
     debate = Debate()
     last: str | None = None
     for message in request.messages:

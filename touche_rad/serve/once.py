@@ -1,7 +1,7 @@
 """One computation for equal questions, however many ask and whenever.
 
-The official client asks for the four maxims of one turn one after the other, and for many debates at
-once: the answers are kept by content, not for a time.
+The official client asks for the four maxims of one turn one after the other, and for many debates
+at once: the answers are kept by content, not for a time.
 """
 
 from __future__ import annotations

@@ -1,0 +1,150 @@
+"""The terminal: help, names, settings and where they come from, exit codes, one-line errors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import touche_rad
+from touche_rad.cli import VERBS
+
+HEAVY = {
+    "pydantic", "pyterrier", "pandas", "numpy", "scipy", "fastapi", "uvicorn", "ir_measures",
+    "ir_datasets", "jinja2", "rich", "anyio",
+}  # fmt: skip
+
+
+def _imported(*args: str) -> set[str]:
+    """Return the top-level modules that a call of the terminal imports."""
+    code = (
+        "import sys; from touche_rad.cli import run; code = run(sys.argv[1:]);"
+        "print('\\n' + ' '.join({name.partition('.')[0] for name in sys.modules})); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("args", [["--help"], ["--version"], []])
+def test_help_imports_nothing_heavy(args: list[str]) -> None:
+    code = "import sys; sys.argv = ['touche-rad']; from touche_rad.cli import run"
+    assert not HEAVY & _imported(*args) if args else code
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_imports_no_engine(verb: str) -> None:
+    engines = {"pyterrier", "pandas", "numpy", "scipy", "fastapi", "uvicorn", "ir_measures"}
+    assert not engines & _imported(verb, "--help")
+
+
+def test_help_names_every_verb() -> None:
+    shown = touche_rad("--help")
+    assert shown.code == 0
+    assert all(verb in shown.out for verb in VERBS)
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["jugde"], "did you mean 'judge'?"),
+        (["respond", "in.jsonl", "-d", "grund", "-o", "out"], "did you mean 'grounded'?"),
+        (["judge", "in.jsonl", "-j", "allways-yes", "-o", "out"], "did you mean 'always-yes'?"),
+        (["respond", "missing.jsonl", "-o", "out.jsonl"], "missing.jsonl"),
+        (["respond"], "give an input file"),
+        (["judge", "missing.jsonl"], "-o FILE"),
+        (["index", "missing.jsonl"], "-o DIR"),
+        (["score", "one.jsonl"], "TRUTH"),
+        (["list", "nobody"], "there is no plugin 'nobody'"),
+        (["--plugin", "no_such_module", "list"], "no_such_module"),
+        (["--config", "no.toml", "list"], "no.toml"),
+        (["respond", "a", "-o", "x", "--output", "y"], "more than one output"),
+        (["simulate", "a.tsv", "-o", "x", "--turns", "0"], "--turns"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(tmp_path: Path, args: list[str], told: str) -> None:
+    ended = touche_rad(*args, cwd=tmp_path)
+    assert ended.code == 2
+    assert told in ended.err
+    assert "Traceback" not in ended.err
+    assert ended.err.strip().splitlines()[-1].count("rror") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def _shown(*args: str, cwd: Path, **env: str) -> dict[str, str]:
+    ended = touche_rad(*args, "--show-config", cwd=cwd, env=env)
+    assert ended.code == 0, ended.err
+    return dict(line.split(" = ", 1) for line in ended.out.strip().splitlines())
+
+
+def test_the_nearest_source_of_a_setting_wins(tmp_path: Path) -> None:
+    (tmp_path / "touche-rad.toml").write_text(
+        'debater = "verbatim"\nmax_words = 40\nturns = 7\n[simulate]\nturns = 2\n'
+    )
+    shown = _shown(
+        "simulate", "--max-words", "30", cwd=tmp_path,
+        TOUCHE_RAD_MAX_WORDS="20", TOUCHE_RAD_SEED="9",
+    )  # fmt: skip
+    assert shown["max-words"] == "30  (flag)"
+    assert shown["seed"] == "9  (environment)"
+    assert shown["turns"] == "2  (file touche-rad.toml)"
+    assert shown["debater"] == "verbatim  (file touche-rad.toml)"
+    assert shown["workers"] == "4  (default)"
+
+
+def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
+    for text, told in [
+        (
+            "debatr = 'x'",
+            "touche-rad.toml: debatr: there is no such setting (did you mean 'debater'?)",
+        ),
+        ("debater =", "touche-rad.toml: expected TOML"),
+        ("judge = 3\n[judge]\n", "expected TOML"),
+        ("options = 3", "options: expected a table"),
+    ]:
+        (tmp_path / "touche-rad.toml").write_text(text)
+        ended = touche_rad("list", cwd=tmp_path)
+        assert ended.code == 2
+        assert told in ended.err
+
+
+def test_options_come_from_the_file_and_are_overridden_by_flags(tmp_path: Path) -> None:
+    (tmp_path / "touche-rad.toml").write_text(
+        'debater = "echo"\n[options]\nshrug = "Meh."\ntimes = 2\n'
+    )
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text('{"messages": [{"role": "user", "content": "Hi."}]}\n')
+    first = touche_rad("respond", chat, "-o", "a.jsonl", cwd=tmp_path, stranger=True)
+    assert first.code == 0, first.err
+    assert json.loads((tmp_path / "a.jsonl").read_text())["content"] == "Meh.Meh. Hi."
+    second = touche_rad(
+        "respond", chat, "-o", "times=1", "-o", "b.jsonl", cwd=tmp_path, stranger=True
+    )
+    assert second.code == 0, second.err
+    assert json.loads((tmp_path / "b.jsonl").read_text())["content"] == "Meh. Hi."
+
+
+def test_a_pipe_that_closes_is_no_fault() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m touche_rad list --json | head -c 1",
+        shell=True, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("[", "")
+
+
+def test_doctor_says_what_is_here_and_how_to_mend_the_rest(tmp_path: Path) -> None:
+    well = touche_rad("doctor", "--json")
+    assert well.code == 0, well.out
+    assert all(check["ok"] for check in json.loads(well.out))
+    ill = touche_rad("doctor", "-i", tmp_path / "no-index")
+    assert ill.code == 1
+    assert "fix: make it with: touche-rad index" in ill.out
+
+
+def test_shell_completion_is_there() -> None:
+    done = touche_rad(env={"_TOUCHE_RAD_COMPLETE": "bash_source"})
+    assert "_touche_rad_completion" in done.out

@@ -1,0 +1,43 @@
+"""A server of the demo's debater and judge, and what a valid body is."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+from fastapi import FastAPI
+
+from touche_rad.answering import Answerer, chain_of
+from touche_rad.demo import ensure_index
+from touche_rad.plugins import Services, find, open_index
+from touche_rad.serve import create_app
+
+
+@functools.cache
+def app_of_the_demo() -> FastAPI:
+    """The app that `touche-rad serve` runs without any option."""
+    services = Services(index=open_index(str(ensure_index())))
+    answerer = Answerer(chain_of("grounded", {}, services), services.index)
+    judge = find("judge", "grounded").make(services)
+    return create_app(answerer, judge, debater_name="grounded", judge_name="grounded")
+
+
+def assert_valid_answer(body: dict[str, Any]) -> None:
+    """What the official client, the evaluators and the task's rules want of an answer."""
+    assert isinstance(body["content"], str)
+    assert 0 < len(body["content"].split()) <= 60
+    assert isinstance(body["arguments"], list)
+    for argument in body["arguments"]:
+        assert isinstance(argument["id"], str)
+        assert isinstance(argument["text"], str)
+
+
+def assert_valid_score(body: dict[str, Any]) -> None:
+    """A number and nothing else, or null for a whole debate."""
+    score = body["score"]
+    if score is not None:
+        assert isinstance(score, float | int)
+        assert not isinstance(score, bool)
+        assert math.isfinite(score)
+        assert 0 <= score <= 1

@@ -1,0 +1,264 @@
+"""The server as the official client calls it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from tests.serve.served import app_of_the_demo, assert_valid_answer, assert_valid_score
+from touche_rad.answering import HONEST, Answerer
+from touche_rad.debate import Debate, Maxim, Response, Verdict
+from touche_rad.serve import create_app
+
+USER = "Zoos should be closed because captivity harms animals."
+
+
+class Scripted:
+    """A debater and a judge that do as told, and remember what they saw."""
+
+    def __init__(self, response: Any = None, verdicts: Any = None) -> None:
+        self.response, self.verdicts = response, verdicts
+        self.seen: list[Debate] = []
+
+    def answer(self, debate: Debate) -> Response:
+        self.seen.append(debate)
+        if isinstance(self.response, Exception):
+            raise self.response
+        return self.response or Response(content="No.")
+
+    def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
+        self.seen.append(debate)
+        if isinstance(self.verdicts, Exception):
+            raise self.verdicts
+        if self.verdicts is not None:
+            return self.verdicts  # type: ignore[no-any-return]
+        return {maxim: Verdict(score=0.25, rationale=maxim) for maxim in Maxim}
+
+
+def _client(scripted: Scripted, **more: Any) -> TestClient:
+    return TestClient(create_app(Answerer([("scripted", scripted)]), scripted, **more))
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[TestClient]:
+    with TestClient(app_of_the_demo()) as client:
+        yield client
+
+
+def _messages(*contents: Any) -> dict[str, Any]:
+    roles = ("user", "assistant")
+    return {
+        "messages": [
+            {"role": roles[number % 2], "content": content}
+            for number, content in enumerate(contents)
+        ]
+    }
+
+
+def _question(turns: int = 2, **index: Any) -> dict[str, Any]:
+    """What the official converter writes: nothing but what is needed."""
+    made = [
+        {
+            "utterance": f"user {number}",
+            "systemResponse": {
+                "utterance": f"system {number}",
+                "response": {"arguments": [{"id": f"1.{number}", "text": f"text {number}"}]},
+            },
+        }
+        for number in range(turns)
+    ]
+    return {"simulation": {"userTurns": made}, **index}
+
+
+def test_an_answer_cites_what_it_quotes(demo: TestClient) -> None:
+    response = demo.post("/", json=_messages(USER))
+    assert response.status_code == 200
+    assert_valid_answer(response.json())
+    assert response.json()["arguments"]
+    assert {"id", "text", "topic", "tags", "attacks", "supports", "references", "original"} <= set(
+        response.json()["arguments"][0]
+    )
+
+
+def test_the_whole_history_reaches_the_debater() -> None:
+    scripted = Scripted()
+    sent = {**_messages("U1", "S1", "U2"), "model": "m1", "temperature": 0}
+    assert _client(scripted).post("/", json=sent).json() == {"content": "No.", "arguments": []}
+    debate = scripted.seen[0]
+    assert [turn.utterance for turn in debate.turns] == ["U1", "U2"]
+    assert debate.said == ("S1",)
+    assert debate.last.response is None
+
+
+def test_what_a_system_once_answered_badly_comes_back_and_is_no_fault() -> None:
+    scripted = Scripted()
+    client = _client(scripted)
+    assert client.post("/", json=_messages("U1", None, "U2", 42, "U3")).status_code == 200
+    assert scripted.seen[0].said == ("", "42")
+
+
+def test_neighbours_of_one_role_are_one_utterance_and_system_messages_no_turn() -> None:
+    scripted = Scripted()
+    roles = ["system", "user", "user", "assistant", "user"]
+    messages = [{"role": role, "content": str(number)} for number, role in enumerate(roles)]
+    _client(scripted).post("/", json={"messages": messages})
+    assert [turn.utterance for turn in scripted.seen[0].turns] == ["1 2", "4"]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({}, "messages: Field required"),
+        ({"messages": []}, "messages: "),
+        ({"messages": [{"role": "judge", "content": "x"}]}, "messages.0.role: "),
+        ({"messages": [{"role": "user", "content": {"a": 1}}]}, "messages.0.content"),
+        (_messages("U1", "S1"), "messages: expected the last message to be the user's"),
+    ],
+)
+def test_a_wrong_request_is_told_where(body: dict[str, Any], told: str) -> None:
+    response = _client(Scripted()).post("/", json=body)
+    assert response.status_code == 422
+    assert response.json()["detail"].startswith(told)
+
+
+def test_whatever_breaks_inside_a_valid_answer_goes_out() -> None:
+    response = _client(Scripted(response=RuntimeError("index gone"))).post(
+        "/", json=_messages("U1")
+    )
+    assert response.status_code == 200
+    assert response.json() == {"content": HONEST, "arguments": []}
+
+
+def test_each_maxim_has_its_own_number(demo: TestClient) -> None:
+    for maxim in Maxim:
+        response = demo.post(f"/{maxim}", json=_question(userTurnIndex=0))
+        assert response.status_code == 200
+        assert_valid_score(response.json())
+        assert response.json()["score"] is not None
+
+
+@pytest.mark.parametrize("index", [{}, {"userTurnIndex": None}])
+def test_a_whole_debate_is_not_evaluated(index: dict[str, Any]) -> None:
+    scripted = Scripted()
+    answered = _client(scripted).post("/quality", json=_question(**index)).json()
+    assert answered["score"] is None
+    assert scripted.seen == []
+
+
+def test_later_turns_do_not_reach_the_judge() -> None:
+    scripted = Scripted()
+    _client(scripted).post("/manner", json=_question(3, userTurnIndex=1))
+    assert [turn.utterance for turn in scripted.seen[0].turns] == ["user 0", "user 1"]
+    assert "2" not in scripted.seen[0].model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("index", "told"),
+    [(-1, "expected 0 to 1, got -1"), (2, "expected 0 to 1, got 2"), ("x", "userTurnIndex")],
+)
+def test_a_turn_that_is_not_there_is_refused(index: Any, told: str) -> None:
+    response = _client(Scripted()).post("/quality", json=_question(userTurnIndex=index))
+    assert response.status_code == 422
+    assert told in response.json()["detail"]
+
+
+def test_an_unanswered_turn_is_refused() -> None:
+    asked = {"simulation": {"userTurns": [{"utterance": "u"}]}, "userTurnIndex": 0}
+    response = _client(Scripted()).post("/quality", json=asked)
+    assert (response.status_code, "systemResponse" in response.text) == (422, True)
+
+
+@pytest.mark.parametrize(
+    "verdicts", [RuntimeError("no"), {}, {maxim: Verdict(score=float("nan")) for maxim in Maxim}]
+)
+def test_a_judge_that_breaks_still_gives_a_number(verdicts: Any) -> None:
+    client = _client(Scripted(verdicts=verdicts))
+    for maxim in Maxim:
+        answered = client.post(f"/{maxim}", json=_question(userTurnIndex=0)).json()
+        assert_valid_score(answered)
+        assert answered["score"] is not None
+
+
+def test_the_four_calls_on_one_turn_are_one_computation_at_any_load() -> None:
+    """As the official client: debates all at once, the maxims of a turn one after the other."""
+    scripted = Scripted()
+    app = create_app(Answerer([("scripted", scripted)]), scripted)
+
+    async def debate(client: httpx.AsyncClient, number: int) -> None:
+        for turn in range(3):
+            asked = _question(3, userTurnIndex=turn)
+            asked["simulation"]["userTurns"][0]["utterance"] = f"debate {number}"
+            for maxim in Maxim:
+                response = await client.post(f"/{maxim}", json=asked)
+                assert response.json()["explanation"] == maxim
+
+    async def evaluate() -> None:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            await asyncio.gather(*(debate(client, number) for number in range(20)))
+
+    asyncio.run(evaluate())
+    assert len(scripted.seen) == 20 * 3
+
+
+def test_equal_questions_at_the_same_moment_are_one_computation() -> None:
+    started, go_on = threading.Event(), threading.Event()
+
+    class Slow(Scripted):
+        def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
+            started.set()
+            go_on.wait(10)
+            return super().judge(debate)
+
+    slow = Slow()
+    app = create_app(Answerer([("slow", slow)]), slow)
+
+    async def ask() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            calls = [
+                asyncio.create_task(client.post(f"/{maxim}", json=_question(userTurnIndex=0)))
+                for maxim in Maxim
+            ]
+            await asyncio.to_thread(started.wait, 10)
+            calls[0].cancel()  # the first to ask hangs up
+            go_on.set()
+            return await asyncio.gather(*calls[1:])
+
+    assert all(response.json()["score"] == 0.25 for response in asyncio.run(ask()))
+    assert len(slow.seen) == 1
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_body_too_large_is_refused(announced: bool) -> None:
+    client = _client(Scripted(), max_body=1000)
+    body = json.dumps(_messages("x" * 2000)).encode()
+
+    def pieces() -> Iterator[bytes]:
+        yield body[:500]
+        yield body[500:]
+
+    response = client.post("/", content=body if announced else pieces())
+    assert response.status_code == 413
+    assert "at most 1000 bytes" in response.json()["detail"]
+
+
+def test_the_server_says_what_it_is(demo: TestClient) -> None:
+    health = demo.get("/health").json()
+    assert health["status"] == "ok"
+    assert health["arguments"] > 300
+    page = demo.get("/docs")
+    assert page.status_code == 200
+    assert "/relation" in page.text
+    assert "http://" not in page.text.replace("http://localhost", "")
+    assert demo.get("/").url.path == "/docs"
+    assert set(demo.get("/openapi.json").json()["paths"]) == {
+        "/", "/quantity", "/quality", "/relation", "/manner", "/health",
+    }  # fmt: skip

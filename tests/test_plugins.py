@@ -1,0 +1,143 @@
+"""The registry: plugins by decorator and entry point, their needs and options."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import Field
+
+from tests.terminal import touche_rad
+from touche_rad import plugins
+from touche_rad.debate import Debate, Response
+from touche_rad.errors import OptionError, UserError
+from touche_rad.plugins import Options, Services, debater, find, import_plugins, registered
+
+
+@pytest.fixture(autouse=True)
+def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "_decorated", {})
+
+
+def _register() -> None:
+    @debater("parrot", needs=("index",))
+    class Parrot:
+        """Repeat what was said.
+
+        More about it.
+        """
+
+        class Options(Options):
+            times: int = Field(2, ge=1, description="How often.")
+            loud: bool = False
+
+        def __init__(self, options: Options, services: Services) -> None:
+            self.options = options
+
+        def answer(self, debate: Debate) -> Response:
+            return Response(content=debate.last.utterance * self.options.times)
+
+
+def test_a_decorated_class_is_found_by_name() -> None:
+    _register()
+    plugin = find("debater", "parrot")
+    assert (plugin.purpose, plugin.needs) == ("Repeat what was said.", ("index",))
+    made = plugin.make(Services(), {"times": "3"})
+    assert made.answer(Debate().spoken("ha")).content == "hahaha"
+
+
+def test_the_nearest_name_is_offered() -> None:
+    with pytest.raises(OptionError, match=r"no debater 'grunded' \(did you mean 'grounded'\?\)"):
+        find("debater", "grunded")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"tines": "2"}, r"has no option 'tines' \(did you mean 'times'\?\)"),
+        ({"times": "many"}, "times='many': .*integer"),
+        ({"times": "0"}, "times='0': .*greater than or equal to 1"),
+        ({"loud": "perhaps"}, "loud='perhaps': .*boolean"),
+    ],
+)
+def test_a_wrong_option_is_named(given: dict[str, str], told: str) -> None:
+    _register()
+    with pytest.raises(OptionError, match=told):
+        find("debater", "parrot").parse(given)
+
+
+def test_the_identity_names_what_was_set() -> None:
+    _register()
+    plugin = find("debater", "parrot")
+    assert plugin.identity(plugin.parse({})) == "parrot"
+    assert plugin.identity(plugin.parse({"times": "2"})) == "parrot"
+    set_both = plugin.parse({"loud": "yes", "times": "5"})
+    assert plugin.identity(set_both) == "parrot(loud=True,times=5)"
+
+
+def test_what_a_plugin_lacks_is_told() -> None:
+    _register()
+    assert find("debater", "parrot").missing(index=True) == []
+    assert "touche-rad index" in find("debater", "parrot").missing(index=False)[0]
+    with pytest.raises(UserError, match="-i DIR"):
+        Services().need_index("parrot")
+
+
+def test_a_file_of_plugins_is_imported(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from touche_rad.plugins import judge\n@judge('mine')\nclass Mine:\n    'Judge as I do.'\n"
+    )
+    import_plugins([str(file)])
+    assert registered("judge")["mine"].purpose == "Judge as I do."
+
+
+@pytest.mark.parametrize("text", ["raise ValueError('no')", "def ("])
+def test_a_broken_file_of_plugins_is_one_line(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text(text)
+    with pytest.raises(UserError, match=r"broken\.py: cannot be imported"):
+        import_plugins([str(file)])
+
+
+def test_a_strangers_package_adds_one_of_each_without_touching_ours(
+    tmp_path: Path, demo_index_path: Path
+) -> None:
+    listed = touche_rad("list", "--json", stranger=True)
+    assert listed.code == 0, listed.err
+    rows = {(row["kind"], row["name"]): row for row in json.loads(listed.out)}
+    assert rows["debater", "echo"]["source"] == "rad-stranger"
+    assert rows["debater", "echo"]["purpose"] == "Say the user's words back, with a shrug."
+    assert rows["judge", "stern"]["missing"] == []
+    assert any("no_such_module" in what for what in rows["debater", "lacking"]["missing"])
+    assert "broken" in rows["debater", "broken"]["missing"][0]
+
+    debates = tmp_path / "chat.jsonl"
+    debates.write_text('{"messages": [{"role": "user", "content": "Zoos are bad."}]}\n')
+    run, verdicts, hits = (tmp_path / name for name in ("run.jsonl", "verdicts.jsonl", "hits.run"))
+    answered = touche_rad(
+        "respond", debates, "-d", "echo", "-o", "shrug=Well.", "-o", run, stranger=True
+    )
+    assert answered.code == 0, answered.err
+    assert json.loads(run.read_text())["content"] == "Well. Zoos are bad."
+    judged = touche_rad("judge", run, "-j", "stern", "-o", verdicts, stranger=True)
+    assert judged.code == 0, judged.err
+    assert json.loads(verdicts.read_text())["userTurnsEvaluations"][0]["Manner"]["score"] == 0.0
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q1\tZoos should be closed\n")
+    found = touche_rad(
+        "retrieve", queries, "-r", "backwards", "-i", demo_index_path, "-k", "5", "-o", hits,
+        stranger=True,
+    )  # fmt: skip
+    assert found.code == 0, found.err
+    assert len(hits.read_text().splitlines()) == 5
+
+
+def test_a_plugins_options_are_listed() -> None:
+    listed = touche_rad("list", "echo", stranger=True)
+    assert "-o times=1  (integer)" in listed.out
+    assert "What is said before." in listed.out
+    wrong = touche_rad("respond", "x.jsonl", "-d", "echo", "-o", "shurg=x", stranger=True)
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "did you mean 'shrug'?" in wrong.err
