@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_OUT ?= demo
 
-.PHONY: demo test check lint types cover bench clean
+.PHONY: demo test check lint types cover runs clean
 
 demo: $(VENV)/core.stamp  ## run the main job on the bundled data
 	$(BIN)/touche-rad demo -o $(DEMO_OUT)
@@ -37,6 +37,12 @@ $(VENV)/core.stamp: $(VENV)/python.stamp pyproject.toml
 $(VENV)/dev.stamp: $(VENV)/python.stamp pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@ $(VENV)/core.stamp
+
+runs: $(VENV)/core.stamp  ## the small example runs in runs/
+	cd runs && ../$(BIN)/touche-rad respond example.claims.jsonl -o responses.jsonl --quiet
+	cd runs && ../$(BIN)/touche-rad simulate example.claims.tsv -o simulations.jsonl --turns 2 --quiet
+	cd runs && ../$(BIN)/touche-rad judge simulations.jsonl -o evaluations.jsonl --quiet
+	cd runs && ../$(BIN)/touche-rad retrieve example.claims.tsv -k 5 -o attack.run --quiet
 
 clean:
 	rm -rf $(VENV) demo build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

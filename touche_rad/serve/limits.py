@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -37,10 +38,15 @@ class BodyLimit:
                 raise _TooLarge
             return message
 
-        try:
-            await self.app(scope, counted, send)
-        except _TooLarge:
-            await self._refuse(send)
+        async def guarded(message: Message) -> None:
+            # The application takes the broken stream for a broken body, and would say so.
+            if taken <= self.limit:
+                await send(message)
+            elif message["type"] == "http.response.start":
+                await self._refuse(send)
+
+        with suppress(_TooLarge):
+            await self.app(scope, counted, guarded)
 
     async def _refuse(self, send: Send) -> None:
         detail = json.dumps({"detail": f"expected a body of at most {self.limit} bytes"}).encode()

@@ -1,0 +1,160 @@
+"""The debates as the page shows them: who said what, on which arguments, and how it was judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict, Verdicts
+from touche_rad.files import Labels
+from touche_rad.report.support import Supported, supported
+from touche_rad.text import count_words
+
+SHOWN_TO_ANNOTATORS = 2
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of a response or an argument, with the number of the argument it goes with."""
+
+    text: str
+    how: str
+    number: int | None
+
+
+@dataclass(frozen=True)
+class Card:
+    """A cited argument and its sentences; those that the response quotes are marked."""
+
+    number: int
+    argument: Argument
+    sentences: tuple[Sentence, ...]
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One verdict on one maxim, with the hand label where there is one."""
+
+    maxim: Maxim
+    verdict: Verdict | None
+    label: int | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether judge and person disagree."""
+        known = self.verdict is not None and self.label is not None
+        return known and self.verdict.yes != bool(self.label)  # type: ignore[union-attr]
+
+
+@dataclass
+class Exchange:
+    """One turn: the user's words, the response, what it cites, and what judges said of it."""
+
+    number: int
+    user: str
+    response: tuple[Sentence, ...]
+    words: int
+    cards: tuple[Card, ...]
+    judged: list[tuple[str, tuple[Chip, ...]]] = field(default_factory=list)
+    labels: Labels = field(default_factory=dict)
+
+    @property
+    def seen(self) -> tuple[Card, ...]:
+        """The arguments that annotators were shown."""
+        return self.cards[:SHOWN_TO_ANNOTATORS]
+
+    @property
+    def rest(self) -> tuple[Card, ...]:
+        """The arguments that they were not."""
+        return self.cards[SHOWN_TO_ANNOTATORS:]
+
+    @property
+    def marks(self) -> str:
+        """What the page's filter may look for."""
+        chips = [chip for _, row in self.judged for chip in row]
+        found = {f"no-{one.maxim}" for one in chips if one.verdict and not one.verdict.yes}
+        found |= {f"no-{maxim}" for maxim in Maxim if self.labels.get(maxim) == 0}
+        if any(chip.differs for chip in chips):
+            found.add("differs")
+        if self.words > 60:
+            found.add("long")
+        if any(sentence.how == "none" for sentence in self.response):
+            found.add("unsupported")
+        return " ".join(sorted(found))
+
+
+@dataclass
+class Conversation:
+    """A debate of one or more runs: the same words are shown once, with every run's verdicts."""
+
+    number: int
+    claim: str
+    runs: list[str]
+    exchanges: list[Exchange]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A debate of a run with its verdicts and labels, turn by turn."""
+
+    run: str
+    debate: Debate
+    verdicts: Sequence[Verdicts] = ()
+    labels: Sequence[Labels] = ()
+
+
+def conversations(judged: Iterable[Judged]) -> list[Conversation]:
+    """Put together what several runs say of the same words."""
+    found: dict[tuple[Turn, ...], Conversation] = {}
+    for one in judged:
+        turns = one.debate.turns
+        conversation = found.get(turns)
+        if conversation is None:
+            claim = one.debate.claim or (turns[0].utterance if turns else one.debate.id)
+            exchanges = [_exchange(number, turn) for number, turn in enumerate(turns, 1)]
+            conversation = Conversation(len(found) + 1, claim, [], exchanges)
+            found[turns] = conversation
+        conversation.runs.append(one.run)
+        _add(conversation.exchanges, one)
+    return list(found.values())
+
+
+def _add(exchanges: Sequence[Exchange], one: Judged) -> None:
+    answered = (exchange for exchange in exchanges if exchange.response)
+    for place, exchange in enumerate(answered):
+        labels = one.labels[place] if place < len(one.labels) else {}
+        exchange.labels = labels or exchange.labels
+        if place < len(one.verdicts):
+            exchange.judged.append((one.run, _chips(one.verdicts[place], labels)))
+
+
+def _chips(verdicts: Verdicts, labels: Mapping[Maxim, int | None]) -> tuple[Chip, ...]:
+    return tuple(Chip(maxim, verdicts.get(maxim), labels.get(maxim)) for maxim in Maxim)
+
+
+def _exchange(number: int, turn: Turn) -> Exchange:
+    if turn.response is None:
+        return Exchange(number, turn.utterance, (), 0, ())
+    return _answered(number, turn.utterance, turn.response)
+
+
+def _answered(number: int, user: str, response: Response) -> Exchange:
+    found = supported(response.content, [argument.text for argument in response.arguments])
+    cards = tuple(
+        Card(place + 1, argument, _marked(argument, place, found))
+        for place, argument in enumerate(response.arguments)
+    )
+    said = tuple(
+        Sentence(one.text, one.how, None if one.argument is None else one.argument + 1)
+        for one in found
+    )
+    words = count_words(response.content)
+    return Exchange(number, user, said or (Sentence("(empty)", "none", None),), words, cards)
+
+
+def _marked(argument: Argument, place: int, found: Sequence[Supported]) -> tuple[Sentence, ...]:
+    said = " ".join(one.text for one in found if one.argument == place and one.how == "quoted")
+    return tuple(
+        Sentence(one.text, one.how, place + 1 if one.how == "quoted" else None)
+        for one in supported(argument.text, [said])
+    )

@@ -1,0 +1,203 @@
+"""The page: what goes into the template, and the one file that comes out."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files as resources
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from touche_rad import __version__, files
+from touche_rad.debate import Debate, Maxim, Verdicts
+from touche_rad.files import BadLines, Kind, Labels
+from touche_rad.report.conversations import Conversation, Judged, conversations
+from touche_rad.report.plots import Dot, dots, histogram
+from touche_rad.score import score
+from touche_rad.score.naming import names
+from touche_rad.score.result import JudgementReport, JudgementRow, Report
+
+MOST_DEBATES = 200
+
+
+@dataclass(frozen=True)
+class ReportSummary:
+    """What a page holds."""
+
+    path: Path
+    runs: int
+    debates: int
+    turns: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that the page was made of."""
+
+    name: str
+    file: str
+    kind: Kind
+    sha256: str
+
+
+def write_report(
+    runs: Sequence[Path],
+    out: Path,
+    *,
+    labels: Path | None = None,
+    title: str | None = None,
+    max_debates: int | None = None,
+    seed: int = 0,
+    bad: BadLines | None = None,
+) -> ReportSummary:
+    """Write one self-contained page.
+
+    Args:
+        runs: Official files of any kind; several are shown side by side.
+        out: The page.
+        labels: Hand labels, or qrels for TREC runs.
+        title: The page's title.
+        max_debates: Show at most this many conversations; figures are of all.
+        seed: For the intervals.
+        bad: What happens to bad lines.
+    """
+    sources = [
+        Source(name, path.name, files.recognise(path), _sha256(path))
+        for name, path in zip(names(runs), runs, strict=True)
+    ]
+    talks = conversations(_judged(sources, runs, labels, bad or BadLines()))
+    shown = talks[: max_debates or MOST_DEBATES]
+    scored = _scored(sources, runs, labels, seed)
+    turns, left_out = sum(len(talk.exchanges) for talk in talks), len(talks) - len(shown)
+    values: dict[str, Any] = {
+        "title": title or "touche-rad report",
+        "sources": sources,
+        "labels": labels and {"file": labels.name, "sha256": _sha256(labels)},
+        "talks": shown,
+        "left_out": left_out,
+        "turns": turns,
+        "debates": len(talks),
+        "score": scored if isinstance(scored, JudgementReport) else None,
+        "plain": scored.lines() if scored and not isinstance(scored, JudgementReport) else [],
+        "rates": _rates(sources, talks),
+        "plots": list(_plots(sources, talks, scored)),
+        "maxims": list(Maxim),
+        "seed": seed,
+        "version": __version__,
+    }
+    with files.atomic_write(out) as page:
+        page.write(_rendered(values))
+    return ReportSummary(out, len(runs), len(talks), turns, left_out)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _judged(
+    sources: Sequence[Source], runs: Sequence[Path], labels: Path | None, bad: BadLines
+) -> Iterator[Judged]:
+    truth: list[tuple[Labels, ...]] = []
+    if labels is not None and files.recognise(labels) is Kind.LABELS:
+        truth = list(files.read_labels(labels))
+    for source, path in zip(sources, runs, strict=True):
+        for number, (debate, verdicts) in enumerate(_read(source.kind, path, bad)):
+            known = truth[number] if number < len(truth) else ()
+            yield Judged(source.name, debate, verdicts, known)
+
+
+def _read(kind: Kind, path: Path, bad: BadLines) -> Iterator[tuple[Debate, tuple[Verdicts, ...]]]:
+    if kind is Kind.EVALUATIONS:
+        for evaluation in files.read_evaluations(path, bad):
+            yield evaluation.debate, evaluation.turns
+    elif kind in files.DEBATES:
+        for debate in files.read_debates(path, bad):
+            yield debate, ()
+
+
+def _scored(
+    sources: Sequence[Source], runs: Sequence[Path], labels: Path | None, seed: int
+) -> Report | None:
+    if labels is None:
+        return None
+    wanted = Kind.RUN if files.recognise(labels) is Kind.QRELS else Kind.EVALUATIONS
+    fitting = [run for source, run in zip(sources, runs, strict=True) if source.kind is wanted]
+    return score(fitting, labels, seed=seed) if fitting else None
+
+
+def _rates(sources: Sequence[Source], talks: Sequence[Conversation]) -> list[dict[str, Any]]:
+    rows = []
+    for source in sources:
+        chips = [
+            chip
+            for talk in talks
+            for exchange in talk.exchanges
+            for run, row in exchange.judged
+            for chip in row
+            if run == source.name and chip.verdict is not None
+        ]
+        if chips:
+            shares = {}
+            for maxim in Maxim:
+                said = [chip.verdict.yes for chip in chips if chip.maxim is maxim and chip.verdict]
+                shares[maxim] = sum(said) / len(said) if said else 0.0
+            rows.append({"run": source.name, "shares": shares, "verdicts": len(chips)})
+    return rows
+
+
+def _plots(
+    sources: Sequence[Source], talks: Sequence[Conversation], scored: Report | None
+) -> Iterator[tuple[str, Markup]]:
+    order = {source.name: number for number, source in enumerate(sources)}
+    if isinstance(scored, JudgementReport):
+        groups = [
+            (str(maxim), [_f1(row, order) for row in scored.rows if row.maxim == maxim])
+            for maxim in Maxim
+        ]
+        yield "F1 of yes for each maxim, with 95 % intervals", dots("F1 for each maxim", groups)
+    rates = _rates(sources, talks)
+    if rates:
+        shares = [(str(maxim), [_share(rate, maxim, order) for rate in rates]) for maxim in Maxim]
+        yield "Share of yes among the verdicts", dots("Share of yes", shares)
+    by_run: dict[str, list[int]] = {}
+    for talk in talks:
+        name = " and ".join(dict.fromkeys(talk.runs))
+        lengths = [exchange.words for exchange in talk.exchanges if exchange.response]
+        by_run.setdefault(name, []).extend(lengths)
+    for number, (name, counts) in enumerate(by_run.items()):
+        yield f"Words a response: {name}", histogram(f"Words a response: {name}", counts, number)
+
+
+def _f1(row: JudgementRow, order: dict[str, int]) -> Dot:
+    return Dot(row.run, row.f1, row.low, row.high, order.get(row.run, _OTHER))
+
+
+def _share(rate: dict[str, Any], maxim: Maxim, order: dict[str, int]) -> Dot:
+    return Dot(rate["run"], rate["shares"][maxim], None, None, order[rate["run"]])
+
+
+_OTHER = 3
+"""The series of what is no run: the baseline."""
+
+
+def _rendered(values: dict[str, Any]) -> str:
+    script = _text("report.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+                              lstrip_blocks=True)  # fmt: skip
+    template = environment.from_string(_text("report.html.jinja"))
+    page = template.render(
+        **values, style=Markup(_text("report.css")), script=Markup(script), digest=digest
+    )
+    return page.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd") + "\n"
+
+
+def _text(name: str) -> str:
+    return resources(__package__).joinpath(name).read_text("utf-8")
