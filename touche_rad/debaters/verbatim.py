@@ -1,6 +1,8 @@
-"""The official baseline: what attacks the user's words best, quoted whole."""
+"""The official baseline: the best hit of the attacks field, quoted whole."""
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import WorkError
@@ -8,18 +10,20 @@ from touche_rad.plugins import Options, Services
 
 
 class Verbatim:
-    """Quote the top hit of the attacks field whole (the official baseline)."""
+    """Quotes the argument that attacks what is most like the user's last message (the baseline)."""
 
-    needs = ("index",)
+    needs: ClassVar = ("index",)
+    Options = Options
 
     def __init__(self, options: Options, services: Services) -> None:
+        """Keep the index."""
         self.index = services.need_index("verbatim")
 
     def answer(self, debate: Debate) -> Response:
-        """Answer the user's last message with the argument that attacks it best."""
+        """Quote the first hit whole; `key` and `score` are given as the official baseline does."""
         hits = self.index.search("attacks", debate.last.utterance, 1)
         if not hits:
-            raise WorkError("no argument attacks anything like the user's words")
-        best = hits[0]
-        cited = best.argument.model_copy(update={"key": 1, "score": best.score})
-        return Response(content=cited.text, arguments=(cited,))
+            raise WorkError("no argument attacks anything that the last message names")
+        first = hits[0]
+        cited = first.argument.model_copy(update={"key": 1, "score": first.score})
+        return Response(content=first.argument.text, arguments=(cited,))

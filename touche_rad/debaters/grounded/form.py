@@ -1,0 +1,90 @@
+"""How an argument's text reads on its own, and which whole sentences of it are quoted."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from touche_rad.text import clean, count_words, cut_to_words, sentences
+
+_DANGLING = re.compile(
+    r"(?:this|that|these|those|such|it|its|they|their|them|he|she|his|her|the same|the (?:former|latter)"
+    r"|however|but|also|additionally|furthermore|moreover|similarly|otherwise|therefore|thus|hence"
+    r"|again|another|likewise|conversely|here|not only|doing so|by doing|if (?:so|this|that|it)"
+    r"|in (?:this|that|these|such|the above)|when (?:this|it)|as a result|for example|for instance"
+    r"|actually|indeed|some of these|most of these|both (?:of )?these)\b",
+    re.IGNORECASE,
+)
+_META = re.compile(
+    r"\b(?:parent (?:claim|argument|statement|idea)|(?:this|the|above|original) (?:claim|premise|point|thesis"
+    r"|kialo|debate|thread|link|article|post|reply|comment|study)|(?:claim|point|argument|article|study) (?:linked )?above"
+    r"|kialo|see the data|linked document|ted talk)\b|https?:|www\.|\w\.(?:com|org|net|gov|edu)\b"
+    r"|\[\w[^\]]*\]|\(p+\. ?\d",
+    re.IGNORECASE,
+)
+_FEWEST, _MOST = 10, 45
+_ENDED = re.compile(r"[.!?…][\"'”’)\]]*$")
+
+FAULTS: Final = ("dangling", "meta", "question", "short", "long")
+
+
+@lru_cache(maxsize=32_768)
+def _faults(text: str) -> tuple[float, ...]:
+    quoted = " ".join(whole_sentences(text))
+    size = count_words(quoted)
+    return (
+        float(bool(_DANGLING.match(quoted))),
+        float(bool(_META.search(quoted))),
+        float("?" in quoted),
+        max(0.0, (_FEWEST - size) / _FEWEST),
+        max(0.0, (size - _MOST) / 15),
+    )
+
+
+def faults(text: str) -> dict[str, float]:
+    """Return what makes a text a poor quotation, 0 where nothing does."""
+    return dict(zip(FAULTS, _faults(text), strict=True))
+
+
+def dangles(sentence: str) -> bool:
+    """Whether a sentence starts with a word that points to something not quoted."""
+    return bool(_DANGLING.match(sentence))
+
+
+def whole_sentences(text: str) -> list[str]:
+    """A text's sentences without the shreds at its end, such as a link's name."""
+    found = sentences(clean(text))
+    while len(found) > 1 and not _ENDED.search(found[-1]):
+        found.pop()
+    return found
+
+
+def quotation(text: str, most: int, whole: int) -> str:
+    """Return what is quoted of a text: all of it, or a run of whole sentences that stands alone.
+
+    Args:
+        text: The argument's text.
+        most: The most words that may be quoted.
+        whole: Up to how many words the text is quoted whole.
+    """
+    found = whole_sentences(text)
+    joined = " ".join(found)
+    if count_words(joined) <= min(whole, most):
+        return joined
+    runs = [
+        " ".join(found[start:end])
+        for start in range(len(found))
+        for end in range(start + 1, min(start + 2, len(found)) + 1)
+        if count_words(" ".join(found[start:end])) <= most
+        and (start == 0 or not dangles(found[start]))
+    ]
+    if not runs:
+        return cut_to_words(clean(text), most)
+    return max(runs, key=lambda run: (not dangles(run), _worth(run), -runs.index(run)))
+
+
+def _worth(run: str) -> int:
+    """Prefer what is long enough to argue, and no longer than one reads at ease."""
+    size = count_words(run)
+    return min(size, _MOST) - max(0, size - _MOST)

@@ -1,0 +1,184 @@
+"""Reading a debate: what the user asserts now, what was granted, and what all of it is about."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from touche_rad.debate import Debate
+from touche_rad.text import clean, cut_to_words, sentences
+
+LONGEST = 400
+"""Words of one utterance that are read; none of the task comes near."""
+READ_TURNS = 12
+"""Turns before the last that are read, the first one besides."""
+
+_MAIN, _LATER, _GRANTED, _ASIDE, _DENIED = 1.0, 0.8, 0.35, 0.45, 0.6
+
+_THEIRS = r"(?:this|that|your|the|these|such|it|you|which)"
+_THING = (
+    r"(?:(?:\w+ ){0,2}(?:argument|claim|assumption|view|notion|perspective|critique|comparison|statement"
+    r"|response|reasoning|position|assertion|approach|stance|viewpoint|point|idea|counter-?argument"
+    r"|analogy|suggestion|logic|concern|narrative|interpretation|belief|criticism)s?)"
+)
+_OPINION = re.compile(
+    r"^(?:(?:well|so|and|but|yet|yes|no|however|moreover|furthermore|nevertheless|nonetheless|still"
+    r"|additionally|in fact|indeed|also|actually|again|instead|rather|ultimately|in reality)\b,?\s+)*"
+    r"(?:(?:in )?my (?:\w+ ){0,2}(?:argument|point|claim|view|opinion|position|concern|stance|belief)"
+    r"(?: (?:is|remains|was|still stands))?(?: still)?(?: that)?,?:?\s+"
+    r"|i(?:'d| would| do| must| still| just)?(?: \w+ly| still| just)? (?:believe|think|feel|hold|argue"
+    r"|contend|claim|maintain|say|assert|am convinced|am of the opinion|am saying)(?: strongly)?"
+    r"(?: that)?\s+)?",
+    re.IGNORECASE,
+)
+_REPROACH = re.compile(
+    rf"^{_THEIRS}\s*{_THING}?\s*(?:also |still |simply |conveniently |completely |\w+ly )?"
+    r"(?:ignores?|overlooks?|neglects?|dismiss(?:es)?|disregards?|downplays?|misses|miss|forgets?"
+    r"|underestimates?|fails? to (?:\w+ )?(?:acknowledge|consider|recogni[sz]e|account for|address"
+    r"|take into account|see|grasp|appreciate|understand)|(?:do|does)n't (?:\w+ )?(?:consider|account for"
+    r"|address)|glosses over|sidesteps?)\s+"
+    r"(?:the (?:\w+ )?(?:fact|reality|possibility|point|truth|evidence|notion) (?:that|is)\s+|that\s+)?",
+    re.IGNORECASE,
+)
+_PRESUMED = re.compile(
+    rf"^{_THEIRS}\s*{_THING}?\s*(?:\w+ly )?(?:(?:assumes?|presumes?|presupposes?|conflates?|implies"
+    r"|suggests?|relies on|rests on|is based on)\s+(?:a |an |the )?(?:(?:\w+ )?(?:assumption|notion|idea)\s+)?"
+    r"(?:that\s+)?)",
+    re.IGNORECASE,
+)
+_CONCESSION = re.compile(
+    r"^(?:while|whilst|although|though|even if|even though|despite|in spite of|granted|granting|"
+    r"admittedly|i (?:understand|agree|acknowledge|concede|admit|see|appreciate|recogni[sz]e))\b",
+    re.IGNORECASE,
+)
+_BUT = re.compile(r",?\s+(?:but|yet|however)\b,?\s+", re.IGNORECASE)
+_ASIDES = re.compile(
+    r"[,;]?\s+\b(?:rather than|instead of|as opposed to|regardless of|not just|not merely)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of an utterance, what it weighs, and whether the user speaks against it."""
+
+    text: str
+    weight: float
+    denied: bool = False
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a debate's last turn asks for."""
+
+    message: str
+    parts: tuple[Part, ...]
+    claim: str
+    earlier: tuple[str, ...]
+    """What the user said before, oldest first."""
+    own: tuple[str, ...]
+    """What the system said, oldest first."""
+
+    @property
+    def assertion(self) -> str:
+        """The words the user stands for now, without the frame around them."""
+        return " ".join(part.text for part in self.parts if not part.denied) or self.message
+
+    @property
+    def main(self) -> str:
+        """The heaviest part that the user stands for."""
+        return max(self.parts, key=lambda part: (not part.denied, part.weight)).text
+
+    @property
+    def answered(self) -> str:
+        """The system's words that the user has just replied to."""
+        return self.own[-1] if self.own else ""
+
+
+def read(debate: Debate) -> Reading:
+    """Read a debate whose last turn is to be answered; stance is read off the last message."""
+    message = _shortened(debate.last.utterance)
+    before = debate.turns[:-1]
+    kept = before[:1] + before[1:][-READ_TURNS:]
+    earlier = tuple(_shortened(turn.utterance) for turn in kept)
+    own = tuple(_shortened(turn.response.content) for turn in kept if turn.response)
+    claim = earlier[0] if earlier else message
+    return Reading(message, tuple(parts(message)), claim, earlier, own)
+
+
+def parts(message: str) -> list[Part]:
+    """Cut an utterance into what is asserted, granted, denied and mentioned aside."""
+    found: list[Part] = []
+    for place, sentence in enumerate(sentences(message)):
+        found += _of_sentence(sentence, _MAIN if place == 0 else _LATER)
+    return [part for part in found if part.text] or [Part(message, _MAIN)]
+
+
+def _of_sentence(sentence: str, weight: float) -> list[Part]:
+    granted, rest = _conceded(_unframed(sentence))
+    if not granted:
+        granted, rest = _outweighed(rest)
+    found = [Part(granted, weight * _GRANTED)] if granted else []
+    rest = _unframed(rest)
+    presumed = _PRESUMED.match(rest)
+    if presumed:
+        return found + _presumption(rest[presumed.end() :], weight)
+    return found + _with_aside(_REPROACH.sub("", rest, count=1), weight)
+
+
+def _presumption(text: str, weight: float) -> list[Part]:
+    turn = re.search(r",\s+(?:but|when|whereas|while|however|yet|ignoring|overlooking)\b", text)
+    if not turn:
+        return [Part(text, weight * _DENIED, denied=True)]
+    denied, asserted = text[: turn.start()], text[turn.end() :]
+    return [Part(denied, weight * _DENIED, denied=True), *_with_aside(asserted.strip(), weight)]
+
+
+def _with_aside(text: str, weight: float) -> list[Part]:
+    aside = _ASIDES.search(text)
+    if not aside or aside.start() < 20:
+        return [Part(text, weight)]
+    main, mentioned = text[: aside.start()], text[aside.end() :].strip()
+    return [Part(main, weight), Part(mentioned, weight * _ASIDE, denied=True)]
+
+
+def _unframed(text: str) -> str:
+    return _OPINION.sub("", text.strip(), count=1).strip()
+
+
+def _conceded(sentence: str) -> tuple[str, str]:
+    """Split what is granted first from what is held against it."""
+    if not _CONCESSION.match(sentence):
+        return "", sentence
+    turn = _BUT.search(sentence)
+    cut = (turn.start(), turn.end()) if turn else _main_clause(sentence)
+    if cut is None:
+        return "", sentence
+    return sentence[: cut[0]].strip(" ,"), sentence[cut[1] :].strip(" ,")
+
+
+def _outweighed(sentence: str) -> tuple[str, str]:
+    """Split what is said before a `but` from what is held against it, if both can stand."""
+    turn = re.search(r",\s+(?:but|yet)\s+", sentence)
+    if turn and len(sentence[turn.end() :].split()) >= 6:
+        return sentence[: turn.start()], sentence[turn.end() :]
+    return "", sentence
+
+
+def _main_clause(sentence: str) -> tuple[int, int] | None:
+    """Where the comma stands that ends a leading clause, if what follows is long enough."""
+    for match in re.finditer(r",\s+", sentence):
+        before, after = sentence[: match.start()], sentence[match.end() :]
+        if len(before.split()) >= 4 and len(after.split()) >= 5 and _SUBJECT.match(after):
+            return match.start(), match.end()
+    return None
+
+
+_SUBJECT = re.compile(
+    r"(?!(?:and|or|which|who|such as|including|as|because|since|where|whose|especially)\b)",
+    re.IGNORECASE,
+)
+
+
+def _shortened(text: str) -> str:
+    return cut_to_words(clean(text), LONGEST)
