@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import WorkError
 from touche_rad.plugins import Options, Services
@@ -12,8 +10,7 @@ from touche_rad.plugins import Options, Services
 class Verbatim:
     """Quotes the argument that attacks what is most like the user's last message (the baseline)."""
 
-    needs: ClassVar = ("index",)
-    Options = Options
+    needs = ("index",)
 
     def __init__(self, options: Options, services: Services) -> None:
         """Keep the index."""

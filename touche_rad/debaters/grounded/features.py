@@ -8,7 +8,7 @@ like that claim is of its side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -36,7 +36,6 @@ def features(candidates: Sequence[Candidate], scene: Scene, library: Library) ->
     found = [
         _relevance(profile, scene, about[place])
         | _stance(profile, scene, alike[place])
-        | _route(candidate)
         | _news(profile, scene)
         | faults(candidate.argument.text)
         for place, (candidate, profile) in enumerate(zip(candidates, profiles, strict=True))
@@ -60,7 +59,6 @@ def _latent(profiles: Sequence[Profile], scene: Scene) -> tuple[list[float], lis
 def _relevance(profile: Profile, scene: Scene, about: float) -> Features:
     return {
         "matter": min(about, _ABOUT_ENOUGH),
-        "words": min(cosine(scene.context, profile.text), 0.15),
         "target": cosine(scene.context, profile.attacks),
         "main": coverage(scene.main, profile.attacks),
     }
@@ -73,14 +71,9 @@ def _stance(profile: Profile, scene: Scene, alike: float) -> Features:
     return {
         "claim": profile.sign * coverage(scene.main, profile.claim),
         "nearest": nearest,
-        "own": -profile.sign * cosine(scene.answered, profile.claim),
         "tone": profile.sign * profile.claim_tone * scene.tone,
         "denied": profile.sign * float(profile.claim_negated),
     }
-
-
-def _route(candidate: Candidate) -> Features:
-    return {"route": candidate.best("attacks", "clause", "chain")}
 
 
 def _news(profile: Profile, scene: Scene) -> Features:
@@ -95,7 +88,7 @@ def _add_topics(found: Sequence[Features], candidates: Sequence[Candidate]) -> N
     """How well the discussion fits that an argument is from, by its best arguments together."""
     by_topic: dict[str, list[float]] = {}
     for own, candidate in zip(found, candidates, strict=True):
-        fit = own["matter"] + own["words"] + own["target"]
+        fit = own["matter"] + own["target"]
         by_topic.setdefault(candidate.argument.topic, []).append(fit)
     fits = {
         topic: sum(sorted(values)[-_TOPIC_VOICES:]) / _TOPIC_VOICES
@@ -120,19 +113,11 @@ def _add_sides(
     for place, (candidate, profile) in enumerate(zip(candidates, profiles, strict=True)):
         sides = voices[profile.matter]
         attacks = candidate.argument.attacks
-        against = _loudest(sides, lambda side, own=attacks: side != own, place)
-        along = _loudest(sides, lambda side, own=attacks: side == own, place)
+        against = _loudest((side for side in sides if side != attacks), sides, place)
+        along = _loudest((attacks,), sides, place)
         found[place]["side"] = against - along if against else 0.0
 
 
-def _loudest(
-    sides: Mapping[str, list[tuple[float, int]]], which: Callable[[str], bool], but: int
-) -> float:
-    heard = (
-        value
-        for side, voices in sides.items()
-        if which(side)
-        for value, place in voices
-        if place != but
-    )
+def _loudest(among: Iterable[str], sides: Mapping[str, list[tuple[float, int]]], but: int) -> float:
+    heard = (value for side in among for value, place in sides[side] if place != but)
     return max(heard, default=0.0)
