@@ -8,9 +8,9 @@ it would do as an answer there: `y` clearly against what the user says, `m` perh
 with the user, `0` beside the point. The candidates that were read came from several rankings, so
 that neither any one of them nor the fitted one chose what it is measured on.
 
-The weights are those of a logistic model over pairs of the same turn (one fitter than the other),
-none below 0, since every feature is made to speak for an argument. Figures are cross-validated by
-debate: no debate is measured with weights that saw it.
+The weights make the expected worth of the answer greatest where a candidate is drawn by the softmax
+of the scores; none is below 0, since every fitted feature is made to speak for an argument. Figures
+are cross-validated by debate: no debate is measured with weights that saw it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from touche_rad.plugins import ArgumentIndex
 
 WORTH = {"y": 1.0, "m": 0.35, "a": 0.0, "0": 0.0}
 FOLDS = 10
-RIDGE = 5.0
+RIDGE = 2.0
 OURS = Path(__file__).parent.parent / "touche_rad/debaters/grounded/weights.json"
 
 
@@ -83,22 +83,21 @@ def turns(
 
 
 def fitted(read_turns: Sequence[Turn], spread: np.ndarray) -> np.ndarray:
-    """Weights of the plain features, from pairs of the same turn; a turn counts by the root."""
-    differences, stakes = [], []
-    for turn in read_turns:
-        better = turn.worth[:, None] - turn.worth[None, :]
-        one, other = np.nonzero(better > 0.2)
-        if len(one):
-            differences.append((turn.features[one] - turn.features[other]) / spread)
-            stakes.append(better[one, other] / np.sqrt(len(one)))
-    matrix, stake = np.vstack(differences), np.concatenate(stakes)
+    """Weights of the plain features that make the expected worth of an answer greatest."""
+    rows = [(turn.features / spread, turn.worth - turn.worth.mean()) for turn in read_turns]
 
     def loss(weight: np.ndarray) -> tuple[float, np.ndarray]:
-        margin = matrix @ weight
-        value = (stake * np.logaddexp(0, -margin)).sum() + RIDGE * weight @ weight / 2
-        return value, -(matrix.T @ (stake / (1 + np.exp(margin)))) + RIDGE * weight
+        value, slope = RIDGE * weight @ weight / 2, RIDGE * weight
+        for features_, worth in rows:
+            score = features_ @ weight
+            chance = np.exp(score - score.max())
+            chance /= chance.sum()
+            expected = chance @ worth
+            value -= expected
+            slope = slope - features_.T @ (chance * (worth - expected))
+        return value, slope
 
-    start = np.full(matrix.shape[1], 0.1)
+    start = np.full(rows[0][0].shape[1], 0.3)
     bounds = [(0, None)] * len(start)
     return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x / spread
 

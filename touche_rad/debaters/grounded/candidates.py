@@ -25,10 +25,6 @@ class Candidate:
     routes: dict[str, float] = field(default_factory=dict)
     """For each route the score, as a share of the best score of that search."""
 
-    def best(self, *routes: str) -> float:
-        """Return the best share among some routes, or 0."""
-        return max((self.routes.get(route, 0.0) for route in routes), default=0.0)
-
 
 def gather(index: ArgumentIndex, reading: Reading, k: int) -> list[Candidate]:
     """Return what every route finds, in a fixed order.

@@ -9,21 +9,30 @@ like that claim is of its side.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
 from touche_rad.debaters.grounded.candidates import Candidate
-from touche_rad.debaters.grounded.form import faults
+from touche_rad.debaters.grounded.form import FAULTS, faults
 from touche_rad.debaters.grounded.profile import Library, Profile
 from touche_rad.debaters.grounded.scene import Scene
 from touche_rad.debaters.grounded.terms import cosine, coverage
 
 Features = dict[str, float]
 
+NAMES: Final = (
+    "matter", "main", "target", "claim", "nearest", "denied", "tone", "side",
+    "astray", "repeats", "echoes", *FAULTS,
+)  # fmt: skip
+"""Every feature there is."""
+
 _ABOUT_ENOUGH = 1.25
 """Beyond this likeness an argument is on the matter, and more of it only says the same."""
 _SAME = 0.6
 """The share of an argument's terms from which on it repeats what was said."""
+_TOPIC_ENOUGH = 0.95
+"""From this share of the best topic's fit on, a topic is the debate's."""
 _TOPIC_VOICES = 5
 """How many arguments of a topic speak for the topic's fit."""
 
@@ -85,7 +94,7 @@ def _news(profile: Profile, scene: Scene) -> Features:
 
 
 def _add_topics(found: Sequence[Features], candidates: Sequence[Candidate]) -> None:
-    """How well the discussion fits that an argument is from, by its best arguments together."""
+    """How far the discussion that an argument is from lies off, by its best arguments together."""
     by_topic: dict[str, list[float]] = {}
     for own, candidate in zip(found, candidates, strict=True):
         fit = own["matter"] + own["target"]
@@ -96,7 +105,8 @@ def _add_topics(found: Sequence[Features], candidates: Sequence[Candidate]) -> N
     }
     best = max(fits.values(), default=0.0)
     for own, candidate in zip(found, candidates, strict=True):
-        own["topic"] = max(0.0, fits[candidate.argument.topic] / best) if best > 0 else 0.0
+        share = fits[candidate.argument.topic] / best if best > 0 else 1.0
+        own["astray"] = max(0.0, _TOPIC_ENOUGH - max(0.0, share))
 
 
 def _add_sides(

@@ -9,7 +9,8 @@ from typing import Final
 from touche_rad.text import clean, count_words, cut_to_words, sentences
 
 _DANGLING = re.compile(
-    r"(?:this|that|these|those|such|it|its|they|their|them|he|she|his|her|the same|the (?:former|latter)"
+    r"(?:this|that|these|those|such|it(?! (?:is|was) )|its|they|their|them|he|she|his|her|the same"
+    r"|the (?:former|latter)"
     r"|however|but|also|additionally|furthermore|moreover|similarly|otherwise|therefore|thus|hence"
     r"|again|another|likewise|conversely|here|not only|doing so|by doing|if (?:so|this|that|it)"
     r"|in (?:this|that|these|such|the above)|when (?:this|it)|as a result|for example|for instance"
@@ -17,8 +18,10 @@ _DANGLING = re.compile(
     re.IGNORECASE,
 )
 _META = re.compile(
-    r"\b(?:parent (?:claim|argument|statement|idea)|(?:this|the|above|original) (?:claim|premise|point|thesis"
-    r"|kialo|debate|thread|link|article|post|reply|comment|study)|(?:claim|point|argument|article|study) (?:linked )?above"
+    r"\b(?:parent (?:claim|argument|statement|idea)|(?:this|the|above|original) (?:claim"
+    r"|premise|point|thesis"
+    r"|kialo|debate|thread|link|article|post|reply|comment|study)|(?:claim|point|argument"
+    r"|article|study) (?:linked )?above"
     r"|kialo|see the data|linked document|ted talk)\b|https?:|www\.|\w\.(?:com|org|net|gov|edu)\b"
     r"|\[\w[^\]]*\]|\(p+\. ?\d",
     re.IGNORECASE,

@@ -17,16 +17,20 @@ _MAIN, _LATER, _GRANTED, _ASIDE, _DENIED = 1.0, 0.8, 0.35, 0.45, 0.6
 
 _THEIRS = r"(?:this|that|your|the|these|such|it|you|which)"
 _THING = (
-    r"(?:(?:\w+ ){0,2}(?:argument|claim|assumption|view|notion|perspective|critique|comparison|statement"
+    r"(?:(?:\w+ ){0,2}(?:argument|claim|assumption|view|notion|perspective|critique"
+    r"|comparison|statement"
     r"|response|reasoning|position|assertion|approach|stance|viewpoint|point|idea|counter-?argument"
     r"|analogy|suggestion|logic|concern|narrative|interpretation|belief|criticism)s?)"
 )
 _OPINION = re.compile(
     r"^(?:(?:well|so|and|but|yet|yes|no|however|moreover|furthermore|nevertheless|nonetheless|still"
-    r"|additionally|in fact|indeed|also|actually|again|instead|rather|ultimately|in reality)\b,?\s+)*"
-    r"(?:(?:in )?my (?:\w+ ){0,2}(?:argument|point|claim|view|opinion|position|concern|stance|belief)"
+    r"|additionally|in fact|indeed|also|actually|again|instead|rather|ultimately"
+    r"|in reality)\b,?\s+)*"
+    r"(?:(?:in )?my (?:\w+ ){0,2}(?:argument|point|claim|view|opinion|position|concern"
+    r"|stance|belief)"
     r"(?: (?:is|remains|was|still stands))?(?: still)?(?: that)?,?:?\s+"
-    r"|i(?:'d| would| do| must| still| just)?(?: \w+ly| still| just)? (?:believe|think|feel|hold|argue"
+    r"|i(?:'d| would| do| must| still| just)?(?: \w+ly| still| just)? (?:believe|think|feel"
+    r"|hold|argue"
     r"|contend|claim|maintain|say|assert|am convinced|am of the opinion|am saying)(?: strongly)?"
     r"(?: that)?\s+)?",
     re.IGNORECASE,
@@ -35,14 +39,17 @@ _REPROACH = re.compile(
     rf"^{_THEIRS}\s*{_THING}?\s*(?:also |still |simply |conveniently |completely |\w+ly )?"
     r"(?:ignores?|overlooks?|neglects?|dismiss(?:es)?|disregards?|downplays?|misses|miss|forgets?"
     r"|underestimates?|fails? to (?:\w+ )?(?:acknowledge|consider|recogni[sz]e|account for|address"
-    r"|take into account|see|grasp|appreciate|understand)|(?:do|does)n't (?:\w+ )?(?:consider|account for"
+    r"|take into account|see|grasp|appreciate|understand)|(?:do"
+    r"|does)n't (?:\w+ )?(?:consider|account for"
     r"|address)|glosses over|sidesteps?)\s+"
-    r"(?:the (?:\w+ )?(?:fact|reality|possibility|point|truth|evidence|notion) (?:that|is)\s+|that\s+)?",
+    r"(?:the (?:\w+ )?(?:fact|reality|possibility|point|truth|evidence|notion) (?:that"
+    r"|is)\s+|that\s+)?",
     re.IGNORECASE,
 )
 _PRESUMED = re.compile(
     rf"^{_THEIRS}\s*{_THING}?\s*(?:\w+ly )?(?:(?:assumes?|presumes?|presupposes?|conflates?|implies"
-    r"|suggests?|relies on|rests on|is based on)\s+(?:a |an |the )?(?:(?:\w+ )?(?:assumption|notion|idea)\s+)?"
+    r"|suggests?|relies on|rests on|is based on)\s+(?:a |an "
+    r"|the )?(?:(?:\w+ )?(?:assumption|notion|idea)\s+)?"
     r"(?:that\s+)?)",
     re.IGNORECASE,
 )

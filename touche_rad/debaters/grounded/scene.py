@@ -19,12 +19,8 @@ class Scene:
     """What the debate says, compared once with each candidate."""
 
     message: Vector
-    asserted: Vector
-    """The message's parts by their weight."""
     main: Vector
     context: Vector
-    answered: Vector
-    """The system's words that the user has just replied to."""
     latent_asserted: Array
     latent_context: Array
     tone: float
@@ -42,10 +38,8 @@ def scene(reading: Reading, library: Library) -> Scene:
     voices += [(vector(text), _EARLIER) for text in reading.earlier[1:]]
     return Scene(
         message=message,
-        asserted=mixed((vector(part.text), part.weight) for part in reading.parts),
         main=vector(reading.main),
         context=mixed(voices),
-        answered=answered,
         latent_asserted=latent(reading.assertion),
         latent_context=latent(f"{reading.claim} {reading.message} {reading.answered}"),
         tone=tone(reading.assertion),

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import pairwise
 
 from touche_rad.text import content_words
 
@@ -90,7 +91,7 @@ def terms(text: str) -> tuple[str, ...]:
 def _counted(text: str) -> Counter[str]:
     found = terms(text)
     counted = Counter(found)
-    counted.update(f"{one} {other}" for one, other in zip(found, found[1:], strict=False))
+    counted.update(f"{one} {other}" for one, other in pairwise(found))
     return counted
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from touche_rad.errors import InputError
+from touche_rad.debaters.grounded.features import NAMES
+from touche_rad.errors import InputError, nearest
 
 _OURS = "weights.json"
 
@@ -45,12 +46,16 @@ def weights(path: Path | None = None) -> Weights:
     """Read weights from a file, or the ones that come with the package."""
     source = files(__package__).joinpath(_OURS) if path is None else path
     try:
-        return Weights.model_validate(json.loads(source.read_text("utf-8")))
+        read = Weights.model_validate(json.loads(source.read_text("utf-8")))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
-        raise InputError(
-            str(source), f"weights as in {_OURS}: {first['msg']}", field=field
-        ) from None
+        expected = f"weights as in {_OURS}: {first['msg']}"
+        raise InputError(str(source), expected, field=field) from None
     except (OSError, ValueError) as error:
         raise InputError(str(source), f"a JSON file of weights, as in {_OURS}: {error}") from None
+    for name in read.every:
+        if name not in NAMES:
+            expected = f"the name of a feature{nearest(name, NAMES)}, got {name!r}"
+            raise InputError(str(source), expected, field="fitted or given")
+    return read
