@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from touche_rad.debaters.grounded.candidates import Candidate
-from touche_rad.debaters.grounded.form import FAULTS, faults
+from touche_rad.debaters.grounded.form import FORM, form
 from touche_rad.debaters.grounded.profile import Library, Profile
 from touche_rad.debaters.grounded.scene import Scene
 from touche_rad.debaters.grounded.terms import cosine, coverage
@@ -23,7 +23,7 @@ Features = dict[str, float]
 
 NAMES: Final = (
     "matter", "main", "target", "claim", "nearest", "denied", "tone", "side",
-    "astray", "repeats", "echoes", *FAULTS,
+    "astray", "repeats", "echoes", *FORM,
 )  # fmt: skip
 """Every feature there is."""
 
@@ -46,7 +46,7 @@ def features(candidates: Sequence[Candidate], scene: Scene, library: Library) ->
         _relevance(profile, scene, about[place])
         | _stance(profile, scene, alike[place])
         | _news(profile, scene)
-        | faults(candidate.argument.text)
+        | form(candidate.argument.text)
         for place, (candidate, profile) in enumerate(zip(candidates, profiles, strict=True))
     ]
     _add_topics(found, candidates)

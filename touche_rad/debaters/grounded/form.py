@@ -29,11 +29,12 @@ _META = re.compile(
 _FEWEST, _MOST = 10, 45
 _ENDED = re.compile(r"[.!?…][\"'”’)\]]*$")
 
-FAULTS: Final = ("dangling", "meta", "question", "short", "long")
+FORM: Final = ("dangling", "meta", "question", "short", "long")
+"""The faults of form, each 0 where a text has it not."""
 
 
 @lru_cache(maxsize=32_768)
-def _faults(text: str) -> tuple[float, ...]:
+def _form(text: str) -> tuple[float, ...]:
     quoted = " ".join(whole_sentences(text))
     size = count_words(quoted)
     return (
@@ -45,9 +46,9 @@ def _faults(text: str) -> tuple[float, ...]:
     )
 
 
-def faults(text: str) -> dict[str, float]:
-    """Return what makes a text a poor quotation, 0 where nothing does."""
-    return dict(zip(FAULTS, _faults(text), strict=True))
+def form(text: str) -> dict[str, float]:
+    """Return what makes a text a poor quotation; all are 0 where nothing does."""
+    return dict(zip(FORM, _form(text), strict=True))
 
 
 def dangles(sentence: str) -> bool:
