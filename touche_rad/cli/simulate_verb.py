@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from touche_rad.cli import runs, shared, tira
 from touche_rad.cli.console import progress
@@ -17,7 +18,8 @@ from touche_rad.cli.console import progress
 @shared.debater
 @shared.index
 @click.option("--turns", type=click.IntRange(1), default=5, show_default=True,
-              envvar="TOUCHE_RAD_TURNS", help="User turns a debate.")  # fmt: skip
+              envvar="TOUCHE_RAD_TURNS",
+              help="User turns a debate; under TIRA, the configuration's maxTurns.")  # fmt: skip
 @shared.max_words
 @shared.deadline
 @shared.workers
@@ -44,13 +46,16 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
     debater = runs.Debater.choose(given, chosen)
     options = runs.user_options(chosen)
     user = RuleUser(debater.services.index, given["seed"], options)
+    turns = given["turns"]
+    if ctx.get_parameter_source("turns") == ParameterSource.DEFAULT:
+        turns = tira.configured_turns() or turns
     identity = {**debater.identity, "user": options.model_dump()}
     bad = files.BadLines(skip=given["skip_bad"])
     with progress("simulating", quiet=given["quiet"]) as report:
         status = run(
             lambda: simulate(
                 places.source, places.out, debater.answerer, user, identity=identity,
-                turns=given["turns"], workers=given["workers"], bad=bad, progress=report,
+                turns=turns, workers=given["workers"], bad=bad, progress=report,
                 restart=given["restart"], status_path=places.status,
             ),
             places.out,

@@ -5,6 +5,7 @@ TIRA drops the exit code, so a status.json beside the run says what was done.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -40,6 +41,19 @@ def places(
     if not target:
         raise UserError(f"{verb}: say where the run goes: -o FILE (under TIRA, outputDir says it)")
     return Places(source, Path(target) / name, Path(target) / "status.json")
+
+
+def configured_turns() -> int | None:
+    """Return `maxTurns` of the official client's configuration in the input folder, if any."""
+    folder = Path(os.environ.get("inputDataset") or os.devnull)
+    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+        try:
+            turns = json.loads(path.read_text("utf-8"))["simulation"]["maxTurns"]
+        except (OSError, ValueError, LookupError, TypeError):
+            continue
+        if isinstance(turns, int) and turns > 0:
+            return turns
+    return None
 
 
 def find_input(folder: Path, kinds: Collection[Kind]) -> Path:

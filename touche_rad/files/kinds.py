@@ -74,6 +74,8 @@ def _of_json(line: str) -> Kind | None:
         return _of_broken(line)
     if isinstance(value, list):
         return Kind.LABELS
+    if _is_configuration(value):
+        return None
     for key, kind in _KEYS:
         if key in value:
             return kind
@@ -91,9 +93,15 @@ _KEYS = (
 )
 
 
+def _is_configuration(value: Any) -> bool:
+    """The official client's configuration has a `simulation` too, but nobody speaks in it."""
+    simulation = value.get("simulation")
+    return isinstance(simulation, dict) and "topic" in simulation and "userTurns" not in simulation
+
+
 def _of_broken(line: str) -> Kind | None:
     """A line cut in half still shows its first key: the right reader then tells what is wrong."""
-    keys = (*_KEYS, *_LATER)
+    keys = (*_KEYS, *_LATER) if '"userTurns"' in line else (*_KEYS[2:], *_LATER)
     found = [(line.find(f'"{key}"'), kind) for key, kind in keys if f'"{key}"' in line]
     return min(found)[1] if found else None
 

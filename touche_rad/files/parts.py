@@ -40,8 +40,11 @@ def arguments_of(record: Record, place: str) -> tuple[Argument, ...]:
 
 
 def plain(word: BaseModel) -> Record:
-    """Write what was set and nothing else, as JSON values."""
-    return word.model_dump(mode="json", exclude_unset=True)
+    """Write what was set and nothing else.
+
+    Not in pydantic's JSON mode, which refuses the lone surrogates that files do hold.
+    """
+    return word.model_dump(exclude_unset=True)
 
 
 def body_of(response: Response) -> Record:

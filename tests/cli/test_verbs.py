@@ -1,0 +1,161 @@
+"""The verbs end to end, as a person and as TIRA call them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.demo import demo_file
+
+DEBATES, LABELS, CLAIMS = (demo_file(f) for f in ("debates.jsonl", "labels.jsonl", "claims.tsv"))
+
+
+def _lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_the_demo_leaves_runs_scores_and_a_page(tmp_path: Path) -> None:
+    ended = touche_rad("demo", "-o", tmp_path / "out")
+    assert ended.code == 0, ended.err
+    assert ended.out.rstrip().endswith(f"Report: {tmp_path / 'out' / 'report.html'}")
+    assert "always-yes" in ended.out
+    out = tmp_path / "out"
+    assert len(list(files.read_debates(out / "simulations-grounded.jsonl"))) == 10
+    assert len(list(files.read_evaluations(out / "judge-grounded.jsonl"))) == 20
+    assert "quality f1" in (out / "scores" / "judge-grounded" / "evaluation.prototext").read_text()
+    assert (out / "debaters.html").read_text().startswith("<!doctype html>")
+    again = touche_rad("demo", "-o", out, "--quiet")
+    assert again.code == 0, again.err
+
+
+def test_every_turn_is_answered_and_can_be_judged(tmp_path: Path, demo_index_path: Path) -> None:
+    run, verdicts = tmp_path / "run.jsonl", tmp_path / "verdicts.jsonl"
+    answered = touche_rad("respond", DEBATES, "-i", demo_index_path, "-o", run)
+    assert answered.code == 0, answered.err
+    rows = _lines(run)
+    assert len(rows) == 60
+    for row in rows:
+        assert 0 < len(str(row["content"]).split()) <= 60
+        assert row["arguments"]
+    assert touche_rad("judge", run, "-o", verdicts).code == 0
+    judged = list(files.read_evaluations(verdicts))
+    assert len(judged) == 20
+    assert all(turn["quality"].yes for one in judged for turn in one.turns)  # type: ignore[index]
+    last = touche_rad(
+        "respond", DEBATES, "-i", demo_index_path, "--last-only", "-o", run, "--restart"
+    )
+    assert last.code == 0, last.err
+    assert [row["turn"] for row in _lines(run)] == [2] * 20
+
+
+def test_one_utterance_is_answered_on_the_screen() -> None:
+    said = touche_rad("respond", "--say", "Zoos should be closed.")
+    assert said.code == 0, said.err
+    answer, *cited = said.out.splitlines()
+    assert "[104." in cited[0]
+    as_json = json.loads(touche_rad("respond", "--say", "Zoos should be closed.", "--json").out)
+    assert as_json["content"] == answer
+
+
+def test_explain_shows_each_candidate_with_its_features() -> None:
+    shown = touche_rad("respond", "--say", "Zoos should be closed.", "--explain", "--json")
+    rows = [json.loads(line) for line in shown.out.splitlines()]
+    assert len(rows) > 5
+    assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
+    assert all(row["features"] for row in rows)
+    assert touche_rad("respond", "--say", "Zoos.", "--explain").code == 0
+    refused = touche_rad("respond", "--say", "Zoos.", "--explain", "-d", "verbatim")
+    assert (refused.code, "cannot explain" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("verb", "source", "made", "count"),
+    [
+        ("simulate", CLAIMS, "simulations.jsonl", 10),
+        ("judge", DEBATES, "evaluations.jsonl", 20),
+        ("respond", DEBATES, "responses.jsonl", 60),
+    ],
+)
+def test_under_tira_no_argument_is_needed(
+    tmp_path: Path, verb: str, source: Path, made: str, count: int
+) -> None:
+    given, out = tmp_path / "input", tmp_path / "output"
+    given.mkdir()
+    (given / "data-of-any-name").write_bytes(source.read_bytes())
+    (given / "configuration.json").write_text(
+        '{"simulation": {\n"topic": {"description": "{{TOPIC_DESCRIPTION}}"},\n"maxTurns": 2}}'
+    )
+    ended = touche_rad(verb, cwd=tmp_path, env={"inputDataset": str(given), "outputDir": str(out)})
+    assert ended.code == 0, ended.err
+    assert {path.name for path in out.iterdir()} == {made, "status.json"}
+    rows = _lines(out / made)
+    assert len(rows) == count
+    status = json.loads((out / "status.json").read_text())
+    assert (status["verb"], status["state"]) == (verb, "done")
+    if verb == "simulate":
+        assert all(len(row["simulation"]["userTurns"]) == 2 for row in rows)  # type: ignore[call-overload,index]
+    if verb != "respond":
+        for row in rows:
+            assert {"configuration", "userTurns"} <= set(row["simulation"])  # type: ignore[call-overload]
+
+
+def test_under_tira_a_fault_stands_in_the_status(tmp_path: Path) -> None:
+    given, out = tmp_path / "input", tmp_path / "output"
+    given.mkdir()
+    (given / "sim.jsonl").write_text(DEBATES.read_text() + "{}\n")
+    env = {"inputDataset": str(given), "outputDir": str(out)}
+    ended = touche_rad("judge", env=env)
+    assert ended.code == 2
+    assert "sim.jsonl:21: an empty record: the official client writes one" in ended.err
+    assert json.loads((out / "status.json").read_text())["state"] == "failed"
+    skipped = touche_rad("judge", "--skip-bad", env=env)
+    assert skipped.code == 0, skipped.err
+    assert json.loads((out / "status.json").read_text())["skipped"] == 1
+    assert len(_lines(out / "evaluations.jsonl")) == 20
+
+
+def test_a_file_that_is_no_journal_of_ours_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "out.jsonl.part").write_text("somebody's notes\n")
+    ended = touche_rad("judge", DEBATES, "-o", tmp_path / "out.jsonl")
+    assert (ended.code, "out.jsonl.part is in the way" in ended.err) == (2, True)
+    assert (tmp_path / "out.jsonl.part").read_text() == "somebody's notes\n"
+
+
+def test_judge_prints_what_a_program_would_read() -> None:
+    ended = touche_rad("judge", DEBATES, "-j", "always-yes", "--json")
+    assert ended.code == 0, ended.err
+    assert json.loads(ended.out.splitlines()[0])["userTurnsEvaluations"][0]["Quality"]["score"] == 1
+
+
+def test_scores_are_printed_for_people_and_programs(tmp_path: Path) -> None:
+    run = tmp_path / "run.jsonl"
+    touche_rad("judge", DEBATES, "-j", "always-yes", "-o", run)
+    told = touche_rad("score", run, LABELS, "--samples", "100")
+    assert told.code == 0, told.err
+    assert "always-yes" in told.out
+    read = json.loads(touche_rad("score", run, LABELS, "--samples", "100", "--json").out)
+    rows = {row["maxim"]: row for row in read["rows"] if row["run"] == "run"}
+    assert rows["quality"]["recall"] == 1.0
+
+
+def test_retrieved_runs_are_what_ir_measures_reads(tmp_path: Path, demo_index_path: Path) -> None:
+    out = tmp_path / "hits.run"
+    for source, queries in ((CLAIMS, 10), (DEBATES, 60)):
+        ended = touche_rad("retrieve", source, "-i", demo_index_path, "-k", "3", "-o", out)
+        assert ended.code == 0, ended.err
+        rows = list(files.read_run(out))
+        assert len({row.query for row in rows}) == queries
+        assert {row.rank for row in rows} == {1, 2, 3}
+
+
+def test_an_index_is_made_of_debates_and_replaced_only_when_told(tmp_path: Path) -> None:
+    made = touche_rad("index", DEBATES, "-o", tmp_path / "ix")
+    assert made.code == 0, made.err
+    again = touche_rad("index", DEBATES, "-o", tmp_path / "ix")
+    assert (again.code, "--replace" in again.err) == (2, True)
+    assert touche_rad("index", DEBATES, "-o", tmp_path / "ix", "--replace").code == 0
+    assert touche_rad("doctor", "-i", tmp_path / "ix").code == 0

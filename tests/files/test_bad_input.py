@@ -1,0 +1,244 @@
+"""Bad input: one line with file, line, field and what was expected; skipped and counted if wished."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.errors import InputError
+from touche_rad.files import BadLines, Kind, lines
+
+TURN = {
+    "utterance": "U",
+    "systemResponse": {"utterance": "S", "response": {"arguments": [{"id": "1", "text": "t"}]}},
+}
+GOOD = {"simulation": {"userTurns": [TURN]}}
+
+
+def _sim(**turn: Any) -> str:
+    return json.dumps({"simulation": {"userTurns": [TURN, {**TURN, **turn}]}})
+
+
+def _system(**system: Any) -> str:
+    return _sim(systemResponse={**TURN["systemResponse"], **system})  # type: ignore[dict-item]
+
+
+BAD = {
+    '{"simulation": {"userTurns": [': "expected JSON",
+    '{"simulation": {"userTurns": [NaN]}}': "expected JSON: NaN is no number",
+    '{"simulation": 3}': "simulation: expected an object, got 3",
+    '{"simulation": {}, "userTurns": []}': "simulation.userTurns: missing",
+    '{"simulation": {"userTurns": "x"}}': "simulation.userTurns: expected a list, got 'x'",
+    "{}": "an empty record: the official client writes one where a debate failed",
+    "[1]": "expected an object, got [1]",
+    '{"simulation": {"userTurns": [\x00]}}': "NUL byte",
+    "[" * 100_000: "nested too deeply",
+    '{"simulation": ' + "9" * 5000 + "}": "expected JSON",
+    _sim(utterance=None): "simulation.userTurns[1].utterance: expected text, got None",
+    _sim(systemResponse=[]): "simulation.userTurns[1].systemResponse: expected an object, got []",
+    _system(utterance=1): "simulation.userTurns[1].systemResponse.utterance: expected text, got 1",
+    _system(
+        response={"arguments": {}}
+    ): "systemResponse.response.arguments: expected a list, got {}",
+    _system(response={"arguments": [{"id": "1"}]}): "response.arguments[0].text: missing",
+    _system(
+        response={"arguments": [{"id": 7, "text": "t"}]}
+    ): "arguments[0].id: expected text, got 7",
+}
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_a_bad_line_is_told_or_skipped(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "sim.jsonl"
+    path.write_text(f"{json.dumps(GOOD)}\n{line}\n{json.dumps(GOOD)}\n", "utf-8")
+    with pytest.raises(InputError) as told:
+        list(files.read_debates(path))
+    assert str(told.value).startswith(f"{path}:2: ")
+    assert BAD[line] in str(told.value)
+    assert "\n" not in str(told.value)
+    bad = BadLines(skip=True)
+    assert len(list(files.read_debates(path, bad))) == 2
+    assert (bad.count, str(bad.first)) == (1, str(told.value))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"messages": []}', "messages: expected at least one message"),
+        ('{"messages": [{"role": "assistant", "content": "x"}]}', "messages[0].role: expected 'user'"),
+        ('{"messages": [{"role": "user", "content": {}}]}', "messages[0].content: expected text"),
+        ('{"simulated_debate": [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]}',
+         "simulated_debate[1].role: expected 'assistant', got 'user'"),
+        ('{"userTurnsEvaluations": [{"Quality": {"score": "0.9"}}]}',
+         "userTurnsEvaluations[0].Quality.score: expected a number or null, got '0.9'"),
+        ('{"userTurnsEvaluations": [{"Quality": {}}]}', "userTurnsEvaluations[0].Quality.score: missing"),
+        ('[{"quality": 2}]', "[0].quality: expected 0, 1 or null, got 2"),
+        ('[{"quality": true}]', "[0].quality: expected 0, 1 or null, got True"),
+        ("TOPIC_DESCRIPTION\tUSER\nonly one", "expected 2 columns, got 1"),
+        ("q Q0 d 1 0.5 t\nq Q0 d 2 high t", "SCORE: expected a number, got 'high'"),
+        ("q 0 d 1\nq 0 d", "expected 4 columns, got 3"),
+    ],
+)  # fmt: skip
+def test_each_kind_tells_its_own_faults(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "file"
+    path.write_text(text + "\n", "utf-8")
+    with pytest.raises(InputError) as error:
+        _read(path)
+    assert told in str(error.value)
+
+
+def _read(path: Path, bad: BadLines | None = None) -> int:
+    read = {
+        Kind.LABELS: files.read_labels, Kind.CLAIMS: files.read_claims, Kind.RUN: files.read_run,
+        Kind.QRELS: files.read_qrels, Kind.ARGUMENTS: files.read_arguments,
+        Kind.EVALUATIONS: files.read_evaluations,
+    }.get(files.recognise(path), files.read_debates)  # fmt: skip
+    return len(list(read(path, bad)))  # type: ignore[operator]
+
+
+def test_a_gzip_file_cut_in_half_gives_what_stands_before_the_cut(tmp_path: Path) -> None:
+    path = tmp_path / "sim.jsonl.gz"
+    text = "".join(json.dumps({**GOOD, "x": os.urandom(500).hex()}) + "\n" for _ in range(200))
+    whole = gzip.compress(text.encode())
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="the gzip file is cut off here"):
+        list(files.read_debates(path))
+    bad = BadLines(skip=True)
+    assert 50 < len(list(files.read_debates(path, bad))) < 150
+    assert bad.count == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda path: path.mkdir(), "expected a file, got a folder"),
+        (lambda path: path.touch(), "is empty"),
+        (lambda path: path.write_text("\n \n"), "is empty"),
+        (lambda path: path.symlink_to("nowhere"), "cannot be read: No such file or directory"),
+        (lambda path: path.write_bytes(bytes(range(256)) * 20), "no known kind"),
+        (lambda path: path.write_text("Hello there.\n"), "no known kind"),
+        (lambda path: path.write_text("{}\n{}\n"), "an empty record"),
+        (
+            lambda path: path.write_text('{"simulation": {"topic": {}, "maxTurns": 3}}\n'),
+            "no known kind",
+        ),
+    ],
+)
+def test_what_is_no_file_of_ours_is_told(tmp_path: Path, make: Any, told: str) -> None:
+    path = tmp_path / "it"
+    make(path)
+    with pytest.raises(InputError, match=told):
+        list(files.read_debates(path))
+
+
+def test_an_unreadable_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "secret"
+    path.write_text(json.dumps(GOOD))
+
+    def refuse(*args: Any) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "open", refuse)  # root may read everything
+    with pytest.raises(InputError, match="cannot be read: Permission denied"):
+        list(files.read_debates(path))
+
+
+def test_a_line_too_long_is_told_and_gone_past(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "LONGEST", 2**20)
+    path = tmp_path / "long"
+    path.write_text(f"{json.dumps(GOOD)}\n{_sim(utterance='x' * 2**21)}\n{json.dumps(GOOD)}\n")
+    with pytest.raises(InputError, match="long:2: expected a line of at most 1 MiB"):
+        list(files.read_debates(path))
+    bad = BadLines(skip=True)
+    assert (len(list(files.read_debates(path, bad))), bad.count) == (2, 1)
+
+
+def test_kinds_do_not_mix(tmp_path: Path) -> None:
+    path = tmp_path / "mixed"
+    path.write_text(f'{json.dumps(GOOD)}\n{{"messages": [{{"role": "user", "content": "x"}}]}}\n')
+    with pytest.raises(InputError, match="mixed:2: simulation: missing"):
+        list(files.read_debates(path))
+    with pytest.raises(InputError, match="expected labels, got simulations"):
+        list(files.read_labels(path))
+
+
+def test_a_byte_order_mark_and_crlf_are_no_fault(tmp_path: Path) -> None:
+    path = tmp_path / "windows"
+    path.write_bytes(b"\xef\xbb\xbf" + f"{json.dumps(GOOD)}\r\n\r\n{json.dumps(GOOD)}\r\n".encode())
+    assert len(list(files.read_debates(path))) == 2
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(
+    content=st.one_of(
+        st.binary(max_size=80),
+        st.binary(max_size=20).map(lambda tail: json.dumps(GOOD).encode() + b"\n" + tail),
+        st.text(alphabet='{}[]":, \n\tsimulationuserTurns0', max_size=60).map(str.encode),
+        st.binary(max_size=30).map(lambda tail: b"\x1f\x8b\x08\x00" + tail),
+    )
+)
+def test_no_bytes_whatever_raise_anything_else(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "any"
+    path.write_bytes(content)
+    for bad in (BadLines(), BadLines(skip=True)):
+        with suppress(InputError):
+            _read(path, bad)
+
+
+def test_the_terminal_tells_it_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "sim.jsonl"
+    path.write_text(f"{json.dumps(GOOD)}\n{_sim(utterance=3)}\n")
+    ended = touche_rad("judge", path, "-o", tmp_path / "out.jsonl")
+    assert ended.code == 2
+    field = "simulation.userTurns[1].utterance: expected text, got 3"
+    assert ended.err.strip() == f"touche-rad: error: {path}:2: {field}"
+    assert not (tmp_path / "out.jsonl").exists()
+    skipped = touche_rad("judge", path, "-o", tmp_path / "out.jsonl", "--skip-bad")
+    assert skipped.code == 0, skipped.err
+    assert "skipped" in skipped.err
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 1
+
+
+def _peak(path: Path) -> int:
+    code = (
+        "import resource, sys\nfrom touche_rad import files\n"
+        "with files.atomic_write(sys.argv[2]) as out:\n"
+        "    for debate in files.read_debates(sys.argv[1]):\n"
+        "        print(files.simulation_line(debate), file=out)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, path, f"{path}.copy"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return int(done.stdout)
+
+
+def test_a_long_file_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> None:
+    line = (
+        json.dumps({"simulation": {"userTurns": [TURN | {"utterance": "word " * 2000}] * 5}}) + "\n"
+    )
+    short, long = tmp_path / "short", tmp_path / "long"
+    short.write_text(line * 20)
+    with long.open("w") as file:
+        for _ in range(100):
+            file.write(line * 20)
+    assert long.stat().st_size > 90 * 2**20
+    assert _peak(long) < _peak(short) + 20 * 1024
+    assert long.read_bytes() == Path(f"{long}.copy").read_bytes()

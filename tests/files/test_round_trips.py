@@ -1,0 +1,233 @@
+"""What is read and written again loses nothing, whatever further fields it has."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from touche_rad import files
+from touche_rad.debate import Debate, Maxim, Response
+from touche_rad.files import Kind
+
+MANY = settings(
+    max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None
+)
+WORDS = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(
+        ["", "\ud83d", "a\u2028b\u0085c", "\x00", "tab\tand\nline", "“quotes” 😀", "[]{}"]
+    ),
+)
+JSON = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-9, 9),
+        st.floats(allow_nan=False, allow_infinity=False),
+        WORDS,
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(WORDS, inner, max_size=2)),
+    max_leaves=4,
+)
+EXTRA = st.dictionaries(
+    st.sampled_from(["x", "milliseconds", "note", "year", "retrieved"]), JSON, max_size=2
+)
+
+
+def record(
+    required: dict[str, Any], optional: dict[str, Any] | None = None
+) -> st.SearchStrategy[Any]:
+    known = st.fixed_dictionaries(required, optional=optional or {})
+    return st.builds(lambda extra, fields: {**extra, **fields}, EXTRA, known)
+
+
+ARGUMENTS = record(
+    {"id": WORDS, "text": WORDS},
+    {"topic": WORDS, "tags": st.lists(WORDS, max_size=2), "attacks": WORDS, "supports": WORDS,
+     "references": st.lists(WORDS, max_size=1), "original": st.sampled_from(["attacks", "supports", None]),
+     "key": st.integers(1, 9), "score": st.floats(0, 99)},
+)  # fmt: skip
+CITED = st.one_of(st.none(), st.lists(ARGUMENTS, max_size=2))
+BODIES = record({}, {"content": WORDS, "arguments": CITED})
+SYSTEMS = record({"utterance": WORDS}, {"response": st.one_of(st.none(), BODIES)})
+USER_TURNS = record({"utterance": WORDS}, {"systemResponse": st.one_of(st.none(), SYSTEMS)})
+CONFIGURATIONS = record(
+    {},
+    {
+        "topic": record({"description": WORDS}),
+        "user": record({}, {"model": WORDS}),
+        "maxTurns": st.integers(1, 5),
+    },
+)
+SIMULATED = record(
+    {"userTurns": st.lists(USER_TURNS, max_size=3)},
+    {"configuration": st.one_of(st.none(), CONFIGURATIONS)},
+)
+SIMULATIONS = record({"simulation": SIMULATED}, {"id": WORDS})
+VERDICTS = record(
+    {"score": st.one_of(st.none(), st.integers(0, 1), st.floats(0, 1))}, {"explanation": WORDS}
+)
+EVALUATIONS = record(
+    {"simulation": SIMULATED,
+     "userTurnsEvaluations": st.lists(record({}, {maxim.key: VERDICTS for maxim in Maxim}), max_size=3)},
+    {"overallEvaluations": record({})},
+)  # fmt: skip
+LABELS = st.lists(
+    record({}, {maxim.value: st.sampled_from([0, 1, None]) for maxim in Maxim}), max_size=3
+)
+
+
+@st.composite
+def messages(draw: st.DrawFn, ends: str = "any") -> list[dict[str, Any]]:
+    count = draw(st.integers(1, 4))
+    count += count % 2 == 0 and ends == "user"
+    made = []
+    for number in range(count):
+        role = "assistant" if number % 2 else "user"
+        fields = {"content": WORDS, "arguments": CITED} if number % 2 else {"content": WORDS}
+        made.append({"role": role, **draw(record(fields if ends == "any" else {"content": WORDS}))})
+    return made
+
+
+ANNOTATED = record(
+    {"simulated_debate": messages()}, {"id": WORDS, "claim": WORDS, "description": WORDS}
+)
+CHAT = record({"messages": messages("user")}, {"id": WORDS})
+
+KINDS: dict[
+    Kind, tuple[st.SearchStrategy[Any], Callable[[Path], Iterator[Any]], Callable[[Any], str]]
+] = {
+    Kind.SIMULATIONS: (SIMULATIONS, files.read_debates, files.simulation_line),
+    Kind.ANNOTATED: (ANNOTATED, files.read_debates, files.annotated_line),
+    Kind.CHAT: (CHAT, files.read_debates, files.chat_line),
+    Kind.EVALUATIONS: (EVALUATIONS, files.read_evaluations, files.evaluation_line),
+    Kind.LABELS: (LABELS, files.read_labels, files.labels_line),
+    Kind.ARGUMENTS: (ARGUMENTS, files.read_arguments, files.argument_line),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("zipped", [False, True])
+@MANY
+@given(data=st.data())
+def test_what_is_read_is_written_as_it_stood(
+    tmp_path: Path, kind: Kind, zipped: bool, data: st.DataObject
+) -> None:
+    records, read, line = KINDS[kind]
+    given_ = data.draw(st.lists(records.filter(bool), min_size=1, max_size=3))
+    path = tmp_path / "file"
+    text = "\n".join(json.dumps(one) for one in given_) + "\n"
+    path.write_bytes(gzip.compress(text.encode()) if zipped else text.encode())
+    if kind is not Kind.LABELS:
+        assert files.recognise(path) is kind
+    written = [line(one) for one in read(path)]
+    assert [json.loads(one) for one in written] == given_
+    path.write_text("\n".join(written) + "\n", "utf-8")
+    assert [line(one) for one in read(path)] == written
+
+
+def _one(path: Path, value: Any) -> Debate:
+    path.write_text(json.dumps(value) + "\n")
+    return next(files.read_debates(path))
+
+
+@MANY
+@given(value=SIMULATIONS.filter(lambda one: one["simulation"]["userTurns"]), words=WORDS)
+def test_a_new_answer_is_written_and_the_rest_stands(
+    tmp_path: Path, value: Any, words: str
+) -> None:
+    words = f"NEW {words}"
+    debate = _one(tmp_path / "f", value).answered(Response(content=words))
+    now = json.loads(files.simulation_line(debate))
+    system = now["simulation"]["userTurns"].pop()["systemResponse"]
+    assert system == {"utterance": words, "response": {"content": words, "arguments": []}}
+    value["simulation"]["userTurns"].pop()
+    assert now == value
+
+
+@MANY
+@given(value=ANNOTATED, words=WORDS)
+def test_one_more_turn_is_written_after_what_stood(tmp_path: Path, value: Any, words: str) -> None:
+    debate = _one(tmp_path / "f", value).spoken(words)
+    now = json.loads(files.annotated_line(debate))
+    assert now["simulated_debate"].pop() == {"role": "user", "content": words}
+    assert now == value
+
+
+def test_annotated_debates_survive_the_official_shape(tmp_path: Path) -> None:
+    argument = {"id": "1.2", "text": "t", "attacks": "a", "supports": "s", "tags": [], "score": 0.9}
+    value = {
+        "id": "d1", "claim": "C", "description": "D",
+        "simulated_debate": [
+            {"role": "user", "content": "U1", "arguments": None},
+            {"role": "assistant", "content": "S1", "arguments": [argument]},
+            {"role": "user", "content": "U2", "arguments": [argument]},
+        ],
+    }  # fmt: skip
+    first = _one(tmp_path / "a", value)
+    (tmp_path / "s").write_text(files.simulation_line(first) + "\n")
+    second = next(files.read_debates(tmp_path / "s"))
+    back = json.loads(files.annotated_line(second))
+    assert back["simulated_debate"] == value["simulated_debate"]
+    assert (back["id"], back["claim"]) == ("d1", "C")
+
+
+def test_responses_of_one_debate_are_views_of_it(tmp_path: Path) -> None:
+    recorded = Debate(id="d").spoken("U1").answered(Response(content="S1")).spoken("U2")
+    lines = [
+        files.response_line(recorded.asked(turn), turn, Response(content=f"ours {turn}"))
+        for turn in range(2)
+    ]
+    lines.append(files.response_line(Debate(id="e").spoken("X"), 0, Response(content="ours")))
+    (tmp_path / "r").write_text("\n".join(lines) + "\n")
+    assert files.recognise(tmp_path / "r") is Kind.RESPONSES
+    (whole, views), (other, _) = files.read_views(tmp_path / "r")
+    assert [turn.response.content for turn in whole.turns if turn.response] == ["ours 0", "ours 1"]
+    assert views[1].said == ("S1", "ours 1")
+    assert other.id == "e"
+
+
+@MANY
+@given(
+    claims=st.lists(
+        st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1), min_size=1
+    )
+)
+def test_claims_round_trip(tmp_path: Path, claims: list[str]) -> None:
+    claims = [claim.strip() or "x" for claim in claims]
+    text = files.claims_text(Debate(claim=claim, user="base-user") for claim in claims)
+    (tmp_path / "c").write_text(text, "utf-8")
+    read = list(files.read_claims(tmp_path / "c"))
+    assert [one.claim for one in read] == claims
+    assert files.claims_text(read) == text
+
+
+def test_claims_with_further_columns_quotes_and_crlf(tmp_path: Path) -> None:
+    path = tmp_path / "c.tsv"
+    path.write_bytes(
+        b'\xef\xbb\xbfUSER\tTOPIC_DESCRIPTION\tnote\r\nbase\tA \\"quoted\\" claim\tn1\r\n\r\n'
+    )
+    (claim,) = files.read_claims(path)
+    assert (claim.claim, claim.user) == ('A "quoted" claim', "base")
+    assert (
+        files.claims_text([claim])
+        == 'USER\tTOPIC_DESCRIPTION\tnote\nbase\tA \\"quoted\\" claim\tn1\n'
+    )
+
+
+def test_runs_and_qrels_round_trip(tmp_path: Path) -> None:
+    run = "q1 Q0 d1 1 2.500000 tag\nq1 Q0 d2 2 1.000000 tag\n"
+    qrels = "q1 0 d1 1\nq1 0 d2 0\n"
+    (tmp_path / "run").write_text(run)
+    (tmp_path / "qrels").write_text(qrels)
+    assert files.recognise(tmp_path / "run") is Kind.RUN
+    assert files.recognise(tmp_path / "qrels") is Kind.QRELS
+    assert "\n".join(files.run_lines(files.read_run(tmp_path / "run"))) + "\n" == run
+    assert "\n".join(files.qrels_lines(files.read_qrels(tmp_path / "qrels"))) + "\n" == qrels
