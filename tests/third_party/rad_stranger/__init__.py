@@ -19,7 +19,9 @@ class Echo:
         self.options = options
 
     def answer(self, debate: Debate) -> Response:
-        return Response(content=f"{self.options.shrug * self.options.times} {debate.last.utterance}")
+        return Response(
+            content=f"{self.options.shrug * self.options.times} {debate.last.utterance}"
+        )
 
 
 class Stern:

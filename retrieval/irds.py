@@ -1,0 +1,190 @@
+"""The collections as ir_datasets: importing this makes them known by name.
+
+`touche-rad/demo` is the bundled collection, `touche-rad/claimrev` the one that the environment
+variable TOUCHE_RAD_CLAIMREV names. Each has two test collections made from its own fields:
+`/counter` (a claim, and the arguments that attack it) and `/support` (a claim, and those for it).
+PyTerrier knows them as `irds:touche-rad/demo`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ir_datasets
+from ir_datasets.datasets.base import Dataset
+from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, GenericQuery, TrecQrel
+from ir_datasets.indices import Docstore
+
+from touche_rad import files
+from touche_rad.debate import Argument
+from touche_rad.demo import demo_file
+from touche_rad.errors import UserError
+
+VARIABLE = "TOUCHE_RAD_CLAIMREV"
+FIELDS = {"counter": "attacks", "support": "supports"}
+
+
+class ArgumentDoc(NamedTuple):
+    """An argument as a document."""
+
+    doc_id: str
+    text: str
+    attacks: str
+    supports: str
+    topic: str
+    tags: tuple[str, ...]
+    references: tuple[str, ...]
+    original: str
+
+    def default_text(self) -> str:
+        """Return what a searcher reads: the text and its topic, not what it attacks or supports."""
+        return f"{self.topic} {self.text}".strip()
+
+
+class _Store(Docstore):
+    def __init__(self, docs: ArgumentDocs) -> None:
+        super().__init__(ArgumentDoc, "doc_id")
+        self._docs = docs
+
+    def get_many_iter(self, doc_ids: Iterable[str]) -> Iterator[ArgumentDoc]:
+        known = self._docs.by_id()
+        return (known[doc_id] for doc_id in doc_ids if doc_id in known)
+
+
+class ArgumentDocs(BaseDocs):
+    """A collection's arguments."""
+
+    def __init__(self, source: Callable[[], Path]) -> None:
+        self._source = source
+        self._known: dict[str, ArgumentDoc] | None = None
+
+    def arguments(self) -> Iterator[Argument]:
+        """Read the collection."""
+        return files.read_arguments(self._source())
+
+    def docs_iter(self) -> Iterator[ArgumentDoc]:
+        """Yield each argument."""
+        return map(_doc, self.arguments())
+
+    def by_id(self) -> dict[str, ArgumentDoc]:
+        """Return all arguments by id, read once."""
+        if self._known is None:
+            self._known = {doc.doc_id: doc for doc in self.docs_iter()}
+        return self._known
+
+    def docs_cls(self) -> type[ArgumentDoc]:
+        """Return the documents' type."""
+        return ArgumentDoc
+
+    def docs_store(self, **_: Any) -> _Store:
+        """Return the documents by id."""
+        return _Store(self)
+
+    def docs_count(self) -> int:
+        """Count the documents."""
+        return len(self.by_id())
+
+    def docs_namespace(self) -> str:
+        """Name the collection's ids."""
+        return "touche-rad"
+
+    def docs_lang(self) -> str:
+        """Return the language."""
+        return "en"
+
+
+class ClaimQueries(BaseQueries):
+    """Queries with their ids."""
+
+    def __init__(self, read: Callable[[], Iterator[tuple[str, str]]]) -> None:
+        self._read = read
+
+    def queries_iter(self) -> Iterator[GenericQuery]:
+        """Yield each query."""
+        return (GenericQuery(qid, text) for qid, text in self._read())
+
+    def queries_cls(self) -> type[GenericQuery]:
+        """Return the queries' type."""
+        return GenericQuery
+
+    def queries_namespace(self) -> str:
+        """Name the queries' ids."""
+        return "touche-rad"
+
+    def queries_lang(self) -> str:
+        """Return the language."""
+        return "en"
+
+
+class FieldQrels(BaseQrels):
+    """For each distinct claim in a field, the arguments that have it there."""
+
+    def __init__(self, docs: ArgumentDocs, field: str) -> None:
+        self._docs = docs
+        self.field = field
+
+    def claims(self) -> dict[str, str]:
+        """Return the id of each distinct claim, in the collection's order."""
+        found = (getattr(argument, self.field) for argument in self._docs.arguments())
+        distinct = dict.fromkeys(claim for claim in found if claim.strip())
+        return {claim: f"{self.field}-{number}" for number, claim in enumerate(distinct, 1)}
+
+    def queries(self) -> Iterator[tuple[str, str]]:
+        """Yield the claims as queries."""
+        return ((qid, claim) for claim, qid in self.claims().items())
+
+    def qrels_iter(self) -> Iterator[TrecQrel]:
+        """Yield each judgement."""
+        claims = self.claims()
+        for argument in self._docs.arguments():
+            qid = claims.get(getattr(argument, self.field))
+            if qid is not None:
+                yield TrecQrel(qid, argument.id, 1, "0")
+
+    def qrels_cls(self) -> type[TrecQrel]:
+        """Return the judgements' type."""
+        return TrecQrel
+
+    def qrels_defs(self) -> dict[int, str]:
+        """Say what a judgement means."""
+        return {1: f"the claim stands in the argument's {self.field} field"}
+
+
+def _doc(argument: Argument) -> ArgumentDoc:
+    return ArgumentDoc(
+        argument.id, argument.text, argument.attacks, argument.supports, argument.topic,
+        argument.tags, argument.references, argument.original or "",
+    )  # fmt: skip
+
+
+def register(name: str, source: Callable[[], Path], queries: Any = None) -> None:
+    """Make a collection known as `touche-rad/NAME`, with its two test collections."""
+    docs = ArgumentDocs(source)
+    parts = [docs] if queries is None else [docs, queries]
+    _register(f"touche-rad/{name}", Dataset(*parts))
+    for kind, field in FIELDS.items():
+        qrels = FieldQrels(docs, field)
+        _register(f"touche-rad/{name}/{kind}", Dataset(docs, ClaimQueries(qrels.queries), qrels))
+
+
+def _register(name: str, dataset: Any) -> None:
+    if name not in ir_datasets.registry:
+        ir_datasets.registry.register(name, dataset)
+
+
+def _claimrev() -> Path:
+    place = os.environ.get(VARIABLE)
+    if not place:
+        raise UserError(f"touche-rad/claimrev: {VARIABLE} must name the collection's JSONL file")
+    return Path(place)
+
+
+def _demo_claims() -> Iterator[tuple[str, str]]:
+    return ((one.id, one.claim) for one in files.read_claims(demo_file("claims.tsv")))
+
+
+register("demo", lambda: demo_file("arguments.jsonl"), ClaimQueries(_demo_claims))
+register("claimrev", _claimrev)

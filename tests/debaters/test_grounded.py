@@ -1,0 +1,195 @@
+"""What `grounded` says: quotations, against the user, new ones, for any turn there may be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from tests.debaters.world import ARGUMENTS, NIGHT, PENNY, BothSides, debate
+from touche_rad.debaters.grounded import Grounded
+from touche_rad.debaters.grounded.debater import FRAMES
+from touche_rad.errors import InputError, UserError, WorkError
+from touche_rad.plugins import Services, find
+from touche_rad.text import count_words, sentences
+
+INDEX = BothSides()
+
+
+def made(index: BothSides = INDEX, **options: object) -> Grounded:
+    return Grounded(Grounded.Options(**options), Services(index=index))
+
+
+GROUNDED = made()
+PENNY_IS_WORTHLESS = "I believe that the penny is worthless, and it should be abolished."
+PENNY_IS_FINE = "My opinion is that the penny is not worthless, so it should not be abolished."
+
+
+def quoted(content: str) -> str:
+    for frame in FRAMES:
+        content = content.removeprefix(f"{frame} ")
+    return content
+
+
+def test_it_attacks_what_the_user_says_whichever_side_that_is() -> None:
+    against = GROUNDED.answer(debate(PENNY_IS_WORTHLESS)).arguments[0]
+    assert against.topic == PENNY
+    assert against.attacks == ARGUMENTS[0].attacks
+    in_favour = GROUNDED.answer(debate(PENNY_IS_FINE)).arguments[0]
+    assert in_favour.id == "7.2"
+
+
+def test_stance_is_read_off_the_last_message_when_the_user_drifts() -> None:
+    drifted = debate(PENNY_IS_WORTHLESS, "It has its uses.", PENNY_IS_FINE)
+    assert GROUNDED.answer(drifted).arguments[0].id == "7.2"
+
+
+def test_it_follows_the_user_to_another_topic() -> None:
+    moved = debate("Night trains are a comfortable replacement for short flights, I think.")
+    assert GROUNDED.answer(moved).arguments[0].topic == NIGHT
+
+
+def test_a_text_that_stands_alone_goes_before_one_that_does_not() -> None:
+    rows = GROUNDED.explain(debate(PENNY_IS_WORTHLESS))
+    places = {row["id"]: row["rank"] for row in rows}
+    assert places["7.1"] < places["7.4"]
+
+
+def test_nothing_is_said_twice_in_a_debate() -> None:
+    spoken: list[str] = []
+    for _ in range(3):
+        spoken.append(PENNY_IS_WORTHLESS)
+        spoken.append(GROUNDED.answer(debate(*spoken)).content)
+    said = [quoted(content) for content in spoken[1::2]]
+    assert len(set(said)) == 3
+
+
+def test_each_sentence_is_one_of_the_cited_text() -> None:
+    long = debate("Night trains reach more towns than short flights and own empty tracks.")
+    for asked in (long, debate(PENNY_IS_FINE), debate("unheard-of matters")):
+        response = GROUNDED.answer(asked)
+        (cited,) = response.arguments
+        whole = sentences(cited.text)
+        assert all(sentence in whole for sentence in sentences(quoted(response.content)))
+        assert count_words(response.content) <= 60
+
+
+def test_a_turn_that_no_argument_fits_is_answered_all_the_same() -> None:
+    for nothing in ("", "zzz qqq", "🙂", "the of and"):
+        response = GROUNDED.answer(debate(nothing))
+        assert response.content
+        assert INDEX.get(response.arguments[0].id) == response.arguments[0]
+
+
+def test_an_empty_index_is_said_to_hold_nothing() -> None:
+    with pytest.raises(WorkError, match="no argument that can be quoted"):
+        made(BothSides(())).answer(debate(PENNY_IS_FINE))
+
+
+def test_it_asks_for_an_index() -> None:
+    with pytest.raises(UserError, match="grounded needs an argument index"):
+        Grounded(Grounded.Options(), Services())
+
+
+def test_the_frame_changes_from_turn_to_turn_and_can_be_left_out() -> None:
+    first = GROUNDED.answer(debate(PENNY_IS_FINE)).content
+    second = GROUNDED.answer(debate(PENNY_IS_FINE, "No.", PENNY_IS_FINE)).content
+    assert first.startswith(f"{FRAMES[0]} ")
+    assert second.startswith(f"{FRAMES[1]} ")
+    plain = made(frame=False).answer(debate(PENNY_IS_FINE))
+    assert plain.content == plain.arguments[0].text
+
+
+def test_max_words_holds_with_and_without_a_frame() -> None:
+    for frame in (True, False):
+        for most in (1, 5, 20):
+            content = made(frame=frame, max_words=most).answer(debate(PENNY_IS_FINE)).content
+            assert 1 <= count_words(content) <= most
+
+
+def test_whole_says_up_to_where_a_text_is_quoted_whole() -> None:
+    both = debate("Airlines should lose short flights to night trains that own freight lines.")
+    short = {row["id"]: row["quoted"] for row in made(whole=45).explain(both) if row["chosen"]}
+    for argument_id, said in short.items():
+        assert count_words(said) <= 57
+        argument = INDEX.get(argument_id)
+        assert argument is not None
+        assert said in argument.text
+
+
+def test_k_says_how_many_hits_are_looked_at() -> None:
+    few, many = made(k=1), made(k=50)
+    assert len(few.explain(debate(PENNY_IS_FINE))) < len(many.explain(debate(PENNY_IS_FINE)))
+
+
+def test_explain_shows_what_adds_to_the_score_and_what_was_chosen() -> None:
+    asked = debate(PENNY_IS_WORTHLESS)
+    rows = GROUNDED.explain(asked)
+    for row in rows:
+        parts = row["features"].values()
+        assert row["score"] == pytest.approx(sum(part["adds"] for part in parts))
+        assert all(part["adds"] == part["weight"] * part["value"] for part in parts)
+    assert [row["score"] for row in rows] == sorted((r["score"] for r in rows), reverse=True)
+    assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
+    (chosen,) = [row for row in rows if row["chosen"]]
+    response = GROUNDED.answer(asked)
+    assert chosen["id"] == response.arguments[0].id
+    assert chosen["quoted"] == quoted(response.content)
+    assert json.dumps(rows, allow_nan=False)
+
+
+def test_other_weights_choose_otherwise(tmp_path: Path) -> None:
+    place = tmp_path / "weights.json"
+    turned = {"claim": -50.0, "nearest": -50.0, "side": -50.0}
+    place.write_text(json.dumps({"made": "for a test", "fitted": turned, "given": {}}))
+    asked = debate(PENNY_IS_WORTHLESS)
+    assert made(weights=place).answer(asked).arguments[0].id == "7.2"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "a JSON file of weights"),
+        ('{"made": "x", "fitted": {}}', "given: weights as in weights.json"),
+        ('{"made": "x", "fitted": {"clame": 1}, "given": {}}', "did you mean 'claim'"),
+    ],
+)
+def test_wrong_weights_are_named(tmp_path: Path, text: str, said: str) -> None:
+    place = tmp_path / "weights.json"
+    place.write_text(text)
+    with pytest.raises(InputError, match=str(place)) as caught:
+        made(weights=place)
+    assert said in str(caught.value)
+
+
+def test_options_are_typed() -> None:
+    with pytest.raises(ValidationError):
+        Grounded.Options(max_words=0)
+    plugin = find("debater", "grounded")
+    assert plugin.needs == ("index",)
+    assert plugin.purpose.startswith("Quotes the argument")
+
+
+spoken = st.lists(
+    st.one_of(
+        st.text(max_size=200),
+        st.sampled_from(["penny", "While night trains rattle, short flights are dear.", "No. No!"]),
+    ),
+    min_size=1,
+    max_size=9,
+).filter(lambda words: len(words) % 2 == 1)
+
+
+@settings(max_examples=150, deadline=None)
+@given(spoken)
+def test_any_debate_is_answered_with_a_short_quotation(words: list[str]) -> None:
+    response = GROUNDED.answer(debate(*words))
+    assert 1 <= count_words(response.content) <= 60
+    (cited,) = response.arguments
+    assert INDEX.get(cited.id) == cited
+    assert quoted(response.content) in " ".join(cited.text.split())
+    assert made().answer(debate(*words)) == response

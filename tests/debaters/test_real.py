@@ -1,0 +1,56 @@
+"""The task's bars on real turns, and the demo's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from touche_rad import files
+from touche_rad.debate import Debate
+from touche_rad.debaters.grounded import Grounded
+from touche_rad.debaters.grounded.debater import FRAMES
+from touche_rad.demo import demo_file
+from touche_rad.plugins import ArgumentIndex, Services, build_index, open_index
+from touche_rad.text import count_words
+
+
+def bars_hold(index: ArgumentIndex, debates: Iterable[Debate]) -> int:
+    grounded = Grounded(Grounded.Options(), Services(index=index))
+    answered = 0
+    for debate in debates:
+        for turn in range(len(debate.turns)):
+            response = grounded.answer(debate.asked(turn))
+            (cited,) = response.arguments
+            frame = next(one for one in FRAMES if response.content.startswith(f"{one} "))
+            assert 5 <= count_words(response.content) <= 60
+            assert index.get(cited.id) == cited
+            assert response.content.removeprefix(f"{frame} ") in " ".join(cited.text.split())
+            answered += 1
+    return answered
+
+
+def test_every_demo_turn_is_answered_with_a_quotation(demo_index_path: Path) -> None:
+    debates = list(files.read_debates(demo_file("debates.jsonl")))
+    assert bars_hold(open_index(str(demo_index_path)), debates) >= 50
+
+
+def test_demo_claims_are_attacked_on_their_topic(demo_index_path: Path) -> None:
+    index = open_index(str(demo_index_path))
+    grounded = Grounded(Grounded.Options(), Services(index=index))
+    claims = list(index.arguments())[::12]
+    right = sum(
+        grounded.answer(Debate().spoken(f"I believe that {one.attacks}")).arguments[0].topic
+        == one.topic
+        for one in claims
+    )
+    assert right >= 0.95 * len(claims)
+
+
+@pytest.mark.slow
+def test_every_real_turn_is_answered_with_a_quotation(real_data: Path, tmp_path: Path) -> None:
+    place = str(tmp_path / "index")
+    build_index(files.read_arguments(real_data / "claimrev-4441.jsonl.gz"), place)
+    debates = files.read_debates(real_data / "cmv-debates-100.jsonl.gz")
+    assert bars_hold(open_index(place), debates) == 500

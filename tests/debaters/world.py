@@ -1,0 +1,95 @@
+"""A small collection of our own, where both sides of two questions speak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from touche_rad.debate import Argument, Debate, Hit, Response, Turn
+from touche_rad.text import content_words
+
+PENNY = "Should the penny be abolished?"
+NIGHT = "Should night trains replace short flights?"
+
+
+def argument(
+    number: int, topic: str, attacks: str, supports: str, text: str, original: str = "attacks"
+) -> Argument:
+    return Argument(
+        id=f"7.{number}",
+        topic=topic,
+        attacks=attacks,
+        supports=supports,
+        text=text,
+        original=original,
+    )
+
+
+WORTHLESS = "The penny is worthless and should be abolished."
+WORTH = "The penny is not worthless and should not be abolished."
+QUIET = "Night trains are a comfortable replacement for short flights."
+LOUD = "Night trains are not a comfortable replacement for short flights."
+
+ARGUMENTS = (
+    argument(1, PENNY, WORTHLESS, WORTH,
+             "Without the penny every cash price is rounded up, so poor shoppers pay more."),
+    argument(2, PENNY, WORTH, WORTHLESS,
+             "Nothing in any shop costs a penny, so the worthless penny only fills jars and"
+             " drawers.", "attacks"),
+    argument(3, PENNY, WORTHLESS, WORTH,
+             "Charities collect the penny that nobody misses, and abolished coins fill no tins."),
+    argument(4, PENNY, WORTHLESS, WORTH,
+             "They would also have to reprint each price tag. This would be dear.", "attacks"),
+    argument(5, NIGHT, QUIET, LOUD,
+             "Few travellers sleep well in a rattling bunk, so night trains cost them the next"
+             " working day."),
+    argument(6, NIGHT, LOUD, QUIET,
+             "A traveller on a night train lies in a bed, while one on a short flight queues at"
+             " dawn for a narrow seat."),
+    argument(7, NIGHT, QUIET, LOUD,
+             "Night trains need empty tracks. " + "The freight lines own those hours " * 11
+             + "already. Airlines need no rails at all, so short flights reach towns that night"
+             " trains pass by."),
+)  # fmt: skip
+
+
+class BothSides:
+    """An index in memory: shared words, the rarer the better; equals by id."""
+
+    def __init__(self, arguments: Sequence[Argument] = ARGUMENTS) -> None:
+        self._arguments = {one.id: one for one in arguments}
+
+    def __len__(self) -> int:
+        return len(self._arguments)
+
+    def get(self, argument_id: str) -> Argument | None:
+        return self._arguments.get(argument_id)
+
+    def arguments(self) -> Iterator[Argument]:
+        return iter(self._arguments.values())
+
+    def search(self, field: str, query: str, k: int) -> list[Hit]:
+        asked = set(content_words(query))
+        scored = [
+            (float(len(asked & set(content_words(getattr(one, field))))), one)
+            for one in self._arguments.values()
+        ]
+        best = sorted((-score, one.id, one) for score, one in scored if score > 0)[:k]
+        return [
+            Hit(argument=one, score=-score, rank=rank, path=(field,))
+            for rank, (score, _, one) in enumerate(best)
+        ]
+
+    def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        return [self.search(field, query, k) for query in queries]
+
+
+def debate(*spoken: str) -> Debate:
+    """User, system, user, … in turn; the user speaks last."""
+    users, systems = spoken[::2], [*spoken[1::2], None]
+    return Debate(
+        id="test",
+        turns=tuple(
+            Turn(utterance=user, response=None if said is None else Response(content=said))
+            for user, said in zip(users, systems, strict=True)
+        ),
+    )
