@@ -144,10 +144,10 @@ def test_explain_shows_what_adds_to_the_score_and_what_was_chosen() -> None:
 
 def test_other_weights_choose_otherwise(tmp_path: Path) -> None:
     place = tmp_path / "weights.json"
-    turned = {"claim": -50.0, "nearest": -50.0, "side": -50.0}
-    place.write_text(json.dumps({"made": "for a test", "fitted": turned, "given": {}}))
-    asked = debate(PENNY_IS_WORTHLESS)
-    assert made(weights=place).answer(asked).arguments[0].id == "7.2"
+    place.write_text('{"made": "for a test", "fitted": {}, "given": {"long": 100}}')
+    asked = debate("Night trains are a comfortable replacement for short flights.")
+    assert GROUNDED.answer(asked).arguments[0].id != "7.7"
+    assert made(weights=place).answer(asked).arguments[0].id == "7.7"
 
 
 @pytest.mark.parametrize(

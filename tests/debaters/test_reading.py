@@ -55,10 +55,11 @@ def test_the_first_claim_and_the_latest_turns_are_read_of_a_long_debate() -> Non
 
 def test_shreds_behind_the_last_sentence_are_not_quoted() -> None:
     assert whole_sentences("Coins cost metal. coin-costs-link") == ["Coins cost metal."]
+    assert whole_sentences("Mints lose. Coins cost metal.www.coins.com")[-1] == "Coins cost metal."
     assert whole_sentences("Coins cost metal") == ["Coins cost metal"]
 
 
 def test_of_a_long_text_a_run_that_stands_alone_is_quoted() -> None:
-    text = "Coins cost metal. " + "This " * 50 + "is so. Banks charge shops for each bag of coins."
+    text = "Coins cost metal. " + "This " * 70 + "is so. Banks charge shops for each bag of coins."
     assert quotation(text, 60, 45) == "Banks charge shops for each bag of coins."
     assert quotation("one two three four", 3, 45) == "one two three…"

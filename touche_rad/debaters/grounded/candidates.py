@@ -10,7 +10,7 @@ from touche_rad.debaters.grounded.reading import Reading
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import content_words
 
-CHAINED = 6
+CHAINED = 4
 """How many arguments that speak like the user are followed to what attacks them."""
 
 _Route = tuple[str, str, str]
@@ -53,7 +53,6 @@ def _direct(reading: Reading) -> list[_Route]:
         ("alike", "text", reading.assertion),
         ("context-attacks", "attacks", context),
         ("context-text", "text", context),
-        ("supports", "supports", reading.assertion),
         ("claim", "attacks", reading.claim),
     ]
 

@@ -29,6 +29,11 @@ _META = re.compile(
 _FEWEST, _MOST = 10, 45
 _ENDED = re.compile(r"[.!?…][\"'”’)\]]*$")
 
+_SHRED = re.compile(
+    r"(?<=[.!?\"”])(?:\s+[a-z]+(?:-[a-z]+)+|\s*(?:www\.)?[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|gov|edu|uk))+$"
+)
+"""A link's name or address that was left behind the last full stop."""
+
 FORM: Final = ("dangling", "meta", "question", "short", "long")
 """The faults of form, each 0 where a text has it not."""
 
@@ -58,7 +63,7 @@ def dangles(sentence: str) -> bool:
 
 def whole_sentences(text: str) -> list[str]:
     """A text's sentences without the shreds at its end, such as a link's name."""
-    found = sentences(clean(text))
+    found = sentences(_SHRED.sub("", clean(text)))
     while len(found) > 1 and not _ENDED.search(found[-1]):
         found.pop()
     return found

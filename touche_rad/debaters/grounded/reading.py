@@ -123,7 +123,7 @@ def parts(message: str) -> list[Part]:
 
 def _of_sentence(sentence: str, weight: float) -> list[Part]:
     granted, rest = _conceded(_unframed(sentence))
-    if not granted:
+    if not granted and not _PRESUMED.match(rest):
         granted, rest = _outweighed(rest)
     found = [Part(granted, weight * _GRANTED)] if granted else []
     rest = _unframed(rest)

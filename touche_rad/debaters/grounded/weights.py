@@ -34,7 +34,8 @@ class Weights(BaseModel):
 
     def score(self, features: Mapping[str, float]) -> float:
         """Return the weighted sum; a feature without a weight counts nothing."""
-        return sum(self.parts(features).values())
+        every = self.every
+        return sum(every.get(name, 0.0) * value for name, value in features.items())
 
     def parts(self, features: Mapping[str, float]) -> dict[str, float]:
         """Return what each feature adds to the score."""
