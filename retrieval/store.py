@@ -1,53 +1,83 @@
 """The arguments of an index on disk: any of them at once by id, with little memory.
 
 `arguments.jsonl` holds them in the collection's order; `ids.npy` the ids in byte order, and
-`places.npy` for each of these where its line begins and ends. All are mapped, not loaded.
+`places.npy` for each of these where its line begins and ends. All are mapped, not loaded. An
+argument's number is the place of its id in `ids.npy`.
 """
 
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
+from pydantic import ValidationError
 
 from touche_rad import files
 from touche_rad.debate import Argument
-from touche_rad.errors import UserError
+from touche_rad.errors import UserError, WorkError
 
 ARGUMENTS, IDS, PLACES = "arguments.jsonl", "ids.npy", "places.npy"
+LONGEST_ID = 512
 REMEMBERED = 20_000
 
 
-def write_store(arguments: Iterable[Argument], folder: Path) -> tuple[str, int]:
-    """Write the arguments, and return the collection's digest and count."""
+def write_store(
+    arguments: Iterable[Argument], folder: Path, also: Callable[[Argument], None]
+) -> tuple[str, Any]:
+    """Write the arguments; each that is kept is given to `also`.
+
+    Returns the collection's digest and, in the collection's order, the arguments' numbers.
+    """
     digest = sha256()
-    at = 0
-    places: dict[bytes, tuple[int, int]] = {}
-    seen: dict[bytes, bytes] = {}
-    with (folder / ARGUMENTS).open("wb") as out:
+    kept: dict[bytes, int] = {}
+    ends = array("Q", [0])
+    with (folder / ARGUMENTS).open("w+b") as out:
         for argument in arguments:
             line = (files.argument_line(argument) + "\n").encode("utf-8")
-            key = argument.id.encode("utf-8", "surrogatepass")
-            content = sha256(line).digest()
-            if key in seen:
-                if seen[key] != content:
-                    raise UserError(f"two different arguments have the id {argument.id!r}")
+            key = _key(argument)
+            if key in kept:
+                _same(argument, line, out, ends, kept[key])
                 continue
-            seen[key] = content
-            places[key] = (at, at + len(line))
+            kept[key] = len(kept)
+            ends.append(ends[-1] + out.write(line))
             digest.update(line)
-            at += out.write(line)
-    if not places:
+            also(argument)
+    if not kept:
         raise UserError("the collection holds no argument")
-    ids = sorted(places)
-    np.save(folder / IDS, np.array(ids, dtype=f"S{max(map(len, ids))}"))
-    np.save(folder / PLACES, np.array([places[key] for key in ids], dtype=np.uint64))
-    return digest.hexdigest(), len(ids)
+    return digest.hexdigest(), _write_places(folder, kept, np.frombuffer(ends, dtype=np.uint64))
+
+
+def _key(argument: Argument) -> bytes:
+    key = argument.id.encode("utf-8", "surrogatepass")
+    if not key or len(key) > LONGEST_ID or b"\0" in key:
+        got = f"{argument.id!r:.60} of {len(key)} bytes"
+        raise UserError(f"an id must have 1 to {LONGEST_ID} bytes and no NUL, got {got}")
+    return key
+
+
+def _same(argument: Argument, line: bytes, out: BinaryIO, ends: Any, number: int) -> None:
+    """Make sure that a second argument with a known id says the same as the first."""
+    out.seek(ends[number])
+    known = out.read(ends[number + 1] - ends[number])
+    out.seek(ends[-1])
+    if known != line:
+        raise UserError(f"two different arguments have the id {argument.id!r}")
+
+
+def _write_places(folder: Path, kept: dict[bytes, int], ends: Any) -> Any:
+    ids = np.array(list(kept), dtype=f"S{max(map(len, kept))}")
+    order = np.argsort(ids, kind="stable")
+    np.save(folder / IDS, ids[order])
+    np.save(folder / PLACES, np.stack([ends[:-1][order], ends[1:][order]], axis=1))
+    numbers = np.empty_like(order)
+    numbers[order] = np.arange(len(order))
+    return numbers
 
 
 class Store:
@@ -59,20 +89,34 @@ class Store:
         self._places: Any = np.load(folder / PLACES, mmap_mode="r")
         with (folder / ARGUMENTS).open("rb") as file:
             self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self.get = lru_cache(REMEMBERED)(self._get)
+        self.at = lru_cache(REMEMBERED)(self._at)
 
     def __len__(self) -> int:
         return len(self._ids)
 
-    def _get(self, argument_id: str) -> Argument | None:
+    def __iter__(self) -> Iterator[Argument]:
+        return files.read_arguments(self.folder / ARGUMENTS)
+
+    def get(self, argument_id: str) -> Argument | None:
+        """Return the argument with this id, or None."""
         key = argument_id.encode("utf-8", "surrogatepass")
         if not key or key.endswith(b"\0") or len(key) > self._ids.dtype.itemsize:
             return None
-        place = int(np.searchsorted(self._ids, np.bytes_(key)))
-        if place >= len(self._ids) or bytes(self._ids[place]) != key:
+        number = int(np.searchsorted(self._ids, np.bytes_(key)))
+        if number >= len(self._ids) or bytes(self._ids[number]) != key:
             return None
-        begin, end = (int(value) for value in self._places[place])
-        return Argument.model_validate_json(self._lines[begin:end])
+        argument: Argument = self.at(number)
+        return argument
 
-    def __iter__(self) -> Iterator[Argument]:
-        return files.read_arguments(self.folder / ARGUMENTS)
+    def id_at(self, number: int) -> str:
+        """Return the id of the argument with this number."""
+        return bytes(self._ids[number]).decode("utf-8", "surrogatepass")
+
+    def _at(self, number: int) -> Argument:
+        try:
+            begin, end = (int(value) for value in self._places[number])
+            return Argument.model_validate_json(self._lines[begin:end])
+        except (IndexError, ValidationError):
+            raise WorkError(
+                f"{self.folder}: the index is damaged: argument number {number} cannot be read"
+            ) from None

@@ -1,0 +1,115 @@
+"""Making an index folder: it stands there whole, or what was there before stands."""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from retrieval import manifest
+from retrieval.analyser import analyse
+from retrieval.engine import build_engine
+from retrieval.store import write_store
+from touche_rad.debate import Argument
+from touche_rad.errors import UserError
+
+FIELDS = ("text", "attacks", "supports")
+
+
+def build(arguments: Iterable[Argument], location: str, *, replace: bool) -> int:
+    """Make an index folder and return how many arguments it holds."""
+    target = Path(os.path.realpath(location))
+    _may_be_made(target, replace)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(target)
+    with _beside(target) as folder:
+        count = _fill(folder, arguments)
+        folder.chmod(0o755)
+        if target.exists():
+            _may_be_made(target, replace)
+            with _beside(target) as old:
+                target.rename(old / "old")
+                folder.rename(target)
+        else:
+            folder.rename(target)
+    return count
+
+
+def _may_be_made(target: Path, replace: bool) -> None:
+    if not target.exists():
+        return
+    if not replace:
+        raise UserError(f"{target} is there already: --replace makes it anew")
+    if not target.is_dir() or (any(target.iterdir()) and not (target / manifest.FILE).is_file()):
+        raise UserError(f"{target} is no index: it is not replaced")
+
+
+def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
+    with ExitStack() as opened:
+        words = {field: opened.enter_context(_scratch(folder)) for field in FIELDS}
+
+        def take(argument: Argument) -> None:
+            for field, file in words.items():
+                file.write(analyse(getattr(argument, field)) + "\n")
+
+        collection, numbers = write_store(arguments, folder, take)
+        counts = {field: _field(file, numbers, folder / field) for field, file in words.items()}
+    manifest.write_manifest(folder, collection, len(numbers), counts)
+    return len(numbers)
+
+
+def _scratch(folder: Path) -> IO[str]:
+    return tempfile.TemporaryFile("w+", encoding="ascii", dir=folder)
+
+
+def _field(file: IO[str], numbers: Any, folder: Path) -> int:
+    """Index one field's words; a field without any gets no folder."""
+    count = _count(file)
+    if count:
+        file.seek(0)
+        lines = zip(numbers.tolist(), file, strict=True)
+        build_engine(folder, ((number, line) for number, line in lines if line != "\n"))
+    return count
+
+
+def _count(file: IO[str]) -> int:
+    file.seek(0)
+    return sum(line != "\n" for line in file)
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """Give a hidden folder on the same disk; whatever is in it at the end is removed.
+
+    It is locked as long as its maker lives, so that a killed maker's can be told and swept.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name}.making-"
+
+
+def _sweep(target: Path) -> None:
+    """Remove what killed makers of this index left behind."""
+    for left in target.parent.glob(f"{glob.escape(_prefix(target))}*"):
+        with suppress(OSError):
+            lock = os.open(left, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left, ignore_errors=True)
+            finally:
+                os.close(lock)
