@@ -7,6 +7,8 @@ import os
 from importlib.resources import files as resources
 from pathlib import Path
 
+from touche_rad.errors import UserError
+
 FILES = ("arguments.jsonl", "claims.tsv", "debates.jsonl", "labels.jsonl")
 
 
@@ -18,16 +20,18 @@ def demo_file(name: str) -> Path:
 def ensure_index() -> Path:
     """Return the folder of the demo collection's index, made at the first call.
 
-    It lives in the user's cache folder under a name made from the collection and our version, so
-    that another collection or version gets another index.
+    It lives in the user's cache folder under a name made from the collection and our version. One
+    that cannot be opened, such as another version's, is made anew.
     """
     from touche_rad import __version__, files
-    from touche_rad.plugins import build_index
+    from touche_rad.plugins import build_index, open_index
 
     source = demo_file("arguments.jsonl")
     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
     place = _cache() / f"demo-index-{__version__}-{digest}"
-    if not place.is_dir():
+    try:
+        open_index(str(place))
+    except UserError:
         place.parent.mkdir(parents=True, exist_ok=True)
         build_index(files.read_arguments(source), str(place), replace=True)
     return place
