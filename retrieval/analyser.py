@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from touche_rad.text import stopwords
 
@@ -16,6 +17,7 @@ NAME = "folded-words/stopwords/porter2/1"
 
 STEMMER = "porter2"
 LONGEST_QUERY = 512
+REMEMBERED = 50_000
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
@@ -33,10 +35,13 @@ def tokens(text: str) -> list[str]:
 
 
 def _folded(text: str) -> str:
+    if text.isascii():
+        return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.replace("’", "'").replace("‘", "'"))
     return "".join(one for one in decomposed if not unicodedata.combining(one)).lower()
 
 
+@lru_cache(REMEMBERED)
 def _plain(word: str) -> str:
     if word in stopwords():
         return ""

@@ -85,8 +85,8 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._ids: Any = np.load(folder / IDS, mmap_mode="r")
-        self._places: Any = np.load(folder / PLACES, mmap_mode="r")
+        self._ids: Any = np.asarray(np.load(folder / IDS, mmap_mode="r"))
+        self._places: Any = np.asarray(np.load(folder / PLACES, mmap_mode="r"))
         with (folder / ARGUMENTS).open("rb") as file:
             self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self.at = lru_cache(REMEMBERED)(self._at)
@@ -114,7 +114,7 @@ class Store:
 
     def _at(self, number: int) -> Argument:
         try:
-            begin, end = (int(value) for value in self._places[number])
+            begin, end = self._places[number].tolist()
             return Argument.model_validate_json(self._lines[begin:end])
         except (IndexError, ValidationError):
             raise WorkError(
