@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -19,11 +21,12 @@ def lacking(what: str) -> None:
     pytest.skip(f"needs {what}")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _caches(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep the user's caches out of it; processes that tests start inherit this."""
-    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
-    os.environ["IR_DATASETS_HOME"] = str(tmp_path_factory.mktemp("ir_datasets"))
+# Set at import: some tests open the demo's index while they are collected. Processes that tests start
+# inherit it.
+CACHES = tempfile.mkdtemp(prefix="touche-rad-tests-")
+atexit.register(shutil.rmtree, CACHES, ignore_errors=True)
+os.environ["XDG_CACHE_HOME"] = CACHES
+os.environ["IR_DATASETS_HOME"] = str(Path(CACHES, "ir_datasets"))
 
 
 @pytest.fixture(autouse=True)

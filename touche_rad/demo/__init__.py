@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 from importlib.resources import files as resources
@@ -29,11 +30,13 @@ def ensure_index() -> Path:
     source = demo_file("arguments.jsonl")
     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
     place = _cache() / f"demo-index-{__version__}-{digest}"
-    try:
-        open_index(str(place))
-    except UserError:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        build_index(files.read_arguments(source), str(place), replace=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.with_name(f"{place.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several processes may start at the same time
+        try:
+            open_index(str(place))
+        except UserError:
+            build_index(files.read_arguments(source), str(place), replace=True)
     return place
 
 
