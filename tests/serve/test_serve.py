@@ -250,6 +250,13 @@ def test_a_body_too_large_is_refused(announced: bool) -> None:
     assert "at most 1000 bytes" in response.json()["detail"]
 
 
+def test_both_plugins_are_tried_before_the_port_opens() -> None:
+    scripted = Scripted(response=RuntimeError("not yet"))
+    with _client(scripted) as client:
+        assert len(scripted.seen) == 2
+        assert client.get("/health").status_code == 200
+
+
 def test_the_server_says_what_it_is(demo: TestClient) -> None:
     health = demo.get("/health").json()
     assert health["status"] == "ok"

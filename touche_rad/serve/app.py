@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Any
 
@@ -56,7 +58,10 @@ def create_app(
     max_body: int = 16 * 2**20,
 ) -> FastAPI:
     """Make the server of one debater and one judge."""
-    app = FastAPI(title="touche-rad", version=__version__, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="touche-rad", version=__version__, docs_url=None, redoc_url=None,
+        lifespan=lambda _: _tried(answerer, judge, deadline),
+    )  # fmt: skip
     app.add_middleware(BodyLimit, limit=max_body)
     app.add_exception_handler(RequestValidationError, _told)
     app.add_exception_handler(RequestFault, _told)
@@ -68,6 +73,15 @@ def create_app(
     )  # fmt: skip
     _add_pages(app, health)
     return app
+
+
+@asynccontextmanager
+async def _tried(answerer: Answerer, judge: Judge, deadline: float | None) -> AsyncIterator[None]:
+    """Try both plugins before the port opens, so that what they load first is loaded by then."""
+    asked = Debate().spoken("Is it worth while to argue about anything at all?")
+    answer = await answerer.answer(asked)
+    await verdicts_for(judge, asked.answered(answer.response), deadline=deadline)
+    yield
 
 
 def _add_debater(app: FastAPI, answerer: Answerer) -> None:
