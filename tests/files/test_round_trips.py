@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response
 from touche_rad.files import Kind
+from touche_rad.files.record import whole_characters
 
 MANY = settings(
     max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None
@@ -122,6 +123,8 @@ def test_what_is_read_is_written_as_it_stood(
 ) -> None:
     records, read, line = KINDS[kind]
     given_ = data.draw(st.lists(records.filter(bool), min_size=1, max_size=3))
+    if kind is Kind.ARGUMENTS:
+        given_ = whole_characters(given_)
     path = tmp_path / "file"
     text = "\n".join(json.dumps(one) for one in given_) + "\n"
     path.write_bytes(gzip.compress(text.encode()) if zipped else text.encode())

@@ -1,5 +1,6 @@
 """The official files: recognised by content, read, checked and written, a line at a time."""
 
+from touche_rad.files.atomic import atomic_write
 from touche_rad.files.claims import claims_text
 from touche_rad.files.evaluations import Evaluation, Labels
 from touche_rad.files.kinds import DEBATES, Kind, recognise
@@ -17,7 +18,6 @@ from touche_rad.files.trec import Judged, Ranked, qrels_lines, read_qrels, read_
 from touche_rad.files.writing import (
     annotated_line,
     argument_line,
-    atomic_write,
     chat_line,
     evaluation_line,
     labels_line,

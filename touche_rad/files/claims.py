@@ -1,18 +1,23 @@
 r"""Claims: the official parameter file, one debate a row.
 
-The official client puts a value into JSON as it stands, so that a quotation mark is written `\"`.
+The official client puts a value between the quotation marks of its JSON configuration as it
+stands. So a cell is the inside of a JSON string: `\"` is a quotation mark and `\\` a backslash.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError
 from touche_rad.files.lines import BadLines, Place, numbered_lines
+from touche_rad.files.record import whole_characters
 
 CLAIM, USER = "TOPIC_DESCRIPTION", "USER"
 KIND = "claims"
+
+Row = dict[str, str]
 
 
 def read_rows(path: Place, bad: BadLines) -> Iterator[Debate]:
@@ -30,45 +35,56 @@ def read_rows(path: Place, bad: BadLines) -> Iterator[Debate]:
             bad.report(InputError(path, wrong, line=number))
             continue
         count += 1
-        row = dict(zip(header, (cell.replace('\\"', '"') for cell in cells), strict=True))
-        yield Debate(
-            id=f"claim-{count}", claim=row[CLAIM], user=row.get(USER, ""),
-            wire={"kind": KIND, "row": row},
-        )  # fmt: skip
+        yield _claim(dict(zip(header, cells, strict=True)), count)
     if header is None:
         raise InputError(path, f"is empty: expected a header with {CLAIM} and {USER}")
+    if not count and not bad.count:
+        raise InputError(path, "expected at least one claim below the header")
 
 
 def _check_header(path: Place, number: int, header: list[str]) -> None:
-    if CLAIM not in header:
-        shown = ", ".join(header[:6])
-        raise InputError(path, f"expected the column {CLAIM}, got {shown}", line=number)
+    for column in (CLAIM, USER):
+        if column not in header:
+            shown = ", ".join(header[:6])
+            told = f"expected the columns {CLAIM} and {USER}, got {shown}"
+            raise InputError(path, told, line=number, field=column)
     if len(set(header)) != len(header):
         raise InputError(path, "expected each column once", line=number)
 
 
+def _claim(row: Row, count: int) -> Debate:
+    claim, user = _unescaped(row[CLAIM]), _unescaped(row[USER])
+    wire = {"kind": KIND, "row": row, "claim": claim, "user": user}
+    return Debate(id=f"claim-{count}", claim=claim, user=user, wire=wire)
+
+
 def claims_text(debates: Iterable[Debate]) -> str:
     """Write claims as the official parameter file."""
-    rows = [
-        {**_row(debate), CLAIM: debate.claim, **({USER: debate.user} if debate.user else {})}
-        for debate in debates
-    ]
-    header = list(dict.fromkeys((key for row in rows for key in row), None)) or [CLAIM, USER]
-    lines = ["\t".join(header)]
-    lines += ["\t".join(_cell(row.get(key, "")) for key in header) for row in rows]
-    return "\n".join(lines) + "\n"
+    rows = [_row(debate) for debate in debates]
+    header = list(dict.fromkeys(key for row in rows for key in row)) or [CLAIM, USER]
+    lines = ["\t".join(row.get(key, "") for key in header) for row in rows]
+    return "\n".join(["\t".join(header), *lines]) + "\n"
 
 
-def _row(debate: Debate) -> dict[str, str]:
-    row: dict[str, str] = debate.wire["row"] if debate.wire.get("kind") == KIND else {}
-    return row
+def _row(debate: Debate) -> Row:
+    """Return the cells of a row; one that has not changed stands as it stood."""
+    now = {CLAIM: debate.claim, USER: debate.user}
+    if debate.wire.get("kind") != KIND:
+        return {column: _escaped(text) for column, text in now.items()}
+    then = {CLAIM: debate.wire["claim"], USER: debate.wire["user"]}
+    changed = {column: _escaped(now[column]) for column in now if now[column] != then[column]}
+    return {**debate.wire["row"], **changed}
 
 
-def _cell(value: str) -> str:
-    return (
-        " ".join(value.split()).replace('"', '\\"') if _breaks(value) else value.replace('"', '\\"')
-    )
+def _unescaped(cell: str) -> str:
+    """Read a cell as the inside of a JSON string or, where it is none, as it stands."""
+    if "\\" not in cell:
+        return cell
+    try:
+        return str(whole_characters(json.loads(f'"{cell}"')))
+    except ValueError:
+        return cell.replace('\\"', '"')
 
 
-def _breaks(value: str) -> bool:
-    return any(character in value for character in "\t\n\r")
+def _escaped(text: str) -> str:
+    return json.dumps(str(whole_characters(text)), ensure_ascii=False)[1:-1]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
-from touche_rad.files.record import Miss, Record, a_list, an_object, shown, within
+from touche_rad.files.parts import without
+from touche_rad.files.record import Line, Miss, Record, a_list, an_object, shown, within
 from touche_rad.files.simulations import simulation_of, simulation_record
+from touche_rad.files.wire import same
 
 Labels = Mapping[Maxim, int | None]
-_TURNS = "userTurnsEvaluations"
+
+_TURNS, _OVERALL, _DEBATE = "userTurnsEvaluations", "overallEvaluations", "simulation"
+_JUDGED = ("configuration", _TURNS, _OVERALL, "millisecondsEvaluation")
+"""What belongs to the evaluation, and not to the debate that was evaluated."""
+_VERDICT = ("score", "explanation", "rationale")
 
 
 @dataclass(frozen=True)
@@ -23,24 +28,31 @@ class Evaluation:
     turns: tuple[Verdicts, ...]
     overall: Mapping[str, Any] = field(default_factory=dict)
     wire: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The record as it stood, and the evaluation as it was read; the files layer's own."""
 
 
-def evaluation_of(value: Any, number: int) -> Evaluation:
+def evaluation_of(line: Line) -> Evaluation:
     """Read one line of evaluations; a maxim that is not there is left out."""
-    record = an_object(value, "")
+    record = an_object(line.value, "")
     turns, place = within(record, _TURNS)
-    debate = (
-        simulation_of(record, number) if "simulation" in record else Debate(id=f"debate-{number}")
-    )
-    overall = record.get("overallEvaluations")
-    return Evaluation(
-        debate=debate,
+    overall = record.get(_OVERALL)
+    evaluation = Evaluation(
+        debate=evaluated_debate(line),
         turns=tuple(
             _verdicts(turn, f"{place}[{at}]") for at, turn in enumerate(a_list(turns, place))
         ),
-        overall={} if overall is None else an_object(overall, "overallEvaluations"),
-        wire=record,
+        overall={} if overall is None else an_object(overall, _OVERALL),
     )
+    return replace(evaluation, wire={"record": line.raw, "read": evaluation})
+
+
+def evaluated_debate(line: Line) -> Debate:
+    """Read the debate that was evaluated; what was said of it is not the debate's."""
+    record = an_object(line.value, "")
+    if _DEBATE not in record:
+        return Debate(id=f"debate-{line.number}")
+    bare = line._replace(value=without(record, _JUDGED), raw=without(line.raw, _JUDGED))
+    return simulation_of(bare)
 
 
 def _verdicts(value: Any, place: str) -> Verdicts:
@@ -54,46 +66,62 @@ def _verdicts(value: Any, place: str) -> Verdicts:
 
 def _verdict(value: Any, place: str) -> Verdict:
     record = an_object(value, place)
-    score, field_ = within(record, "score", place)
-    if score is not None and not isinstance(score, int | float):
-        raise Miss(field_, f"expected a number or null, got {shown(score)}")
-    rest = {key: value for key, value in record.items() if key not in _VERDICT}
     rationale = record.get("explanation")
     return Verdict(
-        score=None if score is None else float(score),
+        score=_score(*within(record, "score", place)),
         rationale=rationale if isinstance(rationale, str) else "",
-        **rest,
+        **without(record, _VERDICT),
     )
 
 
-_VERDICT = ("score", "explanation", "rationale")
+def _score(score: Any, place: str) -> float | None:
+    if score is None:
+        return None
+    if isinstance(score, int | float):
+        try:
+            return float(score)
+        except OverflowError:
+            pass
+    raise Miss(place, f"expected a number or null, got {shown(score)}")
 
 
 def evaluation_record(evaluation: Evaluation) -> Record:
     """Write one line of evaluations; what was read and has not changed stands as it stood."""
-    debate = evaluation.debate
-    if evaluation.wire:
-        number = debate.wire.get("number", 0)
-        if evaluation_of(evaluation.wire, number) == evaluation:
-            return dict(evaluation.wire)
-    record: Record = copy.deepcopy(dict(evaluation.wire))
-    record |= simulation_record(debate)
-    record[_TURNS] = [_turn_record(verdicts) for verdicts in evaluation.turns]
-    if evaluation.overall:
-        record["overallEvaluations"] = dict(evaluation.overall)
+    old: Record = evaluation.wire.get("record", {})
+    read: Evaluation = evaluation.wire.get("read", evaluation)
+    record = dict(old)
+    if _DEBATE in old or not old or not same(read.debate, evaluation.debate):
+        record |= simulation_record(evaluation.debate)
+    before = read.turns if old else ()
+    record[_TURNS] = [
+        _turn_record(verdicts, before[at], old[_TURNS][at])
+        if at < len(before)
+        else _turn_record(verdicts, {}, {})
+        for at, verdicts in enumerate(evaluation.turns)
+    ]
+    if not same(read.overall, evaluation.overall) or (evaluation.overall and not old):
+        record[_OVERALL] = dict(evaluation.overall)
     return record
 
 
-def _turn_record(verdicts: Verdicts) -> Record:
-    return {
-        maxim.key: {
-            "score": verdicts[maxim].score,
-            "explanation": verdicts[maxim].rationale,
-            **(verdicts[maxim].model_extra or {}),
-        }
+def _turn_record(verdicts: Verdicts, before: Verdicts, old: Record) -> Record:
+    """Write the verdicts on a turn; how long others took is nothing to be kept."""
+    if same(before, verdicts):
+        return dict(old)
+    rest = without(old, ("milliseconds", *(maxim.key for maxim in Maxim)))
+    written = {
+        maxim.key: old[maxim.key]
+        if maxim in before and same(before[maxim], verdicts[maxim])
+        else _verdict_record(verdicts[maxim])
         for maxim in Maxim
         if maxim in verdicts
     }
+    return {**rest, **written}
+
+
+def _verdict_record(verdict: Verdict) -> Record:
+    said = {"score": verdict.score, "explanation": verdict.rationale}
+    return {**said, **without(verdict.model_extra or {}, _VERDICT)}
 
 
 def labels_of(value: Any) -> tuple[Labels, ...]:

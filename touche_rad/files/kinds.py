@@ -6,9 +6,9 @@ from enum import StrEnum
 from typing import Any
 
 from touche_rad.errors import InputError
-from touche_rad.files.claims import CLAIM
+from touche_rad.files.claims import CLAIM, USER
 from touche_rad.files.lines import BadLines, Place, numbered_lines
-from touche_rad.files.record import EMPTY_RECORD, Miss, parse
+from touche_rad.files.record import EMPTY_RECORD, Miss, parse, shown
 
 
 class Kind(StrEnum):
@@ -34,22 +34,35 @@ _LOOKED_AT = 100
 
 def recognise(path: Place) -> Kind:
     """Return the kind of a file; its first line that shows it decides."""
-    told = "is empty: expected at least one line"
-    for looked, (number, line) in enumerate(numbered_lines(path, BadLines(skip=True))):
-        kind = _of_text(line) if line.lstrip()[:1] not in ("{", "[") else _of_json(line)
+    bad = BadLines(skip=True)
+    told: InputError | None = None
+    for looked, (number, line) in enumerate(numbered_lines(path, bad), 1):
+        kind = _of_json(line) if _may_be_json(line) else _of_text(line)
         if kind is not None:
             return kind
-        if not looked:
-            empty = line.strip() == "{}"
-            kinds = ", ".join(kind.value for kind in Kind)
-            told = EMPTY_RECORD if empty else f"line {number} is of no known kind ({kinds})"
-        if looked >= _LOOKED_AT:
+        told = told or InputError(path, _told(line), line=number)
+        if looked == _LOOKED_AT:
             break
-    raise InputError(path, told)
+    raise told or bad.first or InputError(path, "is empty: expected at least one line")
+
+
+def _may_be_json(line: str) -> bool:
+    return line.lstrip()[:1] in ("{", "[")
+
+
+def _told(line: str) -> str:
+    """Say what is wrong with a line that shows no kind."""
+    try:
+        empty = _may_be_json(line) and parse(line) == {}
+    except Miss as miss:
+        return f"{miss.expected}; one whole record a line is expected"
+    kinds = ", ".join(kind.value for kind in Kind)
+    return EMPTY_RECORD if empty else f"is of no known kind ({kinds}), got {shown(line)}"
 
 
 def _of_text(line: str) -> Kind | None:
-    if CLAIM in (cell.strip() for cell in line.split("\t")):
+    cells = [cell.strip() for cell in line.split("\t")]
+    if CLAIM in cells or (USER in cells and len(cells) > 1):
         return Kind.CLAIMS
     row = line.split()
     if len(row) == 6 and _is_number(row[4]) and _is_number(row[3]):
@@ -69,12 +82,17 @@ def _is_number(text: str) -> bool:
 
 def _of_json(line: str) -> Kind | None:
     try:
-        value: Any = parse(line)
+        value = parse(line)
     except Miss:
         return _of_broken(line)
+    return kind_of(value)
+
+
+def kind_of(value: Any) -> Kind | None:
+    """Return the kind whose record a JSON value is."""
     if isinstance(value, list):
         return Kind.LABELS
-    if _is_configuration(value):
+    if not isinstance(value, dict) or _is_configuration(value):
         return None
     for key, kind in _KEYS:
         if key in value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import stat
 import zlib
 from collections.abc import Iterator
 from os import PathLike
@@ -16,6 +17,9 @@ LONGEST = 64 * 2**20
 
 GZIP = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_END = 2
+"""Bytes that a line's end may have."""
 Place = str | PathLike[str]
 
 
@@ -43,9 +47,9 @@ def numbered_lines(path: Place, bad: BadLines | None = None) -> Iterator[tuple[i
     bad = bad or BadLines()
     number = 0
     try:
-        with _opened(Path(path)) as file:
+        with _opened(path) as file:
             while True:
-                line = file.readline(LONGEST + 1)
+                line = file.readline(LONGEST + _END)
                 number += 1
                 if not line:
                     return
@@ -59,17 +63,29 @@ def numbered_lines(path: Place, bad: BadLines | None = None) -> Iterator[tuple[i
         raise InputError(path, f"cannot be read: {error.strerror or error}") from None
 
 
-def _opened(path: Path) -> IO[bytes]:
-    if path.is_dir():
+def _opened(path: Place) -> IO[bytes]:
+    place = _regular(path)
+    with place.open("rb") as file:
+        zipped = file.read(2) == GZIP
+    return gzip.open(place) if zipped else place.open("rb")  # type: ignore[return-value]
+
+
+def _regular(path: Place) -> Path:
+    """Return the path if it is a file's; what can be read only once would lose its first lines."""
+    if not str(path) or "\0" in str(path):
+        raise InputError(repr(str(path)), "expected the name of a file")
+    place = Path(path)
+    mode = place.stat().st_mode
+    if stat.S_ISDIR(mode):
         raise InputError(path, "expected a file, got a folder")
-    with path.open("rb") as file:
-        seekable = file.seekable()
-        zipped = seekable and file.read(2) == GZIP
-    return gzip.open(path) if zipped else path.open("rb")  # type: ignore[return-value]
+    if not stat.S_ISREG(mode):
+        told = "expected a file, got a pipe or a device: put what it gives into a file first"
+        raise InputError(path, told)
+    return place
 
 
 def _decoded(path: Place, number: int, line: bytes, file: IO[bytes], bad: BadLines) -> str | None:
-    if len(line) > LONGEST:
+    if len(line.rstrip(b"\r\n")) > LONGEST:
         while line and not line.endswith(b"\n"):
             line = file.readline(LONGEST)
         limit = f"expected a line of at most {LONGEST // 2**20} MiB"
@@ -80,6 +96,7 @@ def _decoded(path: Place, number: int, line: bytes, file: IO[bytes], bad: BadLin
     try:
         return line.rstrip(b"\r\n").decode("utf-8")
     except UnicodeDecodeError as error:
-        wrong = f"expected UTF-8 text, got the byte {line[error.start]:#04x}"
+        got = "UTF-16" if line.startswith(UTF16) else f"the byte {line[error.start]:#04x}"
+        wrong = f"expected UTF-8 text, got {got}"
         bad.report(InputError(path, wrong, line=number))
         return None

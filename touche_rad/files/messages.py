@@ -6,10 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from touche_rad.debate import Debate, Response, Turn
-from touche_rad.files.parts import arguments_of, body_of, plain
-from touche_rad.files.record import Miss, Record, a_list, an_object, optional_text, shown, within
+from touche_rad.files.parts import arguments_of, body_of, content_of, without
+from touche_rad.files.record import (
+    Line,
+    Miss,
+    Record,
+    a_list,
+    an_object,
+    optional_text,
+    shown,
+    within,
+)
+from touche_rad.files.wire import as_read, keeping, kept_record, same
 
 ANNOTATED, CHAT, RESPONSES = "annotated", "chat", "responses"
+_SAID = ("role", "content")
+_RESPONSE = ("content", "arguments", "debate", "turn", "messages")
 
 
 def turns_of(value: Any, place: str) -> tuple[Turn, ...]:
@@ -21,81 +33,84 @@ def turns_of(value: Any, place: str) -> tuple[Turn, ...]:
         role, field = within(record, "role", at)
         expected = "user" if number % 2 == 0 else "assistant"
         if role != expected:
-            raise Miss(field, f"expected {expected!r}, got {shown(role)}")
-        content = _content(record, at)
-        rest = {key: value for key, value in record.items() if key not in ("role", "content")}
+            raise Miss(field, f"expected {expected!r}, got {shown(role)}: {_ORDER}")
+        content = content_of(*within(record, "content", at))
         if role == "user":
-            for key in ("utterance", "response"):
-                rest.pop(key, None)
+            rest = without(record, (*_SAID, "utterance", "response"))
             turns.append(Turn(utterance=content, **rest))
         else:
-            rest.pop("arguments", None)
+            rest = without(record, (*_SAID, "arguments"))
             response = Response(content=content, arguments=arguments_of(record, at), **rest)
             turns[-1] = turns[-1].model_copy(update={"response": response})
     return tuple(turns)
 
 
-def _content(record: Record, place: str) -> str:
-    """A system that once answered null or a number gets that back: it is text all the same."""
-    content, field = within(record, "content", place)
-    if content is None:
-        return ""
-    if isinstance(content, bool | dict | list):
-        raise Miss(field, f"expected text, got {shown(content)}")
-    return str(content)
+_ORDER = "the user speaks first, then the two take turns"
 
 
-def messages_of(turns: Sequence[Turn], before: Sequence[Turn], old: Sequence[Any]) -> list[Record]:
+def messages_of(
+    turns: Sequence[Turn], before: Sequence[Turn] = (), old: Sequence[Any] = ()
+) -> list[Any]:
     """Write turns as messages; one that is as it was read stands as it stood in the file."""
-    made: list[Record] = []
+    made: list[Any] = []
     for number, turn in enumerate(turns):
         then = before[number] if number < len(before) else None
-        kept = old[2 * number : 2 * number + 2]
-        same_words = then is not None and _user_side(then) == _user_side(turn)
-        made.append(kept[0] if same_words else _user_message(turn))
+        stood = old[2 * number : 2 * number + 2]
+        if then is not None and same(_user_side(then), _user_side(turn)):
+            made.append(stood[0])
+        else:
+            made.append(_user_message(turn))
         if turn.response is not None:
-            same = then is not None and then.response == turn.response and len(kept) > 1
-            made.append(kept[1] if same else _system_message(turn.response))
+            kept = then is not None and same(then.response, turn.response)
+            made.append(stood[1] if kept else _system_message(turn.response))
     return made
 
 
-def _user_side(turn: Turn) -> Turn:
-    return turn.model_copy(update={"response": None})
+def _user_side(turn: Turn) -> tuple[str, Any]:
+    return turn.utterance, turn.model_extra
 
 
 def _user_message(turn: Turn) -> Record:
-    rest = {
-        key: value for key, value in plain(turn).items() if key not in ("utterance", "response")
-    }
+    rest = without(turn.model_extra or {}, _SAID)
     return {"role": "user", "content": turn.utterance, **rest}
 
 
 def _system_message(response: Response) -> Record:
-    return {"role": "assistant", **body_of(response)}
+    return {**body_of(response), "role": "assistant"}
 
 
-def annotated_of(value: Any, number: int) -> Debate:
+def request_of(turns: Sequence[Turn]) -> list[Record]:
+    """Write turns as the official client sends them: who said what, and nothing else."""
+    return [{key: message[key] for key in _SAID} for message in messages_of(turns)]
+
+
+def annotated_of(line: Line) -> Debate:
     """Read one annotated debate; the official converter's key `debate` does as well."""
-    record = an_object(value, "")
-    key = "debate" if "simulated_debate" not in record and "debate" in record else None
-    messages, place = within(record, key or "simulated_debate")
-    return Debate(
-        id=optional_text(record, "id") or f"debate-{number}",
+    record = an_object(line.value, "")
+    messages, place = within(record, _messages_key(record))
+    debate = Debate(
+        id=optional_text(record, "id") or f"debate-{line.number}",
         claim=optional_text(record, "claim"),
         description=optional_text(record, "description"),
         turns=turns_of(messages, place),
-        wire={"kind": ANNOTATED, "record": record, "number": number},
     )
+    return keeping(debate, ANNOTATED, line.raw)
+
+
+def _messages_key(record: Record) -> str:
+    return "debate" if "simulated_debate" not in record and "debate" in record else _MESSAGES
+
+
+_MESSAGES = "simulated_debate"
 
 
 def annotated_record(debate: Debate) -> Record:
     """Write an annotated debate."""
-    if debate.wire.get("kind") != ANNOTATED:
+    old, before = kept_record(debate, ANNOTATED), as_read(debate)
+    if old is None:
         head = {"id": debate.id, "claim": debate.claim, "description": debate.description}
-        return {**head, "simulated_debate": messages_of(debate.turns, (), ())}
-    old = debate.wire["record"]
-    before = annotated_of(old, debate.wire["number"])
-    key = "simulated_debate" if "simulated_debate" in old else "debate"
+        return {**head, _MESSAGES: messages_of(debate.turns)}
+    key = _messages_key(old)
     record = {**old, key: messages_of(debate.turns, before.turns, old[key])}
     for name in ("id", "claim", "description"):
         if getattr(debate, name) != getattr(before, name):
@@ -103,54 +118,52 @@ def annotated_record(debate: Debate) -> Record:
     return record
 
 
-def chat_of(value: Any, number: int) -> Debate:
+def chat_of(line: Line) -> Debate:
     """Read one chat request."""
-    record = an_object(value, "")
+    record = an_object(line.value, "")
     messages, place = within(record, "messages")
     turns = turns_of(messages, place)
     if not turns:
         raise Miss(place, "expected at least one message")
     identifier = record.get("id")
-    return Debate(
-        id=identifier if isinstance(identifier, str) else f"debate-{number}",
-        turns=turns,
-        wire={"kind": CHAT, "record": record, "number": number},
-    )
+    name = identifier if isinstance(identifier, str) and identifier else f"debate-{line.number}"
+    return keeping(Debate(id=name, turns=turns), CHAT, line.raw)
 
 
 def chat_record(debate: Debate) -> Record:
     """Write a chat request."""
-    if debate.wire.get("kind") != CHAT:
-        bare = [{"role": one["role"], "content": one["content"]}
-                for one in messages_of(debate.turns, (), ())]  # fmt: skip
-        return {**({"id": debate.id} if debate.id else {}), "messages": bare}
-    old = debate.wire["record"]
-    before = chat_of(old, debate.wire["number"])
-    return {**old, "messages": messages_of(debate.turns, before.turns, old["messages"])}
+    old, before = kept_record(debate, CHAT), as_read(debate)
+    if old is None:
+        return {**({"id": debate.id} if debate.id else {}), "messages": request_of(debate.turns)}
+    record = {**old, "messages": messages_of(debate.turns, before.turns, old["messages"])}
+    return record if debate.id == before.id else {**record, "id": debate.id}
 
 
-def response_of(value: Any) -> tuple[str, int, Debate]:
+def response_of(line: Line) -> tuple[str, int, Debate]:
     """Read one answered turn: whose it is, which turn, and the view that ends with the response."""
-    record = an_object(value, "")
+    record = an_object(line.value, "")
     messages, place = within(record, "messages")
     asked = Debate(id=optional_text(record, "debate"), turns=turns_of(messages, place))
     if not asked.turns or asked.last.response is not None:
         raise Miss(place, "expected the last message to be the user's")
-    content = _content(record, "")
-    rest = {key: value for key, value in record.items() if key not in _RESPONSE}
-    response = Response(content=content, arguments=arguments_of(record, ""), **rest)
+    response = Response(
+        content=content_of(*within(record, "content")),
+        arguments=arguments_of(record, ""),
+        **without(record, _RESPONSE),
+    )
     turn = record.get("turn", len(asked.turns) - 1)
     if not isinstance(turn, int) or isinstance(turn, bool) or turn < 0:
         raise Miss("turn", f"expected a turn's number, got {shown(turn)}")
-    return asked.id, turn, asked.answered(response)
-
-
-_RESPONSE = ("content", "arguments", "debate", "turn", "messages")
+    return asked.id, turn, keeping(asked.answered(response), RESPONSES, line.raw, turn)
 
 
 def response_record(debate: Debate, turn: int, response: Response) -> Record:
     """Write the response to the last turn of a debate, with the request it answers."""
     asked = debate.asked(len(debate.turns) - 1)
-    messages = [{"role": one["role"], "content": one["content"]}
-                for one in messages_of(asked.turns, (), ())]  # fmt: skip
+    old, before = kept_record(debate, RESPONSES), as_read(debate)
+    messages = request_of(asked.turns)
+    if old is not None:
+        messages = messages_of(asked.turns, before.turns, old["messages"])
+        if (before.id, debate.wire["turn"], before.last.response) == (debate.id, turn, response):
+            return {**old, "messages": messages}
     return {**body_of(response), "debate": debate.id, "turn": turn, "messages": messages}

@@ -2,18 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, PrivateAttr, ValidationError
 
 from touche_rad.debate import Argument, Response, Turn
 from touche_rad.files.record import Miss, Record, a_list, a_text, an_object, shown, within
 
+SYSTEM = "systemResponse"
+_BODY = ("content", "arguments")
+_TEXTS = ("topic", "attacks", "supports")
+_LISTS = ("tags", "references")
+
+
+A = TypeVar("A", bound=Argument)
+
+
+class _WithNulls(Argument):
+    """An argument whose line has null where a list was expected, to be written so again."""
+
+    _nulls: tuple[str, ...] = PrivateAttr(default=())
+
 
 def argument_of(value: Any, place: str) -> Argument:
-    """Read an argument."""
+    """Read an argument that is cited; a participant may have left null what it had no use for."""
+    record = an_object(value, place)
+    nulls = [key for key in _TEXTS if record.get(key, "") is None]
+    return _valid(Argument, without(record, nulls) if nulls else record, place)
+
+
+def collected_of(value: Any) -> Argument:
+    """Read an argument of a collection."""
+    record = an_object(value, "")
+    nulls = tuple(key for key in _LISTS if record.get(key, ()) is None)
+    if not nulls:
+        return _valid(Argument, record, "")
+    argument = _valid(_WithNulls, record, "")
+    argument._nulls = nulls
+    return argument
+
+
+def collected(argument: Argument) -> Record:
+    """Write an argument as in a collection."""
+    record = plain(argument)
+    if isinstance(argument, _WithNulls):
+        record |= {key: None for key in argument._nulls if not record.get(key)}
+    return record
+
+
+def _valid(kind: type[A], record: Record, place: str) -> A:
     try:
-        return Argument.model_validate(an_object(value, place))
+        return kind.model_validate(record)
     except ValidationError as error:
         first = error.errors()[0]
         inner = ".".join(str(step) for step in first["loc"])
@@ -32,68 +72,77 @@ def arguments_of(record: Record, place: str) -> tuple[Argument, ...]:
     found = record.get("arguments")
     if found is None:
         return ()
-    field = f"{place}.arguments"
+    field = f"{place}.arguments" if place else "arguments"
     return tuple(
         argument_of(value, f"{field}[{number}]")
         for number, value in enumerate(a_list(found, field))
     )
 
 
+def content_of(content: Any, field: str) -> str:
+    """Read what was said: a system that answered null or a number said that, and it is no text."""
+    if content is None:
+        return ""
+    if isinstance(content, bool | dict | list):
+        raise Miss(field, f"expected text, got {shown(content)}")
+    return str(content)
+
+
+def without(record: Mapping[str, Any], keys: Collection[str]) -> Record:
+    """Return the record without these fields."""
+    return {key: value for key, value in record.items() if key not in keys}
+
+
 def plain(word: BaseModel) -> Record:
     """Write what was set and nothing else.
 
-    Not in pydantic's JSON mode, which refuses the lone surrogates that files do hold.
+    Not in pydantic's JSON mode, which refuses the lone surrogates that a plugin may make.
     """
     return word.model_dump(exclude_unset=True)
 
 
 def body_of(response: Response) -> Record:
     """Write the official body of a response; the arguments are always a list."""
-    rest = {key: value for key, value in plain(response).items() if key not in _BODY}
     cited = [plain(argument) for argument in response.arguments]
+    rest = without(response.model_extra or {}, _BODY)
     return {"content": response.content, "arguments": cited, **rest}
-
-
-_BODY = ("content", "arguments")
 
 
 def user_turn_of(value: Any, place: str) -> Turn:
     """Read one of the official client's user turns, with the system's response if there is one."""
     record = an_object(value, place)
     utterance = a_text(*within(record, "utterance", place))
-    rest = {key: value for key, value in record.items() if key not in ("utterance", _SYSTEM)}
-    rest.pop("response", None)
-    system = record.get(_SYSTEM)
+    rest = without(record, ("utterance", "response", SYSTEM))
+    system = record.get(SYSTEM)
     if system is None:
         return Turn(utterance=utterance, **rest)
-    response = _system_response(an_object(system, f"{place}.{_SYSTEM}"), f"{place}.{_SYSTEM}")
+    response = _response_of(an_object(system, f"{place}.{SYSTEM}"), f"{place}.{SYSTEM}")
     return Turn(utterance=utterance, response=response, **rest)
 
 
-_SYSTEM = "systemResponse"
-
-
-def _system_response(system: Record, place: str) -> Response:
+def _response_of(system: Record, place: str) -> Response:
     body = system.get("response")
     body = {} if body is None else an_object(body, f"{place}.response")
-    content = system.get("utterance", body.get("content"))
-    if content is None:
-        raise Miss(f"{place}.utterance", "expected text, got nothing")
-    rest = {key: value for key, value in body.items() if key not in _BODY}
+    said = system.get("utterance")
+    if said is None:
+        if "utterance" not in system and "content" not in body:
+            raise Miss(f"{place}.utterance", "missing")
+        said = body.get("content")
     return Response(
-        content=a_text(content, f"{place}.utterance"),
+        content=content_of(said, f"{place}.utterance"),
         arguments=arguments_of(body, f"{place}.response"),
-        **rest,
+        **without(body, _BODY),
     )
 
 
 def user_turn(turn: Turn) -> Record:
     """Write a turn in the official client's shape."""
-    rest = {
-        key: value for key, value in plain(turn).items() if key not in ("utterance", "response")
-    }
-    record: Record = {"utterance": turn.utterance, **rest}
+    record = {**without(turn.model_extra or {}, (SYSTEM,)), "utterance": turn.utterance}
     if turn.response is not None:
-        body = body_of(turn.response)
-        record[_SYSTEM] = {"utterance": turn.response.content, "response": body}
+        record[SYSTEM] = system_response(turn.response)
     return record
+
+
+def system_response(response: Response) -> Record:
+    """Write a response in the official client's shape."""
+    return {"utterance": response.content, "response": body_of(response)}

@@ -8,34 +8,50 @@ from typing import Any, TypeVar
 from touche_rad.debate import Argument, Debate, Turn
 from touche_rad.errors import InputError
 from touche_rad.files.claims import read_rows
-from touche_rad.files.evaluations import Evaluation, Labels, evaluation_of, labels_of
-from touche_rad.files.kinds import DEBATES, Kind, recognise
+from touche_rad.files.evaluations import (
+    Evaluation,
+    Labels,
+    evaluated_debate,
+    evaluation_of,
+    labels_of,
+)
+from touche_rad.files.kinds import DEBATES, Kind, kind_of, recognise
 from touche_rad.files.lines import BadLines, Place
 from touche_rad.files.messages import annotated_of, chat_of, response_of
-from touche_rad.files.parts import argument_of
-from touche_rad.files.record import EMPTY_RECORD, Miss, located, records
+from touche_rad.files.parts import argument_of, collected_of
+from touche_rad.files.record import EMPTY_RECORD, Line, Miss, located, records
 from touche_rad.files.simulations import simulation_of
 
 T = TypeVar("T")
 Judgeable = tuple[Debate, list[Debate]]
 
-_OF: dict[Kind, Callable[[Any, int], Debate]] = {
+_OF: dict[Kind, Callable[[Line], Debate]] = {
     Kind.SIMULATIONS: simulation_of,
     Kind.ANNOTATED: annotated_of,
     Kind.CHAT: chat_of,
-    Kind.EVALUATIONS: lambda value, number: evaluation_of(value, number).debate,
+    Kind.EVALUATIONS: evaluated_debate,
 }
 
 
-def _each(path: Place, bad: BadLines | None, read: Callable[[Any, int], T]) -> Iterator[T]:
+def _each(path: Place, bad: BadLines | None, kind: Kind, read: Callable[[Line], T]) -> Iterator[T]:
     bad = bad or BadLines()
-    for number, value in records(path, bad):
+    for line in records(path, bad):
         try:
-            if value == {}:
+            if line.value == {}:
                 raise Miss("", EMPTY_RECORD)
-            yield read(value, number)
+            one = read(line)
         except Miss as miss:
-            bad.report(located(path, number, miss))
+            bad.report(located(path, line.number, _unmixed(miss, kind, line.value)))
+            continue
+        yield one
+
+
+def _unmixed(miss: Miss, kind: Kind, value: Any) -> Miss:
+    """Say so where a line lacks what its kind needs because it is of another kind."""
+    other = kind_of(value)
+    if other in (None, kind):
+        return miss
+    return Miss(miss.field, f"{miss.expected} (a line of {other} among {kind})")
 
 
 def _kind(path: Place, wanted: frozenset[Kind]) -> Kind:
@@ -51,7 +67,7 @@ def read_debates(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
     kind = _kind(path, DEBATES)
     if kind is Kind.RESPONSES:
         return (debate for debate, _ in _answered(path, bad))
-    return _each(path, bad, _OF[kind])
+    return _each(path, bad, kind, _OF[kind])
 
 
 def read_views(path: Place, bad: BadLines | None = None) -> Iterator[Judgeable]:
@@ -70,7 +86,7 @@ def _answered(path: Place, bad: BadLines | None) -> Iterator[Judgeable]:
     """Put neighbouring responses of one debate together; each keeps the words it answered."""
     views: list[Debate] = []
     last: tuple[str, int] | None = None
-    for name, turn, view in _each(path, bad, lambda value, _: response_of(value)):
+    for name, turn, view in _each(path, bad, Kind.RESPONSES, response_of):
         if last is not None and (name != last[0] or turn <= last[1]):
             yield _whole(views), views
             views = []
@@ -81,10 +97,7 @@ def _answered(path: Place, bad: BadLines | None) -> Iterator[Judgeable]:
 
 
 def _whole(views: list[Debate]) -> Debate:
-    turns = tuple(
-        Turn(utterance=view.last.utterance, response=view.last.response) for view in views
-    )
-    return Debate(id=views[0].id, turns=turns)
+    return Debate(id=views[0].id, turns=tuple(view.last for view in views))
 
 
 def read_claims(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
@@ -103,20 +116,20 @@ def _claim(debate: Debate) -> Debate:
 def read_evaluations(path: Place, bad: BadLines | None = None) -> Iterator[Evaluation]:
     """Read evaluations."""
     _kind(path, frozenset({Kind.EVALUATIONS}))
-    return _each(path, bad, evaluation_of)
+    return _each(path, bad, Kind.EVALUATIONS, evaluation_of)
 
 
 def read_labels(path: Place, bad: BadLines | None = None) -> Iterator[tuple[Labels, ...]]:
     """Read labels, one debate at a time."""
     _kind(path, frozenset({Kind.LABELS}))
-    return _each(path, bad, lambda value, _: labels_of(value))
+    return _each(path, bad, Kind.LABELS, lambda line: labels_of(line.raw))
 
 
 def read_arguments(path: Place, bad: BadLines | None = None) -> Iterator[Argument]:
     """Read a collection, or the arguments that a file of debates cites, each once."""
     kind = _kind(path, DEBATES | {Kind.ARGUMENTS})
     if kind is Kind.ARGUMENTS:
-        return _each(path, bad, lambda value, _: argument_of(value, ""))
+        return _each(path, bad, kind, lambda line: collected_of(line.value))
     return _cited(read_debates(path, bad))
 
 
@@ -124,15 +137,27 @@ def _cited(debates: Iterator[Debate]) -> Iterator[Argument]:
     seen: set[str] = set()
     for debate in debates:
         for turn in debate.turns:
-            of_user = (turn.model_extra or {}).get("arguments") or ()
             of_system = turn.response.arguments if turn.response else ()
-            for argument in (*map(Argument.model_validate, of_user), *of_system):
+            for argument in (*_of_user(turn), *of_system):
                 if argument.id not in seen:
                     seen.add(argument.id)
                     yield _without_hit(argument)
 
 
+def _of_user(turn: Turn) -> Iterator[Argument]:
+    """Yield what the user's side cites, where it is a citation: anything may stand there."""
+    found = (turn.model_extra or {}).get("arguments")
+    for value in found if isinstance(found, list) else ():
+        try:
+            yield argument_of(value, "")
+        except Miss:
+            continue
+
+
+_OF_HIT = frozenset(("key", "score"))
+
+
 def _without_hit(argument: Argument) -> Argument:
-    """Drop what a search had added: it is not the argument's."""
-    known = set(Argument.model_fields)
-    return Argument(**{key: value for key, value in argument if key in known})
+    """Drop the rank and the score that a search had added: they are not the argument's."""
+    set_ = argument.model_fields_set - _OF_HIT
+    return Argument(**{key: value for key, value in argument if key in set_})

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import re
+import reprlib
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from touche_rad.errors import InputError
 from touche_rad.files.lines import BadLines, Place, numbered_lines
@@ -12,6 +15,11 @@ from touche_rad.files.lines import BadLines, Place, numbered_lines
 Record = dict[str, Any]
 
 EMPTY_RECORD = "an empty record: the official client writes one where a debate failed"
+
+DEEPEST = 100
+"""Levels that a record may have; what serialises it on its way gives up at about 250."""
+
+_LONE = re.compile("[\ud800-\udfff]")
 
 
 class Miss(ValueError):
@@ -23,23 +31,73 @@ class Miss(ValueError):
         super().__init__(f"{field}: {expected}")
 
 
+class Line(NamedTuple):
+    """One line's JSON value, as it is to be used and as it stands in the file.
+
+    The two differ only where the file has half a character (a lone surrogate): no program can send
+    or store one as UTF-8, so that U+FFFD stands for it in `value`.
+    """
+
+    number: int
+    value: Any
+    raw: Any
+
+
 def parse(text: str) -> Any:
     """Parse strict JSON: NaN and infinities are not numbers here."""
     try:
-        return json.loads(text, parse_constant=_no_number)
+        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except json.JSONDecodeError as error:
         hint = " (a NUL byte)" if "\x00" in text else ""
-        raise Miss("", f"expected JSON: {error.msg} at column {error.colno}{hint}") from None
+        told = f"{error.msg.removesuffix(' at')} at column {error.colno}{hint}"
+        raise Miss("", f"expected JSON: {told}") from None
     except RecursionError:
-        raise Miss("", "expected JSON: it is nested too deeply") from None
+        raise _too_deep() from None
     except Miss:
         raise
     except ValueError as error:
         raise Miss("", f"expected JSON: {error}") from None
+    if text.count("[") + text.count("{") > DEEPEST and _depth_is_over(value, DEEPEST):
+        raise _too_deep()
+    return value
+
+
+def _too_deep() -> Miss:
+    return Miss("", f"expected JSON of at most {DEEPEST} levels: it is nested too deeply")
+
+
+def _depth_is_over(value: Any, limit: int) -> bool:
+    level = [value]
+    for _ in range(limit + 1):
+        level = [
+            one
+            for outer in level
+            for one in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(one, dict | list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _no_number(name: str) -> NoReturn:
     raise Miss("", f"expected JSON: {name} is no number in it")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(shown(text).strip("'"))
+
+
+def whole_characters(value: Any) -> Any:
+    """Return the value with U+FFFD for each lone surrogate, in keys too."""
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [whole_characters(one) for one in value]
+    if isinstance(value, dict):
+        return {_LONE.sub("\ufffd", key): whole_characters(one) for key, one in value.items()}
+    return value
 
 
 def dump(value: Any) -> str:
@@ -52,13 +110,15 @@ def dump(value: Any) -> str:
     return line
 
 
-def records(path: Place, bad: BadLines) -> Iterator[tuple[int, Any]]:
+def records(path: Place, bad: BadLines) -> Iterator[Line]:
     """Yield the JSON value of each line with the line's number; an empty file is an error."""
     empty = True
     for number, text in numbered_lines(path, bad):
         empty = False
         try:
-            yield number, parse(text)
+            raw = parse(text)
+            halves = "\\ud" in text or "\\uD" in text
+            yield Line(number, whole_characters(raw) if halves else raw, raw)
         except Miss as miss:
             bad.report(located(path, number, miss))
     if empty and not bad.count:
@@ -72,8 +132,12 @@ def located(path: Place, line: int, miss: Miss) -> InputError:
 
 def shown(value: Any) -> str:
     """Return a short form of a wrong value."""
-    text = repr(value)
+    text = _SHORT.repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 60
 
 
 def an_object(value: Any, field: str) -> Record:

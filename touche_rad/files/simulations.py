@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from touche_rad.debate import Debate, Turn
-from touche_rad.files.parts import user_turn, user_turn_of
-from touche_rad.files.record import Miss, Record, a_list, a_text, an_object, within
+from touche_rad.files.parts import SYSTEM, system_response, user_turn, user_turn_of
+from touche_rad.files.record import (
+    Line,
+    Record,
+    a_list,
+    an_object,
+    optional_text,
+    within,
+)
+from touche_rad.files.wire import as_read, keeping, kept_record, same
 
 KIND = "simulations"
 
 
-def simulation_of(value: Any, number: int) -> Debate:
+def simulation_of(line: Line) -> Debate:
     """Read one line of simulations."""
-    record = an_object(value, "")
+    record = an_object(line.value, "")
     simulation, place = within(record, "simulation")
     simulation = an_object(simulation, place)
     turns, field = within(simulation, "userTurns", place)
     topic, user = _configuration(simulation)
-    return Debate(
-        id=_id(record, simulation) or f"debate-{number}",
+    description = record.get("description")
+    debate = Debate(
+        id=_id(record, simulation) or f"debate-{line.number}",
         claim=topic,
+        description=description if isinstance(description, str) else "",
         user=user,
         turns=tuple(
-            user_turn_of(turn, f"{field}[{place_}]")
-            for place_, turn in enumerate(a_list(turns, field))
+            user_turn_of(turn, f"{field}[{number}]")
+            for number, turn in enumerate(a_list(turns, field))
         ),
-        wire={"kind": KIND, "record": record, "number": number},
     )
+    return keeping(debate, KIND, line.raw)
 
 
 def _id(record: Record, simulation: Record) -> str:
@@ -37,57 +46,74 @@ def _id(record: Record, simulation: Record) -> str:
 
 
 def _configuration(simulation: Record) -> tuple[str, str]:
+    """Return the claim and the simulated user's name, where the record has them."""
     place = "simulation.configuration"
     configuration = simulation.get("configuration")
     if configuration is None:
         return "", ""
     configuration = an_object(configuration, place)
-    topic = configuration.get("topic") or {}
-    description = an_object(topic, f"{place}.topic").get("description") or ""
-    user = configuration.get("user") or {}
+    topic = an_object(configuration.get("topic") or {}, f"{place}.topic")
+    claim = optional_text(topic, "description", f"{place}.topic")
+    user = configuration.get("user")
     model = user.get("model") if isinstance(user, dict) else ""
-    if not isinstance(description, str):
-        raise Miss(f"{place}.topic.description", "expected text")
-    return a_text(description, place), model if isinstance(model, str) else ""
+    return claim, model if isinstance(model, str) else ""
 
 
 def simulation_record(debate: Debate) -> Record:
     """Write a debate as one line of simulations: what the file said besides stands as it stood."""
-    if debate.wire.get("kind") == KIND:
-        return _renewed(debate)
+    old = kept_record(debate, KIND)
+    if old is not None:
+        return _renewed(debate, old, as_read(debate))
     configuration: Record = {"topic": {"description": debate.claim}}
     if debate.user:
         configuration["user"] = {"model": debate.user}
     turns = [user_turn(turn) for turn in debate.turns]
-    record: Record = {"simulation": {"configuration": configuration, "userTurns": turns}}
-    return {"id": debate.id, **record} if debate.id else record
+    head = {"id": debate.id, "description": debate.description}
+    simulation = {"configuration": configuration, "userTurns": turns}
+    return {key: text for key, text in head.items() if text} | {"simulation": simulation}
 
 
-def _renewed(debate: Debate) -> Record:
-    before = simulation_of(debate.wire["record"], debate.wire["number"])
-    if before == debate:
-        return dict(debate.wire["record"])
-    record = copy.deepcopy(debate.wire["record"])
-    simulation = record["simulation"]
-    old = simulation["userTurns"]
-    simulation["userTurns"] = [
-        _renewed_turn(old[place], before.turns[place], turn)
-        if place < len(before.turns)
-        else user_turn(turn)
-        for place, turn in enumerate(debate.turns)
-    ]
+def _renewed(debate: Debate, old: Record, before: Debate) -> Record:
+    simulation = dict(old["simulation"])
+    if debate.turns is not before.turns:
+        simulation["userTurns"] = [
+            _renewed_turn(turn, number, before, old) for number, turn in enumerate(debate.turns)
+        ]
+    if (debate.claim, debate.user) != (before.claim, before.user):
+        simulation["configuration"] = _renewed_configuration(
+            simulation.get("configuration") or {}, debate, before
+        )
+    record = {**old, "simulation": simulation}
+    for name in ("id", "description"):
+        if getattr(debate, name) != getattr(before, name):
+            record[name] = getattr(debate, name)
+    return record
+
+
+def _renewed_turn(turn: Turn, number: int, before: Debate, old: Record) -> Record:
+    if number >= len(before.turns):
+        return user_turn(turn)
+    then, stood = before.turns[number], old["simulation"]["userTurns"][number]
+    if same(then, turn):
+        return dict(stood)
+    spoken = user_turn(turn)
+    if (then.utterance, then.model_extra) == (turn.utterance, turn.model_extra):
+        spoken = dict(stood)
+    spoken.pop(SYSTEM, None)
+    if same(then.response, turn.response) and SYSTEM in stood:
+        spoken[SYSTEM] = stood[SYSTEM]
+    elif turn.response is not None:
+        spoken[SYSTEM] = system_response(turn.response)
+    return spoken
+
+
+def _renewed_configuration(old: Any, debate: Debate, before: Debate) -> Record:
+    configuration = dict(old)
     if debate.claim != before.claim:
-        configuration = simulation.setdefault("configuration", {})
-        configuration["topic"] = {**configuration.get("topic", {}), "description": debate.claim}
-    if debate.id != before.id:
-        record["id"] = debate.id
-    return dict(record)
-
-
-def _renewed_turn(old: Record, before: Turn, now: Turn) -> Record:
-    if before == now:
-        return old
-    fresh = user_turn(now)
-    if before.response == now.response and "systemResponse" in old:
-        fresh["systemResponse"] = old["systemResponse"]
-    return fresh
+        topic = configuration.get("topic") or {}
+        configuration["topic"] = {**topic, "description": debate.claim}
+    if debate.user != before.user:
+        user = configuration.get("user")
+        rest = user if isinstance(user, dict) else {}
+        configuration["user"] = {**rest, "model": debate.user}
+    return configuration

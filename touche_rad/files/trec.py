@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
-from touche_rad.errors import InputError
+from touche_rad.errors import InputError, UserError
 from touche_rad.files.lines import BadLines, Place, numbered_lines
+from touche_rad.files.record import Miss, located, shown
+
+T = TypeVar("T")
+RUN = "QUERY Q0 DOCUMENT RANK SCORE TAG"
+QRELS = "QUERY 0 DOCUMENT RELEVANCE"
 
 
 class Ranked(NamedTuple):
@@ -18,6 +23,7 @@ class Ranked(NamedTuple):
     rank: int
     score: float
     tag: str
+    iteration: str = "Q0"
 
 
 class Judged(NamedTuple):
@@ -26,62 +32,91 @@ class Judged(NamedTuple):
     query: str
     document: str
     relevance: int
+    iteration: str = "0"
 
 
 def read_run(path: Place, bad: BadLines | None = None) -> Iterator[Ranked]:
     """Read a run: QUERY Q0 DOCUMENT RANK SCORE TAG."""
-    for number, (query, _, document, rank, score, tag) in _rows(path, 6, bad):
-        try:
-            value = float(score)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            wrong = f"expected a number, got {score!r}"
-            (bad or BadLines()).report(InputError(path, wrong, line=number, field="SCORE"))
-            continue
-        yield Ranked(query, document, _whole(path, number, "RANK", rank), value, tag)
+    return _rows(path, RUN, bad, _ranked)
+
+
+def _ranked(row: list[str]) -> Ranked:
+    query, iteration, document, rank, score, tag = row
+    return Ranked(
+        query, document, _whole("RANK", rank), _number("SCORE", score), tag, iteration
+    )  # fmt: skip
 
 
 def read_qrels(path: Place, bad: BadLines | None = None) -> Iterator[Judged]:
     """Read qrels: QUERY 0 DOCUMENT RELEVANCE."""
-    for number, (query, _, document, relevance) in _rows(path, 4, bad):
-        yield Judged(query, document, _whole(path, number, "RELEVANCE", relevance))
+    return _rows(path, QRELS, bad, _judged)
 
 
-def _rows(path: Place, columns: int, bad: BadLines | None) -> Iterator[tuple[int, list[str]]]:
+def _judged(row: list[str]) -> Judged:
+    query, iteration, document, relevance = row
+    return Judged(query, document, _whole("RELEVANCE", relevance), iteration)
+
+
+def _rows(
+    path: Place, columns: str, bad: BadLines | None, read: Callable[[list[str]], T]
+) -> Iterator[T]:
     bad = bad or BadLines()
+    wanted = len(columns.split())
+    empty = True
     for number, line in numbered_lines(path, bad):
-        row = line.split()
-        if len(row) != columns:
-            wrong = f"expected {columns} columns, got {len(row)}"
-            bad.report(InputError(path, wrong, line=number))
+        row, empty = line.split(), False
+        try:
+            if len(row) != wanted:
+                raise Miss("", f"expected {wanted} columns, got {len(row)} ({columns})")
+            one = read(row)
+        except Miss as miss:
+            bad.report(located(path, number, miss))
             continue
-        yield number, row
+        yield one
+    if empty and not bad.count:
+        raise InputError(path, f"is empty: expected lines {columns}")
 
 
-def _whole(path: Place, number: int, field: str, text: str) -> int:
+def _whole(field: str, text: str) -> int:
     try:
-        return int(text)
+        return int("" if "_" in text else text)
     except ValueError:
-        wrong = f"expected a whole number, got {text!r}"
-        raise InputError(path, wrong, line=number, field=field) from None
+        raise Miss(field, f"expected a whole number, got {shown(text)}") from None
+
+
+def _number(field: str, text: str) -> float:
+    try:
+        value = math.nan if "_" in text else float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise Miss(field, f"expected a number, got {shown(text)}")
+    return value
 
 
 def run_lines(rows: Iterable[Ranked]) -> Iterator[str]:
     """Write a run."""
     for row in rows:
-        _check(row.query, row.document, row.tag)
-        yield f"{row.query} Q0 {row.document} {row.rank} {row.score:.6f} {row.tag}"
+        _check(row.query, row.document, row.tag, row.iteration)
+        score = _written(row.score)
+        yield f"{row.query} {row.iteration} {row.document} {row.rank} {score} {row.tag}"
+
+
+def _written(score: float) -> str:
+    """Write a score with six places, or with all it has where these would not tell it exactly."""
+    rounded = f"{score:.6f}"
+    return rounded if float(rounded) == score else repr(float(score))
 
 
 def qrels_lines(rows: Iterable[Judged]) -> Iterator[str]:
     """Write qrels."""
     for row in rows:
-        _check(row.query, row.document)
-        yield f"{row.query} 0 {row.document} {row.relevance}"
+        _check(row.query, row.document, row.iteration)
+        yield f"{row.query} {row.iteration} {row.document} {row.relevance}"
 
 
 def _check(*words: str) -> None:
     for word in words:
-        if len(word.split()) != 1 or word != word.strip():
-            raise InputError("run", f"expected a name without white space, got {word!r}")
+        if word.split() != [word]:
+            told = "a run or qrels file cannot hold it"
+            raise UserError(f"expected a name without white space, got {shown(word)}: {told}")
