@@ -48,7 +48,9 @@ BAD = {
     '{"simulation": ' + "9" * 5000 + "}": "expected JSON",
     _sim(utterance=None): "simulation.userTurns[1].utterance: expected text, got None",
     _sim(systemResponse=[]): "simulation.userTurns[1].systemResponse: expected an object, got []",
-    _system(utterance=[]): "simulation.userTurns[1].systemResponse.utterance: expected text, got []",
+    _system(
+        utterance=[]
+    ): "simulation.userTurns[1].systemResponse.utterance: expected text, got []",
     _system(
         response={"arguments": {}}
     ): "systemResponse.response.arguments: expected a list, got {}",
