@@ -10,11 +10,14 @@ from touche_rad.debate import Hit
 def reciprocal_rank(
     lists: Sequence[Sequence[Hit]], weights: Sequence[float], k: float
 ) -> list[Hit]:
-    """Fuse by reciprocal rank: each list gives weight / (k + rank), ranks counted from 1."""
+    """Fuse by reciprocal rank: each list gives weight / (k + rank), ranks counted from 1.
+
+    A list without weight gives nothing, not even hits that no other list has.
+    """
     scores: dict[str, float] = {}
     first: dict[str, Hit] = {}
     for hits, weight in zip(lists, weights, strict=True):
-        for rank, hit in enumerate(hits, 1):
+        for rank, hit in enumerate(hits if weight else (), 1):
             scores[hit.argument.id] = scores.get(hit.argument.id, 0.0) + weight / (k + rank)
             first.setdefault(hit.argument.id, hit)
     return ranked([first[id_].model_copy(update={"score": score}) for id_, score in scores.items()])

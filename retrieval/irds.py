@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import ir_datasets
+import pyterrier as pt
 from ir_datasets.datasets.base import Dataset
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, GenericQuery, TrecQrel
 from ir_datasets.indices import Docstore
@@ -54,26 +56,47 @@ class _Store(Docstore):
         return (known[doc_id] for doc_id in doc_ids if doc_id in known)
 
 
+class _Docs(Iterator[ArgumentDoc]):
+    """The documents in order; a slice of them is read without keeping the others."""
+
+    def __init__(self, arguments: Callable[[], Iterator[Argument]]) -> None:
+        self._read = arguments
+        self._left = map(_doc, arguments())
+
+    def __next__(self) -> ArgumentDoc:
+        return next(self._left)
+
+    def __getitem__(self, wanted: int | slice) -> ArgumentDoc | Iterator[ArgumentDoc]:
+        docs = map(_doc, self._read())
+        if isinstance(wanted, slice):
+            bounds = (wanted.start, wanted.stop, wanted.step)
+            if any(bound is not None and bound < 0 for bound in bounds):
+                return iter(list(docs)[wanted])
+            return islice(docs, *bounds)
+        return list(docs)[wanted]
+
+
 class ArgumentDocs(BaseDocs):
     """A collection's arguments."""
 
     def __init__(self, source: Callable[[], Path]) -> None:
         self._source = source
-        self._known: dict[str, ArgumentDoc] | None = None
+        self._known: tuple[Path, dict[str, ArgumentDoc]] | None = None
 
     def arguments(self) -> Iterator[Argument]:
         """Read the collection."""
         return files.read_arguments(self._source())
 
     def docs_iter(self) -> Iterator[ArgumentDoc]:
-        """Yield each argument."""
-        return map(_doc, self.arguments())
+        """Yield each argument; a slice (`docs_iter()[10:20]`) is possible too."""
+        return _Docs(self.arguments)
 
     def by_id(self) -> dict[str, ArgumentDoc]:
-        """Return all arguments by id, read once."""
-        if self._known is None:
-            self._known = {doc.doc_id: doc for doc in self.docs_iter()}
-        return self._known
+        """Return all arguments by id, read once from a file."""
+        place = self._source()
+        if self._known is None or self._known[0] != place:
+            self._known = place, {doc.doc_id: doc for doc in self.docs_iter()}
+        return self._known[1]
 
     def docs_cls(self) -> type[ArgumentDoc]:
         """Return the documents' type."""
@@ -175,10 +198,21 @@ def _register(name: str, dataset: Any) -> None:
         ir_datasets.registry.register(name, dataset)
 
 
+_named: list[Path] = []
+
+
+def register_claimrev(path: str | Path) -> None:
+    """Name the file that `touche-rad/claimrev` reads; it goes before the environment variable."""
+    _named[:] = [Path(path)]
+
+
 def _claimrev() -> Path:
-    place = os.environ.get(VARIABLE)
+    place = _named[0] if _named else os.environ.get(VARIABLE)
     if not place:
-        raise UserError(f"touche-rad/claimrev: {VARIABLE} must name the collection's JSONL file")
+        raise UserError(
+            f"touche-rad/claimrev: {VARIABLE} must name the collection's JSONL file"
+            " (or call retrieval.irds.register_claimrev)"
+        )
     return Path(place)
 
 
@@ -188,3 +222,16 @@ def _demo_claims() -> Iterator[tuple[str, str]]:
 
 register("demo", lambda: demo_file("arguments.jsonl"), ClaimQueries(_demo_claims))
 register("claimrev", _claimrev)
+
+
+class ArgumentDatasets(pt.datasets.DatasetProvider):
+    """The collections by PyTerrier's own names: `pt.get_dataset("touche-rad:demo")`."""
+
+    def get_dataset(self, name: str) -> Any:
+        """Return a collection, without `touche-rad/` in its name."""
+        return pt.get_dataset(f"irds:touche-rad/{name}")
+
+    def list_dataset_names(self) -> list[str]:
+        """Name the collections."""
+        kinds = ("", *(f"/{kind}" for kind in FIELDS))
+        return [f"{name}{kind}" for name in ("demo", "claimrev") for kind in kinds]

@@ -18,7 +18,7 @@ from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, nearest
 from touche_rad.plugins import Options, Services
 
-_RANKING = ["docno", "score", "rank"]
+_RANKING = ["score", "rank"]
 
 
 class PisaIndexes:

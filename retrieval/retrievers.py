@@ -11,7 +11,7 @@ import pyterrier as pt
 from pydantic import Field
 
 from retrieval.analyser import tokens
-from retrieval.fusion import best_of, ranked, reciprocal_rank, scaled
+from retrieval.fusion import best_of, reciprocal_rank, scaled
 from touche_rad.debate import Hit
 from touche_rad.plugins import Options, Services
 
@@ -43,6 +43,13 @@ class Searching(pt.Transformer):
         super().__init__()
         self.searcher = searcher
         self.k = k
+
+    def __repr__(self) -> str:
+        return f"{type(self.searcher).__name__}(k={self.k})"
+
+    def fuse_rank_cutoff(self, k: int) -> Searching | None:
+        """Search no deeper than what is kept (PyTerrier's `%`)."""
+        return Searching(self.searcher, k) if k < self.k else None
 
     def transform(self, inp: Any) -> Any:
         """Search each query; `path` tells how a document was reached."""
@@ -132,10 +139,10 @@ class HybridRetriever(Searcher):
     class Options(Options):
         """What the fusion weighs."""
 
-        k: float = Field(60, gt=0, description="The constant of reciprocal rank fusion.")
+        k: float = Field(5, gt=0, description="The constant of reciprocal rank fusion.")
         depth: int = Field(100, ge=1, description="Hits taken from each search.")
-        chain: float = Field(1.0, ge=0, description="The weight of chains.")
-        topic: float = Field(0.5, ge=0, description="The weight of topic agreement.")
+        chain: float = Field(0.2, ge=0, description="The weight of chains.")
+        topic: float = Field(0.2, ge=0, description="The weight of topic agreement.")
 
     def __init__(self, options: Any, services: Services) -> None:
         super().__init__(options, services)
@@ -153,8 +160,12 @@ class HybridRetriever(Searcher):
 
 
 def on_topic(hits: Sequence[Hit], evidence: Sequence[Hit]) -> list[Hit]:
-    """Order hits by how much of the evidence is about their topic."""
+    """Order hits by how much of the evidence is about their topic, and as they were within one."""
     weight: defaultdict[str, float] = defaultdict(float)
     for rank, hit in enumerate(evidence, 1):
         weight[hit.argument.topic] += 1 / (10 + rank)
-    return ranked([hit.model_copy(update={"score": weight[hit.argument.topic]}) for hit in hits])
+    ordered = sorted(hits, key=lambda hit: -weight[hit.argument.topic])
+    return [
+        hit.model_copy(update={"score": weight[hit.argument.topic], "rank": rank})
+        for rank, hit in enumerate(ordered)
+    ]

@@ -1,0 +1,39 @@
+"""A small collection of our own, and an index of any arguments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from retrieval.pisa import PisaArguments
+from touche_rad.debate import Argument
+from touche_rad.plugins import build_index, open_index
+
+BEES = (
+    Argument(id="1", topic="Bees", text="Beehives on roofs feed the city's gardens.",
+             attacks="Bees have no place in town.", supports="Bees belong in town."),
+    Argument(id="2", topic="Bees", text="Beehives on roofs starve the wild bees nearby.",
+             attacks="Bees belong in town.", supports="Bees have no place in town."),
+    Argument(id="3", topic="Bees", text="Wild bees nest in soil, where nobody keeps hives.",
+             attacks="Beehives on roofs starve the wild bees nearby.",
+             supports="Beehives on roofs leave wild bees alone."),
+    Argument(id="4", topic="Bees", text="Gardens with native flowers have room for every insect.",
+             attacks="Gardens cannot feed more insects.",
+             supports="Beehives on roofs feed the city's gardens."),
+    Argument(id="5", topic="Roofs", text="Solar panels need the roofs more than hives do.",
+             attacks="Bees belong on every roof in town.", supports="Roofs are for panels."),
+    Argument(id="6", topic="Trains", text="Night trains spare the traveller a hotel.",
+             attacks="Night trains are slow.", supports="Night trains save time."),
+)  # fmt: skip
+
+
+def opened(arguments: list[Argument] | tuple[Argument, ...], place: Path) -> PisaArguments:
+    """Make an index and open it."""
+    build_index(arguments, str(place), replace=True)
+    index = open_index(str(place))
+    assert isinstance(index, PisaArguments)
+    return index
+
+
+def texts(*words: str) -> list[Argument]:
+    """Arguments with these texts, numbered from 1."""
+    return [Argument(id=str(number), text=text) for number, text in enumerate(words, 1)]

@@ -1,0 +1,100 @@
+"""The order of hits: BM25 as calculated by hand, and equal scores by id at any depth."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from math import log
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from retrieval.pisa import PisaArguments
+from tests.retrieval.small import opened, texts
+from touche_rad.debate import Argument
+
+WORDS = ("fig", "plum", "pear", "quince", "medlar", "sloe")
+
+
+def _found(index: PisaArguments, query: str, k: int) -> list[tuple[str, float]]:
+    return [(hit.argument.id, hit.score) for hit in index.search("text", query, k)]
+
+
+@pytest.fixture(scope="module")
+def fruit(tmp_path_factory: pytest.TempPathFactory) -> PisaArguments:
+    """300 short texts of six words: most scores stand many times."""
+    said = [" ".join(WORDS[n // 6**place % 6] for place in range(2 + n % 3)) for n in range(300)]
+    arguments = [Argument(id=f"{n * 7919 % 300}", text=text) for n, text in enumerate(said)]
+    return opened(arguments, tmp_path_factory.mktemp("fruit") / "index")
+
+
+def test_scores_are_bm25s(tmp_path: Path) -> None:
+    index = opened(
+        texts("fig plum", "plum plum pear", "plum", "quince quince pear medlar"), tmp_path
+    )
+    average = (2 + 3 + 1 + 4) / 4
+
+    def bm25(holding: int, times: int, length: int) -> float:
+        rarity = log((4 - holding + 0.5) / (holding + 0.5))
+        return rarity * 1.9 * times / (times + 0.9 * (0.6 + 0.4 * length / average))
+
+    assert _found(index, "quince", 9) == [("4", pytest.approx(bm25(1, 2, 4), rel=1e-5))]
+    assert _found(index, "fig medlar", 9) == [
+        ("1", pytest.approx(bm25(1, 1, 2), rel=1e-5)),
+        ("4", pytest.approx(bm25(1, 1, 4), rel=1e-5)),
+    ]
+
+
+def test_more_equals_than_are_wanted_give_the_first_by_id(tmp_path: Path) -> None:
+    many = [Argument(id=f"{n:03d}", text="The fig is ripe.") for n in reversed(range(200))]
+    others = [Argument(id=f"other {n}", text="Plums are sour.") for n in range(300)]
+    index = opened([*many, *others], tmp_path)
+    for k in (1, 3, 100, 199, 200, 500):
+        hits = index.search("text", "ripe figs", k)
+        assert [hit.argument.id for hit in hits] == [f"{n:03d}" for n in range(min(k, 200))]
+        assert len({hit.score for hit in hits}) == 1
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(query=st.lists(st.sampled_from([*WORDS, "unknown"]), max_size=8), k=st.integers(1, 320))
+def test_a_shallow_search_is_the_top_of_a_deep_one(
+    fruit: PisaArguments, query: list[str], k: int
+) -> None:
+    words = " ".join(query)
+    deep = _found(fruit, words, 1000)
+    assert _found(fruit, words, k) == deep[:k]
+    assert deep == sorted(deep, key=lambda hit: (-hit[1], hit[0]))
+    same = [{score for id_, score in deep if set(_said(fruit, id_)) == {word}} for word in WORDS]
+    assert all(len(scores) <= 3 for scores in same)  # one score a length
+
+
+def _said(index: PisaArguments, argument_id: str) -> list[str]:
+    argument = index.get(argument_id)
+    assert argument is not None
+    return argument.text.split()
+
+
+def test_a_batch_finds_what_single_queries_find(fruit: PisaArguments) -> None:
+    queries = [f"{one} {other}" for one in WORDS for other in ("", *WORDS)] * 15
+    assert len(queries) > 512
+    single = [fruit.search("text", query, 4) for query in queries]
+    assert fruit.search_all("text", queries, 4) == single
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda query: fruit.search("text", query, 4), queries)) == single
+    assert fruit.search_all("text", [], 4) == []
+    assert fruit.search("text", "fig", 0) == []
+
+
+def test_an_opened_index_can_be_sent_to_another_process(fruit: PisaArguments) -> None:
+    sent = pickle.loads(pickle.dumps(fruit))
+    assert sent.search("text", "fig plum", 7) == fruit.search("text", "fig plum", 7)
+    pipeline = pickle.loads(pickle.dumps(fruit.pipeline("text", 7)))
+    assert pipeline.search("fig")["docno"].tolist() == [id_ for id_, _ in _found(fruit, "fig", 7)]
+
+
+def test_a_word_stands_for_its_forms_and_function_words_for_nothing(tmp_path: Path) -> None:
+    index = opened(texts("Taxes were raised.", "Bees buzz.", "Zoos close."), tmp_path)
+    assert [id_ for id_, _ in _found(index, "raising the tax", 3)] == ["1"]
+    assert _found(index, "were the of", 3) == []

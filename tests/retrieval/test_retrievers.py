@@ -1,0 +1,161 @@
+"""The five retrievers: what each finds, by which path, and what its settings do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retrieval.fusion import best_of, reciprocal_rank, scaled
+from retrieval.pisa import PisaArguments
+from retrieval.retrievers import alike, on_topic
+from tests.retrieval.small import BEES, opened
+from touche_rad.debate import Argument, Hit
+from touche_rad.errors import OptionError, UserError
+from touche_rad.plugins import Services, find
+
+NAMES = ("text", "attack", "support", "chain", "hybrid")
+
+
+@pytest.fixture(scope="module")
+def bees(tmp_path_factory: pytest.TempPathFactory) -> PisaArguments:
+    return opened(BEES, tmp_path_factory.mktemp("bees") / "index")
+
+
+def _made(name: str, index: PisaArguments, **options: str) -> Any:
+    return find("retriever", name).make(Services(index=index), options)
+
+
+def _ids(name: str, index: PisaArguments, query: str, k: int = 5, **options: str) -> list[str]:
+    return [hit.argument.id for hit in _made(name, index, **options).search(query, k)]
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "first"),
+    [
+        ("text", "hotels for night travellers", "6"),
+        ("attack", "Night trains are too slow", "6"),
+        ("support", "trains that save time", "6"),
+        ("chain", "Beehives on roofs starve the wild bees", "3"),
+        ("hybrid", "Night trains are too slow", "6"),
+    ],
+)
+def test_each_finds_its_own(bees: PisaArguments, name: str, query: str, first: str) -> None:
+    assert _ids(name, bees, query)[0] == first
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("query", ["", "of the", "\ud800", "zzz", "roofs " * 3000])
+def test_any_query_is_searched_and_hits_are_numbered(
+    bees: PisaArguments, name: str, query: str
+) -> None:
+    retriever = _made(name, bees)
+    hits = retriever.search(query, 4)
+    assert [hit.rank for hit in hits] == list(range(len(hits)))
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert len({hit.argument.id for hit in hits}) == len(hits) <= 4
+    assert retriever.search(query, 4) == hits
+    assert retriever.search(query, 2) == hits[:2]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_needs_an_index_and_names_a_wrong_option(bees: PisaArguments, name: str) -> None:
+    with pytest.raises(UserError, match="needs an argument index"):
+        find("retriever", name).make(Services())
+    with pytest.raises(OptionError, match="has no option 'nearr'"):
+        _made(name, bees, nearr="1")
+
+
+def test_a_chain_goes_by_what_attacks_what_you_say(bees: PisaArguments) -> None:
+    hits = {
+        hit.argument.id: hit for hit in _made("chain", bees).search("Roofs starve wild bees", 9)
+    }
+    assert hits["3"].path == (f"2 says like you: {BEES[1].text}", "attacks that")
+    assert hits["3"].score == pytest.approx(1.0)
+
+
+def test_a_chain_goes_by_what_supports_an_attack_on_you(bees: PisaArguments) -> None:
+    hits = {
+        hit.argument.id: hit for hit in _made("chain", bees).search("Bees have no place in town", 9)
+    }
+    assert hits["4"].path == (f"1 attacks your claim: {BEES[0].text}", "supports that")
+
+
+def test_a_chain_ends_where_claim_and_text_part(bees: PisaArguments) -> None:
+    query = "Solar panels need roofs"
+    near = [set(_ids("chain", bees, query, 9, near=near)) for near in ("0", "0.3", "1")]
+    assert near[0] > near[1] >= near[2]
+
+
+def test_no_argument_answers_itself(tmp_path: Path) -> None:
+    circle = Argument(id="1", text="Rain is wet.", attacks="Rain is wet.", supports="Rain is wet.")
+    index = opened([circle], tmp_path / "index")
+    assert _ids("chain", index, "wet rain", near="0") == []
+    assert _ids("text", index, "wet rain") == ["1"]
+
+
+def test_how_far_a_chain_reaches(bees: PisaArguments) -> None:
+    def reached(**options: str) -> set[str]:
+        return set(
+            _ids("chain", bees, "beehives and bees on roofs in town", 9, near="0", **options)
+        )
+
+    assert reached(first="1") < reached()
+    assert reached(second="1") < reached()
+
+
+def test_words_alike() -> None:
+    assert alike("Wild bees nest", "A bees' nest") == pytest.approx(2 / 3)
+    assert alike("", "the") == 0.0
+
+
+def _hit(id_: str, score: float = 1.0, topic: str = "") -> Hit:
+    return Hit(argument=Argument(id=id_, text=id_, topic=topic), score=score)
+
+
+def test_reciprocal_rank_is_what_it_says() -> None:
+    lists = [[_hit("a"), _hit("b")], [_hit("b"), _hit("c")], [_hit("d")]]
+    hits = reciprocal_rank(lists, [1.0, 0.5, 0.0], 10)
+    assert [(hit.argument.id, hit.rank) for hit in hits] == [("b", 0), ("a", 1), ("c", 2)]
+    assert [hit.score for hit in hits] == pytest.approx([1 / 12 + 0.5 / 11, 1 / 11, 0.5 / 12])
+
+
+def test_best_and_scaled_hits() -> None:
+    hits = best_of([_hit("b", 2), _hit("a", 1), _hit("a", 2)])
+    assert [(hit.argument.id, hit.score, hit.rank) for hit in hits] == [("a", 2, 0), ("b", 2, 1)]
+    assert [hit.score for hit in scaled([_hit("a", 4), _hit("b", 1)])] == [1.0, 0.25]
+    assert scaled([_hit("a", 0.0)]) == [_hit("a", 0.0)]
+
+
+def test_the_topic_with_the_most_evidence_comes_first() -> None:
+    hits = [_hit("a", topic="x"), _hit("b", topic="y")]
+    assert [hit.argument.id for hit in on_topic(hits, [*hits, _hit("c", topic="y")])] == ["b", "a"]
+    as_they_were = [_hit("z", topic="x"), _hit("a", topic="x")]
+    assert [hit.argument.id for hit in on_topic(as_they_were, hits)] == ["z", "a"]
+
+
+def test_each_setting_of_the_hybrid_has_its_effect(bees: PisaArguments) -> None:
+    query = "Beehives on roofs in town"
+
+    def scores(**options: str) -> dict[str, float]:
+        hits = _made("hybrid", bees, **options).search(query, 9)
+        return {hit.argument.id: hit.score for hit in hits}
+
+    plain = scores()
+    for options in ({"chain": "0"}, {"topic": "0"}, {"k": "1"}, {"depth": "1"}):
+        assert scores(**options) != plain, options
+    attacks = set(_ids("attack", bees, query, 9))
+    assert set(scores(chain="0", topic="0")) == attacks
+    assert set(plain) > attacks
+
+
+def test_the_demo_collection_answers_its_own_claims(demo_index_path: Path) -> None:
+    from touche_rad.plugins import open_index
+
+    index = open_index(str(demo_index_path))
+    claims = list(dict.fromkeys(one.attacks for one in index.arguments() if one.attacks))
+    for name in ("attack", "hybrid"):
+        retriever = find("retriever", name).make(Services(index=index))
+        right = [retriever.search(claim, 1)[0].argument.attacks == claim for claim in claims]
+        assert sum(right) / len(right) >= 0.9, name
