@@ -1,0 +1,57 @@
+"""`touche-rad index` and `touche-rad retrieve`, as a person calls them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ir_measures
+from ir_measures import RR
+
+from tests.retrieval.small import BEES
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.demo import demo_file
+
+
+def _collection(folder: Path) -> Path:
+    path = folder / "bees.jsonl"
+    path.write_text("".join(files.argument_line(one) + "\n" for one in BEES))
+    return path
+
+
+def test_a_collection_is_indexed_and_a_run_retrieved(tmp_path: Path) -> None:
+    made = touche_rad("index", _collection(tmp_path), "-o", tmp_path / "ix")
+    assert (made.code, made.out) == (0, "")
+    assert "indexed 6 arguments" in made.err
+    (tmp_path / "queries.tsv").write_text("q1\tNight trains are slow\nq2\tof the\n")
+    run = tmp_path / "run.txt"
+    asked = ("retrieve", tmp_path / "queries.tsv", "-i", tmp_path / "ix")
+    found = touche_rad(*asked, "-r", "hybrid", "-o", "k=7", "-o", run)
+    assert found.code == 0, found.err
+    rows = list(ir_measures.read_trec_run(str(run)))
+    assert rows[0].doc_id == "6"
+    assert {row.query_id for row in rows} == {"q1"}
+    qrels = [ir_measures.Qrel("q1", "6", 1)]
+    assert ir_measures.calc_aggregate([RR], qrels, rows)[RR] == 1.0
+    assert touche_rad(*asked, "-r", "hybrid", "-o", "k=7").out == run.read_text()
+
+
+def test_an_index_is_made_of_what_debates_cite_and_replaced_when_told(tmp_path: Path) -> None:
+    debates, place = demo_file("debates.jsonl"), tmp_path / "ix"
+    cited = {one.id for debate in files.read_debates(debates) for turn in debate.turns
+             if turn.response for one in turn.response.arguments}  # fmt: skip
+    made = touche_rad("index", debates, "-o", place)
+    assert f"indexed {len(cited)} arguments" in made.err
+    again = touche_rad("index", _collection(tmp_path), "-o", place)
+    assert (again.code, again.err.count("\n")) == (2, 1)
+    assert "--replace" in again.err
+    assert touche_rad("index", _collection(tmp_path), "-o", place, "--replace").code == 0
+
+
+def test_a_damaged_index_is_one_line_and_no_traceback(tmp_path: Path) -> None:
+    touche_rad("index", _collection(tmp_path), "-o", tmp_path / "ix")
+    (tmp_path / "ix" / "text" / "fwd.terms").write_text("")
+    (tmp_path / "queries.tsv").write_text("bees\n")
+    found = touche_rad("retrieve", tmp_path / "queries.tsv", "-i", tmp_path / "ix")
+    assert (found.code, found.out, found.err.count("\n")) == (2, "", 1)
+    assert "fwd.terms is 0 bytes long" in found.err
