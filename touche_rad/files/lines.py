@@ -39,10 +39,13 @@ class BadLines:
         self.first = self.first or error
 
 
-def numbered_lines(path: Place, bad: BadLines | None = None) -> Iterator[tuple[int, str]]:
+def numbered_lines(
+    path: Place, bad: BadLines | None = None, *, verbatim: bool = False
+) -> Iterator[tuple[int, str]]:
     """Yield each line that holds anything, with its number, without its end.
 
     A byte order mark, CRLF and gzip are seen through. What cannot be read as text is reported.
+    With `verbatim`, blank lines and the mark are left in, for who must refuse or count them.
     """
     bad = bad or BadLines()
     number = 0
@@ -53,8 +56,10 @@ def numbered_lines(path: Place, bad: BadLines | None = None) -> Iterator[tuple[i
                 number += 1
                 if not line:
                     return
+                if number == 1 and not verbatim:
+                    line = line.removeprefix(BOM)
                 text = _decoded(path, number, line, file, bad)
-                if text and not text.isspace():
+                if text is not None and (verbatim or (text and not text.isspace())):
                     yield number, text
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         what = "cut off" if isinstance(error, EOFError) else f"broken ({error})"
@@ -91,8 +96,6 @@ def _decoded(path: Place, number: int, line: bytes, file: IO[bytes], bad: BadLin
         limit = f"expected a line of at most {LONGEST // 2**20} MiB"
         bad.report(InputError(path, limit, line=number))
         return None
-    if number == 1:
-        line = line.removeprefix(BOM)
     try:
         return line.rstrip(b"\r\n").decode("utf-8")
     except UnicodeDecodeError as error:

@@ -10,7 +10,6 @@ from touche_rad.errors import InputError, UserError
 from touche_rad.files.lines import BadLines, Place, numbered_lines
 from touche_rad.files.record import Miss, located, shown
 
-T = TypeVar("T")
 RUN = "QUERY Q0 DOCUMENT RANK SCORE TAG"
 QRELS = "QUERY 0 DOCUMENT RELEVANCE"
 
@@ -33,6 +32,9 @@ class Judged(NamedTuple):
     document: str
     relevance: int
     iteration: str = "0"
+
+
+T = TypeVar("T", Ranked, Judged)
 
 
 def read_run(path: Place, bad: BadLines | None = None) -> Iterator[Ranked]:
@@ -62,19 +64,27 @@ def _rows(
 ) -> Iterator[T]:
     bad = bad or BadLines()
     wanted = len(columns.split())
+    seen: dict[str, set[str]] = {}
     empty = True
     for number, line in numbered_lines(path, bad):
         row, empty = line.split(), False
         try:
             if len(row) != wanted:
-                raise Miss("", f"expected {wanted} columns, got {len(row)} ({columns})")
+                raise Miss("", f"expected `{columns}`, got {len(row)} columns")
             one = read(row)
+            _once(one, seen.setdefault(one.query, set()))
         except Miss as miss:
             bad.report(located(path, number, miss))
             continue
         yield one
     if empty and not bad.count:
-        raise InputError(path, f"is empty: expected lines {columns}")
+        raise InputError(path, f"is empty: expected lines `{columns}`")
+
+
+def _once(row: Ranked | Judged, documents: set[str]) -> None:
+    if row.document in documents:
+        raise Miss("", f"document {row.document} stands twice for query {row.query}")
+    documents.add(row.document)
 
 
 def _whole(field: str, text: str) -> int:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import InputError
-from touche_rad.score.lines import read_lines
+from touche_rad.files.lines import numbered_lines
 from touche_rad.score.result import Trouble
 
 NO_SCORE = "the official scorer gives such a run no score (the default policy does)"
@@ -84,7 +84,7 @@ def digests(debate: Debate) -> tuple[str, ...]:
 def read_official(path: Path) -> list[list[Mapping[Maxim, float]]]:
     """Read a run as the official scorer does: one fault, and there is no score."""
     found: list[list[Mapping[Maxim, float]]] = []
-    for number, line in read_lines(path):
+    for number, line in numbered_lines(path, verbatim=True):
         try:
             turns = _Line.model_validate_json(line).userTurnsEvaluations
         except ValidationError as error:
@@ -103,7 +103,8 @@ def _refusal(path: Path, line: int, error: ValidationError) -> InputError:
 def read_rows(path: Path, bad: files.BadLines | None = None) -> list[Row]:
     """Read a run and keep all that can be kept, also the places of lost debates."""
     bad = bad or files.BadLines()
-    return [_row(path, number, line, bad) for number, line in read_lines(path)]
+    lines = numbered_lines(path, verbatim=True)
+    return [_row(path, number, line, bad) for number, line in lines]
 
 
 def _row(path: Path, number: int, line: str, bad: files.BadLines) -> Row:
