@@ -43,7 +43,10 @@ def recognise(path: Place) -> Kind:
         told = told or InputError(path, _told(line), line=number)
         if looked == _LOOKED_AT:
             break
-    raise told or bad.first or InputError(path, "is empty: expected at least one line")
+    faults = [fault for fault in (bad.first, told) if fault is not None]
+    if not faults:
+        raise InputError(path, "is empty: expected at least one line")
+    raise min(faults, key=lambda fault: fault.line or 0)
 
 
 def _may_be_json(line: str) -> bool:

@@ -6,7 +6,7 @@ import json
 import math
 import re
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, NoReturn
 
 from touche_rad.errors import InputError
@@ -67,17 +67,23 @@ def _too_deep() -> Miss:
 
 
 def _depth_is_over(value: Any, limit: int) -> bool:
-    level = [value]
-    for _ in range(limit + 1):
-        level = [
-            one
-            for outer in level
-            for one in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(one, dict | list)
-        ]
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(limit):
+        level = [inner for outer in level for inner in _containers(outer)]
         if not level:
             return False
     return True
+
+
+_CONTAINERS = frozenset((dict, list))
+
+
+def _containers(outer: Record | list[Any]) -> Iterable[Any]:
+    """Return what is not flat inside; a list of a thousand numbers costs next to nothing."""
+    inner = outer.values() if isinstance(outer, dict) else outer
+    if _CONTAINERS.isdisjoint(map(type, inner)):
+        return ()
+    return (one for one in inner if type(one) in _CONTAINERS)
 
 
 def _no_number(name: str) -> NoReturn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from touche_rad.debate import Debate, Turn
-from touche_rad.files.parts import SYSTEM, system_response, user_turn, user_turn_of
+from touche_rad.files.parts import SYSTEM, system_response, user_turn, user_turn_of, without
 from touche_rad.files.record import (
     Line,
     Record,
@@ -96,14 +96,11 @@ def _renewed_turn(turn: Turn, number: int, before: Debate, old: Record) -> Recor
     then, stood = before.turns[number], old["simulation"]["userTurns"][number]
     if same(then, turn):
         return dict(stood)
-    spoken = user_turn(turn)
-    if (then.utterance, then.model_extra) == (turn.utterance, turn.model_extra):
-        spoken = dict(stood)
-    spoken.pop(SYSTEM, None)
-    if same(then.response, turn.response) and SYSTEM in stood:
-        spoken[SYSTEM] = stood[SYSTEM]
-    elif turn.response is not None:
-        spoken[SYSTEM] = system_response(turn.response)
+    heard = (then.utterance, then.model_extra) == (turn.utterance, turn.model_extra)
+    spoken = without(stood if heard else user_turn(turn), (SYSTEM,))
+    if turn.response is not None:
+        unchanged = same(then.response, turn.response)
+        spoken[SYSTEM] = stood[SYSTEM] if unchanged else system_response(turn.response)
     return spoken
 
 

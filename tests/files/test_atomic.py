@@ -1,0 +1,144 @@
+"""A file that is written is there as a whole or not at all, and nothing is left beside it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from touche_rad import files
+from touche_rad.errors import UserError
+
+
+def write(path: Path | str, text: str = "new\n") -> None:
+    with files.atomic_write(path) as out:
+        out.write(text)
+
+
+def test_it_appears_when_all_was_written_and_not_before(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "out"
+    with files.atomic_write(path) as out:
+        out.write("é\n")
+        out.flush()
+        assert not path.exists()
+        assert [one.parent for one in path.parent.iterdir()] == [path.parent]
+    assert path.read_bytes() == "é\n".encode()
+    assert list(path.parent.iterdir()) == [path]
+
+
+def _fail(path: Path, error: BaseException) -> None:
+    with files.atomic_write(path) as out:
+        out.write("half")
+        raise error
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), KeyboardInterrupt(), OSError(5, "io")])
+def test_what_failed_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, error: BaseException
+) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+    with pytest.raises(type(error)):
+        _fail(path, error)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No space left") as told:
+        _fail(tmp_path / "out", OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    assert told.value.filename == str(tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_new_file_is_as_any_other_and_an_old_one_keeps_its_rights(tmp_path: Path) -> None:
+    plain, new, old = tmp_path / "plain", tmp_path / "new", tmp_path / "old"
+    plain.touch()
+    write(new)
+    old.touch(mode=0o600)
+    old.chmod(0o640)
+    write(old)
+    assert stat.S_IMODE(new.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+    assert stat.S_IMODE(old.stat().st_mode) == 0o640
+
+
+def test_a_link_stays_and_leads_to_the_new_file(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to("real")
+    write(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new\n"
+
+
+def test_a_link_that_leads_nowhere_yet_leads_there_then(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("later")
+    write(tmp_path / "link")
+    assert (tmp_path / "later").read_text() == "new\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("folder", "it is a folder"),
+        ("file/below", "Not a directory|File exists"),
+        ("x" * 300, "File name too long"),
+        ("a\0b", "it is no file's name"),
+    ],
+)
+def test_where_nothing_can_be_written_one_line_says_so(
+    tmp_path: Path, name: str, told: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=f"cannot be written: ({told})") as error:
+        write(f"{tmp_path}/{name}")
+    assert isinstance(error.value, OSError)
+    assert "\n" not in str(error.value)
+    assert {one.name for one in tmp_path.iterdir()} == {"folder", "file"}
+
+
+def test_no_name_is_told() -> None:
+    with pytest.raises(UserError, match="'' cannot be written"):
+        write("")
+
+
+def test_a_long_name_that_the_disk_takes_is_taken(tmp_path: Path) -> None:
+    write(tmp_path / ("x" * 255))
+    assert (tmp_path / ("x" * 255)).read_text() == "new\n"
+
+
+def test_a_pipe_is_written_as_it_comes(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got: list[str] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_text()))
+    reader.start()
+    write(pipe)
+    reader.join(10)
+    assert got == ["new\n"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
+@pytest.mark.parametrize("to_file", [False, True])
+def test_the_standard_output_keeps_what_stood_before_and_after(
+    tmp_path: Path, name: str, to_file: bool
+) -> None:
+    code = (
+        "import sys\nfrom touche_rad import files\nprint('before')\n"
+        "with files.atomic_write(sys.argv[1]) as out: out.write('é\\n')\nprint('after')"
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-c", code, name]
+    with (tmp_path / "out").open("wb") as out:
+        done = subprocess.run(
+            command, stdout=out if to_file else subprocess.PIPE, env=environment, check=True
+        )
+    got = (tmp_path / "out").read_bytes() if to_file else done.stdout
+    assert got == "before\né\nafter\n".encode()
