@@ -17,9 +17,17 @@ from touche_rad.files.record import (
     shown,
     within,
 )
-from touche_rad.files.wire import as_read, keeping, kept_record, same
+from touche_rad.files.wire import (
+    ANNOTATED,
+    SIMULATIONS,
+    as_read,
+    keeping,
+    kept_record,
+    same,
+    unnamed,
+)
 
-ANNOTATED, CHAT, RESPONSES = "annotated", "chat", "responses"
+CHAT, RESPONSES = "chat", "responses"
 _SAID = ("role", "content")
 _RESPONSE = ("content", "arguments", "debate", "turn", "messages")
 
@@ -109,7 +117,8 @@ def annotated_record(debate: Debate) -> Record:
     old, before = kept_record(debate, ANNOTATED), as_read(debate)
     if old is None:
         head = {"id": debate.id, "claim": debate.claim, "description": debate.description}
-        return {**head, _MESSAGES: messages_of(debate.turns)}
+        rest = unnamed(debate, SIMULATIONS)
+        return {**head, **rest, _MESSAGES: messages_of(debate.turns)}
     key = _messages_key(old)
     record = {**old, key: messages_of(debate.turns, before.turns, old[key])}
     for name in ("id", "claim", "description"):

@@ -14,9 +14,15 @@ from touche_rad.files.record import (
     optional_text,
     within,
 )
-from touche_rad.files.wire import as_read, keeping, kept_record, same
-
-KIND = "simulations"
+from touche_rad.files.wire import (
+    ANNOTATED,
+    SIMULATIONS,
+    as_read,
+    keeping,
+    kept_record,
+    same,
+    unnamed,
+)
 
 
 def simulation_of(line: Line) -> Debate:
@@ -37,7 +43,7 @@ def simulation_of(line: Line) -> Debate:
             for number, turn in enumerate(a_list(turns, field))
         ),
     )
-    return keeping(debate, KIND, line.raw)
+    return keeping(debate, SIMULATIONS, line.raw)
 
 
 def _id(record: Record, simulation: Record) -> str:
@@ -61,7 +67,7 @@ def _configuration(simulation: Record) -> tuple[str, str]:
 
 def simulation_record(debate: Debate) -> Record:
     """Write a debate as one line of simulations: what the file said besides stands as it stood."""
-    old = kept_record(debate, KIND)
+    old = kept_record(debate, SIMULATIONS)
     if old is not None:
         return _renewed(debate, old, as_read(debate))
     configuration: Record = {"topic": {"description": debate.claim}}
@@ -69,8 +75,11 @@ def simulation_record(debate: Debate) -> Record:
         configuration["user"] = {"model": debate.user}
     turns = [user_turn(turn) for turn in debate.turns]
     head = {"id": debate.id, "description": debate.description}
-    simulation = {"configuration": configuration, "userTurns": turns}
-    return {key: text for key, text in head.items() if text} | {"simulation": simulation}
+    return {
+        **{key: text for key, text in head.items() if text},
+        **unnamed(debate, ANNOTATED),
+        "simulation": {"configuration": configuration, "userTurns": turns},
+    }
 
 
 def _renewed(debate: Debate, old: Record, before: Debate) -> Record:

@@ -11,6 +11,8 @@ from typing import Any
 from touche_rad.debate import Debate
 from touche_rad.files.record import Record
 
+ANNOTATED, SIMULATIONS = "annotated", "simulations"
+
 
 def keeping(debate: Debate, kind: str, record: Record, turn: int = 0) -> Debate:
     """Return the debate with the record it was read from."""
@@ -27,6 +29,16 @@ def as_read(debate: Debate) -> Debate:
     """Return the debate as it was read, or itself."""
     read: Debate = debate.wire.get("read", debate)
     return read
+
+
+_SAID = ("debate", "simulated_debate", "simulation", "userTurnsEvaluations")
+_NAMED = frozenset(("id", "claim", "description", *_SAID))
+
+
+def unnamed(debate: Debate, kind: str) -> Record:
+    """Return what a record of this kind had at its top that no kind of record has a name for."""
+    record = kept_record(debate, kind) or {}
+    return {key: value for key, value in record.items() if key not in _NAMED}
 
 
 def same(then: Any, now: Any) -> bool:
