@@ -15,11 +15,10 @@ from typing import IO, Any
 from retrieval import manifest
 from retrieval.analyser import analyse
 from retrieval.engine import build_engine
+from retrieval.fields import FIELDS, content
 from retrieval.store import write_store
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
-
-FIELDS = ("text", "attacks", "supports")
 
 
 def build(arguments: Iterable[Argument], location: str, *, replace: bool) -> int:
@@ -56,7 +55,7 @@ def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
 
         def take(argument: Argument) -> None:
             for field, file in words.items():
-                file.write(analyse(getattr(argument, field)) + "\n")
+                file.write(analyse(content(argument, field)) + "\n")
 
         collection, numbers = write_store(arguments, folder, take)
         counts = {field: _field(file, numbers, folder / field) for field, file in words.items()}

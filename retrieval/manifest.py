@@ -13,7 +13,7 @@ from touche_rad import __version__
 from touche_rad.errors import UserError
 
 FILE = "manifest.json"
-FORMAT = 2
+FORMAT = 3
 
 
 class Manifest(BaseModel):

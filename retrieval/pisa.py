@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pyterrier as pt
 
 from retrieval.analyser import LONGEST_QUERY, tokens
-from retrieval.building import FIELDS, build
+from retrieval.building import build
 from retrieval.engine import Engine, Scored
+from retrieval.fields import FIELDS, known
 from retrieval.manifest import read_manifest
+from retrieval.searching import FieldSearch
 from retrieval.store import Store
 from touche_rad.debate import Argument, Hit
-from touche_rad.errors import OptionError, nearest
 from touche_rad.plugins import Options, Services
-
-_RANKING = ["score", "rank"]
 
 
 class PisaIndexes:
@@ -78,6 +73,14 @@ class PisaArguments:
         """Search many queries at once; equal scores stand in the order of the ids."""
         return [self._hits(field, found) for found in self.ranked(field, queries, k)]
 
+    def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
+        """Return each query's best ids with their scores."""
+        id_at = self._store.id_at
+        return [
+            [(id_at(number), score) for score, number in found]
+            for found in self.ranked(field, queries, k)
+        ]
+
     def _hits(self, field: str, found: Sequence[Scored]) -> list[Hit]:
         return [
             Hit(argument=self._store.at(number), score=score, rank=rank, path=(field,))
@@ -86,8 +89,7 @@ class PisaArguments:
 
     def ranked(self, field: str, queries: Sequence[str], k: int) -> list[list[Scored]]:
         """Return each query's best scores, with the arguments' numbers."""
-        if field not in FIELDS:
-            raise OptionError(f"there is no field {field!r}{nearest(field, FIELDS)}")
+        known(field)
         found: list[list[Scored]] = [[] for _ in queries]
         engine = self._engines.get(field)
         words = {place: _query(query) for place, query in enumerate(queries)}
@@ -98,46 +100,9 @@ class PisaArguments:
                 found[place] = hits
         return found
 
-    def id_at(self, number: int) -> str:
-        """Return the id of the argument with this number."""
-        return self._store.id_at(number)
-
     def pipeline(self, field: str, k: int) -> FieldSearch:
         """Return the search of one field as a PyTerrier transformer."""
-        if field not in FIELDS:
-            raise OptionError(f"there is no field {field!r}{nearest(field, FIELDS)}")
         return FieldSearch(self, field, k)
-
-
-class FieldSearch(pt.Transformer):
-    """BM25 over one field: queries in, ranked documents out."""
-
-    def __init__(self, index: PisaArguments, field: str, k: int) -> None:
-        super().__init__()
-        self.index = index
-        self.field = field
-        self.k = k
-
-    def __repr__(self) -> str:
-        return f"FieldSearch({self.field!r}, k={self.k})"
-
-    def fuse_rank_cutoff(self, k: int) -> FieldSearch | None:
-        """Search no deeper than what is kept (PyTerrier's `%`)."""
-        return FieldSearch(self.index, self.field, k) if k < self.k else None
-
-    def transform(self, inp: Any) -> Any:
-        """Search each query; further columns of the queries are kept."""
-        pt.validate.query_frame(inp, extra_columns=["query"], context=self)
-        rows = inp.drop(columns=_RANKING, errors="ignore")
-        found = self.index.ranked(self.field, rows["query"].tolist(), self.k)
-        flat = [(*hit, rank) for hits in found for rank, hit in enumerate(hits)]
-        repeated = np.repeat(np.arange(len(rows)), [len(hits) for hits in found])
-        ranking = {
-            "docno": np.array([self.index.id_at(number) for _, number, _ in flat], dtype=object),
-            "score": np.array([score for score, _, _ in flat], dtype=float),
-            "rank": np.array([rank for _, _, rank in flat], dtype=int),
-        }
-        return rows.iloc[repeated].reset_index(drop=True).assign(**ranking)
 
 
 def _query(text: str) -> str:

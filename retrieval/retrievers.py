@@ -6,16 +6,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
-import pyterrier as pt
 from pydantic import Field
 
 from retrieval.analyser import tokens
 from retrieval.fusion import best_of, reciprocal_rank, scaled
+from retrieval.searching import Searching
 from touche_rad.debate import Hit
 from touche_rad.plugins import Options, Services
-
-COLUMNS = ("docno", "score", "rank", "path")
 
 
 class Searcher:
@@ -34,34 +31,6 @@ class Searcher:
     def pipeline(self, k: int = 100) -> Searching:
         """Return this search as a PyTerrier transformer."""
         return Searching(self, k)
-
-
-class Searching(pt.Transformer):
-    """A retriever as a transformer: queries in, ranked documents with their paths out."""
-
-    def __init__(self, searcher: Searcher, k: int) -> None:
-        super().__init__()
-        self.searcher = searcher
-        self.k = k
-
-    def __repr__(self) -> str:
-        return f"{type(self.searcher).__name__}(k={self.k})"
-
-    def fuse_rank_cutoff(self, k: int) -> Searching | None:
-        """Search no deeper than what is kept (PyTerrier's `%`)."""
-        return Searching(self.searcher, k) if k < self.k else None
-
-    def transform(self, inp: Any) -> Any:
-        """Search each query; `path` tells how a document was reached."""
-        pt.validate.query_frame(inp, extra_columns=["query"], context=self)
-        rows = [
-            {**row, "docno": hit.argument.id, "score": hit.score, "rank": rank, "path": hit.path}
-            for row in inp.to_dict("records")
-            for rank, hit in enumerate(self.searcher.search(str(row["query"]), self.k))
-        ]
-        kept = [column for column in inp.columns if column not in COLUMNS]
-        typed = {"docno": str, "score": float, "rank": int}
-        return pd.DataFrame(rows, columns=[*kept, *COLUMNS]).astype(typed)
 
 
 class _FieldRetriever(Searcher):

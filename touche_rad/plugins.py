@@ -47,8 +47,17 @@ class ArgumentIndex(Protocol):
         """Return the argument with this id, or None."""
         ...
 
+    @property
+    def fingerprint(self) -> str:
+        """What tells this index's content from another's."""
+        ...
+
+    def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
+        """Return each query's best `k` ids with their scores; equal scores by id."""
+        ...
+
     def search(self, field: str, query: str, k: int) -> list[Hit]:
-        """Return the best `k` arguments by one field: text, attacks or supports."""
+        """Return the best `k` arguments by one field: text, attacks, supports, topic or all."""
         ...
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:

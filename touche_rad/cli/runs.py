@@ -61,7 +61,7 @@ class Debater:
 
 def index_identity(services: Services) -> str:
     """Name the opened index's content, so that a run does not go on with another one."""
-    return str(getattr(services.index, "fingerprint", len(services.index or ())))
+    return services.index.fingerprint if services.index else ""
 
 
 def close(status: Status, places: Places, *, quiet: bool) -> int:

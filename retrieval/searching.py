@@ -1,0 +1,87 @@
+"""Searches as PyTerrier transformers: queries in, ranked documents out, with any index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+import pyterrier as pt
+
+from retrieval.fields import known
+from touche_rad.debate import Hit
+from touche_rad.plugins import ArgumentIndex
+
+COLUMNS = ("docno", "score", "rank", "path")
+_RANKING = ["score", "rank"]
+
+
+class FieldSearch(pt.Transformer):
+    """BM25 over one field."""
+
+    def __init__(self, index: ArgumentIndex, field: str, k: int) -> None:
+        super().__init__()
+        self.index = index
+        self.field = known(field)
+        self.k = k
+
+    def __repr__(self) -> str:
+        return f"FieldSearch({self.field!r}, k={self.k})"
+
+    def fuse_rank_cutoff(self, k: int) -> FieldSearch | None:
+        """Search no deeper than what is kept (PyTerrier's `%`)."""
+        return FieldSearch(self.index, self.field, k) if k < self.k else None
+
+    def transform(self, inp: Any) -> Any:
+        """Search each query; further columns of the queries are kept."""
+        pt.validate.query_frame(inp, extra_columns=["query"], context=self)
+        return ranking(inp, self.index.scored(self.field, inp["query"].tolist(), self.k))
+
+
+def ranking(queries: Any, found: Sequence[Sequence[tuple[str, float]]]) -> Any:
+    """Return the rows of a ranking: each query with its documents, best first."""
+    rows = queries.drop(columns=_RANKING, errors="ignore")
+    repeated = np.repeat(np.arange(len(rows)), [len(hits) for hits in found])
+    columns = {
+        "docno": np.array([docno for hits in found for docno, _ in hits], dtype=object),
+        "score": np.array([score for hits in found for _, score in hits], dtype=float),
+        "rank": np.array([rank for hits in found for rank in range(len(hits))], dtype=int),
+    }
+    return rows.iloc[repeated].reset_index(drop=True).assign(**columns)
+
+
+class Searches(Protocol):
+    """Whatever can search one query can be a transformer."""
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """Return the best `k` hits, best first."""
+        ...
+
+
+class Searching(pt.Transformer):
+    """A retriever as a transformer: `path` tells how a document was reached."""
+
+    def __init__(self, searcher: Searches, k: int) -> None:
+        super().__init__()
+        self.searcher = searcher
+        self.k = k
+
+    def __repr__(self) -> str:
+        return f"{type(self.searcher).__name__}(k={self.k})"
+
+    def fuse_rank_cutoff(self, k: int) -> Searching | None:
+        """Search no deeper than what is kept (PyTerrier's `%`)."""
+        return Searching(self.searcher, k) if k < self.k else None
+
+    def transform(self, inp: Any) -> Any:
+        """Search each query; further columns of the queries are kept."""
+        pt.validate.query_frame(inp, extra_columns=["query"], context=self)
+        rows = [
+            {**row, "docno": hit.argument.id, "score": hit.score, "rank": rank, "path": hit.path}
+            for row in inp.to_dict("records")
+            for rank, hit in enumerate(self.searcher.search(str(row["query"]), self.k))
+        ]
+        kept = [column for column in inp.columns if column not in COLUMNS]
+        typed = {"docno": str, "score": float, "rank": int}
+        return pd.DataFrame(rows, columns=[*kept, *COLUMNS]).astype(typed)
