@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from retrieval.analyser import LONGEST_QUERY, tokens
 from retrieval.building import build
@@ -11,9 +13,14 @@ from retrieval.engine import Engine, Scored
 from retrieval.fields import FIELDS, known
 from retrieval.manifest import read_manifest
 from retrieval.searching import FieldSearch
-from retrieval.store import Store
+from retrieval.store import Store, digest
 from touche_rad.debate import Argument, Hit
-from touche_rad.plugins import Options, Services
+from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.plugins import Options, Services, VectorsWanted
+
+if TYPE_CHECKING:
+    from retrieval.dense.encoders import Vectors
+    from retrieval.dense.vectors import DenseVectors
 
 
 class PisaIndexes:
@@ -33,6 +40,27 @@ class PisaIndexes:
     def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
         """Make an index; it stands there whole or not at all."""
         return build(arguments, location, replace=replace)
+
+    def add_vectors(
+        self,
+        location: str,
+        wanted: VectorsWanted,
+        *,
+        of: Iterable[Argument] | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Encode what an index holds; a killed run is gone on with."""
+        from retrieval.dense.search import loaded
+        from retrieval.dense.vectors import add_vectors
+
+        folder = Path(location)
+        collection = read_manifest(folder).collection
+        if of is not None and digest(of) != collection:
+            raise UserError(f"{location} holds other arguments: --replace makes it anew")
+        return add_vectors(
+            folder, collection, loaded(wanted.encoder), fields=wanted.fields,
+            precision=wanted.precision, graph=wanted.graph, report=report,
+        )  # fmt: skip
 
 
 class PisaArguments:
@@ -99,6 +127,27 @@ class PisaArguments:
             for place, hits in zip(places, best, strict=True):
                 found[place] = hits
         return found
+
+    @cached_property
+    def _vectors(self) -> dict[str, DenseVectors]:
+        from retrieval.dense.vectors import open_vectors
+
+        return open_vectors(self.folder, self.manifest.collection)
+
+    @property
+    def encoders(self) -> Sequence[str]:
+        """The encoders whose vectors stand beside this index."""
+        return list(self._vectors)
+
+    def nearest(
+        self, encoder: str, field: str, queries: Vectors, k: int, *, approximate: bool = False
+    ) -> list[list[tuple[str, float]]]:
+        """Return each query's nearest arguments' ids with the cosines."""
+        if encoder not in self._vectors:
+            raise OptionError(f"no vectors by {encoder!r}{nearest(encoder, self._vectors)}")
+        found = self._vectors[encoder].nearest(field, queries, k, approximate=approximate)
+        id_at = self._store.id_at
+        return [[(id_at(number), score) for score, number in hits] for hits in found]
 
     def pipeline(self, field: str, k: int) -> FieldSearch:
         """Return the search of one field as a PyTerrier transformer."""

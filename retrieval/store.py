@@ -53,6 +53,16 @@ def write_store(
     return digest.hexdigest(), _write_places(folder, kept, np.frombuffer(ends, dtype=np.uint64))
 
 
+def digest(arguments: Iterable[Argument]) -> str:
+    """Return the digest that a collection of these arguments has."""
+    found, seen = sha256(), set()
+    for argument in arguments:
+        if argument.id not in seen:
+            seen.add(argument.id)
+            found.update((files.argument_line(argument) + "\n").encode("utf-8"))
+    return found.hexdigest()
+
+
 def _key(argument: Argument) -> bytes:
     key = argument.id.encode("utf-8", "surrogatepass")
     if not key or len(key) > LONGEST_ID or b"\0" in key:

@@ -86,6 +86,43 @@ class IndexHome(Protocol):
 
 
 @dataclass(frozen=True)
+class VectorsWanted:
+    """Which vectors an index is given besides its words."""
+
+    encoder: str
+    fields: tuple[str, ...] = ("text", "attacks", "supports")
+    precision: Literal["float16", "int8"] = "float16"
+    graph: bool = False
+    """Whether a graph for approximate search (HNSW) is made too."""
+
+
+@runtime_checkable
+class KeepsVectors(Protocol):
+    """A home that keeps vectors beside an index."""
+
+    def add_vectors(
+        self,
+        location: str,
+        wanted: VectorsWanted,
+        *,
+        of: Iterable[Argument] | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Encode what the index holds, going on where a killed run was.
+
+        Args:
+            location: The index.
+            wanted: Which vectors.
+            of: The arguments that the index must hold; another index is refused.
+            report: Told how many texts are done of how many.
+
+        Returns:
+            How many texts there are.
+        """
+        ...
+
+
+@dataclass(frozen=True)
 class Services:
     """What a plugin may use besides the debate it is given."""
 
@@ -299,6 +336,20 @@ def open_index(location: str) -> ArgumentIndex:
 def build_index(arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
     """Make an index at a location and return how many arguments it holds."""
     return _home(location).build(arguments, location, replace=replace)
+
+
+def add_vectors(
+    location: str,
+    wanted: VectorsWanted,
+    *,
+    of: Iterable[Argument] | None = None,
+    report: Callable[[int, int], None] | None = None,
+) -> int:
+    """Give an index vectors, and return how many texts were encoded."""
+    home = _home(location)
+    if not isinstance(home, KeepsVectors):
+        raise UserError(f"{location}: no vectors can be kept there")
+    return home.add_vectors(location, wanted, of=of, report=report)
 
 
 def _home(location: str) -> IndexHome:

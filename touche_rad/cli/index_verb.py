@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -13,11 +14,26 @@ from touche_rad.cli.console import Progress, progress, say
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 
+if TYPE_CHECKING:
+    from touche_rad.plugins import VectorsWanted
+
+DENSE_FIELDS = ("text", "attacks", "supports")
+
 
 @click.command("index", cls=shared.Verb)
 @click.argument("source", type=click.Path(path_type=Path), metavar="SOURCE")
 @shared.output("The index folder to make.", metavar="DIR")
+@click.option("--to", metavar="LOCATION",
+              help="Make it there instead: elasticsearch:URL/NAME, or a folder.")  # fmt: skip
 @click.option("--replace", is_flag=True, help="Replace an index that is there.")
+@click.option("--dense", metavar="ENCODER",
+              help="Make vectors too: minilm, stella, openai:URL#MODEL, a folder.")  # fmt: skip
+@click.option("--dense-field", "dense_fields", multiple=True, default=DENSE_FIELDS,
+              show_default=True, type=click.Choice(DENSE_FIELDS),
+              help="A field to make vectors of; may be given several times.")  # fmt: skip
+@click.option("--dense-precision", type=click.Choice(["float16", "int8"]), default="float16",
+              show_default=True, help="How the vectors are kept.")  # fmt: skip
+@click.option("--dense-graph", is_flag=True, help="Make a graph for approximate search (HNSW).")
 @shared.skip_bad
 @shared.quiet
 @shared.show_config
@@ -28,7 +44,12 @@ def command(
     short: tuple[str, ...],
     output: str | None,
     option: tuple[str, ...],
+    to: str | None,
     replace: bool,
+    dense: str | None,
+    dense_fields: tuple[str, ...],
+    dense_precision: Literal["float16", "int8"],
+    dense_graph: bool,
     skip_bad: bool,
     quiet: bool,
 ) -> None:
@@ -37,20 +58,51 @@ def command(
     SOURCE is a collection (JSONL, gzipped or not, with the fields id, text, attacks, supports,
     topic ...) or a file of debates, whose cited arguments are taken, each once.
     """
+    from touche_rad.plugins import VectorsWanted
+
+    place = to or shared.choose(ctx, "index", short, output, option).path
+    if place is None:
+        raise UserError("index: say where the index goes: -o DIR")
+    wanted = (
+        VectorsWanted(dense, tuple(dict.fromkeys(dense_fields)), dense_precision, dense_graph)
+        if dense
+        else None
+    )
+    goes_on = wanted is not None and not replace and Path(place).is_dir()
+    if not goes_on:
+        _words(source, str(place), replace=replace, skip_bad=skip_bad, quiet=quiet)
+    if wanted is not None:
+        of = source if goes_on else None
+        _vectors(str(place), wanted, of=of, skip_bad=skip_bad, quiet=quiet)
+
+
+def _words(source: Path, place: str, *, replace: bool, skip_bad: bool, quiet: bool) -> None:
     from touche_rad import files
     from touche_rad.plugins import build_index
 
-    place = shared.choose(ctx, "index", short, output, option).path
-    if place is None:
-        raise UserError("index: say where the index goes: -o DIR")
     begun = time.monotonic()
     bad = files.BadLines(skip=skip_bad)
     with progress("indexing", quiet=quiet) as report:
         arguments = _counted(files.read_arguments(source, bad=bad), report)
-        count = build_index(arguments, str(place), replace=replace)
+        count = build_index(arguments, place, replace=replace)
     skipped = f", {bad.count} bad lines skipped ({bad.first})" if bad.count else ""
     seconds = time.monotonic() - begun
     say(f"indexed {count} arguments in {place} in {seconds:.1f} s{skipped}", quiet=quiet)
+
+
+def _vectors(
+    place: str, wanted: VectorsWanted, *, of: Path | None, skip_bad: bool, quiet: bool
+) -> None:
+    from touche_rad import files
+    from touche_rad.plugins import add_vectors
+
+    begun = time.monotonic()
+    held = files.read_arguments(of, bad=files.BadLines(skip=skip_bad)) if of else None
+    with progress("encoding", quiet=quiet) as report:
+        count = add_vectors(place, wanted, of=held, report=report)
+    seconds = time.monotonic() - begun
+    told = f"encoded {count} texts by {wanted.encoder} in {place} in {seconds:.1f} s"
+    say(told if count else f"{place} has vectors by {wanted.encoder} already", quiet=quiet)
 
 
 def _counted(arguments: Iterable[Argument], report: Progress) -> Iterator[Argument]:

@@ -1,0 +1,1 @@
+"""Dense search: encoders, vectors beside an index, exact and approximate neighbours."""

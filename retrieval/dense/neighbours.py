@@ -1,0 +1,132 @@
+"""The nearest of many vectors, exactly, without looking at all of every one.
+
+The vectors are turned so that their first few numbers carry most of them. What the rest can add to
+a product is bounded by the lengths of the two rests; only where that bound reaches the best is the
+rest looked at. The answer is that of the whole product.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.dense.encoders import Vectors
+
+HEAD: Final = 96
+LEARNT_FROM: Final = 20_000
+FIRST: Final = 256
+"""How many are looked at whole before the bound is known."""
+BLOCK: Final = 65_536
+
+Scored = tuple[float, int]
+Precision = Literal["float16", "int8"]
+
+
+def write_vectors(vectors: Any, folder: Path, precision: Precision = "float16") -> None:
+    """Write vectors of length 1 (an array or a mapped one) so that they can be searched.
+
+    The heads are kept as they are, the rests in the precision; what is kept is searched exactly.
+    """
+    folder.mkdir()
+    count, dimension = vectors.shape
+    head = min(HEAD, dimension)
+    turn = _turn(vectors)
+    np.save(folder / "turn.npy", turn)
+    heads = _new(folder / "heads.npy", (count, head), np.float32)
+    kind = np.int8 if precision == "int8" else np.float16
+    rests = _new(folder / "rests.npy", (count, dimension - head), kind)
+    scales = _new(folder / "scales.npy", (count if precision == "int8" else 0,), np.float32)
+    lengths = _new(folder / "lengths.npy", (count,), np.float32)
+    for start in range(0, count, BLOCK):
+        turned = np.asarray(vectors[start : start + BLOCK], dtype=np.float32) @ turn
+        part = slice(start, start + len(turned))
+        heads[part] = turned[:, :head]
+        rest = turned[:, head:]
+        if precision == "int8" and rest.size:
+            scales[part] = np.abs(rest).max(axis=1) / 127
+            rest = np.round(rest / np.maximum(scales[part], 1e-12)[:, None])
+        rests[part] = rest
+        kept = rests[part].astype(np.float32)
+        if len(scales):
+            kept *= scales[part][:, None]
+        lengths[part] = np.sqrt(np.einsum("ij,ij->i", kept, kept))
+    for written in (heads, rests, lengths, scales):
+        written.flush()
+
+
+def _new(path: Path, shape: tuple[int, ...], kind: type) -> Any:
+    if 0 in shape:
+        np.save(path, np.empty(shape, dtype=kind))
+        return np.empty(shape, dtype=kind).view(_Unmapped)
+    return np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=shape)
+
+
+class _Unmapped(np.ndarray[Any, Any]):
+    """An array without numbers: nothing is to be flushed."""
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+
+def _turn(vectors: Any) -> NDArray[np.float32]:
+    """The rotation after which the first numbers carry the most."""
+    step = max(1, len(vectors) // LEARNT_FROM)
+    sample = np.asarray(vectors[::step], dtype=np.float64)
+    _, axes = np.linalg.eigh(sample.T @ sample)
+    turned: NDArray[np.float32] = np.ascontiguousarray(axes[:, ::-1], dtype=np.float32)
+    return turned
+
+
+class Neighbours:
+    """Opened vectors, mapped."""
+
+    def __init__(self, folder: Path) -> None:
+        self._turn = np.load(folder / "turn.npy")
+        self._heads: Any = np.load(folder / "heads.npy", mmap_mode="r")
+        self._rests: Any = np.load(folder / "rests.npy", mmap_mode="r")
+        self._lengths: Any = np.load(folder / "lengths.npy", mmap_mode="r")
+        self._scales: Any = np.load(folder / "scales.npy")
+        self._cut = self._heads.shape[1]
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a vector has."""
+        return len(self._turn)
+
+    def nearest(self, queries: Vectors, k: int) -> list[list[Scored]]:
+        """Return the `k` nearest of each query, equal ones in the order of their numbers."""
+        turned = queries @ self._turn if len(queries) else ()
+        return [self._nearest(query, min(k, len(self))) for query in turned]
+
+    def _nearest(self, query: Any, k: int) -> list[Scored]:
+        if k <= 0:
+            return []
+        rest = query[self._cut :]
+        partly = self._heads @ query[: self._cut]
+        most = partly + float(np.linalg.norm(rest)) * self._lengths
+        numbers = _largest(most, max(FIRST, 4 * k))
+        scores = partly[numbers] + self._rest(numbers, rest)
+        worst = np.partition(scores, len(scores) - k)[len(scores) - k]
+        # A little below: the sums are rounded, and equal ones must all be seen.
+        reached = np.flatnonzero(most >= worst - 1e-4)
+        if len(reached) > len(numbers) or not np.isin(reached, numbers).all():
+            numbers = reached
+            scores = partly[numbers] + self._rest(numbers, rest)
+        order = np.lexsort((numbers, -scores))[:k]
+        return list(zip(scores[order].tolist(), numbers[order].tolist(), strict=True))
+
+    def _rest(self, numbers: Any, rest: Any) -> Any:
+        products = self._rests[numbers].astype(np.float32) @ rest
+        return products * self._scales[numbers] if len(self._scales) else products
+
+
+def _largest(values: Any, k: int) -> Any:
+    if len(values) <= k:
+        return np.arange(len(values))
+    return np.sort(np.argpartition(values, len(values) - k)[-k:])

