@@ -16,6 +16,7 @@ from retrieval import manifest
 from retrieval.analyser import analyse
 from retrieval.engine import build_engine
 from retrieval.fields import FIELDS, content
+from retrieval.statements import STATEMENTS, Gathering
 from retrieval.store import write_store
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
@@ -53,12 +54,16 @@ def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
     with ExitStack() as opened:
         words = {field: opened.enter_context(_scratch(folder)) for field in FIELDS}
 
+        gathering = Gathering()
+
         def take(argument: Argument) -> None:
+            gathering.add(argument)
             for field, file in words.items():
                 file.write(analyse(content(argument, field)) + "\n")
 
         collection, numbers = write_store(arguments, folder, take)
         counts = {field: _field(file, numbers, folder / field) for field, file in words.items()}
+    gathering.write(numbers, folder / STATEMENTS)
     manifest.write_manifest(folder, collection, len(numbers), counts)
     return len(numbers)
 

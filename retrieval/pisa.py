@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from retrieval.analyser import LONGEST_QUERY, tokens
 from retrieval.building import build
+from retrieval.chains import Link, alike
 from retrieval.engine import Engine, Scored
 from retrieval.fields import FIELDS, known
 from retrieval.manifest import read_manifest
 from retrieval.searching import FieldSearch
+from retrieval.statements import ROLES, STATEMENTS, Statements
 from retrieval.store import Store, digest
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError, nearest
@@ -70,6 +72,7 @@ class PisaArguments:
         self.manifest = read_manifest(folder)
         self.folder = folder
         self._store = Store(folder)
+        self._statements = Statements(folder / STATEMENTS)
         self._engines = {
             field: Engine(folder / field) for field in FIELDS if self.manifest.fields.get(field)
         }
@@ -126,6 +129,19 @@ class PisaArguments:
             best = engine.best([words[place] for place in places], k)
             for place, hits in zip(places, best, strict=True):
                 found[place] = hits
+        return found
+
+    def links(self, argument_id: str) -> list[Link]:
+        """Return which arguments share a statement with this one."""
+        number = self._store.number(argument_id)
+        if number is None:
+            return []
+        mine = self._store.at(number)
+        found = []
+        for role, theirs, other, _ in self._statements.linked(number):
+            argument = self._store.at(other)
+            near = alike(getattr(mine, ROLES[role]), getattr(argument, ROLES[theirs]))
+            found.append(Link(argument, ROLES[role], ROLES[theirs], near))
         return found
 
     @cached_property

@@ -8,29 +8,11 @@ from typing import Any
 
 from pydantic import Field
 
-from retrieval.analyser import tokens
-from retrieval.fusion import best_of, reciprocal_rank, scaled
-from retrieval.searching import Searching
+from retrieval.chains import ChainRetriever
+from retrieval.fusion import reciprocal_rank
+from retrieval.retrieving import Searcher
 from touche_rad.debate import Hit
 from touche_rad.plugins import Options, Services
-
-
-class Searcher:
-    """Base: whatever can search one query can be a transformer."""
-
-    needs: tuple[str, ...] = ("index",)
-
-    def __init__(self, options: Any, services: Services) -> None:
-        self.options = options
-        self.index = services.need_index(type(self).__name__)
-
-    def search(self, query: str, k: int) -> list[Hit]:
-        """Return the best `k` hits, best first."""
-        raise TypeError(f"{type(self).__name__} searches nothing")
-
-    def pipeline(self, k: int = 100) -> Searching:
-        """Return this search as a PyTerrier transformer."""
-        return Searching(self, k)
 
 
 class _FieldRetriever(Searcher):
@@ -55,51 +37,6 @@ class SupportRetriever(_FieldRetriever):
     """Arguments for a claim like the query (the supports field)."""
 
     field = "supports"
-
-
-class ChainRetriever(Searcher):
-    """Arguments that attack a statement like the query, or support one that attacks it."""
-
-    class Options(Options):
-        """How far the chains reach."""
-
-        first: int = Field(10, ge=1, description="Hits of the first step that are followed.")
-        second: int = Field(5, ge=1, description="Arguments taken from each of them.")
-        near: float = Field(
-            0.5,
-            ge=0,
-            le=1,
-            description="How alike a claim and a text must be.",
-        )
-
-    def search(self, query: str, k: int) -> list[Hit]:
-        """Follow both kinds of chain; a hit's score is the first step's share times likeness."""
-        said = self.index.search("text", query, self.options.first)
-        against = self.index.search("attacks", query, self.options.first)
-        found = [
-            *self._follow(scaled(said), "attacks", "says like you", "attacks that"),
-            *self._follow(scaled(against), "supports", "attacks your claim", "supports that"),
-        ]
-        return best_of(found)[:k]
-
-    def _follow(self, hits: Sequence[Hit], field: str, first: str, second: str) -> list[Hit]:
-        texts = [hit.argument.text for hit in hits]
-        reached = self.index.search_all(field, texts, self.options.second)
-        found = []
-        for start, ends in zip(hits, reached, strict=True):
-            path = (f"{start.argument.id} {first}: {start.argument.text}", second)
-            for end in ends:
-                near = alike(getattr(end.argument, field), start.argument.text)
-                if near >= self.options.near and end.argument.id != start.argument.id:
-                    update = {"score": start.score * near, "path": path}
-                    found.append(end.model_copy(update=update))
-        return found
-
-
-def alike(one: str, other: str) -> float:
-    """Return the share of all words that both texts have."""
-    here, there = set(tokens(one)), set(tokens(other))
-    return len(here & there) / len(here | there) if here | there else 0.0
 
 
 class HybridRetriever(Searcher):

@@ -112,14 +112,18 @@ class Store:
 
     def get(self, argument_id: str) -> Argument | None:
         """Return the argument with this id, or None."""
+        number = self.number(argument_id)
+        return None if number is None else self.at(number)
+
+    def number(self, argument_id: str) -> int | None:
+        """Return the number of the argument with this id, or None."""
         key = argument_id.encode("utf-8", "surrogatepass")
         if not key or key.endswith(b"\0") or len(key) > self._ids.dtype.itemsize:
             return None
         number = int(np.searchsorted(self._ids, np.bytes_(key)))
         if number >= len(self._ids) or bytes(self._ids[number]) != key:
             return None
-        argument: Argument = self.at(number)
-        return argument
+        return number
 
     def id_at(self, number: int) -> str:
         """Return the id of the argument with this number."""

@@ -11,7 +11,7 @@ import pyterrier as pt
 from pydantic import Field
 
 from retrieval.dense.encoders import Encoder, Vectors, encoder
-from retrieval.retrievers import Searcher
+from retrieval.retrieving import Searcher
 from retrieval.searching import ranking
 from touche_rad import plugins
 from touche_rad.debate import Hit

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from ir_measures import nDCG
 
 import retrieval.irds
+from retrieval.chains import alike
 from retrieval.pisa import PisaArguments
-from retrieval.retrievers import alike
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
@@ -222,7 +222,7 @@ def test_a_chain_reaches_what_attacks_a_text_like_the_query(index: PisaArguments
     assert best.argument.id == "c"
     assert best.path == ("a says like you: Cats sleep all day.", "attacks that")
     assert _search("chain", index, "Cats just sleep", near="1") == ["c"]
-    assert _search("chain", index, "mice", near="1") == []
+    assert _search("chain", index, "whales", near="1") == []
     assert set(
         made.pipeline(3).transform(pd.DataFrame({"qid": ["1"], "query": ["cats"]})).columns
     ) >= {"path", "docno"}
