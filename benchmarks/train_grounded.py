@@ -1,16 +1,19 @@
 """Fit the weights of the debater `grounded` to turns that a person read, and say how well they do.
 
-    python benchmarks/train_grounded.py [--write] [--data DIR] [--labels FILE]
+    python benchmarks/train_grounded.py [--write] [--data DIR] [--labels FILE] [--index DIR]
 
-DIR (default: the environment variable TOUCHE_RAD_DATA) holds claimrev-4441.jsonl.gz and
-cmv-debates-100.jsonl.gz. FILE names, one a line, a debate by its id, a turn, an argument and how
-it would do as an answer there: `y` clearly against what the user says, `m` perhaps, `a` it agrees
-with the user, `0` beside the point. The candidates that were read came from several rankings, so
-that neither any one of them nor the fitted one chose what it is measured on.
+--data (default: the environment variable TOUCHE_RAD_DATA) holds claimrev-4441.jsonl.gz and
+cmv-debates-100.jsonl.gz. --labels names, one a line, a debate, a turn, an argument and how it would
+do as an answer there: `y` clearly against what the user says, `m` weakly or partly so, `a`
+it agrees with the user, `n` on the matter but on neither side, `0` another matter. The candidates
+came from eight rankings and were read in random order, unnamed, so that neither any one ranking
+nor the fitted one chose what it is measured on. --index is an index of the collection with vectors
+by the encoder minilm; without it one is made, which takes a minute.
 
 The weights make the expected worth of the answer greatest where a candidate is drawn by the softmax
-of the scores; none is below 0, since every fitted feature is made to speak for an argument. Figures
-are cross-validated by debate: no debate is measured with weights that saw it.
+of the scores; none is below 0, since every fitted feature is made to speak for an argument. The
+weights that are given count while the others are fitted. Figures are cross-validated by debate: no
+debate is measured with weights that saw it.
 """
 
 from __future__ import annotations
@@ -29,18 +32,20 @@ from scipy.optimize import minimize
 
 from touche_rad import files, plugins
 from touche_rad.debate import Debate
-from touche_rad.debaters.grounded.candidates import gather
-from touche_rad.debaters.grounded.features import features
+from touche_rad.debaters.grounded.meaning import MEANT
 from touche_rad.debaters.grounded.profile import Library, sampled
+from touche_rad.debaters.grounded.ranking import seen
 from touche_rad.debaters.grounded.reading import read
-from touche_rad.debaters.grounded.scene import scene
 from touche_rad.debaters.grounded.weights import weights
 from touche_rad.plugins import ArgumentIndex
 
-WORTH = {"y": 1.0, "m": 0.35, "a": 0.0, "0": 0.0}
+WORTH = {"y": 1.0, "m": 0.6, "a": 0.0, "n": 0.0, "0": 0.0}
 FOLDS = 10
-RIDGE = 2.0
+RIDGE = 0.3
+DEPTH = 40
 OURS = Path(__file__).parent.parent / "touche_rad/debaters/grounded/weights.json"
+WORDS = ("matter", "main", "target", "claim", "nearest", "side", "denied", "tone")
+MEANING = (*MEANT, "claim", "nearest", "side", "denied", "tone")
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,10 @@ class Turn:
 
     debate: str
     features: np.ndarray
+    given: np.ndarray
     labels: tuple[str, ...]
+    baseline: str
+    """What the first hit of the attacks field is."""
 
     @property
     def worth(self) -> np.ndarray:
@@ -65,31 +73,39 @@ def labelled(path: Path) -> dict[tuple[str, int], dict[str, str]]:
 
 
 def turns(
-    index: ArgumentIndex, debates: Sequence[Debate], labels: Path, names: Sequence[str], k: int = 40
+    index: ArgumentIndex, debates: Sequence[Debate], labels: Path, names: Sequence[str]
 ) -> Iterator[Turn]:
     library = Library(sampled(index))
     by_id = {debate.id: debate for debate in debates}
-    for (name, turn), given in labelled(labels).items():
+    fixed = weights().given
+    for (name, turn), read_as in labelled(labels).items():
         reading = read(by_id[name].asked(turn))
-        candidates = gather(index, reading, k)
-        rows = features(candidates, scene(reading, library), library)
+        candidates, rows = seen(index, reading, library, DEPTH)
         kept = [
-            ([row[feature] for feature in names], given[candidate.argument.id])
+            (row, read_as[candidate.argument.id])
             for candidate, row in zip(candidates, rows, strict=True)
-            if candidate.argument.id in given
+            if candidate.argument.id in read_as
         ]
-        if kept:
-            yield Turn(name, np.array([row for row, _ in kept]), tuple(label for _, label in kept))
+        first = index.search("attacks", reading.message, 1)
+        yield Turn(
+            debate=name,
+            features=np.array([[row[feature] for feature in names] for row, _ in kept]),
+            given=np.array([sum(w * row[k] for k, w in fixed.items()) for row, _ in kept]),
+            labels=tuple(label for _, label in kept),
+            baseline=read_as.get(first[0].argument.id, "unread") if first else "none",
+        )
 
 
 def fitted(read_turns: Sequence[Turn], spread: np.ndarray) -> np.ndarray:
     """Weights of the plain features that make the expected worth of an answer greatest."""
-    rows = [(turn.features / spread, turn.worth - turn.worth.mean()) for turn in read_turns]
+    rows = [
+        (turn.features / spread, turn.given, turn.worth - turn.worth.mean()) for turn in read_turns
+    ]
 
     def loss(weight: np.ndarray) -> tuple[float, np.ndarray]:
         value, slope = RIDGE * weight @ weight / 2, RIDGE * weight
-        for features_, worth in rows:
-            score = features_ @ weight
+        for features_, given, worth in rows:
+            score = features_ @ weight + given
             chance = np.exp(score - score.max())
             chance /= chance.sum()
             expected = chance @ worth
@@ -111,27 +127,19 @@ def cross_validated(read_turns: Sequence[Turn], spread: np.ndarray) -> Counter[s
         weight = fitted([turn for turn in read_turns if fold[turn.debate] != held], spread)
         for turn in read_turns:
             if fold[turn.debate] == held:
-                first[turn.labels[int(np.argmax(turn.features @ weight))]] += 1
+                first[turn.labels[int(np.argmax(turn.features @ weight + turn.given))]] += 1
     return first
 
 
-def written(weight: np.ndarray, names: Sequence[str], first: Counter[str]) -> str:
-    shares = ", ".join(f"{label} {first[label] / first.total():.2f}" for label in WORTH)
-    now = json.loads(OURS.read_text("utf-8"))
-    now["made"] = (
-        f"Fitted by benchmarks/train_grounded.py to {first.total()} turns that one person read;"
-        f" cross-validated by debate, the first of the read candidates is {shares}."
-    )
-    now["fitted"] = {
-        name: round(float(value), 3) for name, value in zip(names, weight, strict=True)
-    }
-    return json.dumps(now, indent=2) + "\n"
+def shares(of: Counter[str]) -> str:
+    return ", ".join(f"{label} {of[label] / of.total():.2f}" for label in WORTH)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=os.environ.get("TOUCHE_RAD_DATA"))
     parser.add_argument("--labels", type=Path, default=Path(__file__).with_name("grounded.tsv"))
+    parser.add_argument("--index", help="an index with vectors by minilm")
     parser.add_argument("--write", action="store_true", help="write the weights into the package")
     options = parser.parse_args()
     if options.data is None:
@@ -139,21 +147,34 @@ def main() -> None:
     data = Path(options.data)
     debates = list(files.read_debates(data / "cmv-debates-100.jsonl.gz"))
     with tempfile.TemporaryDirectory() as folder:
-        place = str(Path(folder, "index"))
-        plugins.build_index(files.read_arguments(data / "claimrev-4441.jsonl.gz"), place)
+        place = options.index or str(Path(folder, "index"))
+        if options.index is None:
+            arguments = files.read_arguments(data / "claimrev-4441.jsonl.gz")
+            plugins.build_index(arguments, place)
+            plugins.add_vectors(place, plugins.VectorsWanted("minilm"))
         report(plugins.open_index(place), debates, options.labels, write=options.write)
 
 
 def report(index: ArgumentIndex, debates: Sequence[Debate], labels: Path, *, write: bool) -> None:
-    names = list(weights().fitted)
-    found = list(turns(index, debates, labels, names))
-    spread = np.vstack([turn.features for turn in found]).std(axis=0) + 1e-6
-    weight, first = fitted(found, spread), cross_validated(found, spread)
-    text = written(weight, names, first)
-    print(text)
-    counts = Counter(label for turn in found for label in turn.labels)
-    print(f"read: {len(found)} turns, {counts}; weight times spread:")
-    print({name: round(float(w * s), 2) for name, w, s in zip(names, weight, spread, strict=True)})
+    now, told = json.loads(OURS.read_text("utf-8")), []
+    for key, names in (("fitted", WORDS), ("meant", MEANING)):
+        found = list(turns(index, debates, labels, names))
+        spread = np.vstack([turn.features for turn in found]).std(axis=0) + 1e-6
+        weight, first = fitted(found, spread), cross_validated(found, spread)
+        now[key] = {name: round(float(w), 3) for name, w in zip(names, weight, strict=True)}
+        told.append(f"with {key} {shares(first)}")
+        print(
+            f"{key}: weight times spread", dict(zip(names, (weight * spread).round(2), strict=True))
+        )
+    read_as = Counter(label for turn in found for label in turn.labels)
+    now["made"] = (
+        f"Fitted by benchmarks/train_grounded.py to {read_as.total()} read candidates of "
+        f"{len(found)} turns. Cross-validated by debate, the first of the read candidates is "
+        f"{'; '.join(told)}."
+    )
+    text = json.dumps(now, indent=2) + "\n"
+    print(text, f"read as: {dict(read_as)}", sep="")
+    print("first hit of the attacks field:", dict(Counter(turn.baseline for turn in found)))
     if write:
         OURS.write_text(text, "utf-8")
 

@@ -18,7 +18,7 @@ from retrieval.statements import ROLES, STATEMENTS, Statements
 from retrieval.store import Store, digest
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError, nearest
-from touche_rad.plugins import Options, Services, VectorsWanted
+from touche_rad.plugins import Meaning, Options, Services, VectorsWanted
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
@@ -154,6 +154,16 @@ class PisaArguments:
     def encoders(self) -> Sequence[str]:
         """The encoders whose vectors stand beside this index."""
         return list(self._vectors)
+
+    @cached_property
+    def meaning(self) -> Meaning | None:
+        """What the vectors tell, where there are any and their encoder is to be had."""
+        if not self._vectors:
+            return None
+        from retrieval.dense.meaning import meaning
+
+        first = next(iter(self._vectors.values()))
+        return meaning(first, self._store.number, self._store.id_at)
 
     def nearest(
         self, encoder: str, field: str, queries: Vectors, k: int, *, approximate: bool = False

@@ -85,6 +85,28 @@ class IndexHome(Protocol):
         ...
 
 
+class Meaning(Protocol):
+    """What an index tells of texts that say alike in other words."""
+
+    def nearest(self, field: str, texts: Sequence[str], k: int) -> list[list[str]]:
+        """Return the ids of the arguments nearest to each text, nearest first."""
+        ...
+
+    def likeness(self, field: str, texts: Sequence[str], ids: Sequence[str]) -> list[list[float]]:
+        """Return how like each text is to each argument by its field, -1 to 1."""
+        ...
+
+
+@runtime_checkable
+class MeaningIndex(Protocol):
+    """An index that may know meaning."""
+
+    @property
+    def meaning(self) -> Meaning | None:
+        """What it knows, if it does."""
+        ...
+
+
 @dataclass(frozen=True)
 class VectorsWanted:
     """Which vectors an index is given besides its words."""

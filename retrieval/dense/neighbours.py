@@ -104,6 +104,16 @@ class Neighbours:
         turned = queries @ self._turn if len(queries) else ()
         return [self._nearest(query, min(k, len(self))) for query in turned]
 
+    def products(self, queries: Vectors, numbers: Any) -> Vectors:
+        """Return the product of each query with each of the vectors of these numbers."""
+        turned = queries @ self._turn
+        rests = self._rests[numbers].astype(np.float32)
+        if len(self._scales):
+            rests *= self._scales[numbers][:, None]
+        heads = self._heads[numbers]
+        products: Vectors = turned[:, : self._cut] @ heads.T + turned[:, self._cut :] @ rests.T
+        return products
+
     def _nearest(self, query: Any, k: int) -> list[Scored]:
         if k <= 0:
             return []

@@ -165,6 +165,7 @@ def _write_members(folder: Path, rows: Any) -> None:
     """Write which arguments have each text."""
     order = np.argsort(rows, kind="stable").astype(np.int32)
     order = order[int((rows < 0).sum()) :]
+    np.save(folder / "rows.npy", rows)
     np.save(folder / "members.npy", order)
     np.save(folder / "starts.npy", np.searchsorted(rows[order], np.arange(rows.max() + 2)))
 
@@ -175,6 +176,7 @@ class FieldVectors:
     def __init__(self, folder: Path, *, graph: bool) -> None:
         self._exact = Neighbours(folder)
         self._graph = Graph(folder) if graph else None
+        self._rows = np.load(folder / "rows.npy", mmap_mode="r")
         self._members = np.load(folder / "members.npy", mmap_mode="r")
         self._starts = np.load(folder / "starts.npy", mmap_mode="r")
 
@@ -184,6 +186,13 @@ class FieldVectors:
             raise UserError("these vectors have no graph: make it with --dense-graph")
         near = self._graph if approximate and self._graph else self._exact
         return [self._arguments(found, k) for found in near.nearest(queries, k)]
+
+    def likeness(self, queries: Vectors, numbers: Sequence[int]) -> Vectors:
+        """Return each query's cosine with each argument; 0 with one that has no text."""
+        rows = self._rows[list(numbers)]
+        cosines = self._exact.products(queries, np.maximum(rows, 0))
+        cosines[:, rows < 0] = 0
+        return cosines
 
     def _arguments(self, found: Sequence[Scored], k: int) -> list[Scored]:
         flat = [
@@ -207,6 +216,13 @@ class DenseVectors:
         self, field: str, queries: Vectors, k: int, *, approximate: bool = False
     ) -> list[list[Scored]]:
         """Return each query's nearest arguments, by number."""
+        return self._of(field, queries).nearest(queries, k, approximate=approximate)
+
+    def likeness(self, field: str, queries: Vectors, numbers: Sequence[int]) -> Vectors:
+        """Return each query's cosine with each argument."""
+        return self._of(field, queries).likeness(queries, numbers)
+
+    def _of(self, field: str, queries: Vectors) -> FieldVectors:
         if field not in self._fields:
             raise UserError(
                 f"the vectors of {self.about.encoder!r} have no field {field!r}"
@@ -217,7 +233,7 @@ class DenseVectors:
                 f"encoder {self.about.encoder!r} gave {queries.shape[1]} numbers a vector, "
                 f"the index has {self.about.dimension}"
             )
-        return self._fields[field].nearest(queries, k, approximate=approximate)
+        return self._fields[field]
 
 
 def open_vectors(folder: Path, collection: str) -> dict[str, DenseVectors]:

@@ -73,7 +73,7 @@ class Grounded:
         ]
 
     def _row(self, rank: int, one: Ranked, quoted: str) -> dict[str, Any]:
-        every, parts = self.weights.every, self.weights.parts(one.features)
+        weight = self.weights.of(one.features)
         return {
             "rank": rank,
             "id": one.candidate.argument.id,
@@ -82,7 +82,7 @@ class Grounded:
             "quoted": quoted,
             "routes": dict(sorted(one.candidate.routes.items())),
             "features": {
-                name: {"value": value, "weight": every.get(name, 0.0), "adds": parts[name]}
+                name: {"value": value, "weight": weight[name], "adds": weight[name] * value}
                 for name, value in one.features.items()
             },
             "topic": one.candidate.argument.topic,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from touche_rad.debaters.grounded.candidates import Candidate, gather
 from touche_rad.debaters.grounded.features import Features, features
+from touche_rad.debaters.grounded.meaning import meaning_of, meant, near
 from touche_rad.debaters.grounded.profile import Library
 from touche_rad.debaters.grounded.reading import Reading
 from touche_rad.debaters.grounded.scene import scene
@@ -22,12 +24,39 @@ class Ranked:
     score: float
 
 
+def seen(
+    index: ArgumentIndex, reading: Reading, library: Library, k: int
+) -> tuple[list[Candidate], list[Features]]:
+    """Return the candidates and their features, of meaning too where the index knows it."""
+    candidates = gather(index, reading, k)
+    meaning = meaning_of(index)
+    if meaning is not None:
+        candidates = _with_near(index, near(meaning, reading, k), candidates)
+    found = features(candidates, scene(reading, library), library)
+    if meaning is None:
+        return candidates, found
+    more = meant(meaning, reading, candidates)
+    return candidates, [{**one, **two} for one, two in zip(found, more, strict=True)]
+
+
+def _with_near(
+    index: ArgumentIndex, near: Mapping[str, float], candidates: Sequence[Candidate]
+) -> list[Candidate]:
+    known = {candidate.argument.id: candidate for candidate in candidates}
+    for one, share in near.items():
+        argument = index.get(one)
+        if one in known:
+            known[one].routes["meaning"] = share
+        elif argument is not None:
+            known[one] = Candidate(argument, {"meaning": share})
+    return list(known.values())
+
+
 def ranking(
     index: ArgumentIndex, reading: Reading, library: Library, weights: Weights, k: int
 ) -> list[Ranked]:
     """Rank what every route finds; equals stand in the order of their ids."""
-    candidates = gather(index, reading, k)
-    found = features(candidates, scene(reading, library), library)
+    candidates, found = seen(index, reading, library, k)
     ranked = [
         Ranked(candidate, own, weights.score(own))
         for candidate, own in zip(candidates, found, strict=True)

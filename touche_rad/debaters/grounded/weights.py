@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from touche_rad.debaters.grounded.features import NAMES
+from touche_rad.debaters.grounded.meaning import MEANT
 from touche_rad.errors import InputError, nearest
 
 _OURS = "weights.json"
@@ -23,24 +24,32 @@ class Weights(BaseModel):
 
     made: str
     fitted: Mapping[str, float]
-    """Learnt from turns that people read."""
+    """Learnt from turns whose candidates were read."""
     given: Mapping[str, float]
     """Set by hand: faults of form and repetition, which are rare and always bad."""
 
+    meant: Mapping[str, float] = {}
+    """Learnt likewise, in place of `fitted` where the index has vectors; none: `fitted` holds."""
+
     @cached_property
-    def every(self) -> dict[str, float]:
-        """All weights by feature."""
-        return {**self.fitted, **self.given}
+    def _known(self) -> dict[bool, dict[str, float]]:
+        words = {**self.fitted, **self.given}
+        return {False: words, True: {**self.meant, **self.given} if self.meant else words}
+
+    @property
+    def named(self) -> set[str]:
+        """Every feature that has a weight."""
+        return {*self.fitted, *self.given, *self.meant}
+
+    def of(self, features: Mapping[str, float]) -> dict[str, float]:
+        """Return the weights that hold for a candidate's features, 0 where there is none."""
+        weight = self._known[MEANT[0] in features]
+        return {name: weight.get(name, 0.0) for name in features}
 
     def score(self, features: Mapping[str, float]) -> float:
-        """Return the weighted sum; a feature without a weight counts nothing."""
-        every = self.every
-        return sum(every.get(name, 0.0) * value for name, value in features.items())
-
-    def parts(self, features: Mapping[str, float]) -> dict[str, float]:
-        """Return what each feature adds to the score."""
-        every = self.every
-        return {name: every.get(name, 0.0) * value for name, value in features.items()}
+        """Return the weighted sum."""
+        weight = self.of(features)
+        return sum(weight[name] * value for name, value in features.items())
 
 
 def weights(path: Path | None = None) -> Weights:
@@ -55,8 +64,8 @@ def weights(path: Path | None = None) -> Weights:
         raise InputError(str(source), expected, field=field) from None
     except (OSError, ValueError) as error:
         raise InputError(str(source), f"a JSON file of weights, as in {_OURS}: {error}") from None
-    for name in read.every:
-        if name not in NAMES:
-            expected = f"the name of a feature{nearest(name, NAMES)}, got {name!r}"
-            raise InputError(str(source), expected, field="fitted or given")
+    for name in sorted(read.named):
+        if name not in (*NAMES, *MEANT):
+            expected = f"the name of a feature{nearest(name, (*NAMES, *MEANT))}, got {name!r}"
+            raise InputError(str(source), expected, field="fitted, given or meant")
     return read

