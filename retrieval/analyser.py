@@ -1,35 +1,41 @@
 """One analyser for documents and queries: what the index sees of a text.
 
 PISA's own tokenizer loses words at odd quotes and letters beyond ASCII, and fails on lone
-surrogates, so it is given nothing but plain words.
+surrogates, so it is given nothing but plain words. They are stemmed here, so that every home of an
+index sees the same.
 """
 
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from functools import lru_cache
 
+import snowballstemmer
+
 from touche_rad.text import stopwords
 
-NAME = "folded-words/stopwords/porter2/1"
+NAME = "folded-words/stopwords/snowball-english/2"
 """Names the analysis; an index made by another one is not searched."""
 
-STEMMER = "porter2"
 LONGEST_QUERY = 512
+"""Words of a query that are searched; the rest is not."""
 REMEMBERED = 50_000
 
+_STEMMER = snowballstemmer.stemmer("english")
+_stemming = threading.Lock()  # a stemmer keeps the word it works on
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 
 
 def analyse(text: str) -> str:
-    """Return the words of a text that count, plain and apart; the engine stems them."""
+    """Return the stems of a text's words that count, plain and apart."""
     return " ".join(tokens(text))
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words that count, in order."""
+    """Return the stems of the words that count, in order."""
     found = (_plain(word) for word in _WORD.findall(_folded(text)))
     return [word for word in found if word]
 
@@ -47,5 +53,6 @@ def _plain(word: str) -> str:
         return ""
     word = _POSSESSIVE.sub("", word).replace("'", "")
     if word.isascii():
-        return word
+        with _stemming:
+            return str(_STEMMER.stemWord(word))
     return "x" + word.encode("utf-8", "replace").hex()

@@ -15,17 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pyterrier_pisa import PisaIndex, PisaStopwords, _pisathon
-
-from retrieval.analyser import STEMMER
+from pyterrier_pisa import PisaIndex, PisaStemmer, PisaStopwords, _pisathon
 
 Scored = tuple[float, int]
 
 # Sums a document's score in the order of the query's words. The engine's quicker ways sum in an
 # order that depends on the depth, so that equal documents get unequal last digits.
 _WAY = "ranked_or"
-# Ours are left out before; the engine's own list has the negations.
+# The words come as the analyser wants them; the engine's own list has the negations.
 _STOPS = PisaStopwords.none
+_STEMMER = PisaStemmer.none
 _SLACK = 16
 _AT_ONCE = 512
 _silence = threading.Lock()
@@ -41,7 +40,7 @@ def build_engine(folder: Path, documents: Iterable[tuple[int, str]]) -> None:
 
 
 def _index(folder: Path) -> Any:
-    return PisaIndex(str(folder), stemmer=STEMMER, text_field="text", stops=_STOPS, threads=1)
+    return PisaIndex(str(folder), stemmer=_STEMMER, text_field="text", stops=_STOPS, threads=1)
 
 
 class Engine:

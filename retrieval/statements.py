@@ -30,8 +30,11 @@ _LONGEST: Final = 40
 _SHARED: Final = 200
 """A word that more statements start with is not looked up: too many share it."""
 _NEGATIONS: Final = frozenset(
-    "not no never none nothing neither nor nobody cannot without unless hardly isnt arent wasnt "
-    "werent dont doesnt didnt wont wouldnt cant couldnt shouldnt hasnt havent hadnt mustnt".split()
+    tokens(
+        "not no never none nothing neither nor nobody cannot without unless hardly isn't aren't "
+        "wasn't weren't don't doesn't didn't won't wouldn't can't couldn't shouldn't hasn't "
+        "haven't hadn't mustn't"
+    )
 )
 
 Key = tuple[str, ...]

@@ -144,6 +144,17 @@ class KeepsVectors(Protocol):
         ...
 
 
+@runtime_checkable
+class Dumps(Protocol):
+    """A home on a server, whose indexes can be brought here whole."""
+
+    def dump(
+        self, location: str, path: Path, report: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Write all arguments to a file of JSON lines and return how many there are."""
+        ...
+
+
 @dataclass(frozen=True)
 class Services:
     """What a plugin may use besides the debate it is given."""
@@ -355,9 +366,27 @@ def open_index(location: str) -> ArgumentIndex:
     return _home(location).open(location)
 
 
-def build_index(arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
+def build_index(
+    arguments: Iterable[Argument],
+    location: str,
+    *,
+    replace: bool = False,
+    options: Mapping[str, str] | None = None,
+) -> int:
     """Make an index at a location and return how many arguments it holds."""
-    return _home(location).build(arguments, location, replace=replace)
+    return _home(location, options).build(arguments, location, replace=replace)
+
+
+def dump_index(
+    location: str, path: Path, report: Callable[[int, int], None] | None = None
+) -> int | None:
+    """Write all arguments of a server's index to a file, going on where a killed dump was.
+
+    Returns:
+        How many there are, or None where the location is no server's.
+    """
+    home = _home(location)
+    return home.dump(location, path, report) if isinstance(home, Dumps) else None
 
 
 def add_vectors(
@@ -374,9 +403,10 @@ def add_vectors(
     return home.add_vectors(location, wanted, of=of, report=report)
 
 
-def _home(location: str) -> IndexHome:
+def _home(location: str, options: Mapping[str, str] | None = None) -> IndexHome:
     for plugin in registered("index").values():
         home: IndexHome = plugin.make(Services())
         if home.accepts(location):
-            return home
+            made: IndexHome = plugin.make(Services(), options) if options else home
+            return made
     raise UserError(f"no index home accepts {location!r}{nearest(location, registered('index'))}")

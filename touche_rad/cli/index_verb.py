@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,11 +19,12 @@ from touche_rad.errors import UserError
 if TYPE_CHECKING:
     from touche_rad.plugins import VectorsWanted
 
+SERVERS = "elasticsearch:"
 DENSE_FIELDS = ("text", "attacks", "supports")
 
 
 @click.command("index", cls=shared.Verb)
-@click.argument("source", type=click.Path(path_type=Path), metavar="SOURCE")
+@click.argument("source", metavar="SOURCE")
 @shared.output("The index folder to make.", metavar="DIR")
 @click.option("--to", metavar="LOCATION",
               help="Make it there instead: elasticsearch:URL/NAME, or a folder.")  # fmt: skip
@@ -40,7 +43,7 @@ DENSE_FIELDS = ("text", "attacks", "supports")
 @click.pass_context
 def command(
     ctx: click.Context,
-    source: Path,
+    source: str,
     short: tuple[str, ...],
     output: str | None,
     option: tuple[str, ...],
@@ -56,11 +59,13 @@ def command(
     """Make an argument index from SOURCE.
 
     SOURCE is a collection (JSONL, gzipped or not, with the fields id, text, attacks, supports,
-    topic ...) or a file of debates, whose cited arguments are taken, each once.
+    topic ...), a file of debates, whose cited arguments are taken, each once, or an index on a
+    server (elasticsearch:URL/NAME), which is brought here whole; killed, the same command goes on.
     """
     from touche_rad.plugins import VectorsWanted
 
-    place = to or shared.choose(ctx, "index", short, output, option).path
+    chosen = shared.choose(ctx, "index", short, output, option)
+    place = to or chosen.path
     if place is None:
         raise UserError("index: say where the index goes: -o DIR")
     wanted = (
@@ -68,15 +73,46 @@ def command(
         if dense
         else None
     )
+    options = chosen.of("index")
     goes_on = wanted is not None and not replace and Path(place).is_dir()
-    if not goes_on:
-        _words(source, str(place), replace=replace, skip_bad=skip_bad, quiet=quiet)
-    if wanted is not None:
-        of = source if goes_on else None
-        _vectors(str(place), wanted, of=of, skip_bad=skip_bad, quiet=quiet)
+    with _file(source, str(place), quiet=quiet) as path:
+        if not goes_on:
+            _words(path, str(place), options, replace=replace, skip_bad=skip_bad, quiet=quiet)
+        if wanted is not None:
+            of = path if goes_on else None
+            _vectors(str(place), wanted, of=of, skip_bad=skip_bad, quiet=quiet)
 
 
-def _words(source: Path, place: str, *, replace: bool, skip_bad: bool, quiet: bool) -> None:
+@contextmanager
+def _file(source: str, place: str, *, quiet: bool) -> Iterator[Path]:
+    """Give the source as a file; a server's index is brought beside the index that is made of it.
+
+    What was brought stays until the index stands, so that a killed run goes on with it.
+    """
+    from touche_rad.plugins import dump_index
+
+    if not source.startswith(SERVERS):
+        yield Path(source)
+        return
+    target = Path(place) if ":" not in place else Path(tempfile.gettempdir(), "touche-rad")
+    brought = target.with_name(f".{target.name}.dump.jsonl")
+    if not brought.is_file():
+        with progress("dumping", quiet=quiet) as report:
+            count = dump_index(source, brought, report)
+        say(f"brought {count} arguments from {source}", quiet=quiet)
+    yield brought
+    brought.unlink()
+
+
+def _words(
+    source: Path,
+    place: str,
+    options: Mapping[str, str],
+    *,
+    replace: bool,
+    skip_bad: bool,
+    quiet: bool,
+) -> None:
     from touche_rad import files
     from touche_rad.plugins import build_index
 
@@ -84,7 +120,7 @@ def _words(source: Path, place: str, *, replace: bool, skip_bad: bool, quiet: bo
     bad = files.BadLines(skip=skip_bad)
     with progress("indexing", quiet=quiet) as report:
         arguments = _counted(files.read_arguments(source, bad=bad), report)
-        count = build_index(arguments, place, replace=replace)
+        count = build_index(arguments, place, replace=replace, options=options)
     skipped = f", {bad.count} bad lines skipped ({bad.first})" if bad.count else ""
     seconds = time.monotonic() - begun
     say(f"indexed {count} arguments in {place} in {seconds:.1f} s{skipped}", quiet=quiet)

@@ -1,0 +1,254 @@
+"""An opened index on Elasticsearch: ours, or the official one as it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from retrieval.analyser import LONGEST_QUERY, analyse
+from retrieval.elastic import shape
+from retrieval.elastic.connection import Connection, place
+from retrieval.fields import known
+from retrieval.searching import FieldSearch
+from touche_rad.debate import Argument, Hit
+from touche_rad.errors import OptionError, nearest
+
+if TYPE_CHECKING:
+    from retrieval.dense.encoders import Vectors
+
+AT_ONCE: Final = 64
+"""Searches sent together."""
+DEEPEST: Final = 10_000
+"""How deep the server searches (its index.max_result_window)."""
+PAGE: Final = 1_000
+ALIVE: Final = "5m"
+_PLAIN: Final = ("topic", "text", "attacks", "supports")
+
+
+class ElasticArguments:
+    """Arguments on a server; any number of threads may ask."""
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self._connection = Connection(place(location))
+        self._index = self._connection.where.index
+        described = self._connection.ask(lambda es: es.indices.get(index=self._index)).body
+        if len(described) != 1:
+            raise OptionError(f"{location}: names {len(described)} indexes, one is needed")
+        ((self.concrete, about),) = described.items()
+        mapping = about.get("mappings") or {}
+        self._properties: Mapping[str, Any] = mapping.get("properties") or {}
+        self.ours: Mapping[str, Any] | None = (mapping.get("_meta") or {}).get(shape.MARK)
+        self._settings = (about.get("settings") or {}).get("index") or {}
+
+    def __reduce__(self) -> tuple[type[ElasticArguments], tuple[str]]:
+        return ElasticArguments, (self.location,)
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this index's content from another's."""
+        if self.ours is not None:
+            return str(self.ours["collection"])[:16]
+        told = f"{self._settings.get('uuid')} {len(self)}"
+        return sha256(told.encode()).hexdigest()[:16]
+
+    @cached_property
+    def _count(self) -> int:
+        return int(self._connection.ask(lambda es: es.count(index=self._index))["count"])
+
+    def __len__(self) -> int:
+        return self._count
+
+    def get(self, argument_id: str) -> Argument | None:
+        """Return the argument with this id, or None."""
+        if not argument_id or argument_id != shape.whole(argument_id) or len(argument_id) > 512:
+            return None
+        query = {"ids": {"values": [argument_id]}}
+        found = self._searched([{"query": query, "size": 1, **self._source}])[0]
+        return shape.argument(found[0]["_source"], found[0]["_id"]) if found else None
+
+    def arguments(self) -> Iterator[Argument]:
+        """Yield every argument as of now, in a fixed order; an index of ours in its own."""
+        for _, source in self.pages():
+            yield from source
+
+    def pages(
+        self, after: Sequence[Any] | None = None
+    ) -> Iterator[tuple[list[Any], list[Argument]]]:
+        """Yield the arguments page by page, each with the mark from which on to go on later."""
+        asked = self._connection.ask
+        opened = asked(lambda es: es.open_point_in_time(index=self._index, keep_alive=ALIVE))["id"]
+        try:
+            while True:
+                body: dict[str, Any] = {
+                    "size": PAGE, "pit": {"id": opened, "keep_alive": ALIVE},
+                    "sort": [{self.order: "asc"}], "track_total_hits": False, **self._source,
+                }  # fmt: skip
+                if after is not None:
+                    body["search_after"] = after
+                answer = asked(partial(_search, body=body))
+                hits = answer["hits"]["hits"]
+                if not hits:
+                    return
+                opened, after = answer["pit_id"], list(hits[-1]["sort"])
+                yield after[:1], [shape.argument(hit["_source"], hit["_id"]) for hit in hits]
+        finally:
+            self._connection.ask(lambda es: es.close_point_in_time(id=opened))
+
+    @property
+    def order(self) -> str:
+        """The field that gives all arguments an order that outlasts a connection, or `_doc`."""
+        return "order" if self.ours is not None else self._id_field or "_doc"
+
+    @cached_property
+    def _id_field(self) -> str:
+        about = self._properties.get("id") or {}
+        if about.get("type") == "keyword":
+            return "id"
+        inner = about.get("fields") or {}
+        return next((f"id.{key}" for key, one in inner.items() if one.get("type") == "keyword"), "")
+
+    def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
+        """Return each query's best ids with their scores; equal scores by id."""
+        found = self._best(field, queries, k, {"_source": False})
+        return [[(hit["_id"], hit["_score"]) for hit in hits] for hits in found]
+
+    def search(self, field: str, query: str, k: int) -> list[Hit]:
+        """Return the best `k` arguments by one field."""
+        return self.search_all(field, [query], k)[0]
+
+    def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """Search many queries at once."""
+        return [
+            [
+                Hit(
+                    argument=shape.argument(hit["_source"], hit["_id"]),
+                    score=hit["_score"], rank=rank, path=(field,),
+                )
+                for rank, hit in enumerate(hits)
+            ]
+            for hits in self._best(field, queries, k, self._source)
+        ]  # fmt: skip
+
+    def pipeline(self, field: str, k: int) -> FieldSearch:
+        """Return the search of one field as a PyTerrier transformer."""
+        return FieldSearch(self, field, k)
+
+    @property
+    def encoders(self) -> Sequence[str]:
+        """The encoders whose vectors the index holds."""
+        if self.ours is not None:
+            return list(self.ours.get("encoders") or {})
+        official = shape.vector_field("attacks", shape.OFFICIAL_VECTORS)
+        return [shape.OFFICIAL_VECTORS] if official in self._properties else []
+
+    def nearest(
+        self, encoder: str, field: str, queries: Vectors, k: int, *, approximate: bool = False
+    ) -> list[list[tuple[str, float]]]:
+        """Return each query's nearest arguments' ids with the cosines.
+
+        The server's search is approximate; unless that is wanted, it looks at ten times as many.
+        """
+        if encoder not in self.encoders:
+            raise OptionError(f"no vectors by {encoder!r}{nearest(encoder, self.encoders)}")
+        name = encoder if self.ours is None else str(self.ours["encoders"][encoder])
+        breadth = min(DEEPEST, max(100, k * (2 if approximate else 10)))
+        bodies = [
+            {
+                "knn": {
+                    "field": shape.vector_field(field, name), "query_vector": query.tolist(),
+                    "k": min(k, DEEPEST), "num_candidates": breadth,
+                },
+                "size": min(k, DEEPEST), "_source": False, "track_total_hits": False,
+            }
+            for query in queries
+        ]  # fmt: skip
+        return [
+            sorted(
+                ((hit["_id"], 2 * hit["_score"] - 1) for hit in hits),
+                key=lambda hit: (-hit[1], hit[0].encode()),
+            )
+            for hits in self._searched(bodies)
+        ]
+
+    @property
+    def _source(self) -> dict[str, Any]:
+        if self.ours is not None:
+            return {"_source": ["line"]}
+        return {"_source": {"excludes": ["*_embedding_*"]}}
+
+    def _best(
+        self, field: str, queries: Sequence[str], k: int, source: Mapping[str, Any]
+    ) -> list[list[Any]]:
+        known(field)
+        found: list[list[Any]] = [[] for _ in queries]
+        if k <= 0:
+            return found
+        asked = {
+            at: query
+            for at, words in enumerate(queries)
+            if (query := self._query(field, str(words))) is not None
+        }
+        ties = [{self._id_field: "asc"}] if self._id_field else []
+        common = {
+            "size": min(k, DEEPEST), "sort": [{"_score": "desc"}, *ties],
+            "track_total_hits": False, **source,
+        }  # fmt: skip
+        bodies = [{"query": query, **common} for query in asked.values()]
+        for at, hits in zip(asked, self._searched(bodies), strict=True):
+            found[at] = sorted(hits, key=lambda hit: (-hit["_score"], hit["_id"].encode()))
+        return found
+
+    def _query(self, field: str, words: str) -> dict[str, Any] | None:
+        if self.ours is not None:
+            stems = dict.fromkeys(analyse(words).split())
+            kept = " ".join(list(stems)[:LONGEST_QUERY])
+            return {"match": {f"words.{field}": {"query": kept}}} if kept else None
+        plain = " ".join(shape.whole(words).split()[:LONGEST_QUERY])
+        if not plain:
+            return None
+        if field == "all":
+            return {"multi_match": {"query": plain, "fields": _PLAIN, "type": "most_fields"}}
+        return {"match": {field: {"query": plain}}}
+
+    def _searched(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+        found: list[list[Any]] = []
+        header = {"index": self._index, "allow_partial_search_results": False}
+        if int(self._settings.get("number_of_shards") or 1) > 1:
+            # What is rare is counted over all parts, so that parts do not change a score.
+            header["search_type"] = "dfs_query_then_fetch"
+        for start in range(0, len(bodies), AT_ONCE):
+            part = bodies[start : start + AT_ONCE]
+            lines = [line for body in part for line in (header, body)]
+            found += self._connection.ask(_searching(lines))
+        return found
+
+
+def _search(es: Any, body: Mapping[str, Any]) -> Any:
+    return es.search(**body)
+
+
+def _searching(lines: Sequence[Mapping[str, Any]]) -> Callable[[Any], list[list[Any]]]:
+    def searched(es: Any) -> list[list[Any]]:
+        answers = es.msearch(searches=lines)["responses"]
+        for answer in answers:
+            if answer.get("status", 200) != 200:
+                raise _failed(es, answer)
+        return [answer["hits"]["hits"] for answer in answers]
+
+    return searched
+
+
+def _failed(es: Any, answer: Mapping[str, Any]) -> Exception:
+    """One search's fault, as the client would have raised it alone."""
+    import elasticsearch
+    from elastic_transport import ApiResponseMeta, HttpHeaders, NodeConfig
+
+    node = NodeConfig("http", "localhost", 80)
+    meta = ApiResponseMeta(int(answer["status"]), "1.1", HttpHeaders(), 0.0, node)
+    kinds = elasticsearch.exceptions.HTTP_EXCEPTIONS
+    kind = kinds.get(meta.status, elasticsearch.ApiError)
+    fault: Exception = kind(message="a search failed", meta=meta, body=dict(answer))
+    return fault

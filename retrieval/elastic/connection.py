@@ -1,0 +1,194 @@
+"""A connection to Elasticsearch: where, as whom, how patiently, and what to say when it fails.
+
+Who one is comes from the environment and goes nowhere else: not into a log, an error or a repr.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+from touche_rad.errors import ToucheRadError, UserError, WorkError
+
+KEY: Final = "TOUCHE_RAD_ES_API_KEY"
+USER: Final = "TOUCHE_RAD_ES_USER"
+PASSWORD: Final = "TOUCHE_RAD_ES_PASSWORD"
+CA: Final = "TOUCHE_RAD_ES_CA"
+TIMEOUT: Final = "TOUCHE_RAD_ES_TIMEOUT"
+
+SCHEME: Final = "elasticsearch:"
+SECONDS: Final = 30.0
+"""How long a call may take in all, its repetitions included, unless the environment says."""
+ONE_TRY: Final = 10.0
+FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
+_LATER: Final = frozenset((408, 425, 429, 502, 503, 504))
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server and an index on it."""
+
+    url: str
+    index: str
+
+    def __str__(self) -> str:
+        return f"{SCHEME}{self.url}/{self.index}"
+
+
+def place(location: str) -> Place:
+    """Read a location: elasticsearch:http(s)://HOST[:PORT][/PREFIX]/INDEX."""
+    expected = f"expected {SCHEME}http(s)://HOST[:PORT][/PREFIX]/INDEX"
+    try:
+        parts = urlsplit(location.removeprefix(SCHEME))
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        raise UserError(f"{expected}, got {location!r:.200}") from None
+    if parts.username or parts.password or "@" in parts.netloc:
+        raise UserError(
+            f"a location holds no name or password: set {USER} and {PASSWORD}, or {KEY}, instead"
+        )
+    prefix, _, index = parts.path.rstrip("/").rpartition("/")
+    if port is None or not parts.hostname or not index or parts.query or parts.fragment:
+        raise UserError(f"{expected}, got {location!r:.200}")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return Place(f"{parts.scheme}://{host}:{port}{prefix}", index)
+
+
+class Connection:
+    """A server, asked patiently."""
+
+    def __init__(self, where: Place) -> None:
+        self.where = where
+        self._seconds = _seconds()
+        self._client: Any = _client(where, min(ONE_TRY, self._seconds))
+
+    def __repr__(self) -> str:
+        return f"Connection({str(self.where)!r})"
+
+    def ask(self, call: Callable[[Any], T]) -> T:
+        """Make a call with the client; what may pass is tried again, the rest told in one line.
+
+        Raises:
+            UserError: The call, the index, the name, the password or the certificate is wrong.
+            WorkError: The server cannot be reached, or cannot do it.
+        """
+        end = time.monotonic() + self._seconds
+        wait = FIRST_WAIT
+        while True:
+            try:
+                return call(self._client)
+            except Exception as error:
+                fault, passing = self._fault(error)
+                if fault is None:
+                    raise
+                pause = wait * random.uniform(0.5, 1.5)
+                if not passing or time.monotonic() + pause > end:
+                    raise fault from None
+                time.sleep(pause)
+                wait = min(2 * wait, LONGEST_WAIT)
+
+    def _fault(self, error: Exception) -> tuple[ToucheRadError | None, bool]:
+        """What to say of a client's exception, and whether it may pass."""
+        import elastic_transport
+        import elasticsearch
+
+        where = self.where
+        if isinstance(error, elastic_transport.TlsError):
+            told = " ".join(map(str, (error.message, *error.errors)))
+            return UserError(f"{where}: {_tls(told)}"), False
+        if isinstance(error, elastic_transport.ConnectionTimeout):
+            return WorkError(f"{where}: no answer within {self._seconds:g} s"), True
+        if isinstance(error, elastic_transport.ConnectionError):
+            return WorkError(f"{where}: the server cannot be reached"), True
+        if isinstance(error, elasticsearch.UnsupportedProductError):
+            return UserError(f"{where}: what answers there is no Elasticsearch"), False
+        if isinstance(error, elasticsearch.ApiError):
+            status = error.meta.status
+            return self._refused(status, _reason(error)), status in _LATER
+        if isinstance(error, elastic_transport.TransportError):
+            return WorkError(f"{where}: {_short(str(error))}"), False
+        return None, False
+
+    def _refused(self, status: int, reason: str) -> ToucheRadError:
+        where = self.where
+        if status == 401:
+            return UserError(f"{where}: wrong name, password or key ({USER}, {PASSWORD}, {KEY})")
+        if status == 403:
+            return UserError(f"{where}: {os.environ.get(USER) or 'this key'} may not do this")
+        if status == 404:
+            return UserError(f"{where}: there is no index {where.index!r}")
+        if status == 503:
+            return WorkError(
+                f"{where}: the cluster cannot serve every part of {where.index!r} now (red): "
+                "see _cluster/health"
+            )
+        kind: type[ToucheRadError] = WorkError if status >= 500 or status in _LATER else UserError
+        return kind(f"{where}: refused with {status}: {reason}")
+
+
+def _seconds() -> float:
+    given = os.environ.get(TIMEOUT, "")
+    if not given:
+        return SECONDS
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise UserError(f"{TIMEOUT}: expected seconds, got {given!r:.40}")
+    return seconds
+
+
+def _client(where: Place, seconds: float) -> Any:
+    try:
+        from elasticsearch import Elasticsearch
+    except ImportError:
+        raise UserError(
+            "an index on Elasticsearch needs its client: pip install 'touche-rad[elasticsearch]'"
+        ) from None
+    settings: dict[str, Any] = {"request_timeout": seconds, "max_retries": 0}
+    key, user, ca = os.environ.get(KEY), os.environ.get(USER), os.environ.get(CA)
+    if key:
+        settings["api_key"] = key
+    elif user:
+        settings["basic_auth"] = (user, os.environ.get(PASSWORD, ""))
+    if ca:
+        if not os.path.isfile(ca):
+            raise UserError(f"{CA}: there is no file {ca}")
+        settings["ca_certs"] = ca
+    try:
+        return Elasticsearch(where.url, **settings)
+    except Exception as error:
+        raise UserError(f"{where}: {_short(str(error))}") from None
+
+
+def _tls(told: str) -> str:
+    if "expired" in told:
+        return "the server's certificate has expired"
+    if "CERTIFICATE_VERIFY_FAILED" in told or "verify failed" in told:
+        if "ismatch" in told or "not valid for" in told:
+            return "the server's certificate is for another host"
+        return f"the server's certificate is not from a known CA: set {CA} to the CA's certificate"
+    if "WRONG_VERSION_NUMBER" in told or "wrong version" in told:
+        return "the server does not speak TLS: use http://"
+    return f"no secure connection: {_short(told)}"
+
+
+def _reason(error: Any) -> str:
+    body = error.body
+    if isinstance(body, dict):
+        about = body.get("error", body)
+        if isinstance(about, dict):
+            return _short(str(about.get("reason") or about.get("type") or about))
+    return _short(str(body))
+
+
+def _short(told: str) -> str:
+    return " ".join(told.split())[:200]

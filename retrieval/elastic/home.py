@@ -1,0 +1,74 @@
+"""Elasticsearch as a home for indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from retrieval.elastic.arguments import ElasticArguments
+from retrieval.elastic.connection import SCHEME
+from retrieval.elastic.dump import dump
+from retrieval.elastic.loading import load
+from touche_rad import plugins
+from touche_rad.debate import Argument
+from touche_rad.errors import UserError
+from touche_rad.plugins import Services, VectorsWanted
+
+
+class ElasticIndexes:
+    """An index on Elasticsearch: elasticsearch:URL/NAME."""
+
+    needs = ("module:elasticsearch",)
+
+    class Options(plugins.Options):
+        """How an index is spread over a cluster."""
+
+        shards: int = Field(1, ge=1, le=1024, description="parts that the index is cut into")
+        replicas: int = Field(0, ge=0, le=64, description="copies of each part on other nodes")
+
+    def __init__(self, options: Any, services: Services) -> None:
+        self._options = options
+
+    def accepts(self, location: str) -> bool:
+        """Whether this is an address on Elasticsearch."""
+        return location.startswith(SCHEME)
+
+    def open(self, location: str) -> ElasticArguments:
+        """Open an index on a server."""
+        return ElasticArguments(location)
+
+    def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
+        """Load an index; its name goes over to it when it is whole."""
+        chosen = self._options
+        return load(
+            arguments, location, replace=replace, shards=chosen.shards, replicas=chosen.replicas
+        )
+
+    def dump(
+        self, location: str, path: Path, report: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Write all arguments of an index to a file; a killed dump goes on."""
+        return dump(location, path, report)
+
+    def add_vectors(
+        self,
+        location: str,
+        wanted: VectorsWanted,
+        *,
+        of: Iterable[Argument] | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Encode what an index of ours holds; a killed run is gone on with."""
+        from retrieval.dense.search import loaded
+        from retrieval.elastic.vectors import add_vectors
+        from retrieval.store import digest
+
+        if wanted.graph:
+            raise UserError("Elasticsearch makes its own graph: leave --dense-graph out")
+        ours = ElasticArguments(location).ours or {}
+        if of is not None and digest(of) != ours.get("collection"):
+            raise UserError(f"{location} holds other arguments: --replace makes it anew")
+        return add_vectors(location, loaded(wanted.encoder), wanted, report)

@@ -1,0 +1,95 @@
+"""How arguments lie in an index: ours, with the words that the local index sees, or the official.
+
+Our index holds the official fields as they are, so that the official baseline's queries work on it,
+and beside them `words`, analysed as in the local index and scored with the same constants.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from retrieval.analyser import NAME as ANALYSER
+from retrieval.analyser import analyse
+from retrieval.fields import FIELDS, content
+from touche_rad import files
+from touche_rad.debate import Argument
+
+MARK: Final = "touche-rad"
+FORMAT: Final = 1
+OFFICIAL_VECTORS: Final = "stella"
+K1, B = 0.9, 0.4
+"""The local index's constants of BM25."""
+_PLAIN: Final = ("topic", "text", "attacks", "supports")
+
+
+def vector_field(field: str, encoder: str) -> str:
+    """Return the name of the field that holds an encoder's vectors."""
+    return f"{field}_embedding_{encoder}"
+
+
+def mapping(digest: str, count: int) -> dict[str, Any]:
+    """Return the mapping of an index of ours."""
+    words = {"type": "text", "analyzer": "whitespace", "similarity": "argument"}
+    return {
+        "_meta": about(digest, count, complete=False),
+        "dynamic": "false",
+        "properties": {
+            "id": {"type": "keyword"},
+            "tags": {"type": "keyword"},
+            "original": {"type": "keyword"},
+            "order": {"type": "integer"},
+            **{name: {"type": "text"} for name in _PLAIN},
+            "words": {"properties": dict.fromkeys(FIELDS, words)},
+        },
+    }
+
+
+def about(
+    digest: str, count: int, *, complete: bool, encoders: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return what an index of ours says of itself."""
+    return {
+        MARK: {
+            "format": FORMAT, "collection": digest, "arguments": count, "analyser": ANALYSER,
+            "complete": complete, "encoders": dict(encoders or {}),
+        }
+    }  # fmt: skip
+
+
+def settings(shards: int, replicas: int) -> dict[str, Any]:
+    """Return the settings of an index of ours."""
+    return {
+        "number_of_shards": shards,
+        "number_of_replicas": replicas,
+        "similarity": {"argument": {"type": "BM25", "k1": K1, "b": B}},
+    }
+
+
+def document(argument: Argument, order: int) -> dict[str, Any]:
+    """Return an argument as a document of our index; `line` is the argument without loss."""
+    line = files.argument_line(argument)
+    plain: dict[str, Any] = {name: whole(getattr(argument, name)) for name in _PLAIN}
+    return {
+        "id": whole(argument.id),
+        "tags": [whole(tag) for tag in argument.tags],
+        "original": whole(argument.original or ""),
+        "order": order,
+        **plain,
+        "words": {field: analyse(content(argument, field)) for field in FIELDS},
+        "line": json.dumps(json.loads(line)),
+    }
+
+
+def whole(text: str) -> str:
+    """Return a text that can be sent; the line has the lone surrogates that it may hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def argument(source: Mapping[str, Any], name: str) -> Argument:
+    """Return the argument of a document, ours or the official index's."""
+    if "line" in source:
+        return Argument.model_validate(json.loads(source["line"]))
+    kept = {key: value for key, value in source.items() if "_embedding_" not in key}
+    return Argument.model_validate({"id": name, **kept})

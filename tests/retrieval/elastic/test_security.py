@@ -1,0 +1,256 @@
+"""Who is let in, and what is said to who is not; what is asked again; no secret in any output."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retrieval.elastic.connection import place
+from tests.extras import needs
+from tests.retrieval.elastic.servers import PASSWORD, Server, certificates
+from touche_rad.errors import UserError
+
+DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.jsonl"
+
+
+def _run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "touche_rad", *words], capture_output=True, text=True,
+        env={**os.environ, **environment}, timeout=120,
+    )  # fmt: skip
+
+
+def _searched(
+    tmp_path: Path, location: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q1\tZoos are cruel\n")
+    run = str(tmp_path / "out.run")
+    ran = _run("retrieve", str(queries), "-i", location, "-o", run, **environment)
+    assert PASSWORD not in ran.stdout + ran.stderr
+    return ran
+
+
+def _one_line(ran: subprocess.CompletedProcess[str], told: str, code: int = 2) -> None:
+    assert ran.returncode == code, ran.stderr
+    assert told in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1, ran.stderr
+
+
+@pytest.fixture(scope="module")
+def loaded(secured: Server) -> str:
+    location = secured.location("demo")
+    ran = _run("index", str(DEMO), "--to", location, **secured.environment())
+    assert ran.returncode == 0, ran.stderr
+    assert PASSWORD not in ran.stdout + ran.stderr
+    return location
+
+
+def test_who_has_the_password_and_the_ca_is_let_in(
+    secured: Server, loaded: str, tmp_path: Path
+) -> None:
+    ran = _searched(tmp_path, loaded, **secured.environment())
+    assert ran.returncode == 0, ran.stderr
+    assert len((tmp_path / "out.run").read_text().splitlines()) > 5
+
+
+def test_a_wrong_password_is_told(secured: Server, loaded: str, tmp_path: Path) -> None:
+    for changed in ({"TOUCHE_RAD_ES_PASSWORD": "another"}, {"TOUCHE_RAD_ES_USER": "nobody"}):
+        _one_line(
+            _searched(tmp_path, loaded, **secured.environment(**changed)),
+            "wrong name, password or key (TOUCHE_RAD_ES_USER",
+        )
+    _one_line(
+        _searched(tmp_path, loaded, TOUCHE_RAD_ES_CA=str(secured.ca)), "wrong name, password or key"
+    )
+
+
+def test_an_unknown_ca_is_told(secured: Server, loaded: str, tmp_path: Path) -> None:
+    certificates(tmp_path)
+    other = secured.environment(TOUCHE_RAD_ES_CA=str(tmp_path / "ca.crt"))
+    told = "the server's certificate is not from a known CA: set TOUCHE_RAD_ES_CA"
+    _one_line(_searched(tmp_path, loaded, **other), told)
+    none = {key: value for key, value in other.items() if key != "TOUCHE_RAD_ES_CA"}
+    _one_line(_searched(tmp_path, loaded, **none), told)
+    missing = secured.environment(TOUCHE_RAD_ES_CA=str(tmp_path / "nowhere"))
+    _one_line(_searched(tmp_path, loaded, **missing), "TOUCHE_RAD_ES_CA: there is no file")
+
+
+def test_a_server_without_tls_is_told(server: Server, tmp_path: Path) -> None:
+    location = server.location("demo").replace("http:", "https:")
+    _one_line(_searched(tmp_path, location), "does not speak TLS: use http://")
+
+
+def test_an_expired_certificate_is_told(tmp_path: Path) -> None:
+    needs("elasticsearch")
+    certificates(tmp_path, days=-1)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.crt", tmp_path / "server.key")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            while True:
+                try:
+                    caller, _ = listening.accept()
+                    context.wrap_socket(caller, server_side=True)
+                except ssl.SSLError:
+                    continue
+                except OSError:
+                    return
+
+        threading.Thread(target=serve, daemon=True).start()
+        port = listening.getsockname()[1]
+        ran = _searched(
+            tmp_path, f"elasticsearch:https://127.0.0.1:{port}/demo",
+            TOUCHE_RAD_ES_CA=str(tmp_path / "ca.crt"),
+        )  # fmt: skip
+    _one_line(ran, "the server's certificate has expired")
+
+
+def test_an_index_that_is_not_there_is_told(server: Server, tmp_path: Path) -> None:
+    _one_line(_searched(tmp_path, server.location("nowhere")), "there is no index 'nowhere'")
+
+
+def test_a_server_that_is_not_there_is_told(tmp_path: Path) -> None:
+    needs("elasticsearch")
+    _one_line(
+        _searched(tmp_path, "elasticsearch:http://127.0.0.1:9/demo", TOUCHE_RAD_ES_TIMEOUT="1"),
+        "the server cannot be reached",
+        code=1,
+    )
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "elasticsearch:http://user:secret@127.0.0.1:9200/demo",
+        "elasticsearch:127.0.0.1/demo",
+        "elasticsearch:http://127.0.0.1:9200",
+        "elasticsearch:http://127.0.0.1:99999/x",
+        "elasticsearch:ftp://127.0.0.1/x",
+        "elasticsearch:http://127.0.0.1/x?y=z",
+    ],
+)
+def test_places_that_cannot_be_are_refused(location: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as told:
+        place(location)
+    assert "secret" not in str(told.value)
+
+
+def test_places_are_read() -> None:
+    there = place("elasticsearch:https://example.org/arguments/claimrev")
+    assert (there.url, there.index) == ("https://example.org:443/arguments", "claimrev")
+    assert place("elasticsearch:http://[::1]:9200/x").url == "http://[::1]:9200"
+
+
+class _Recorder(ThreadingHTTPServer):
+    """Answers as the server would for an index with one argument, and keeps what it was sent."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.asked: list[tuple[str, dict[str, str], float]] = []
+        self.faults: list[int] = []
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Recorder
+
+    def _answer(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.asked.append((self.path, dict(self.headers), time.monotonic()))
+        if self.server.faults:
+            status = self.server.faults.pop(0)
+            body: Any = {"error": {"reason": "busy"}, "status": status}
+        elif self.path.startswith("/_msearch"):
+            source = {"id": "1", "text": "One.", "attacks": "Two.", "supports": "Three."}
+            hit = {"_id": "1", "_score": 1.0, "_source": source}
+            status, body = 200, {"responses": [{"status": 200, "hits": {"hits": [hit]}}]}
+        else:
+            status = 200
+            body = {"demo": {"mappings": {"properties": {}}, "settings": {"index": {"uuid": "u"}}}}
+            if "_count" in self.path:
+                body = {"count": 1}
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("X-Elastic-Product", "Elasticsearch")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    do_GET = do_POST = do_HEAD = _answer
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def recorder() -> Iterator[_Recorder]:
+    needs("elasticsearch")
+    with _Recorder() as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()
+
+
+def _recorded(recorder: _Recorder) -> str:
+    return f"elasticsearch:http://127.0.0.1:{recorder.server_port}/demo"
+
+
+def test_an_api_key_is_sent_and_said_to_nobody(recorder: _Recorder, tmp_path: Path) -> None:
+    ran = _searched(tmp_path, _recorded(recorder), TOUCHE_RAD_ES_API_KEY="a2V5OnNlY3JldA==")
+    assert ran.returncode == 0, ran.stderr
+    headers = {key.lower(): value for key, value in recorder.asked[-1][1].items()}
+    assert headers["authorization"] == "ApiKey a2V5OnNlY3JldA=="
+    assert "a2V5" not in ran.stdout + ran.stderr + (tmp_path / "out.run").read_text()
+
+
+def test_a_busy_server_is_asked_again_later(recorder: _Recorder, tmp_path: Path) -> None:
+    recorder.faults = [503, 429, 502]
+    assert _searched(tmp_path, _recorded(recorder)).returncode == 0
+    times = [at for _, _, at in recorder.asked[:4]]
+    waits = [later - earlier for earlier, later in pairwise(times)]
+    assert waits[0] > 0.04
+    assert waits[2] > 0.15
+    recorder.faults = [503] * 1000
+    ran = _searched(tmp_path, _recorded(recorder), TOUCHE_RAD_ES_TIMEOUT="1")
+    _one_line(ran, "(red): see _cluster/health", code=1)
+
+
+def test_what_will_not_pass_is_not_asked_again(recorder: _Recorder, tmp_path: Path) -> None:
+    recorder.faults = [400]
+    _one_line(_searched(tmp_path, _recorded(recorder)), "refused with 400: busy")
+    assert len(recorder.asked) == 1
+
+
+def test_what_is_no_elasticsearch_is_told(tmp_path: Path) -> None:
+    needs("elasticsearch")
+
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Other) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        location = f"elasticsearch:http://127.0.0.1:{other.server_port}/demo"
+        _one_line(_searched(tmp_path, location), "is no Elasticsearch")
+        other.shutdown()
