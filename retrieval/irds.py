@@ -1,9 +1,8 @@
 """The collections as ir_datasets: importing this makes them known by name.
 
 `touche-rad/demo` is the bundled collection, `touche-rad/claimrev` the one that the environment
-variable TOUCHE_RAD_CLAIMREV names. Each has two test collections made from its own fields:
-`/counter` (a claim, and the arguments that attack it) and `/support` (a claim, and those for it).
-PyTerrier knows them as `irds:touche-rad/demo`.
+variable TOUCHE_RAD_CLAIMREV names. Each has the test collections of `retrieval.tasks`, such as
+`touche-rad/demo/counter/orig/test`. PyTerrier knows them as `irds:touche-rad/demo`.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from ir_datasets.datasets.base import Dataset
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, GenericQuery, TrecQrel
 from ir_datasets.indices import Docstore
 
+from retrieval.tasks import Task, Topic, every, topics
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
 
 VARIABLE = "TOUCHE_RAD_CLAIMREV"
-FIELDS = {"counter": "attacks", "support": "supports"}
 
 
 class ArgumentDoc(NamedTuple):
@@ -142,30 +141,22 @@ class ClaimQueries(BaseQueries):
         return "en"
 
 
-class FieldQrels(BaseQrels):
-    """For each distinct claim in a field, the arguments that have it there."""
+class TaskQrels(BaseQrels):
+    """What is relevant in a test collection made from the collection itself."""
 
-    def __init__(self, docs: ArgumentDocs, field: str) -> None:
+    def __init__(self, docs: ArgumentDocs, of: Task) -> None:
         self._docs = docs
-        self.field = field
-
-    def claims(self) -> dict[str, str]:
-        """Return the id of each distinct claim, in the collection's order."""
-        found = (getattr(argument, self.field) for argument in self._docs.arguments())
-        distinct = dict.fromkeys(claim for claim in found if claim.strip())
-        return {claim: f"{self.field}-{number}" for number, claim in enumerate(distinct, 1)}
+        self._task = of
 
     def queries(self) -> Iterator[tuple[str, str]]:
-        """Yield the claims as queries."""
-        return ((qid, claim) for claim, qid in self.claims().items())
+        """Yield the queries."""
+        return ((topic.qid, topic.query) for topic in self._topics())
 
     def qrels_iter(self) -> Iterator[TrecQrel]:
         """Yield each judgement."""
-        claims = self.claims()
-        for argument in self._docs.arguments():
-            qid = claims.get(getattr(argument, self.field))
-            if qid is not None:
-                yield TrecQrel(qid, argument.id, 1, "0")
+        for topic in self._topics():
+            for name in topic.relevant:
+                yield TrecQrel(topic.qid, name, 1, "0")
 
     def qrels_cls(self) -> type[TrecQrel]:
         """Return the judgements' type."""
@@ -173,7 +164,50 @@ class FieldQrels(BaseQrels):
 
     def qrels_defs(self) -> dict[int, str]:
         """Say what a judgement means."""
-        return {1: f"the claim stands in the argument's {self.field} field"}
+        return {1: f"the collection's own fields say so ({self._task.kind})"}
+
+    def _topics(self) -> list[Topic]:
+        return topics(self._docs.arguments(), self._task)
+
+
+class ClaimDoc(NamedTuple):
+    """One of the two claims of an argument."""
+
+    doc_id: str
+    text: str
+
+    def default_text(self) -> str:
+        """Return what a searcher reads."""
+        return self.text
+
+
+class ClaimDocs(BaseDocs):
+    """The claims that arguments attack and support: `ID:attacks` and `ID:supports`."""
+
+    def __init__(self, docs: ArgumentDocs) -> None:
+        self._docs = docs
+
+    def docs_iter(self) -> Iterator[ClaimDoc]:
+        """Yield both claims of each argument."""
+        for argument in self._docs.arguments():
+            for name in ("attacks", "supports"):
+                yield ClaimDoc(f"{argument.id}:{name}", getattr(argument, name))
+
+    def docs_cls(self) -> type[ClaimDoc]:
+        """Return the documents' type."""
+        return ClaimDoc
+
+    def docs_count(self) -> int:
+        """Count the documents."""
+        return 2 * self._docs.docs_count()
+
+    def docs_namespace(self) -> str:
+        """Name the claims' ids."""
+        return "touche-rad-claims"
+
+    def docs_lang(self) -> str:
+        """Return the language."""
+        return "en"
 
 
 def _doc(argument: Argument) -> ArgumentDoc:
@@ -184,13 +218,16 @@ def _doc(argument: Argument) -> ArgumentDoc:
 
 
 def register(name: str, source: Callable[[], Path], queries: Any = None) -> None:
-    """Make a collection known as `touche-rad/NAME`, with its two test collections."""
+    """Make a collection known as `touche-rad/NAME`, with its test collections."""
     docs = ArgumentDocs(source)
     parts = [docs] if queries is None else [docs, queries]
     _register(f"touche-rad/{name}", Dataset(*parts))
-    for kind, field in FIELDS.items():
-        qrels = FieldQrels(docs, field)
-        _register(f"touche-rad/{name}/{kind}", Dataset(docs, ClaimQueries(qrels.queries), qrels))
+    claims = ClaimDocs(docs)
+    for one in every():
+        qrels = TaskQrels(docs, one)
+        shown = claims if one.kind == "stance" else docs
+        dataset = Dataset(shown, ClaimQueries(qrels.queries), qrels)
+        _register(f"touche-rad/{name}/{one.name}", dataset)
 
 
 def _register(name: str, dataset: Any) -> None:
@@ -233,5 +270,5 @@ class ArgumentDatasets(pt.datasets.DatasetProvider):
 
     def list_dataset_names(self) -> list[str]:
         """Name the collections."""
-        kinds = ("", *(f"/{kind}" for kind in FIELDS))
+        kinds = ("", *(f"/{one.name}" for one in every()))
         return [f"{name}{kind}" for name in ("demo", "claimrev") for kind in kinds]

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import Field
 
 from retrieval.chains import ChainRetriever
-from retrieval.fusion import reciprocal_rank
+from retrieval.fusion import best_of, reciprocal_rank, scaled
 from retrieval.retrieving import Searcher
 from touche_rad.debate import Hit
-from touche_rad.plugins import Options, Services
+from touche_rad.plugins import MeaningIndex, Options, Services
 
 
 class _FieldRetriever(Searcher):
@@ -75,3 +75,43 @@ def on_topic(hits: Sequence[Hit], evidence: Sequence[Hit]) -> list[Hit]:
         hit.model_copy(update={"score": weight[hit.argument.topic], "rank": rank})
         for rank, hit in enumerate(ordered)
     ]
+
+
+class ChainedRetriever(Searcher):
+    """Attackers by words and by meaning, chains, and the agreement of topics, fused by rank."""
+
+    class Options(Options):
+        """What the fusion weighs."""
+
+        k: float = Field(10, gt=0, description="The constant of reciprocal rank fusion.")
+        depth: int = Field(100, ge=1, description="Hits taken from each search.")
+        meaning: float = Field(1.0, ge=0, description="The weight of nearness in meaning.")
+        chain: float = Field(0.2, ge=0, description="The weight of chains.")
+        topic: float = Field(0.2, ge=0, description="The weight of topic agreement.")
+
+    def __init__(self, options: Any, services: Services) -> None:
+        super().__init__(options, services)
+        self._chain = ChainRetriever(ChainRetriever.Options(), services)
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """Fuse what each search finds; an index without vectors does without meaning."""
+        chosen = self.options
+        attack = self.index.search("attacks", query, chosen.depth)
+        text = self.index.search("text", query, chosen.depth)
+        near = self._near(query)
+        lists = [attack, near, self._chain.search(query, chosen.depth)]
+        weights = [1.0, chosen.meaning, chosen.chain, chosen.topic]
+        lists.append(on_topic(best_of([*scaled(attack), *near]), [*attack, *near, *text]))
+        return reciprocal_rank(lists, weights, chosen.k)[:k]
+
+    def _near(self, query: str) -> list[Hit]:
+        meaning = self.index.meaning if isinstance(self.index, MeaningIndex) else None
+        if meaning is None:
+            return []
+        ids = meaning.nearest("attacks", [query], self.options.depth)[0]
+        found = (self.index.get(one) for one in ids)
+        return [
+            Hit(argument=argument, score=1 / rank, rank=rank - 1, path=("near: attacks",))
+            for rank, argument in enumerate(found, 1)
+            if argument is not None
+        ]

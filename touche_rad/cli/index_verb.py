@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from touche_rad.plugins import VectorsWanted
 
 SERVERS = "elasticsearch:"
-DENSE_FIELDS = ("text", "attacks", "supports")
+DENSE_FIELDS = ("text", "attacks", "supports", "topic", "all")
 
 
 @click.command("index", cls=shared.Verb)
@@ -31,7 +31,7 @@ DENSE_FIELDS = ("text", "attacks", "supports")
 @click.option("--replace", is_flag=True, help="Replace an index that is there.")
 @click.option("--dense", metavar="ENCODER",
               help="Make vectors too: minilm, stella, openai:URL#MODEL, a folder.")  # fmt: skip
-@click.option("--dense-field", "dense_fields", multiple=True, default=DENSE_FIELDS,
+@click.option("--dense-field", "dense_fields", multiple=True, default=DENSE_FIELDS[:3],
               show_default=True, type=click.Choice(DENSE_FIELDS),
               help="A field to make vectors of; may be given several times.")  # fmt: skip
 @click.option("--dense-precision", type=click.Choice(["float16", "int8"]), default="float16",

@@ -1,0 +1,77 @@
+"""The pipelines that benchmarks/retrieval.py compares, made of PyTerrier's operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pyterrier as pt
+
+from retrieval.dense.search import DenseSearch
+from retrieval.reranking import TopicAgreement
+from retrieval.searching import FieldSearch
+from touche_rad.plugins import ArgumentIndex, Services, find
+
+DEPTH: Final = 1000
+LEXICAL, DENSE_ALL, DENSE_TEXT = 0.35, 0.45, 0.20
+"""What each search weighs in `about`, chosen on the split `train`."""
+
+Made = Callable[[ArgumentIndex], Any]
+
+
+def scaled(search: Any) -> Any:
+    """Bring each query's scores to 0..1, so that they can be added."""
+    return search >> pt.pipelines.PerQueryMaxMinScoreTransformer()  # type: ignore[no-untyped-call]
+
+
+def linear(index: ArgumentIndex) -> Any:
+    """Return BM25 and cosines over topic and text, added."""
+    words = scaled(FieldSearch(index, "all", DEPTH))
+    all_, text = (scaled(DenseSearch(index, field, DEPTH)) for field in ("all", "text"))
+    return (LEXICAL * words) + (DENSE_ALL * all_) + (DENSE_TEXT * text)
+
+
+def about(index: ArgumentIndex) -> Any:
+    """Return what is about the same as the query: `linear`, and the agreement of topics."""
+    return (linear(index) % DEPTH) >> TopicAgreement(index)
+
+
+def reciprocal(index: ArgumentIndex) -> Any:
+    """Return BM25 and cosines over topic and text, fused by reciprocal rank (k = 60)."""
+    from pyterrier_alpha import RRFusion
+
+    return RRFusion(FieldSearch(index, "all", DEPTH), DenseSearch(index, "all", DEPTH), k=60)
+
+
+def _field(field: str) -> Made:
+    return lambda index: FieldSearch(index, field, DEPTH)
+
+
+def _dense(field: str) -> Made:
+    return lambda index: DenseSearch(index, field, DEPTH)
+
+
+def _retriever(name: str) -> Made:
+    return lambda index: find("retriever", name).make(Services(index=index)).pipeline(100)
+
+
+HIDDEN: Final[dict[str, Made]] = {
+    "BM25 text": _field("text"),
+    "BM25 topic+text": _field("all"),
+    "dense text": _dense("text"),
+    "dense topic+text": _dense("all"),
+    "reciprocal rank": reciprocal,
+    "linear": linear,
+    "about": about,
+}
+"""For the tasks whose searcher sees topic and text alone."""
+OPEN: Final[dict[str, Made]] = {
+    "BM25 text": _field("text"),
+    "BM25 attacks": _field("attacks"),
+    "BM25 supports": _field("supports"),
+    "dense attacks": _dense("attacks"),
+    "chain": _retriever("chain"),
+    "hybrid": _retriever("hybrid"),
+    "chained hybrid": _retriever("chained"),
+}
+"""For the tasks whose searcher sees every field."""

@@ -1,0 +1,152 @@
+"""Test collections made from a collection itself: topics and judgements that nobody had to write.
+
+`counter`     a claim; relevant: the arguments that attack it; only topic and text may be searched.
+`support`     a claim; relevant: the arguments that support it; likewise.
+`paraphrase`  a claim in other words; relevant as in `counter`; every field may be searched.
+`chain`       a claim; relevant: arguments two steps away, which support one that attacks it or
+              attack one that says or supports it; every field may be searched.
+`stance`      an argument's text; documents are the claim that it attacks (relevant) and the one
+              that it supports.
+
+`/orig` keeps the claims that people wrote: of an argument's two claims the other is its generated
+negation (`original` says which). A claim that is itself an argument's text is no answer to itself:
+such arguments are named by `itself`, to be left out of a ranking before it is scored. The splits
+`/train`, `/dev`, `/test` hold whole topics: six, two and two of ten, by a hash of the topic.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final
+
+from retrieval.analyser import analyse
+from retrieval.paraphrase import paraphrase
+from touche_rad.debate import Argument
+from touche_rad.errors import OptionError, nearest
+
+SPLITS: Final = ("train", "dev", "test")
+_TENTHS: Final = (6, 8, 10)
+RANKED: Final = ("counter", "support", "paraphrase", "chain")
+KINDS: Final = (*RANKED, "stance")
+HIDDEN: Final = ("counter", "support")
+"""The kinds whose searcher may see topic and text only."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A query, its relevant documents, and documents that are the query itself."""
+
+    qid: str
+    query: str
+    relevant: tuple[str, ...]
+    itself: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """One kind of test collection, possibly of people's claims or of a split alone."""
+
+    kind: str
+    original: bool = False
+    split: str = ""
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        parts = (self.kind, "orig" if self.original else "", self.split)
+        object.__setattr__(self, "name", "/".join(part for part in parts if part))
+
+
+def task(name: str) -> Task:
+    """Read a name such as counter/orig/test."""
+    kind, *rest = name.split("/")
+    known = [one.name for one in every()]
+    original, split = "orig" in rest, next((one for one in rest if one in SPLITS), "")
+    found = Task(kind, original, split)
+    if found.name != name or name not in known:
+        raise OptionError(f"there is no task {name!r}{nearest(name, known)}")
+    return found
+
+
+def every() -> Iterator[Task]:
+    """Yield every task there is."""
+    for kind in KINDS:
+        for original in (False, True) if kind in (*HIDDEN, "stance") else (False,):
+            for split in ("", *SPLITS):
+                yield Task(kind, original, split)
+
+
+def split_of(topic: str) -> str:
+    """Return the split that a topic is in."""
+    tenth = int(sha256(topic.encode("utf-8", "replace")).hexdigest(), 16) % 10
+    return next(split for split, end in zip(SPLITS, _TENTHS, strict=True) if tenth < end)
+
+
+def topics(arguments: Iterable[Argument], of: Task) -> list[Topic]:
+    """Return a task's topics, in the collection's order."""
+    kept = [one for one in arguments if not of.split or split_of(one.topic) == of.split]
+    if of.kind == "stance":
+        return list(_stances(kept, of))
+    if of.kind == "chain":
+        return list(_chains(kept))
+    name = "supports" if of.kind == "support" else "attacks"
+    found = _claims(kept, name, original=of.original)
+    said = _saying(kept)
+    return [
+        Topic(
+            f"{of.kind}-{ids[0]}",
+            paraphrase(claim) if of.kind == "paraphrase" else claim,
+            tuple(ids),
+            tuple(said.get(analyse(claim), ())),
+        )
+        for claim, ids in found.items()
+    ]
+
+
+def _claims(kept: Sequence[Argument], name: str, *, original: bool = False) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for argument in kept:
+        claim = getattr(argument, name)
+        if claim.strip() and (not original or argument.original == name):
+            found.setdefault(claim, []).append(argument.id)
+    return found
+
+
+def _saying(kept: Sequence[Argument]) -> Mapping[str, list[str]]:
+    said: defaultdict[str, list[str]] = defaultdict(list)
+    for argument in kept:
+        said[analyse(argument.text)].append(argument.id)
+    return said
+
+
+def _stances(kept: Sequence[Argument], of: Task) -> Iterator[Topic]:
+    for argument in kept:
+        if argument.attacks.strip() and argument.supports.strip() and argument.text.strip():
+            if of.original and argument.original != "attacks":
+                continue
+            yield Topic(f"stance-{argument.id}", argument.text, (f"{argument.id}:attacks",))
+
+
+def _chains(kept: Sequence[Argument]) -> Iterator[Topic]:
+    """A claim, and who is against it only over one other argument."""
+    by_id = {argument.id: argument for argument in kept}
+    attackers, supporters = (_keyed(_claims(kept, name)) for name in ("attacks", "supports"))
+    said = _saying(kept)
+    for claim, direct in _claims(kept, "attacks").items():
+        key = analyse(claim)
+        along = (*supporters.get(key, ()), *said.get(key, ()))
+        reached = [
+            two for one in direct for two in supporters.get(analyse(by_id[one].text), ())
+        ] + [two for one in along for two in attackers.get(analyse(by_id[one].text), ())]
+        relevant = [one for one in dict.fromkeys(reached) if one not in direct]
+        if relevant:
+            yield Topic(f"chain-{direct[0]}", claim, tuple(relevant), tuple(said.get(key, ())))
+
+
+def _keyed(claims: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for claim, ids in claims.items():
+        found[analyse(claim)] += ids
+    return dict(found)

@@ -1,0 +1,75 @@
+"""Reranking transformers: agreement of topics, diversity, what was said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pyterrier as pt
+import pytest
+
+from retrieval.pisa import PisaArguments
+from retrieval.reranking import Diverse, TopicAgreement, Unsaid
+from tests.retrieval.small import opened
+from touche_rad.debate import Argument
+
+ARGUMENTS = (
+    Argument(id="a", topic="Zoos", text="Zoos keep rare animals alive."),
+    Argument(id="b", topic="Zoos", text="Zoos keep rare animals alive today."),
+    Argument(id="c", topic="Zoos", text="Children learn about nature there."),
+    Argument(id="d", topic="Trains", text="Night trains spare a hotel."),
+)
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> PisaArguments:
+    return opened(ARGUMENTS, tmp_path_factory.mktemp("four") / "ix")
+
+
+def _found(**scores: float) -> pd.DataFrame:
+    rows = [("q", "zoos", docno, score) for docno, score in scores.items()]
+    return pt.model.add_ranks(pd.DataFrame(rows, columns=["qid", "query", "docno", "score"]))
+
+
+def _order(frame: Any) -> list[str]:
+    return list(frame.sort_values("rank")["docno"])
+
+
+def test_many_of_a_topic_speak_for_it(index: PisaArguments) -> None:
+    found = _found(d=0.80, a=0.79, b=0.78, c=0.70)
+    assert _order(TopicAgreement(index, weight=0.0)(found)) == ["d", "a", "b", "c"]
+    reranked = TopicAgreement(index, weight=0.3, temperature=0.2)(found)
+    assert _order(reranked) == ["a", "b", "c", "d"]
+    added = dict(zip(reranked["docno"], reranked["score"], strict=True))
+    assert added["a"] - 0.79 == pytest.approx(added["c"] - 0.70)
+    assert added["a"] - 0.79 + added["d"] - 0.80 == pytest.approx(0.3)
+
+
+def test_diversity_passes_over_what_says_the_same(index: PisaArguments) -> None:
+    found = _found(a=1.0, b=0.95, c=0.6, d=0.1)
+    assert _order(Diverse(index, k=3, relevance=1.0)(found)) == ["a", "b", "c"]
+    assert _order(Diverse(index, k=3, relevance=0.5)(found))[:2] == ["a", "c"]
+    assert len(Diverse(index, k=2)(found)) == 2
+
+
+def test_what_was_said_is_not_said_again(index: PisaArguments) -> None:
+    found = _found(a=1.0, b=0.9, c=0.8)
+    assert _order(Unsaid(index, ["Yes, zoos keep rare animals alive!"])(found)) == ["c"]
+    assert _order(Unsaid(index)(found)) == ["a", "b", "c"]
+    told = found.assign(said=[["children learn about nature"]] * 3)
+    assert _order(Unsaid(index)(told)) == ["a", "b"]
+
+
+@pytest.mark.parametrize("made", [TopicAgreement, Diverse, Unsaid])
+def test_they_compose_and_declare_their_columns(index: PisaArguments, made: Any) -> None:
+    pipeline = index.pipeline("text", 9) >> made(index)
+    topics = pd.DataFrame({"qid": ["1", "2"], "query": ["zoos", "trains"], "user": ["u", "v"]})
+    found = pipeline(topics)
+    assert set(found["qid"]) == {"1", "2"}
+    assert {"qid", "query", "user", "docno", "score", "rank"} <= set(found.columns)
+    assert len(pipeline(topics.iloc[:0])) == 0
+    nothing = pipeline(topics.assign(query="zzz"))
+    assert len(nothing) == 0
+    assert "docno" in pt.inspect.transformer_outputs(pipeline, ["qid", "query"])
+    with pytest.raises(Exception, match="docno"):
+        made(index)(topics)
