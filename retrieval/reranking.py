@@ -13,14 +13,18 @@ from retrieval.analyser import tokens
 from touche_rad.plugins import ArgumentIndex
 
 
-class _Reranker(pt.Transformer):
+class Reranker(pt.Transformer):
     """Base: reranks each query's documents; further columns are kept."""
+
+    added: tuple[str, ...] = ()
+    """Columns of numbers that come to those there are."""
 
     def transform(self, inp: Any) -> Any:
         """Rerank each query's documents."""
         pt.validate.result_frame(inp, extra_columns=["query"], context=self)
         if not len(inp):
-            return inp.assign(score=pd.Series(dtype=float), rank=pd.Series(dtype=int))
+            added = {name: pd.Series(dtype=float) for name in self.added}
+            return inp.assign(score=pd.Series(dtype=float), **added, rank=pd.Series(dtype=int))
         parts = [
             self._reranked(part.reset_index(drop=True))
             for _, part in inp.groupby("qid", sort=False)
@@ -31,7 +35,7 @@ class _Reranker(pt.Transformer):
         raise TypeError(f"{type(self).__name__} reranks nothing")
 
 
-class TopicAgreement(_Reranker):
+class TopicAgreement(Reranker):
     """Adds to a document's score how much of the evidence is about its topic.
 
     The best documents speak for the discussions that they are from, the more the better they are;
@@ -63,7 +67,7 @@ class TopicAgreement(_Reranker):
         return part.assign(score=scores + self.weight * added)
 
 
-class Diverse(_Reranker):
+class Diverse(Reranker):
     """Maximal marginal relevance: good documents that do not say what better ones say.
 
     The likeness of two arguments is the share of words that they have in common.
@@ -99,7 +103,7 @@ class Diverse(_Reranker):
         return self.relevance * worth - (1 - self.relevance) * nearest
 
 
-class Unsaid(_Reranker):
+class Unsaid(Reranker):
     """Leaves out what was said in the debate: the column `said` (texts), or the texts given."""
 
     def __init__(self, index: ArgumentIndex, said: Sequence[str] = (), near: float = 0.6) -> None:

@@ -339,6 +339,15 @@ def find(kind: Kind, name: str) -> Plugin:
     return known[name]
 
 
+def trainer(name: str) -> Callable[..., Mapping[str, Any]]:
+    """Return the trainer of this name (entry points of `touche_rad.trainers`)."""
+    known = {point.name: point for point in entry_points(group="touche_rad.trainers")}
+    if name not in known:
+        raise OptionError(f"there is no trainer {name!r}{nearest(name, known)}")
+    loaded: Callable[..., Mapping[str, Any]] = known[name].load()
+    return loaded
+
+
 def import_plugins(places: Iterable[str]) -> None:
     """Import modules or Python files, so that their decorators register what they hold."""
     for place in places:

