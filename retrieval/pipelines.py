@@ -1,4 +1,4 @@
-"""The pipelines that benchmarks/retrieval.py compares, made of PyTerrier's operators."""
+"""The pipelines that benchmarks/retrieval_quality.py compares, made of PyTerrier's operators."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Compare retrieval pipelines on test collections made from a collection itself.
 
-    python benchmarks/retrieval.py [--data DIR] [--task NAME ...] [--split SPLIT] [--write FILE]
+    python benchmarks/retrieval_quality.py [--data DIR] [--task NAME ...] [--write FILE]
 
 DIR (default: the environment variable TOUCHE_RAD_DATA) holds claimrev-4441.jsonl.gz. Prints, for
 each task, nDCG@10, R@10, R@100 and RR with intervals of 95 % (bootstrap over queries) and whether
@@ -12,14 +12,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-# This file has the name of the package that it measures: its own folder must not come first.
-sys.path[:] = [place for place in sys.path if Path(place or ".").resolve() != Path(__file__).parent]
 
 import ir_measures
 import numpy as np
@@ -37,7 +33,7 @@ MEASURES = (nDCG @ 10, R @ 10, R @ 100, RR)
 TASKS = ("counter", "counter/orig", "support", "support/orig", "paraphrase", "chain")
 BASE = "BM25 text"
 DRAWS = 1000
-BEGIN, END = "<!-- benchmarks/retrieval.py -->", "<!-- end -->"
+BEGIN, END = "<!-- benchmarks/retrieval_quality.py -->", "<!-- end -->"
 
 
 def main() -> None:
