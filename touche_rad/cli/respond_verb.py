@@ -20,6 +20,7 @@ from touche_rad.errors import UserError
 @shared.output("The run to write.")
 @shared.debater
 @shared.index
+@shared.spare_index
 @click.option("--say", "utterance", metavar="TEXT", help="Answer this one utterance instead.")
 @click.option("--last-only", is_flag=True, help="Answer only the last user turn of each debate.")
 @click.option(

@@ -38,7 +38,7 @@ class Debater:
         name, options = given["debater"], chosen.of("debater")
         plugin = find("debater", name)
         tag = plugin.identity(plugin.parse(options))
-        services = shared.services(given["index"], given["seed"])
+        services = shared.services(given["index"], given["seed"], given["spare_index"])
         answerer = Answerer(
             chain_of(name, options, services), services.index,
             max_words=given["max_words"], deadline=given["deadline"],

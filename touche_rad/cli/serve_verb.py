@@ -15,6 +15,7 @@ from touche_rad.cli.console import say
 @shared.debater
 @shared.judge
 @shared.index
+@shared.spare_index
 @click.option("--host", default="0.0.0.0", show_default=True, envvar="TOUCHE_RAD_HOST",
               help="The address to listen on.")  # fmt: skip
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True,

@@ -39,6 +39,10 @@ index = click.option(
     "-i", "--index", envvar="TOUCHE_RAD_INDEX", metavar="DIR",
     help="The argument index (touche-rad index). [default: one made from the demo collection]",
 )  # fmt: skip
+spare_index = click.option(
+    "--spare-index", envvar="TOUCHE_RAD_SPARE_INDEX", metavar="DIR",
+    help="An index that is asked while the first one (a server's) is down.",
+)  # fmt: skip
 seed = click.option(
     "--seed", type=int, default=0, show_default=True, envvar="TOUCHE_RAD_SEED",
     help="Where any choice is by chance, it is this chance.",
@@ -164,12 +168,15 @@ def _shown(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def services(index_place: str | None, seed: int) -> Services:
+def services(index_place: str | None, seed: int, spare: str | None = None) -> Services:
     """Open what plugins may use. Without an index given, the demo collection's is made once."""
     from touche_rad.plugins import Services, open_index
+    from touche_rad.spare import SparedIndex
 
     place = index_place or str(_demo_index())
-    return Services(index=open_index(place), seed=seed)
+    if spare is None:
+        return Services(index=open_index(place), seed=seed)
+    return Services(index=SparedIndex(lambda: open_index(place), open_index(spare)), seed=seed)
 
 
 def _demo_index() -> Path:

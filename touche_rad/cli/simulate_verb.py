@@ -17,6 +17,7 @@ from touche_rad.cli.console import progress
 @shared.output("The simulations to write.")
 @shared.debater
 @shared.index
+@shared.spare_index
 @click.option("--turns", type=click.IntRange(1), default=5, show_default=True,
               envvar="TOUCHE_RAD_TURNS",
               help="User turns a debate; under TIRA, the configuration's maxTurns.")  # fmt: skip

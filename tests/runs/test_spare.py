@@ -1,0 +1,83 @@
+"""The spare index: asked while the first one is down, and only then."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runs.fakes import ARGUMENTS, SmallIndex
+from touche_rad import spare
+from touche_rad.errors import UserError, WorkError
+from touche_rad.spare import SparedIndex
+
+
+class Counting(SmallIndex):
+    """An index that may be down, and counts what it is asked."""
+
+    fingerprint = "one"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+        self.fault: Exception | None = None
+
+    def search_all(self, field: str, queries: Any, k: int) -> Any:
+        self.asked += 1
+        if self.fault:
+            raise self.fault
+        return super().search_all(field, queries, k)
+
+
+def _found(index: SparedIndex) -> list[str]:
+    return [hit.argument.id for hit in index.search_all("text", ["zoos uniforms cost"], 9)[0]]
+
+
+def test_the_first_is_asked_while_it_answers() -> None:
+    first, other = Counting(), Counting()
+    index = SparedIndex(lambda: first, other)
+    assert _found(index)
+    assert (first.asked, other.asked) == (1, 0)
+    assert len(index) == len(ARGUMENTS)
+
+
+def test_one_that_is_down_is_left_alone_for_a_while(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, other = Counting(), Counting()
+    index = SparedIndex(lambda: first, other)
+    first.fault = WorkError("the cluster is red")
+    with caplog.at_level(logging.WARNING, "touche_rad"):
+        assert _found(index) == _found(index) == _found(index) != []
+    assert (first.asked, other.asked) == (1, 3)
+    assert caplog.text.count("the cluster is red") == 1
+    monkeypatch.setattr(spare.time, "monotonic", lambda: 1e12)
+    first.fault = None
+    _found(index)
+    assert (first.asked, other.asked) == (2, 3)
+
+
+def test_a_users_mistake_is_told_and_not_passed_over() -> None:
+    first = Counting()
+    index = SparedIndex(lambda: first, Counting())
+    first.fault = UserError("wrong password")
+    with pytest.raises(UserError, match="wrong password"):
+        _found(index)
+
+
+def test_a_server_that_is_not_there_costs_no_turn(demo_index_path: Path, tmp_path: Path) -> None:
+    from tests.extras import needs
+
+    needs("elasticsearch")
+    ran = subprocess.run(
+        [sys.executable, "-m", "touche_rad", "respond", "--say", "Zoos are cruel.", "--json",
+         "-i", "elasticsearch:http://127.0.0.1:9/x", "--spare-index", str(demo_index_path)],
+        capture_output=True, text=True, env={**__import__("os").environ, "TOUCHE_RAD_ES_TIMEOUT": "1"},
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert '"arguments": [{' in ran.stdout
+    assert "the spare index is used" in ran.stderr
