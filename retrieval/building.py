@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from retrieval import manifest
-from retrieval.analyser import analyse
+from retrieval.analyser import tokens
 from retrieval.engine import build_engine
-from retrieval.fields import FIELDS, content
+from retrieval.fields import ALL, FIELDS, PARTS, content
 from retrieval.statements import STATEMENTS, Gathering
 from retrieval.store import write_store
 from touche_rad.debate import Argument
@@ -57,9 +57,11 @@ def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
         gathering = Gathering()
 
         def take(argument: Argument) -> None:
-            gathering.add(argument)
+            found = {field: tokens(content(argument, field)) for field in PARTS}
+            gathering.add(found)
             for field, file in words.items():
-                file.write(analyse(content(argument, field)) + "\n")
+                parts = PARTS if field == ALL else (field,)
+                file.write(" ".join(word for part in parts for word in found[part]) + "\n")
 
         collection, numbers = write_store(arguments, folder, take)
         counts = {field: _field(file, numbers, folder / field) for field, file in words.items()}

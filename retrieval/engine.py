@@ -19,9 +19,10 @@ from pyterrier_pisa import PisaIndex, PisaStemmer, PisaStopwords, _pisathon
 
 Scored = tuple[float, int]
 
-# Sums a document's score in the order of the query's words. The engine's quicker ways sum in an
-# order that depends on the depth, so that equal documents get unequal last digits.
-_WAY = "ranked_or"
+# Two to three times as quick as summing every word's score in order, but the order of its sums
+# depends on the depth, so that equal documents get unequal last digits: these are rounded away.
+_WAY = "maxscore"
+_DIGITS = 5
 # The words come as the analyser wants them; the engine's own list has the negations.
 _STOPS = PisaStopwords.none
 _STEMMER = PisaStemmer.none
@@ -81,10 +82,17 @@ class Engine:
             result_ranks=np.empty(room, dtype=np.int32), result_scores=scores,
         )  # fmt: skip
         found: list[list[Scored]] = [[] for _ in queries]
-        columns = (query_numbers[:size].tolist(), scores[:size].tolist(), documents[:size])
+        rounded = _rounded(scores[:size].astype(float))
+        columns = (query_numbers[:size].tolist(), rounded.tolist(), documents[:size])
         for query, score, document in zip(*columns, strict=True):
             found[query].append((score, int(document)))
         return found
+
+
+def _rounded(scores: Any) -> Any:
+    """Keep the digits of each score that any order of summing gives."""
+    unit = 10.0 ** (np.floor(np.log10(np.maximum(scores, 1e-30))) - (_DIGITS - 1))
+    return np.round(scores / unit) * unit
 
 
 def _may_miss_equals(found: Sequence[Scored], k: int, depth: int) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, nearest
 
-FIELDS = ("text", "attacks", "supports", "topic", "all")
-"""`all` is the other four together."""
+PARTS = ("topic", "text", "attacks", "supports")
+ALL = "all"
+FIELDS = ("text", "attacks", "supports", "topic", ALL)
+"""`all` is the parts together."""
 
 
 def known(field: str) -> str:
@@ -18,9 +20,7 @@ def known(field: str) -> str:
 
 def content(argument: Argument, field: str) -> str:
     """Return the words of an argument that a field holds."""
-    if field == "all":
-        return "\n".join(
-            (argument.topic, argument.text, argument.attacks, argument.supports)
-        ).strip()
+    if field == ALL:
+        return "\n".join(getattr(argument, part) for part in PARTS).strip()
     words: str = getattr(argument, field)
     return words

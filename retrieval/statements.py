@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from retrieval.analyser import tokens
-from touche_rad.debate import Argument
 
 STATEMENTS: Final = "statements"
 """The folder's name beside the inverted indexes."""
@@ -27,7 +26,7 @@ NEAR: Final = 0.7
 """The share of all words that two statements must have in common to be one."""
 _LONGEST: Final = 40
 """Statements with more words than this are only joined when they are equal."""
-_SHARED: Final = 200
+_SHARED: Final = 100
 """A word that more statements start with is not looked up: too many share it."""
 _NEGATIONS: Final = frozenset(
     tokens(
@@ -47,10 +46,10 @@ class Gathering:
         self._places: dict[Key, int] = {}
         self._rows = array("i")
 
-    def add(self, argument: Argument) -> None:
-        """Take an argument's three statements."""
+    def add(self, words: Mapping[str, Sequence[str]]) -> None:
+        """Take the words of an argument's three statements."""
         for role in ROLES:
-            key = tuple(sorted(set(tokens(getattr(argument, role)))))
+            key = tuple(sorted(set(words[role])))
             place = self._places.setdefault(key, len(self._places)) if key else -1
             self._rows.append(place)
 
@@ -87,21 +86,22 @@ def _joined(keys: Sequence[Key]) -> Any:
         words = frozenset(key)
         denied = tuple(sorted(words & _NEGATIONS))
         ordered = sorted(key, key=lambda word: (often[word], word))
+        fewest, most = NEAR * len(key), len(key) / NEAR
         # Two sets that share so much share one of so many of their rarest words.
         for word in ordered[: len(key) - -(-len(key) * 7 // 10) + 1]:
             others = starting.setdefault((word, denied), [])
             if len(others) < _SHARED:
+                own = root(place)
                 for other in others:
-                    if root(other) != root(place) and _near(words, keys[other]):
-                        parent[root(place)] = root(other)
+                    key_ = keys[other]
+                    if fewest <= len(key_) <= most and root(other) != own and _near(words, key_):
+                        parent[own] = own = root(other)
                 others.append(place)
     roots = np.fromiter(map(root, range(len(keys))), dtype=np.int32, count=len(keys))
     return np.unique(roots, return_inverse=True)[1].astype(np.int32)
 
 
 def _near(words: frozenset[str], key: Key) -> bool:
-    if min(len(words), len(key)) < NEAR * max(len(words), len(key)):
-        return False
     shared = len(words.intersection(key))
     return shared >= NEAR * (len(words) + len(key) - shared)
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from retrieval.analyser import NAME as ANALYSER
 from retrieval.analyser import analyse
-from retrieval.fields import FIELDS, content
+from retrieval.fields import ALL, FIELDS, PARTS, content
 from touche_rad import files
 from touche_rad.debate import Argument
 
@@ -77,9 +77,14 @@ def document(argument: Argument, order: int) -> dict[str, Any]:
         "original": whole(argument.original or ""),
         "order": order,
         **plain,
-        "words": {field: analyse(content(argument, field)) for field in FIELDS},
+        "words": _words(argument),
         "line": json.dumps(json.loads(line)),
     }
+
+
+def _words(argument: Argument) -> dict[str, str]:
+    found = {part: analyse(content(argument, part)) for part in PARTS}
+    return {**found, ALL: " ".join(found.values())}
 
 
 def whole(text: str) -> str:

@@ -40,10 +40,10 @@ def test_scores_are_bm25s(tmp_path: Path) -> None:
         rarity = log((4 - holding + 0.5) / (holding + 0.5))
         return rarity * 1.9 * times / (times + 0.9 * (0.6 + 0.4 * length / average))
 
-    assert _found(index, "quince", 9) == [("4", pytest.approx(bm25(1, 2, 4), rel=1e-5))]
+    assert _found(index, "quince", 9) == [("4", pytest.approx(bm25(1, 2, 4), rel=1e-4))]
     assert _found(index, "fig medlar", 9) == [
-        ("1", pytest.approx(bm25(1, 1, 2), rel=1e-5)),
-        ("4", pytest.approx(bm25(1, 1, 4), rel=1e-5)),
+        ("1", pytest.approx(bm25(1, 1, 2), rel=1e-4)),
+        ("4", pytest.approx(bm25(1, 1, 4), rel=1e-4)),
     ]
 
 
