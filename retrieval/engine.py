@@ -28,6 +28,7 @@ _STOPS = PisaStopwords.none
 _STEMMER = PisaStemmer.none
 _SLACK = 16
 _AT_ONCE = 512
+_A_THREAD = 16
 _silence = threading.Lock()
 
 
@@ -77,7 +78,8 @@ class Engine:
         documents = np.empty(room, dtype=object)
         scores = np.empty(room, dtype=np.float32)
         size = _pisathon.retrieve(
-            self._context, _WAY, list(enumerate(queries)), k=depth, threads=1, query_weighted=0,
+            self._context, _WAY, list(enumerate(queries)), k=depth,
+            threads=_threads(len(queries)), query_weighted=0,
             pretokenised=False, result_qidxs=query_numbers, result_docnos=documents,
             result_ranks=np.empty(room, dtype=np.int32), result_scores=scores,
         )  # fmt: skip
@@ -87,6 +89,11 @@ class Engine:
         for query, score, document in zip(*columns, strict=True):
             found[query].append((score, int(document)))
         return found
+
+
+def _threads(queries: int) -> int:
+    """A thread for so many queries; starting one costs more than a few of them."""
+    return max(1, min(os.cpu_count() or 1, queries // _A_THREAD))
 
 
 def _rounded(scores: Any) -> Any:

@@ -1,0 +1,344 @@
+"""Asking a model: a valid object or one named fault, whatever the endpoint does."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from pydantic import BaseModel, Field
+
+from tests.models import scripted
+from tests.models.scripted import Scripted, content, fails, raw, reply, says
+from touche_rad.errors import UserError
+from touche_rad.models import Message, Model, faults
+from touche_rad.models import asking as asking_module
+from touche_rad.models.endpoint import Where, where
+from touche_rad.models.usage import Usage
+
+
+class Fine(BaseModel):
+    """What the model must answer with."""
+
+    words: str
+    score: int = Field(ge=0, le=5)
+
+
+ASKED = [Message("system", "Judge."), Message("user", "A text.")]
+OK = '{"words": "fine", "score": 1}'
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    with scripted.serving() as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking_module, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(asking_module, "LONGEST_WAIT", 0.05)
+
+
+def _ask(server: Scripted, *, deadline: float = 20.0, **settings: Any) -> Fine:
+    async def run() -> Fine:
+        model = Model(Where(server.url, "tiny"), **settings)
+        try:
+            return await model.ask(ASKED, Fine, deadline=deadline)
+        finally:
+            await model.close()
+
+    return anyio.run(run)
+
+
+PASSING = {
+    "429": fails(429),
+    "429 with Retry-After": fails(429, Retry_After="0.05"),
+    "429 with a date": fails(429, Retry_After="Wed, 21 Oct 2015 07:28:00 GMT"),
+    "500": fails(500), "502": fails(502), "503": fails(503), "504": fails(504), "524": fails(524),
+    "500 in HTML": fails(500, b"<html>oops</html>"),
+    "HTML": raw(b"<html>hello</html>"), "no body": raw(b""), "half of JSON": raw(b'{"choices": [{"me'),
+    "a list": raw(b"[]"), "null": raw(b"null"), "a number": raw(b"NaN"),
+    "an error with 200": says({"error": {"message": "engine dead"}}),
+    "no choices": says({"choices": []}), "choices of no kind": says({"choices": "x"}),
+    "no message": says({"choices": [{}]}), "null content": content(None), "blank": content("  \n"),
+    "reset": scripted.reset, "broken off": scripted.broken_off,
+    "deep nesting": raw(b"[" * 100_000),
+}  # fmt: skip
+REPAIRED = {
+    "no JSON": content("I think it is fine."), "wrong field": content('{"word": "x", "score": 1}'),
+    "out of range": content('{"words": "x", "score": 9}'), "NaN": content('{"words": "x", "score": NaN}'),
+    "null field": content('{"words": null, "score": 1}'), "a list": content("[1, 2]"),
+    "truncated object": content('{"words": "fi'),
+}  # fmt: skip
+LASTING = {
+    "wrong model by 404": (fails(404, "The model `tiny` does not exist."), faults.WrongModel),
+    "wrong model by 400": (fails(400, "The model does not exist"), faults.WrongModel),
+    "wrong key": (fails(401), faults.Denied), "forbidden": (fails(403), faults.Denied),
+    "overflow": (fails(400, "This model's maximum context length is 8"), faults.Overflow),
+    "bad request": (fails(400, "temperature must be positive"), faults.BadRequest),
+    "cut": (content('{"words": "fi', finish_reason="length"), faults.Cut),
+    "refusal": (says(reply(None) | {"choices": [{"message": {"refusal": "I can't"}}]}), faults.Refusal),
+    "filter": (content("x", finish_reason="content_filter"), faults.Refusal),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_what_passes_is_asked_again(server: Scripted, fault: str) -> None:
+    server.script = [PASSING[fault], PASSING[fault]]
+    assert _ask(server) == Fine(words="fine", score=1)
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_what_does_not_pass_is_a_fault_of_its_kind(server: Scripted, fault: str) -> None:
+    server.always = PASSING[fault]
+    with pytest.raises(faults.ModelError) as told:
+        _ask(server)
+    assert told.value.passing
+    assert len(server.asked) == asking_module.TRIES
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("fault", REPAIRED)
+def test_what_does_not_fit_is_sent_back_once(server: Scripted, fault: str) -> None:
+    server.script = [REPAIRED[fault]]
+    assert _ask(server) == Fine(words="fine", score=1)
+    again = server.asked[1]["messages"]
+    assert [one["role"] for one in again] == ["system", "user", "assistant", "user"]
+    assert again[-1]["content"].startswith("That is not valid: ")
+    server.always = REPAIRED[fault]
+    with pytest.raises(faults.Invalid, match="does not fit Fine"):
+        _ask(server)
+    assert len(server.asked) == 4
+
+
+@pytest.mark.parametrize("fault", LASTING)
+def test_what_lasts_is_told_at_once(server: Scripted, fault: str) -> None:
+    server.always, kind = LASTING[fault]
+    with pytest.raises(kind):
+        _ask(server)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("fault", [scripted.silent, scripted.dripping])
+def test_nothing_hangs_past_its_deadline(server: Scripted, fault: Any) -> None:
+    server.always = fault
+    begun = time.monotonic()
+    with pytest.raises(faults.Late):
+        _ask(server, deadline=0.5)
+    assert time.monotonic() - begun < 2.5
+
+
+def test_nobody_there() -> None:
+    async def run() -> None:
+        await Model(Where("http://127.0.0.1:9/v1", "tiny")).ask(ASKED, Fine)
+
+    with pytest.raises(faults.Unreachable):
+        anyio.run(run)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        OK, f"```json\n{OK}\n```", f"Here it is:\n{OK}\nI hope that helps.",
+        f"<think>Is it {{...}}?</think>{OK}", f'{{"note": "first"}} {OK}',
+        '{"words": "a } brace", "score": 1}', '{"words": "fine", "score": "1"}',
+    ],
+)  # fmt: skip
+def test_the_object_is_found_in_what_is_said(server: Scripted, said: str) -> None:
+    server.always = content(said)
+    assert _ask(server).score == 1
+    assert len(server.asked) == 1
+
+
+def test_a_server_without_schemas_is_asked_by_simpler_means(server: Scripted) -> None:
+    server.script = [
+        fails(400, "response_format json_schema is not supported"),
+        fails(400, "response_format is not supported"),
+    ]
+
+    async def run() -> None:
+        model = Model(Where(server.url, "tiny"))
+        for _ in range(2):
+            assert await model.ask(ASKED, Fine) == Fine(words="fine", score=1)
+        await model.close()
+
+    anyio.run(run)
+    formats = [one.get("response_format", {}).get("type") for one in server.asked]
+    assert formats == ["json_schema", "json_object", None, None]
+    schema = server.asked[0]["response_format"]["json_schema"]["schema"]
+    assert schema["required"] == ["words", "score"]
+
+
+def test_a_prompt_that_is_too_long_is_shortened(server: Scripted) -> None:
+    server.script = [fails(400, "maximum context length is 8 tokens")] * 2
+    long = [Message("system", "Judge."), *(Message("user", f"Turn {n}.") for n in range(4))]
+
+    async def run() -> Fine:
+        model = Model(Where(server.url, "tiny"))
+        return await model.ask(
+            long, Fine, shorten=lambda said: [said[0], *said[2:]] if len(said) > 2 else None
+        )
+
+    assert anyio.run(run).words == "fine"
+    assert [len(one["messages"]) for one in server.asked] == [5, 4, 3]
+    assert server.asked[-1]["messages"][-1]["content"] == "Turn 3."
+
+
+def _logprobs(**chances: float) -> dict[str, Any]:
+    tops = [{"token": token, "logprob": chance} for token, chance in chances.items()]
+    return {"logprobs": {"content": [{"token": "x", "top_logprobs": tops}]}}
+
+
+def test_choices_have_probabilities(server: Scripted) -> None:
+    server.always = content("Yes", **_logprobs(Yes=-0.1, no=-2.5, maybe=-3.0, Y=-4.0))
+
+    async def run() -> dict[str, float]:
+        return await Model(Where(server.url, "tiny")).ask_choice(ASKED, ["yes", "no"])
+
+    found = anyio.run(run)
+    assert found["yes"] + found["no"] == pytest.approx(1.0)
+    assert found["yes"] == pytest.approx(0.919, abs=0.005)
+    assert server.asked[0]["structured_outputs"] == {"choice": ["yes", "no"]}
+    server.always = content("No.")
+    assert anyio.run(run) == {"yes": 0.0, "no": 1.0}
+    server.always = content("Perhaps")
+    with pytest.raises(faults.Invalid, match="none of yes, no"):
+        anyio.run(run)
+
+
+def test_many_at_once_and_one_that_fails(server: Scripted) -> None:
+    server.always = lambda handler: (
+        fails(401)(handler)
+        if "bad" in handler.body["messages"][0]["content"]
+        else content(json.dumps({"words": handler.body["messages"][0]["content"], "score": 1}))(
+            handler
+        )
+    )
+    told: list[tuple[int, int]] = []
+
+    async def run() -> list[Any]:
+        model = Model(Where(server.url, "tiny"), at_once=16)
+        texts = [f"text {n}" if n != 7 else "bad" for n in range(60)]
+        jobs = [lambda text=text: model.ask([Message("user", text)], Fine) for text in texts]
+        return await model.ask_all(jobs, lambda done, total: told.append((done, total)))
+
+    found = anyio.run(run)
+    assert isinstance(found[7], faults.Denied)
+    assert [one.words for place, one in enumerate(found) if place != 7] == [
+        f"text {n}" for n in range(60) if n != 7
+    ]
+    assert told[-1] == (60, 60)
+
+
+def test_the_cache_answers_without_a_network(server: Scripted, tmp_path: Path) -> None:
+    server.script = [content("not yet"), content('{"words": "repaired", "score": 2}')]
+    first = _ask(server, cache=tmp_path)
+    calls = len(server.asked)
+
+    async def run(at: Where) -> Fine:
+        return await Model(at, cache=tmp_path).ask(ASKED, Fine)
+
+    empty = Where("EMPTY", "tiny")
+    assert first == anyio.run(run, empty) == Fine(words="repaired", score=2)
+    assert len(server.asked) == calls
+    with pytest.raises(faults.NotCached):
+        anyio.run(run, Where("EMPTY", "another"))
+
+
+def test_equal_requests_at_once_are_asked_once(server: Scripted, tmp_path: Path) -> None:
+    async def run() -> list[Any]:
+        model = Model(Where(server.url, "tiny"), cache=tmp_path)
+        return await model.ask_all([lambda: model.ask(ASKED, Fine)] * 40)
+
+    found = anyio.run(run)
+    assert found == [Fine(words="fine", score=1)] * 40
+    assert len(server.asked) == 1
+
+
+def test_failures_and_damage_are_not_answers(server: Scripted, tmp_path: Path) -> None:
+    import sqlite3
+
+    server.script = [fails(401)]
+    with pytest.raises(faults.Denied):
+        _ask(server, cache=tmp_path)
+    assert _ask(server, cache=tmp_path).words == "fine"
+    with sqlite3.connect(tmp_path / "answers.sqlite") as database:
+        database.execute('UPDATE answers SET answer = \'{"said": "made up"}\'')
+    assert _ask(server, cache=tmp_path).words == "fine"
+    assert len(server.asked) == 3
+
+
+def test_a_cache_that_cannot_be_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UserError, match="the cache cannot be opened"):
+        Model(Where("EMPTY", "tiny"), cache=tmp_path / "file" / "x")
+
+
+def test_costs_are_counted_and_budgets_hold(server: Scripted) -> None:
+    usage = Usage(max_calls=3)
+    server.script = [fails(503)]
+
+    async def run() -> None:
+        model = Model(Where(server.url, "tiny"), usage=usage)
+        await model.ask(ASKED, Fine, step="first")
+        await model.ask(ASKED, Fine, step="second")
+        await model.ask(ASKED, Fine, step="third")
+
+    with pytest.raises(faults.OverBudget, match="3 calls"):
+        anyio.run(run)
+    total: Any = usage.record()["total"]
+    steps: Any = usage.record()["steps"]
+    assert (total["calls"], total["retries"], total["failures"]) == (3, 1, 1)
+    assert (total["prompt_tokens"], total["completion_tokens"], total["cached_tokens"]) == (
+        20,
+        10,
+        8,
+    )
+    assert steps["first"]["calls"] == 2
+    assert steps["third"]["failures"] == 1
+
+
+def test_calls_are_traced_without_the_key(
+    server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    server.script = [fails(503, "busy")]
+    _ask(server, trace=tmp_path / "trace.jsonl")
+    assert server.headers[0]["Authorization"] == "Bearer sk-secret"
+    text = (tmp_path / "trace.jsonl").read_text()
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert [bool(line["fault"]) for line in lines] == [True, False]
+    assert lines[1]["answer"]["choices"][0]["message"]["content"] == OK
+    assert "sk-secret" not in text
+    _ask(server, trace=tmp_path / "no" / "trace.jsonl")
+
+
+def test_half_characters_are_sent_as_marks(server: Scripted) -> None:
+    async def run() -> Fine:
+        return await Model(Where(server.url, "tiny")).ask([Message("user", "a\ud800b")], Fine)
+
+    assert anyio.run(run).score == 1
+    assert server.asked[0]["messages"][0]["content"] == "a?b"
+
+
+def test_where_the_model_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert where("http://h:1/v1/#m") == Where("http://h:1/v1", "m")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://e:2/v1")
+    monkeypatch.setenv("OPENAI_MODEL", "n")
+    assert where() == Where("http://e:2/v1", "n")
+    monkeypatch.setenv("OPENAI_BASE_URL", "EMPTY")
+    assert not where().real
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    with pytest.raises(UserError, match="OPENAI_BASE_URL"):
+        where()
+    monkeypatch.delenv("OPENAI_MODEL")
+    with pytest.raises(UserError, match="OPENAI_MODEL"):
+        where("http://h:1/v1")
+    with pytest.raises(UserError, match="no model"):
+        where("http://user:secret@h:1/v1#m")

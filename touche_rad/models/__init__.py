@@ -1,0 +1,7 @@
+"""One way to ask a language model: a prompt and a schema go in, a valid object comes out."""
+
+from touche_rad.models.asking import Model
+from touche_rad.models.faults import ModelError
+from touche_rad.models.prompts import Message, Prompt
+
+__all__ = ["Message", "Model", "ModelError", "Prompt"]

@@ -1,0 +1,424 @@
+"""`ask(prompt, schema)`: a valid object, or one exception that says what went wrong.
+
+The server is asked to keep to the schema while it decodes; one that cannot is asked for JSON, and
+then for plain text. What is not valid is sent back once with what is wrong with it. Faults that may
+pass are tried again, later each time; a deadline holds over all of it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import anyio
+from pydantic import BaseModel
+
+from touche_rad.models.cache import Cache, key_of
+from touche_rad.models.endpoint import Endpoint, Where
+from touche_rad.models.extract import NotFound, extracted, probabilities
+from touche_rad.models.faults import (
+    BadRequest,
+    Busy,
+    Cut,
+    Empty,
+    Invalid,
+    Late,
+    ModelError,
+    NotCached,
+    Overflow,
+    Refusal,
+)
+from touche_rad.models.limiter import Limiter
+from touche_rad.models.prompts import Message
+from touche_rad.models.trace import Trace
+from touche_rad.models.usage import Cost, Usage
+
+S = TypeVar("S", bound=BaseModel)
+T = TypeVar("T")
+
+DEADLINE: Final = 120.0
+TRIES: Final = 6
+FIRST_WAIT, LONGEST_WAIT = 0.25, 20.0
+_MODES: Final = ("json_schema", "json_object", "text")
+_FORMAT_WORDS: Final = (
+    "response_format",
+    "json_schema",
+    "guided",
+    "structured",
+    "grammar",
+    "schema",
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model answers; part of what an answer is cached by."""
+
+    temperature: float = 0.0
+    seed: int = 0
+    max_tokens: int = 1024
+
+
+@dataclass
+class _Call:
+    """One `ask` while it is under way."""
+
+    step: str
+    end: float
+    cost: Cost = field(default_factory=Cost)
+
+    @property
+    def left(self) -> float:
+        return self.end - time.monotonic()
+
+
+class Model:
+    """A language model behind an endpoint, a cache before it, or the cache alone."""
+
+    def __init__(
+        self,
+        at: Where,
+        *,
+        cache: Path | None = None,
+        usage: Usage | None = None,
+        trace: Path | None = None,
+        settings: Settings | None = None,
+        deadline: float = DEADLINE,
+        at_once: int = 64,
+    ) -> None:
+        """Make a model; nothing is sent yet.
+
+        Args:
+            at: Where the endpoint is; with the address EMPTY only the cache answers.
+            cache: The folder of answers given before.
+            usage: The budget and the counts.
+            trace: A file that gets a line for each call.
+            settings: How the model answers.
+            deadline: The seconds that one answer may take in all.
+            at_once: The most calls in flight.
+        """
+        self.at = at
+        self.settings = settings or Settings()
+        self.usage = usage or Usage()
+        self._deadline = deadline
+        self._cache = Cache(cache) if cache else None
+        self._trace = Trace(trace) if trace else None
+        self._endpoint = Endpoint(at) if at.real else None
+        self._limiter = Limiter(at_once)
+        self._mode = 0
+        self._asked: dict[str, anyio.Lock] = {}
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._endpoint is not None:
+            await self._endpoint.close()
+
+    async def ask(
+        self,
+        messages: Sequence[Message],
+        schema: type[S],
+        *,
+        step: str = "ask",
+        deadline: float | None = None,
+        shorten: Callable[[Sequence[Message]], Sequence[Message] | None] | None = None,
+    ) -> S:
+        """Return an object of the schema.
+
+        Args:
+            messages: What the model is told.
+            schema: What it must answer with.
+            step: The name that the call is counted under.
+            deadline: The seconds this answer may take; by default the model's.
+            shorten: Makes a prompt shorter that is too long for the model, or gives it up (None).
+
+        Raises:
+            ModelError: There is no valid answer; the exception's kind says why.
+        """
+        call = _Call(step, time.monotonic() + (deadline or self._deadline))
+        return await self._counted(call, self._object(call, list(messages), schema, shorten))
+
+    async def ask_choice(
+        self,
+        messages: Sequence[Message],
+        choices: Sequence[str],
+        *,
+        step: str = "choice",
+        deadline: float | None = None,
+    ) -> dict[str, float]:
+        """Return the probability of each choice, from the logprobs of the answer's first token.
+
+        A server without logprobs gives the chosen one 1 and the others 0.
+        """
+        call = _Call(step, time.monotonic() + (deadline or self._deadline))
+        return await self._counted(call, self._choice(call, list(messages), tuple(choices)))
+
+    async def ask_all(
+        self,
+        asked: Sequence[Callable[[], Awaitable[T]]],
+        report: Callable[[int, int], None] | None = None,
+    ) -> list[T | ModelError]:
+        """Make many calls at once; one that fails is its exception, the others go on."""
+        found: list[T | ModelError | None] = [None] * len(asked)
+        done = 0
+
+        async def one(place: int) -> None:
+            nonlocal done
+            try:
+                found[place] = await asked[place]()
+            except ModelError as error:
+                found[place] = error
+            done += 1
+            if report is not None:
+                report(done, len(asked))
+
+        async with anyio.create_task_group() as group:
+            for place in range(len(asked)):
+                group.start_soon(one, place)
+        return [one for one in found if one is not None]
+
+    async def _counted(self, call: _Call, work: Awaitable[T]) -> T:
+        begun = time.monotonic()
+        try:
+            return await work
+        except ModelError:
+            call.cost.failures += 1
+            raise
+        finally:
+            call.cost.seconds = time.monotonic() - begun
+            self.usage.note(call.step, call.cost)
+
+    async def _object(
+        self,
+        call: _Call,
+        messages: list[Message],
+        schema: type[S],
+        shorten: Callable[[Sequence[Message]], Sequence[Message] | None] | None,
+    ) -> S:
+        """Answer from the cache, or ask; what came of it is kept under what was asked first."""
+        body = self._body(messages)
+        key = _key(body, schema.__name__, _schema(schema))
+        async with self._one_at_a_time(key):
+            kept = self._kept(call, key)
+            if kept is not None:
+                return extracted(kept, schema)
+            while True:
+                try:
+                    said, value = await self._valid(call, messages, schema)
+                except Overflow:
+                    shorter = shorten(messages) if shorten else None
+                    if shorter is None or list(shorter) == messages:
+                        raise
+                    messages = list(shorter)
+                else:
+                    self._keep(key, body, said)
+                    return value
+
+    async def _valid(self, call: _Call, messages: list[Message], schema: type[S]) -> tuple[str, S]:
+        """Ask, and once more with what is wrong with the answer."""
+        said = await self._said(call, self._body(messages), schema)
+        try:
+            return said, extracted(said, schema)
+        except NotFound as error:
+            told = str(error)
+        call.cost.repairs += 1
+        again = [*messages, Message("assistant", said), Message("user", _repair(told))]
+        said = await self._said(call, self._body(again), schema)
+        try:
+            return said, extracted(said, schema)
+        except NotFound as error:
+            raise Invalid(
+                f"{self.at.model}: the answer does not fit {schema.__name__}: {error}"
+            ) from None
+
+    async def _choice(
+        self, call: _Call, messages: list[Message], choices: tuple[str, ...]
+    ) -> dict[str, float]:
+        body = self._body(messages) | {"max_tokens": 8, "logprobs": True, "top_logprobs": 20}
+        key = _key(body, "choice", list(choices))
+        async with self._one_at_a_time(key):
+            kept = self._kept(call, key)
+            if kept is not None:
+                before: dict[str, float] = json.loads(kept)
+                return before
+            constrained = body | {"structured_outputs": {"choice": list(choices)}}
+            found = await self._read(
+                call, [constrained, body], lambda reply, _: _chosen(reply, choices)
+            )
+            self._keep(key, body, json.dumps(found))
+            return found
+
+    def _body(self, messages: Sequence[Message]) -> dict[str, Any]:
+        return {
+            "model": self.at.model,
+            "messages": [message.wire() for message in messages],
+            "temperature": self.settings.temperature,
+            "seed": self.settings.seed,
+            "max_tokens": self.settings.max_tokens,
+        }
+
+    async def _said(self, call: _Call, body: Mapping[str, Any], schema: type[BaseModel]) -> str:
+        """Ask by the strictest means the server has; what it has not is remembered."""
+        while True:
+            mode = _MODES[self._mode]
+            try:
+                return await self._read(call, [{**body, **_format(mode, schema)}], _content)
+            except BadRequest as error:
+                if mode == "text" or not any(word in str(error).lower() for word in _FORMAT_WORDS):
+                    raise
+                self._mode += 1
+
+    async def _read(
+        self,
+        call: _Call,
+        bodies: Sequence[Mapping[str, Any]],
+        read: Callable[[Mapping[str, Any], str], T],
+    ) -> T:
+        """Send the first body that the server takes; what may pass is tried again."""
+        wait, tries = FIRST_WAIT, 0
+        bodies = list(bodies)
+        while True:
+            try:
+                return read(await self._sent(call, bodies[0]), self.at.model)
+            except BadRequest:
+                if len(bodies) == 1:
+                    raise
+                bodies.pop(0)
+            except ModelError as error:
+                tries += 1
+                pause = error.after if error.after is not None else wait * random.uniform(0.5, 1.5)
+                if not error.passing or tries >= TRIES or pause >= call.left:
+                    raise
+                call.cost.retries += 1
+                await anyio.sleep(pause)
+                wait = min(2 * wait, LONGEST_WAIT)
+
+    async def _sent(self, call: _Call, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        if self._endpoint is None:
+            raise NotCached("the answer is not in the cache, and there is no endpoint (EMPTY)")
+        if call.left <= 0:
+            raise Late(f"{self.at.url}: no time is left")
+        self.usage.reserve()
+        call.cost.calls += 1
+        try:
+            with anyio.fail_after(call.left):
+                async with self._limiter.turn():
+                    begun = time.monotonic()
+                    reply = await self._endpoint.complete(body, max(0.001, call.left))
+        except TimeoutError:
+            raise Late(f"{self.at.url}: no turn came before the deadline") from None
+        except ModelError as error:
+            if isinstance(error, Busy):
+                self._limiter.busy()
+            self._told(call, body, None, str(error))
+            raise
+        self._limiter.answered(time.monotonic() - begun)
+        _count(call.cost, reply)
+        self._told(call, body, reply, "")
+        return reply
+
+    def _kept(self, call: _Call, key: str) -> str | None:
+        kept = self._cache.get(key) if self._cache else None
+        if kept is None:
+            return None
+        call.cost.from_cache += 1
+        return str(kept["said"])
+
+    def _keep(self, key: str, body: Mapping[str, Any], said: str) -> None:
+        if self._cache is not None:
+            self._cache.put(key, body, {"said": said})
+
+    @asynccontextmanager
+    async def _one_at_a_time(self, key: str) -> AsyncIterator[None]:
+        """Equal requests at the same time: the first asks, the others find its answer."""
+        if self._cache is None:
+            yield
+            return
+        lock = self._asked.setdefault(key, anyio.Lock())
+        async with lock:
+            yield
+        if not lock.statistics().tasks_waiting:
+            self._asked.pop(key, None)
+
+    def _told(
+        self, call: _Call, body: Mapping[str, Any], reply: Mapping[str, Any] | None, fault: str
+    ) -> None:
+        if self._trace is not None:
+            self._trace.write({"step": call.step, "asked": body, "answer": reply, "fault": fault})
+
+
+def _key(body: Mapping[str, Any], name: str, schema: Any) -> str:
+    return key_of({"body": body, "name": name, "schema": schema})
+
+
+def _schema(schema: type[BaseModel]) -> dict[str, Any]:
+    return schema.model_json_schema()
+
+
+def _format(mode: str, schema: type[BaseModel]) -> dict[str, Any]:
+    if mode == "json_schema":
+        inner = {"name": schema.__name__, "schema": _schema(schema), "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": inner}}
+    return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}
+
+
+def _repair(told: str) -> str:
+    return f"That is not valid: {told}. Answer again with nothing but the corrected JSON object."
+
+
+def _first(reply: Mapping[str, Any], model: str) -> Mapping[str, Any]:
+    choices = reply.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise Empty(f"{model}: the answer holds no choice")
+    first: Mapping[str, Any] = choices[0]
+    message = first.get("message")
+    if isinstance(message, dict) and message.get("refusal"):
+        raise Refusal(f"{model} refused: {str(message['refusal'])[:200]}")
+    if first.get("finish_reason") == "content_filter":
+        raise Refusal(f"{model} refused: content filter")
+    return first
+
+
+def _content(reply: Mapping[str, Any], model: str) -> str:
+    first = _first(reply, model)
+    message = first.get("message")
+    said = message.get("content") if isinstance(message, dict) else None
+    if first.get("finish_reason") == "length":
+        raise Cut(f"{model}: the answer was cut off; allow more tokens")
+    if not isinstance(said, str) or not said.strip():
+        raise Empty(f"{model}: the answer holds no words")
+    return said
+
+
+def _chosen(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, float]:
+    first = _first(reply, str(reply.get("model", "the model")))
+    tokens = (first.get("logprobs") or {}).get("content") or [{}]
+    likely = probabilities(tokens[0].get("top_logprobs") if tokens else None, choices)
+    if likely is not None:
+        return likely
+    message = first.get("message") or {}
+    said = str(message.get("content") or "").strip().strip("\"'.").lower()
+    fitting = [choice for choice in choices if said.startswith(choice.lower())]
+    if len(fitting) != 1:
+        raise Invalid(f"the answer is none of {', '.join(choices)}: {said[:80]!r}")
+    return {choice: float(choice == fitting[0]) for choice in choices}
+
+
+def _count(cost: Cost, reply: Mapping[str, Any]) -> None:
+    told = reply.get("usage")
+    if not isinstance(told, dict):
+        return
+    cost.prompt_tokens += _whole(told.get("prompt_tokens"))
+    cost.completion_tokens += _whole(told.get("completion_tokens"))
+    details = told.get("prompt_tokens_details")
+    if isinstance(details, dict):
+        cost.cached_tokens += _whole(details.get("cached_tokens"))
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) and value > 0 else 0

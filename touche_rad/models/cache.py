@@ -1,0 +1,105 @@
+"""Answers that were given before, in one SQLite file that many processes share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from touche_rad.errors import UserError
+
+log = logging.getLogger("touche_rad")
+
+FILE: Final = "answers.sqlite"
+VERSION: Final = 1
+"""What a key is made of; a change makes every older answer unfound, not wrong."""
+WAIT: Final = 30.0
+
+_TABLE: Final = """
+CREATE TABLE IF NOT EXISTS answers (
+  key TEXT PRIMARY KEY, model TEXT NOT NULL, asked TEXT NOT NULL, answer TEXT NOT NULL,
+  digest TEXT NOT NULL
+) WITHOUT ROWID
+"""
+
+
+def key_of(body: Mapping[str, Any]) -> str:
+    """Return what a request is known by: all that it asks, in a fixed order."""
+    canonical = json.dumps([VERSION, body], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+class Cache:
+    """A folder's answers. Only answers that were valid are put in."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the cache, making it where there is none."""
+        self.folder = folder
+        self._local = threading.local()
+        self._told = False
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with self._opened() as database:
+                database.execute("PRAGMA journal_mode=WAL")
+                database.execute(_TABLE)
+        except (OSError, sqlite3.Error) as error:
+            raise UserError(f"--cache {folder}: the cache cannot be opened: {error}") from None
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        database = getattr(self._local, "database", None)
+        if database is None:
+            database = sqlite3.connect(self.folder / FILE, timeout=WAIT, isolation_level=None)
+            self._local.database = database
+        yield database
+
+    def __len__(self) -> int:
+        with self._opened() as database:
+            return int(database.execute("SELECT count(*) FROM answers").fetchone()[0])
+
+    def get(self, key: str) -> Mapping[str, Any] | None:
+        """Return a request's answer, or None; one that is damaged is as none."""
+        try:
+            with self._opened() as database:
+                row = database.execute(
+                    "SELECT answer, digest FROM answers WHERE key = ?", (key,)
+                ).fetchone()
+        except sqlite3.Error as error:
+            self._tell(f"cannot be read: {error}")
+            return None
+        if row is None:
+            return None
+        answer, digest = row
+        if _digest(answer) != digest:
+            self._tell("holds a damaged answer, which is asked for again")
+            return None
+        found: Mapping[str, Any] = json.loads(answer)
+        return found
+
+    def put(self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+        """Keep an answer; a cache that cannot be written costs calls later and no answer now."""
+        told = json.dumps(answer, ensure_ascii=True)
+        asked = json.dumps(body, ensure_ascii=True)
+        try:
+            with self._opened() as database:
+                database.execute(
+                    "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)",
+                    (key, str(body.get("model", "")), asked, told, _digest(told)),
+                )
+        except sqlite3.Error as error:
+            self._tell(f"cannot be written: {error}")
+
+    def _tell(self, what: str) -> None:
+        if not self._told:
+            log.warning("the cache in %s %s", self.folder, what)
+            self._told = True
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("ascii", "replace")).hexdigest()[:32]

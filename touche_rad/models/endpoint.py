@@ -1,0 +1,159 @@
+"""An OpenAI-compatible endpoint: one request, one reply, or a fault with its name."""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import anyio
+import httpx
+
+from touche_rad.errors import UserError
+from touche_rad.models.faults import (
+    BadRequest,
+    Busy,
+    Denied,
+    Garbled,
+    Late,
+    ModelError,
+    Overflow,
+    Unreachable,
+    WrongModel,
+)
+
+URL: Final = "OPENAI_BASE_URL"
+KEY: Final = "OPENAI_API_KEY"
+MODEL: Final = "OPENAI_MODEL"
+NONE: Final = "EMPTY"
+"""What TIRA sets in the environment where there is no endpoint."""
+LARGEST: Final = 16 * 2**20
+_OVERFLOW: Final = (
+    "context length",
+    "context window",
+    "maximum context",
+    "too long",
+    "max_model_len",
+)
+_NO_MODEL: Final = ("does not exist", "not found", "unknown model", "no such model")
+
+
+@dataclass(frozen=True)
+class Where:
+    """An endpoint's address and model; the key is nobody's business."""
+
+    url: str
+    model: str
+
+    @property
+    def real(self) -> bool:
+        """Whether there is an endpoint at all."""
+        return self.url != NONE
+
+
+def where(given: str | None = None) -> Where:
+    """Return the endpoint: `URL#MODEL` as given, else what the environment says."""
+    url, _, model = (given or "").partition("#")
+    url = url or os.environ.get(URL, "")
+    model = model or os.environ.get(MODEL, "")
+    if url == NONE:
+        return Where(NONE, model)
+    if not url.startswith(("http://", "https://")) or "@" in url.split("/")[2]:
+        raise UserError(f"no model: give -m http://HOST:PORT/v1#MODEL or set {URL} and {MODEL}")
+    if not model:
+        raise UserError(f"which model? give -m {url}#MODEL or set {MODEL}")
+    return Where(url.rstrip("/"), model)
+
+
+class Endpoint:
+    """A server that completes chats."""
+
+    def __init__(self, at: Where) -> None:
+        self.at = at
+        key = os.environ.get(KEY, "")
+        headers = {"Authorization": f"Bearer {key}"} if key and key != NONE else {}
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=256)
+        self._client = httpx.AsyncClient(headers=headers, limits=limits, timeout=None)
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.at.url!r}, {self.at.model!r})"
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+        """Send a request and return the reply.
+
+        Raises:
+            ModelError: Its kind says what happened.
+        """
+        sent = json.dumps(body).encode("ascii")
+        try:
+            with anyio.fail_after(seconds):
+                return await self._complete(sent)
+        except TimeoutError:
+            raise Late(f"{self.at.url}: no answer within {seconds:.3g} s") from None
+        except (httpx.TransportError, ssl.SSLError, OSError) as error:
+            told = " ".join(str(error).split()) or type(error).__name__
+            raise Unreachable(f"{self.at.url}: {told[:200]}") from None
+
+    async def _complete(self, sent: bytes) -> Mapping[str, Any]:
+        headers = {"Content-Type": "application/json"}
+        address = f"{self.at.url}/chat/completions"
+        async with self._client.stream("POST", address, content=sent, headers=headers) as reply:
+            held = bytearray()
+            async for part in reply.aiter_bytes():
+                held += part
+                if len(held) > LARGEST:
+                    raise Garbled(f"{self.at.url}: the answer is larger than {LARGEST} bytes")
+            if reply.status_code != httpx.codes.OK:
+                raise self._fault(reply.status_code, bytes(held), reply.headers)
+        return self._read(bytes(held))
+
+    def _read(self, held: bytes) -> Mapping[str, Any]:
+        try:
+            value = json.loads(held)
+        except (ValueError, RecursionError):
+            raise Garbled(f"{self.at.url}: expected JSON, got {held[:60]!r}") from None
+        if not isinstance(value, dict):
+            raise Garbled(f"{self.at.url}: expected an object, got {type(value).__name__}")
+        if "error" in value and "choices" not in value:
+            raise Garbled(f"{self.at.url}: {_reason(value)}")
+        return value
+
+    def _fault(self, status: int, held: bytes, headers: httpx.Headers) -> ModelError:
+        try:
+            reason = _reason(json.loads(held))
+        except (ValueError, RecursionError):
+            reason = ""
+        told = f"{self.at.url}: {status}{f': {reason}' if reason else ''}"
+        low = reason.lower()
+        if status in (401, 403):
+            return Denied(f"{self.at.url}: the key is not accepted ({KEY})")
+        if status == 404 or (status == 400 and any(word in low for word in _NO_MODEL)):
+            return WrongModel(f"{self.at.url}: there is no model {self.at.model!r}")
+        if status in (400, 413, 422) and any(word in low for word in _OVERFLOW):
+            return Overflow(told)
+        if status in (408, 409, 425, 429) or status >= 500:
+            return Busy(told, after=_after(headers))
+        return BadRequest(told)
+
+
+def _reason(value: Any) -> str:
+    error = value.get("error", value) if isinstance(value, dict) else value
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("detail") or error
+    return " ".join(str(error).split())[:200]
+
+
+def _after(headers: httpx.Headers) -> float | None:
+    """How many seconds the server wants to be left alone; a date is not waited for."""
+    try:
+        seconds = float(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < 3600 else None

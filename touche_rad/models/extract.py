@@ -1,0 +1,104 @@
+"""Finding the object in what a model wrote, and checking it against the schema."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+S = TypeVar("S", bound=BaseModel)
+
+_FENCE: Final = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL)
+_THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_LONGEST: Final = 1_000_000
+
+
+class NotFound(ValueError):
+    """No object of the schema is in a text; the message says why in words for the model."""
+
+
+def extracted(text: str, schema: type[S]) -> S:
+    """Return the first object in a text that the schema takes.
+
+    Thoughts are left out, then the whole text is tried, what stands in fences, and every outermost
+    object. Nothing is invented: what is missing stays missing.
+
+    Raises:
+        NotFound: There is none; says what was wrong with the best try.
+    """
+    said = _THOUGHT.sub("", text[:_LONGEST]).strip()
+    told = "no JSON object was found"
+    for piece in _pieces(said):
+        try:
+            value = json.loads(piece, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            told = f"the JSON cannot be read: {error}" if piece.startswith("{") else told
+            continue
+        if not isinstance(value, dict):
+            told = f"expected a JSON object, got {type(value).__name__}"
+            continue
+        try:
+            return schema.model_validate(value)
+        except ValidationError as error:
+            told = faults(error)
+    raise NotFound(told)
+
+
+def faults(error: ValidationError) -> str:
+    """Say what a schema has against a value, field by field."""
+    return "; ".join(
+        f"{'.'.join(map(str, one['loc'])) or 'the object'}: {one['msg']}"
+        for one in error.errors()[:8]
+    )
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _pieces(text: str) -> Iterator[str]:
+    yield text
+    yield from (found.strip() for found in _FENCE.findall(text))
+    yield from _objects(text)
+
+
+def _objects(text: str) -> Iterator[str]:
+    """Yield each outermost `{...}`, strings with braces in them understood."""
+    depth, start, quoted, escaped = 0, 0, False, False
+    for place, letter in enumerate(text):
+        if quoted:
+            quoted = escaped or letter != '"'
+            escaped = letter == "\\" and not escaped
+        elif letter == '"' and depth:
+            quoted = True
+        elif letter == "{":
+            start = place if depth == 0 else start
+            depth += 1
+        elif letter == "}" and depth:
+            depth -= 1
+            if depth == 0:
+                yield text[start : place + 1]
+
+
+def probabilities(tops: Any, choices: tuple[str, ...]) -> dict[str, float] | None:
+    """Return what the first token's logprobs say of each choice, or None where they say nothing.
+
+    Args:
+        tops: The protocol's `top_logprobs` of the first token.
+        choices: What could be answered; no choice may begin like another.
+    """
+    weight = dict.fromkeys(choices, 0.0)
+    for one in tops if isinstance(tops, list) else ():
+        token = str(one.get("token", "")).strip().strip('"').lower()
+        chance = one.get("logprob")
+        if not token or not isinstance(chance, int | float) or math.isnan(chance):
+            continue
+        fitting = [choice for choice in choices if choice.lower().startswith(token)]
+        if len(fitting) == 1:
+            weight[fitting[0]] += math.exp(min(0.0, float(chance)))
+    total = sum(weight.values())
+    return {choice: value / total for choice, value in weight.items()} if total > 0 else None
