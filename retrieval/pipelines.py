@@ -51,8 +51,8 @@ def _dense(field: str) -> Made:
     return lambda index: DenseSearch(index, field, DEPTH)
 
 
-def _retriever(name: str) -> Made:
-    return lambda index: find("retriever", name).make(Services(index=index)).pipeline(100)
+def _retriever(name: str, **options: str) -> Made:
+    return lambda index: find("retriever", name).make(Services(index=index), options).pipeline(100)
 
 
 HIDDEN: Final[dict[str, Made]] = {
@@ -73,5 +73,6 @@ OPEN: Final[dict[str, Made]] = {
     "chain": _retriever("chain"),
     "hybrid": _retriever("hybrid"),
     "chained hybrid": _retriever("chained"),
+    "chained hybrid, stance by rules": _retriever("stance", by="rules"),
 }
 """For the tasks whose searcher sees every field."""

@@ -47,5 +47,9 @@ def backend(name: str) -> StanceBackend:
         from retrieval.stance.trained import Trained
 
         return Trained(model)
-    known = ("rules", "nli:MODEL", "trained:DIR")
+    if kind == "model":
+        from retrieval.stance.asked import Asked
+
+        return Asked(model)
+    known = ("rules", "nli:MODEL", "trained:DIR", "model", "model:URL#NAME")
     raise OptionError(f"there is no stance backend {name!r}{nearest(name, known)}")

@@ -130,6 +130,53 @@ def test_what_is_no_nli_model_is_told(nli: Path, tmp_path: Path) -> None:
         backend("rule")
 
 
+def test_a_language_model_is_asked_once_for_all_candidates(zoos: PisaArguments) -> None:
+    import re
+
+    from tests.models import scripted
+    from touche_rad.models.faults import Invalid
+    from touche_rad.plugins import Services, find
+
+    def judged(handler: Any) -> None:
+        asked = handler.body["messages"][-1]["content"]
+        numbered = dict(re.findall(r"^(\d+)\. (.*)$", asked, re.MULTILINE))
+        sides = {AGAINST.text: "opposite", FOR.text: "same", OTHER.text: "unrelated"}
+        told = [{"number": int(at), "position": sides[text]} for at, text in numbered.items()]
+        scripted.content(json.dumps({"positions": told}))(handler)
+
+    with scripted.serving() as server:
+        server.always = judged
+        asked = {"of": "text", "by": f"model:{server.url}#tiny", "weight": "2"}
+        hits = find("retriever", "stance").make(Services(index=zoos), asked).search(SAID, 5)
+        assert hits[0].argument.id == "1"
+        assert hits[0].path[-1] == "same 0.05, opposite 0.90"
+        assert len(server.asked) == 1
+        system, user = server.asked[0]["messages"]
+        assert SAID in user["content"]
+        assert SAID not in system["content"]
+        stances = backend(f"model:{server.url}#tiny").stances([(SAID, FOR), ("Trains?", OTHER)])
+        assert [stance.against < 0 for stance in stances] == [True, False]
+        assert stances[1].unrelated > 0.8
+        server.always = scripted.content('{"positions": []}')
+        (unknown,) = backend(f"model:{server.url}#tiny").stances([(SAID, FOR)])
+        assert unknown.against == 0
+        server.always = scripted.content("I will not.")
+        with pytest.raises(Invalid):
+            backend(f"model:{server.url}#tiny").stances([(SAID, FOR)])
+
+
+@pytest.mark.parametrize("by", ["rules"])
+def test_the_retriever_reranks_another_ones_hits(zoos: PisaArguments, by: str) -> None:
+    from touche_rad.plugins import Services, find
+
+    made = find("retriever", "stance").make(Services(index=zoos), {"of": "text", "by": by})
+    hits = made.search("zoos animals trains", 3)
+    assert [hit.rank for hit in hits] == list(range(len(hits)))
+    assert made.search("zoos animals trains", 1) == hits[:1]
+    with pytest.raises(OptionError, match="cannot rerank itself"):
+        find("retriever", "stance").make(Services(index=zoos), {"of": "stance"})
+
+
 def _run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "touche_rad", *words], capture_output=True, text=True,

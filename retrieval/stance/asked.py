@@ -1,0 +1,90 @@
+"""Stance by a language model: one call for all candidates of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, Literal
+
+import anyio
+from pydantic import BaseModel
+
+from retrieval.stance.backend import Stance
+from touche_rad.debate import Argument
+from touche_rad.models import Model, Prompt
+from touche_rad.models.endpoint import where
+
+SURE: Final = 0.9
+"""What the position that a model names is given; it does not say how sure it is."""
+LONGEST: Final = 1_200
+"""Letters of a text that are shown."""
+
+
+class Position(BaseModel):
+    """Where one argument stands."""
+
+    number: int
+    position: Literal["same", "opposite", "unrelated"]
+
+
+class Positions(BaseModel):
+    """Where all stand."""
+
+    positions: list[Position]
+
+
+class Asked:
+    """Asks a model at an OpenAI-compatible endpoint."""
+
+    def __init__(self, at: str = "") -> None:
+        """`at` is URL#MODEL; without it the environment says where the model is."""
+        self._at = where(at or None)
+        self._prompt = Prompt.load("retrieval.stance", "stance")
+
+    def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
+        """Return the stance of each argument to the text it is paired with."""
+        if not pairs:
+            return []
+        # Pipelines are plain functions, and may run in a thread that has a loop already.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(anyio.run, self._all, list(pairs)).result()
+
+    async def _all(self, pairs: list[tuple[str, Argument]]) -> list[Stance]:
+        by_text: dict[str, list[int]] = {}
+        for place, (text, _) in enumerate(pairs):
+            by_text.setdefault(text, []).append(place)
+        model = Model(self._at)
+        found: dict[int, Stance] = {}
+        try:
+            async with anyio.create_task_group() as group:
+                for text, places in by_text.items():
+                    group.start_soon(self._one, model, text, places, pairs, found)
+        except* Exception as several:
+            raise several.exceptions[0] from None
+        finally:
+            await model.close()
+        return [found[place] for place in range(len(pairs))]
+
+    async def _one(
+        self,
+        model: Model,
+        text: str,
+        places: list[int],
+        pairs: list[tuple[str, Argument]],
+        found: dict[int, Stance],
+    ) -> None:
+        shown = [" ".join(pairs[place][1].text.split())[:LONGEST] for place in places]
+        messages = self._prompt.messages(said=text[:LONGEST], arguments=shown)
+        answer = await model.ask(messages, Positions, step="stance")
+        named = {one.number: one.position for one in answer.positions}
+        for number, place in enumerate(places, 1):
+            found[place] = _stance(named.get(number))
+
+
+def _stance(position: str | None) -> Stance:
+    """One that was not named is not known: as likely on either side as beside the matter."""
+    if position is None:
+        return Stance(1 / 3, 1 / 3, 1 / 3)
+    rest = (1 - SURE) / 2
+    chances = dict.fromkeys(("same", "opposite", "unrelated"), rest) | {position: SURE}
+    return Stance(**chances)
