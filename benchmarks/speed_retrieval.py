@@ -17,10 +17,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from retrieval_speed import invented
 
+from retrieval.elastic.connection import Connection
+from retrieval.elastic.connection import place as place_of
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.plugins import ArgumentIndex, build_index, open_index
@@ -47,6 +50,7 @@ def main() -> None:
     print("| what | local | Elasticsearch | ratio |\n| --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
         here = str(Path(folder, "index"))
+        remove(there)
         row("index, seconds", *(spent(built, arguments, place) for place in (here, there)))
         indexes = open_index(here), open_index(there)
         for field in ("text", "attacks"):
@@ -59,6 +63,17 @@ def main() -> None:
             middle, worst = crowded(index, queries)
             print(f"| {DEBATES} debates at once, {name}: median and p99, ms | {middle:.1f} | "
                   f"{worst:.1f} | {worst / middle:.1f} |", flush=True)  # fmt: skip
+
+
+def remove(there: str) -> None:
+    """Make sure that what a former run loaded is not found there."""
+    at = place_of(there)
+
+    def removed(es: Any) -> None:
+        for name in es.indices.get(index=f"{at.index}*", expand_wildcards="all"):
+            es.indices.delete(index=name)
+
+    Connection(at).ask(removed)
 
 
 def built(arguments: Sequence[Argument], place: str) -> None:

@@ -236,7 +236,9 @@ class Plugin:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What it needs: `index`, `model`, or `module:NAME` for a package that may be missing."""
+        """What it needs: `index`, `model`, `module:NAME` for a package that may be missing, or
+        `extra:EXTRA/NAME` for a package that an extra of ours brings.
+        """
         return tuple(getattr(self.factory, "needs", ()))
 
     @property
@@ -252,11 +254,20 @@ class Plugin:
                 lacking.append("an argument index (-i DIR; make one with: touche-rad index)")
             elif need == "model" and not model:
                 lacking.append("a language model (-m URL)")
+            elif need.startswith("extra:"):
+                extra, _, module = need.removeprefix("extra:").partition("/")
+                if importlib.util.find_spec(module) is None:
+                    lacking.append(f"the extra {extra} (pip install 'touche-rad[{extra}]')")
             elif need.startswith("module:"):
                 module = need.removeprefix("module:")
                 if importlib.util.find_spec(module) is None:
                     lacking.append(f"the package {module}")
         return lacking
+
+    @property
+    def optional(self) -> bool:
+        """Whether a machine is whole without what this plugin needs."""
+        return any(need.startswith(("extra:", "module:", "model")) for need in self.needs)
 
     def parse(self, given: Mapping[str, str]) -> Options:
         """Turn `-o key=value` pairs into typed options, or name the wrong one."""

@@ -105,7 +105,7 @@ class DenseSearch(pt.Transformer):
 class DenseRetriever(Searcher):
     """Arguments nearest in meaning to the query, by the index's vectors."""
 
-    needs = ("index", "module:sentence_transformers")
+    needs = ("index", "extra:dense/sentence_transformers")
 
     class Options(plugins.Options):
         """Which vectors are searched, and how."""

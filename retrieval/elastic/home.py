@@ -21,7 +21,7 @@ from touche_rad.plugins import Services, VectorsWanted
 class ElasticIndexes:
     """An index on Elasticsearch: elasticsearch:URL/NAME."""
 
-    needs = ("module:elasticsearch",)
+    needs = ("extra:elasticsearch/elasticsearch",)
 
     class Options(plugins.Options):
         """How an index is spread over a cluster."""

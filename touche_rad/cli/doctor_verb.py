@@ -27,21 +27,25 @@ Check = dict[str, Any]
 @shared.as_json
 @shared.show_config
 def command(index: str | None, as_json: bool) -> int:
-    """Check this machine, the plugins and the index; the exit code is 1 where something lacks."""
+    """Check this machine, the plugins and the index; the exit code is 1 where something lacks.
+
+    What is marked `more` is an extra that nobody needs for the rest.
+    """
     checks = [*_machine(), *_packages(), *_index(index), *_plugins(), *_tira()]
     if as_json:
         click.echo(json.dumps(checks, ensure_ascii=False, indent=2))
     else:
         for check in checks:
-            mark = click.style("ok  ", fg="green") if check["ok"] else click.style("LACK", fg="red")
-            click.echo(f"{mark} {check['what']}: {check['found']}")
-            if not check["ok"]:
+            mark = "ok  " if check["ok"] else "more" if check["optional"] else "LACK"
+            colour = {"ok  ": "green", "LACK": "red"}.get(mark)
+            click.echo(f"{click.style(mark, fg=colour)} {check['what']}: {check['found']}")
+            if mark == "LACK":
                 click.echo(f"     fix: {check['fix']}")
-    return 0 if all(check["ok"] for check in checks) else 1
+    return 0 if all(check["ok"] or check["optional"] for check in checks) else 1
 
 
-def _check(what: str, ok: bool, found: str, fix: str = "") -> Check:
-    return {"what": what, "ok": ok, "found": found, "fix": fix}
+def _check(what: str, ok: bool, found: str, fix: str = "", *, optional: bool = False) -> Check:
+    return {"what": what, "ok": ok, "found": found, "fix": fix, "optional": optional}
 
 
 def _machine() -> Iterator[Check]:
@@ -77,13 +81,16 @@ def _index(place: str | None) -> Iterator[Check]:
 def _plugins() -> Iterator[Check]:
     for kind in KINDS:
         for plugin in registered(kind).values():
+            broken = False
             try:
                 missing = plugin.missing(index=True)
                 _ = plugin.options.model_fields
             except ToucheRadError as error:
-                missing = [str(error)]
-            found = "ready" if not missing else "; ".join(missing)
-            yield _check(f"{kind} {plugin.name}", not missing, found, f"get {found}")
+                missing, broken = [str(error)], True
+            found = "ready" if not missing else f"needs {'; '.join(missing)}"
+            optional = not broken and plugin.optional
+            name = f"{kind} {plugin.name}"
+            yield _check(name, not missing, found, found, optional=optional)
 
 
 def _tira() -> Iterator[Check]:

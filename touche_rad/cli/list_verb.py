@@ -41,7 +41,11 @@ def _row(plugin: Plugin, *, detailed: bool) -> dict[str, Any]:
     try:
         # The demo collection's index is always at hand, so an index is never lacking.
         missing = plugin.missing(index=True)
-        row |= {"purpose": plugin.purpose, "needs": list(plugin.needs), "missing": missing}
+        row |= {
+            "purpose": plugin.purpose,
+            "needs": [_shown(need) for need in plugin.needs],
+            "missing": missing,
+        }
         if detailed:
             row["options"] = _options(plugin)
     except ToucheRadError as error:
@@ -92,3 +96,8 @@ def _print_one(row: dict[str, Any]) -> None:
         click.echo(f"  -o {option['name']}={option['default']}  ({option['type']})")
         if option["description"]:
             click.echo(f"      {option['description']}")
+
+
+def _shown(need: str) -> str:
+    """Name an extra without the package that shows whether it is here."""
+    return need.partition("/")[0].replace(":", " ") if need.startswith("extra:") else need
