@@ -236,8 +236,10 @@ class Plugin:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What it needs: `index`, `model`, `module:NAME` for a package that may be missing, or
-        `extra:EXTRA/NAME` for a package that an extra of ours brings.
+        """What it needs.
+
+        `index`, `model`, `module:NAME` for a package that may be missing, or `extra:EXTRA/NAME` for
+        one that an extra of ours brings.
         """
         return tuple(getattr(self.factory, "needs", ()))
 
