@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -74,12 +75,17 @@ def command(
         else None
     )
     options = chosen.of("index")
-    goes_on = wanted is not None and not replace and Path(place).is_dir()
+    there = Path(place).is_dir() and not replace
+    if there and wanted is None:
+        raise UserError(f"{place} is there already: --replace makes it anew")
+    if there and wanted is not None and source.startswith(SERVERS):
+        _vectors(str(place), wanted, of=None, skip_bad=skip_bad, quiet=quiet)
+        return
     with _file(source, str(place), quiet=quiet) as path:
-        if not goes_on:
+        if not there:
             _words(path, str(place), options, replace=replace, skip_bad=skip_bad, quiet=quiet)
         if wanted is not None:
-            of = path if goes_on else None
+            of = path if there else None
             _vectors(str(place), wanted, of=of, skip_bad=skip_bad, quiet=quiet)
 
 
@@ -95,7 +101,8 @@ def _file(source: str, place: str, *, quiet: bool) -> Iterator[Path]:
         yield Path(source)
         return
     target = Path(place) if ":" not in place else Path(tempfile.gettempdir(), "touche-rad")
-    brought = target.with_name(f".{target.name}.dump.jsonl")
+    which = sha256(source.encode("utf-8", "replace")).hexdigest()[:8]
+    brought = target.with_name(f".{target.name}.{which}.dump.jsonl")
     if not brought.is_file():
         with progress("dumping", quiet=quiet) as report:
             count = dump_index(source, brought, report)

@@ -219,6 +219,33 @@ def test_a_dump_gives_the_same_index_here(
     assert sorted(one.name for one in tmp_path.iterdir()) == ["ix"]
 
 
+def _parts(folder: Path, place: str) -> list[Path]:
+    return list(folder.glob(f".{place}.*.part"))
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size
+
+
+def test_an_index_that_is_there_costs_no_dump(demo: ElasticArguments, tmp_path: Path) -> None:
+    build_index(BEES, str(tmp_path / "ix"))
+    ran = _run("index", demo.location, "-o", str(tmp_path / "ix"))
+    assert ran.returncode == 2
+    assert "is there already: --replace" in ran.stderr
+    assert "brought" not in ran.stderr
+    assert [one.name for one in tmp_path.iterdir()] == ["ix"]
+
+
+def test_options_of_an_index_are_set_and_named(server: Server, location: str) -> None:
+    assert _run("index", str(DEMO), "--to", location, "-o", "shards=2").returncode == 0
+    name = location.rpartition("/")[2]
+    (about,) = _asked(server, name).values()
+    assert about["settings"]["index"]["number_of_shards"] == "2"
+    ran = _run("index", str(DEMO), "--to", location, "-o", "shard=2")
+    assert ran.returncode == 2
+    assert "did you mean 'shards'?" in ran.stderr
+
+
 def test_a_killed_dump_goes_on_to_the_same_bytes(location: str, tmp_path: Path) -> None:
     many = (Argument(id=f"{n:05}", text=f"Argument number {n} " + "x" * 500) for n in range(12_000))
     build_index(many, location)
@@ -226,12 +253,11 @@ def test_a_killed_dump_goes_on_to_the_same_bytes(location: str, tmp_path: Path) 
     assert subprocess.run([*words, str(tmp_path / "whole")], capture_output=True).returncode == 0
     for place in ("a", "b"):
         process = subprocess.Popen([*words, str(tmp_path / place)], stderr=subprocess.DEVNULL)
-        part = tmp_path / f".{place}.dump.jsonl.part"
-        while process.poll() is None and not (part.exists() and part.stat().st_size > 1_000_000):
+        while process.poll() is None and sum(map(_size, _parts(tmp_path, place))) <= 1_000_000:
             time.sleep(0.005)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        assert part.exists()
+        (part,) = _parts(tmp_path, place)
         with part.open("ab") as out:
             out.write(b'{"id": "half a li')
         ran = subprocess.run([*words, str(tmp_path / place)], capture_output=True, text=True)
