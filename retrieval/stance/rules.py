@@ -2,7 +2,8 @@
 
 An argument attacks one claim and supports its negation. Most words of the two are the same and say
 only that the matter is the same; the few that differ, and the negations, say which of the two a
-text speaks like. That is little evidence: the probabilities stay near one half.
+text speaks like. That is little evidence (docs/retrieval.md has the figures: hardly above chance),
+so the probabilities stay near one half.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from retrieval.stance.backend import Stance
 from touche_rad.debate import Argument
 from touche_rad.text import words
 
-_DIFFERENT, _NEGATION, _CLOSER = 0.9, 0.35, 2.0
+_DIFFERENT, _NEGATION, _CLOSER = 0.3, 0.15, 0.6
 """What a word that only one claim has, an equal negation and the nearer claim weigh (log odds)."""
 _ENOUGH: Final = 0.25
 """The share of a claim's words that makes a text speak of its matter for sure."""

