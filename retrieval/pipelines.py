@@ -12,7 +12,7 @@ from retrieval.reranking import TopicAgreement
 from retrieval.searching import FieldSearch
 from touche_rad.plugins import ArgumentIndex, Services, find
 
-DEPTH: Final = 1000
+DEPTH: Final = 300
 LEXICAL, DENSE_ALL, DENSE_TEXT = 0.35, 0.45, 0.20
 """What each search weighs in `about`, chosen on the split `train`."""
 

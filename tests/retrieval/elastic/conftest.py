@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import urllib.request
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.extras import needs
-from tests.retrieval.elastic.servers import Server, distribution, running
+from tests.retrieval.elastic.servers import Server, address, distribution, running
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -26,20 +28,49 @@ def elasticsearch_home() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def server(elasticsearch_home: Path) -> Iterator[Server]:
-    """An open server."""
-    with running(elasticsearch_home) as made:
+def kept_logs(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[], Path | None]:
+    """Where servers' logs are kept, once a test has failed."""
+    where = tmp_path_factory.getbasetemp() / "elasticsearch-logs"
+    return lambda: where if request.session.testsfailed else None
+
+
+@pytest.fixture(scope="session")
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """An open server: one that runs, or one of our own."""
+    needs("elasticsearch")
+    if address():
+        yield Server(address())
+        return
+    home = request.getfixturevalue("elasticsearch_home")
+    with running(home, kept=request.getfixturevalue("kept_logs")) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def secured(elasticsearch_home: Path) -> Iterator[Server]:
+def secured(
+    elasticsearch_home: Path, kept_logs: Callable[[], Path | None]
+) -> Iterator[Server]:
     """A server with TLS by an own CA, and users."""
-    with running(elasticsearch_home, secured=True) as made:
+    with running(elasticsearch_home, secured=True, kept=kept_logs) as made:
         yield made
 
 
 @pytest.fixture
-def location(server: Server) -> str:
-    """A place on the open server where nothing is yet."""
-    return server.location(f"test-{uuid.uuid4().hex[:12]}")
+def cluster(elasticsearch_home: Path, kept_logs: Callable[[], Path | None]) -> Iterator[Server]:
+    """Three nodes with TLS and users."""
+    with running(elasticsearch_home, nodes=3, secured=True, kept=kept_logs) as made:
+        yield made
+
+
+@pytest.fixture
+def location(server: Server) -> Iterator[str]:
+    """A place on the open server where nothing is yet, and nothing is left."""
+    name = f"test-{uuid.uuid4().hex[:12]}"
+    yield server.location(name)
+    with urllib.request.urlopen(f"{server.url}/_cat/indices/{name}*?format=json") as answer:
+        left = [one["index"] for one in json.loads(answer.read())]
+    for index in left:
+        asked = urllib.request.Request(f"{server.url}/{index}", method="DELETE")
+        urllib.request.urlopen(asked).close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -14,16 +15,32 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.conftest import lacking
+from tests.retrieval.elastic.certificates import LOOPBACK, certificates
 
 NOBODY = 65534
 PASSWORD = "a long pass-word of tests"
+READER, READER_PASSWORD = "reader", "another pass-word of tests"
+READER_ROLE = """reader:
+  indices:
+    - names: ["*"]
+      privileges: [read, view_index_metadata]
+"""
 READY = 180.0
+RELOAD = 1.0
+"""Seconds after which a server looks at its certificate again."""
+NAMED = "TOUCHE_RAD_ELASTICSEARCH"
+# Whoever starts the server holds the other end of its standard input. However that one ends, the
+# whole group is killed; a server whose tests were killed would run on for ever.
+WITH_ITS_STARTER = (
+    'exec 3<&0; (cat <&3 >/dev/null; kill -KILL 0) & exec "$0" </dev/null 3<&-'
+)
 HEAP = "-Xms512m -Xmx512m"
 
 
@@ -36,6 +53,7 @@ class Server:
     password: str = ""
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     urls: Sequence[str] = ()
+    folder: Path = Path()
 
     def location(self, index: str) -> str:
         return f"elasticsearch:{self.url}/{index}"
@@ -48,18 +66,48 @@ class Server:
 
     def kill(self, node: int) -> None:
         """Kill a node at once."""
-        os.killpg(self.processes[node].pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(self.processes[node].pid, signal.SIGKILL)
         self.processes[node].wait()
+
+    @contextmanager
+    def presenting(self, *, days: int = 2, names: str = LOOPBACK) -> Iterator[None]:
+        """Show callers another certificate by the same CA for a while."""
+        try:
+            self._present(days=days, names=names)
+            yield
+        finally:
+            self._present()
+
+    def _present(self, **made: Any) -> None:
+        certificates(self.folder, **made)
+        shutil.copy(self.folder / "server.crt", self.folder / "0/config/server.crt.new")
+        (self.folder / "0/config/server.crt.new").replace(self.folder / "0/config/server.crt")
+        wanted = ssl.PEM_cert_to_DER_cert((self.folder / "server.crt").read_text())
+        address = ("127.0.0.1", int(self.url.rpartition(":")[2]))
+        end = time.monotonic() + READY
+        while ssl.PEM_cert_to_DER_cert(ssl.get_server_certificate(address)) != wanted:
+            if time.monotonic() > end:
+                raise RuntimeError("Elasticsearch does not take up its new certificate")
+            time.sleep(0.2)
+
+
+def address() -> str:
+    """Return the URL of a running server, where that is what TOUCHE_RAD_ELASTICSEARCH names."""
+    named = os.environ.get(NAMED, "")
+    return named.rstrip("/") if named.startswith(("http://", "https://")) else ""
 
 
 @contextmanager
 def distribution() -> Iterator[Path]:
     """Give the distribution that TOUCHE_RAD_ELASTICSEARCH names, unpacked, in a folder of its own."""
-    named = os.environ.get("TOUCHE_RAD_ELASTICSEARCH", "")
+    named = os.environ.get(NAMED, "")
+    if address():
+        lacking(f"Elasticsearch to start with security or as a cluster: {NAMED} names a server")
     if not named or not Path(named).exists():
         lacking(
-            "Elasticsearch: set TOUCHE_RAD_ELASTICSEARCH to a distribution 8.x (zip or folder); "
-            "it needs Java 17"
+            f"Elasticsearch: set {NAMED} to a distribution 8.x (zip or folder), which needs Java "
+            "17, or to the URL of a running server without security"
         )
     if shutil.which("java") is None:
         lacking("Java 17 for Elasticsearch: apt-get install openjdk-17-jre-headless")
@@ -79,40 +127,35 @@ def distribution() -> Iterator[Path]:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that nobody uses."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
-
-
-def _openssl(folder: Path, *words: str) -> None:
-    subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
-
-
-def certificates(folder: Path, *, days: int = 2) -> None:
-    """Make a CA and a certificate for loopback by it: ca.crt, server.crt, server.key."""
-    if not (folder / "ca.crt").exists():
-        _openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key",
-                 "-out", "ca.crt", "-days", "2", "-subj", "/CN=CA of a test")  # fmt: skip
-    _openssl(folder, "req", "-newkey", "rsa:2048", "-nodes", "-keyout", "server.key",
-             "-out", "server.csr", "-subj", "/CN=localhost")  # fmt: skip
-    (folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
-    _openssl(folder, "x509", "-req", "-in", "server.csr", "-CA", "ca.crt", "-CAkey", "ca.key",
-             "-CAcreateserial", "-days", str(days), "-extfile", "names", "-out", "server.crt")  # fmt: skip
+    """Return ports that nobody uses, of those that no system gives away while a server starts."""
+    free: list[int] = []
+    for port in random.sample(range(20_000, 32_000), 1000):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            free.append(port)
+        if len(free) == count:
+            return free
+    raise RuntimeError("no port is free on this machine")
 
 
 @contextmanager
-def running(home: Path, *, nodes: int = 1, secured: bool = False) -> Iterator[Server]:
-    """Start a server or a cluster, and kill it in the end."""
-    with tempfile.TemporaryDirectory(prefix="touche-rad-es-") as kept:
-        folder = Path(kept)
+def running(
+    home: Path, *, nodes: int = 1, secured: bool = False, kept: Callable[[], Path | None]
+) -> Iterator[Server]:
+    """Start a server or a cluster, and kill it in the end.
+
+    Args:
+        home: The unpacked distribution.
+        nodes: How many.
+        secured: With TLS and users.
+        kept: Asked in the end for the folder that the logs are kept in, if they are of interest.
+    """
+    with tempfile.TemporaryDirectory(prefix="touche-rad-es-") as made:
+        folder = Path(made)
         folder.chmod(0o755)
         http, transport = free_ports(nodes), free_ports(nodes)
         scheme = "https" if secured else "http"
         urls = [f"{scheme}://127.0.0.1:{port}" for port in http]
-        server = Server(urls[0], password=PASSWORD if secured else "", urls=urls)
+        server = Server(urls[0], password=PASSWORD if secured else "", urls=urls, folder=folder)
         if secured:
             certificates(folder)
             server.ca = folder / "ca.crt"
@@ -125,10 +168,14 @@ def running(home: Path, *, nodes: int = 1, secured: bool = False) -> Iterator[Se
                 _await(url, server, folder, nodes)
             yield server
         finally:
-            for process in server.processes:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            for node in range(len(server.processes)):
+                server.kill(node)
+            _keep_logs(folder, kept())
+
+
+def _keep_logs(folder: Path, where: Path | None) -> None:
+    for logs in folder.glob("*/logs") if where else ():
+        shutil.copytree(logs, where / folder.name / logs.parent.name, dirs_exist_ok=True)
 
 
 def _configure(
@@ -148,6 +195,7 @@ def _configure(
         "http.port": http[node], "transport.port": transport[node],
         "path.data": place / "data", "path.logs": place / "logs",
         "xpack.security.enabled": str(secured).lower(),
+        "resource.reload.interval.high": f"{RELOAD:g}s",
         "cluster.routing.allocation.disk.threshold_enabled": "false",
     }  # fmt: skip
     if len(http) == 1:
@@ -160,6 +208,7 @@ def _configure(
     if secured:
         for name in ("ca.crt", "server.crt", "server.key"):
             shutil.copy(place.parent / name, place / "config" / name)
+        (place / "config/roles.yml").write_text(READER_ROLE)
         for layer in ("http", "transport"):
             told |= {
                 f"xpack.security.{layer}.ssl.enabled": "true",
@@ -185,20 +234,20 @@ def _environment(place: Path) -> dict[str, str]:
 
 
 def _start(home: Path, place: Path, *, secured: bool) -> subprocess.Popen[bytes]:
-    user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
+    own = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
+    own["env"] = _environment(place)
     if secured:
-        keystore = str(home / "bin/elasticsearch-keystore")
+        keystore, users = home / "bin/elasticsearch-keystore", home / "bin/elasticsearch-users"
         for words, said in (
-            (["create"], b""), (["add", "--stdin", "bootstrap.password"], PASSWORD.encode())
-        ):  # fmt: skip
-            subprocess.run(
-                [keystore, *words], input=said, env=_environment(place), check=True,
-                capture_output=True, **user,
-            )  # fmt: skip
+            ([keystore, "create"], b""),
+            ([keystore, "add", "--stdin", "bootstrap.password"], PASSWORD.encode()),
+            ([users, "useradd", READER, "-p", READER_PASSWORD, "-r", "reader"], b""),
+        ):
+            subprocess.run([*map(str, words)], input=said, check=True, capture_output=True, **own)
     with (place / "logs/out").open("wb") as out:
         return subprocess.Popen(
-            [str(home / "bin/elasticsearch")], stdout=out, stderr=out, stdin=subprocess.DEVNULL,
-            env=_environment(place), start_new_session=True, **user,
+            ["/bin/sh", "-c", WITH_ITS_STARTER, str(home / "bin/elasticsearch")],
+            stdout=out, stderr=out, stdin=subprocess.PIPE, start_new_session=True, **own,
         )  # fmt: skip
 
 
@@ -211,7 +260,7 @@ def _await(url: str, server: Server, folder: Path, nodes: int) -> None:
     )
     end = time.monotonic() + READY
     while time.monotonic() < end:
-        if all(process.poll() is not None for process in server.processes):
+        if any(process.poll() is not None for process in server.processes):
             break
         try:
             with opener.open(f"{url}/_cluster/health", timeout=5) as answer:
