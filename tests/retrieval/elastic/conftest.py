@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import urllib.request
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,7 +41,10 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """An open server: one that runs, or one of our own."""
     needs("elasticsearch")
     if address():
-        yield Server(address())
+        there = Server(address())
+        before = _indices(there, "*")
+        yield there
+        _remove(there, set(_indices(there, "demo-*")) - set(before))
         return
     home = request.getfixturevalue("elasticsearch_home")
     with running(home, kept=request.getfixturevalue("kept_logs")) as made:
@@ -49,9 +52,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def secured(
-    elasticsearch_home: Path, kept_logs: Callable[[], Path | None]
-) -> Iterator[Server]:
+def secured(elasticsearch_home: Path, kept_logs: Callable[[], Path | None]) -> Iterator[Server]:
     """A server with TLS by an own CA, and users."""
     with running(elasticsearch_home, secured=True, kept=kept_logs) as made:
         yield made
@@ -69,8 +70,15 @@ def location(server: Server) -> Iterator[str]:
     """A place on the open server where nothing is yet, and nothing is left."""
     name = f"test-{uuid.uuid4().hex[:12]}"
     yield server.location(name)
-    with urllib.request.urlopen(f"{server.url}/_cat/indices/{name}*?format=json") as answer:
-        left = [one["index"] for one in json.loads(answer.read())]
-    for index in left:
+    _remove(server, _indices(server, f"{name}*"))
+
+
+def _indices(server: Server, names: str) -> list[str]:
+    with urllib.request.urlopen(f"{server.url}/_cat/indices/{names}?format=json") as answer:
+        return [one["index"] for one in json.loads(answer.read())]
+
+
+def _remove(server: Server, indices: Iterable[str]) -> None:
+    for index in indices:
         asked = urllib.request.Request(f"{server.url}/{index}", method="DELETE")
         urllib.request.urlopen(asked).close()

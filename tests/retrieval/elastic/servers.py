@@ -38,9 +38,7 @@ RELOAD = 1.0
 NAMED = "TOUCHE_RAD_ELASTICSEARCH"
 # Whoever starts the server holds the other end of its standard input. However that one ends, the
 # whole group is killed; a server whose tests were killed would run on for ever.
-WITH_ITS_STARTER = (
-    'exec 3<&0; (cat <&3 >/dev/null; kill -KILL 0) & exec "$0" </dev/null 3<&-'
-)
+WITH_ITS_STARTER = 'exec 3<&0; (cat <&3 >/dev/null; kill -KILL 0) & exec "$0" </dev/null 3<&-'
 HEAP = "-Xms512m -Xmx512m"
 
 
@@ -66,9 +64,12 @@ class Server:
 
     def kill(self, node: int) -> None:
         """Kill a node at once."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.processes[node].pid, signal.SIGKILL)
-        self.processes[node].wait()
+        process = self.processes[node]
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if process.stdin:
+            process.stdin.close()
 
     @contextmanager
     def presenting(self, *, days: int = 2, names: str = LOOPBACK) -> Iterator[None]:
@@ -174,7 +175,9 @@ def running(
 
 
 def _keep_logs(folder: Path, where: Path | None) -> None:
-    for logs in folder.glob("*/logs") if where else ():
+    if where is None:
+        return
+    for logs in folder.glob("*/logs"):
         shutil.copytree(logs, where / folder.name / logs.parent.name, dirs_exist_ok=True)
 
 
@@ -234,16 +237,18 @@ def _environment(place: Path) -> dict[str, str]:
 
 
 def _start(home: Path, place: Path, *, secured: bool) -> subprocess.Popen[bytes]:
-    own = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
-    own["env"] = _environment(place)
+    own: dict[str, Any] = {"env": _environment(place)}
+    if os.getuid() == 0:
+        own |= {"user": NOBODY, "group": NOBODY, "extra_groups": []}
     if secured:
         keystore, users = home / "bin/elasticsearch-keystore", home / "bin/elasticsearch-users"
-        for words, said in (
+        commands: Sequence[tuple[Sequence[str | Path], bytes]] = (
             ([keystore, "create"], b""),
             ([keystore, "add", "--stdin", "bootstrap.password"], PASSWORD.encode()),
             ([users, "useradd", READER, "-p", READER_PASSWORD, "-r", "reader"], b""),
-        ):
-            subprocess.run([*map(str, words)], input=said, check=True, capture_output=True, **own)
+        )
+        for words, said in commands:
+            subprocess.run(words, input=said, check=True, capture_output=True, **own)
     with (place / "logs/out").open("wb") as out:
         return subprocess.Popen(
             ["/bin/sh", "-c", WITH_ITS_STARTER, str(home / "bin/elasticsearch")],

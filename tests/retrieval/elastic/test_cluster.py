@@ -23,7 +23,7 @@ DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.j
 
 @pytest.fixture
 def cluster(elasticsearch_home: Path) -> Iterator[Server]:
-    with running(elasticsearch_home, nodes=3, secured=True) as made:
+    with running(elasticsearch_home, nodes=3, secured=True, kept=lambda: None) as made:
         yield made
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
-import ssl
 import subprocess
 import sys
 import threading
@@ -20,17 +18,21 @@ import pytest
 
 from retrieval.elastic.connection import place
 from tests.extras import needs
-from tests.retrieval.elastic.servers import PASSWORD, Server, certificates
+from tests.retrieval.elastic.certificates import certificates
+from tests.retrieval.elastic.servers import PASSWORD, READER, READER_PASSWORD, Server
 from touche_rad.errors import UserError
 
 DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 
 
 def _run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    ran = subprocess.run(
         [sys.executable, "-m", "touche_rad", *words], capture_output=True, text=True,
         env={**os.environ, **environment}, timeout=120,
     )  # fmt: skip
+    for secret in (PASSWORD, READER_PASSWORD, "no pass-word of anybody"):
+        assert secret not in ran.stdout + ran.stderr
+    return ran
 
 
 def _searched(
@@ -39,9 +41,15 @@ def _searched(
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\tZoos are cruel\n")
     run = str(tmp_path / "out.run")
-    ran = _run("retrieve", str(queries), "-i", location, "-o", run, **environment)
-    assert PASSWORD not in ran.stdout + ran.stderr
-    return ran
+    return _run("retrieve", str(queries), "-i", location, "-o", run, **environment)
+
+
+def _loaded(location: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return _run("index", str(DEMO), "--to", location, **environment)
+
+
+def _brought(tmp_path: Path, location: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return _run("index", location, "-o", str(tmp_path / "brought"), **environment)
 
 
 def _one_line(ran: subprocess.CompletedProcess[str], told: str, code: int = 2) -> None:
@@ -50,12 +58,24 @@ def _one_line(ran: subprocess.CompletedProcess[str], told: str, code: int = 2) -
     assert len(ran.stderr.strip().splitlines()) == 1, ran.stderr
 
 
+def _all_told(tmp_path: Path, secured: Server, told: str, **environment: str) -> None:
+    """Each verb that asks a server says it in one line: searching, loading, bringing."""
+    location = secured.location("demo")
+    for ran in (
+        _searched(tmp_path, location, **environment),
+        _loaded(secured.location("never"), **environment),
+        _brought(tmp_path, location, **environment),
+    ):
+        _one_line(ran, told)
+    assert not (tmp_path / "out.run").exists()
+    assert not (tmp_path / "brought").exists()
+
+
 @pytest.fixture(scope="module")
 def loaded(secured: Server) -> str:
     location = secured.location("demo")
-    ran = _run("index", str(DEMO), "--to", location, **secured.environment())
+    ran = _loaded(location, **secured.environment())
     assert ran.returncode == 0, ran.stderr
-    assert PASSWORD not in ran.stdout + ran.stderr
     return location
 
 
@@ -67,26 +87,41 @@ def test_who_has_the_password_and_the_ca_is_let_in(
     assert len((tmp_path / "out.run").read_text().splitlines()) > 5
 
 
-def test_a_wrong_password_is_told(secured: Server, loaded: str, tmp_path: Path) -> None:
-    for changed in ({"TOUCHE_RAD_ES_PASSWORD": "another"}, {"TOUCHE_RAD_ES_USER": "nobody"}):
-        _one_line(
-            _searched(tmp_path, loaded, **secured.environment(**changed)),
-            "wrong name, password or key (TOUCHE_RAD_ES_USER",
-        )
-    _one_line(
-        _searched(tmp_path, loaded, TOUCHE_RAD_ES_CA=str(secured.ca)), "wrong name, password or key"
-    )
+def test_a_wrong_password_is_told(secured: Server, tmp_path: Path) -> None:
+    told = "wrong name, password or key (TOUCHE_RAD_ES_USER"
+    wrong = {"TOUCHE_RAD_ES_PASSWORD": "no pass-word of anybody"}
+    _all_told(tmp_path, secured, told, **secured.environment(**wrong))
+    stranger = secured.environment(TOUCHE_RAD_ES_USER="nobody")
+    _one_line(_searched(tmp_path, secured.location("demo"), **stranger), told)
+    _one_line(_searched(tmp_path, secured.location("demo"), TOUCHE_RAD_ES_CA=str(secured.ca)), told)
 
 
-def test_an_unknown_ca_is_told(secured: Server, loaded: str, tmp_path: Path) -> None:
+def test_who_may_only_read_searches_and_brings_and_cannot_load(
+    secured: Server, loaded: str, tmp_path: Path
+) -> None:
+    reader = secured.environment(TOUCHE_RAD_ES_USER=READER, TOUCHE_RAD_ES_PASSWORD=READER_PASSWORD)
+    for ran in (_searched(tmp_path, loaded, **reader), _brought(tmp_path, loaded, **reader)):
+        assert ran.returncode == 0, ran.stderr
+    assert len((tmp_path / "brought/arguments.jsonl").read_text().splitlines()) == 435
+    _one_line(_loaded(secured.location("never"), **reader), "reader may not do this")
+
+
+def test_an_unknown_ca_is_told(secured: Server, tmp_path: Path) -> None:
     certificates(tmp_path)
     other = secured.environment(TOUCHE_RAD_ES_CA=str(tmp_path / "ca.crt"))
     told = "the server's certificate is not from a known CA: set TOUCHE_RAD_ES_CA"
-    _one_line(_searched(tmp_path, loaded, **other), told)
+    _all_told(tmp_path, secured, told, **other)
     none = {key: value for key, value in other.items() if key != "TOUCHE_RAD_ES_CA"}
-    _one_line(_searched(tmp_path, loaded, **none), told)
+    _one_line(_searched(tmp_path, secured.location("demo"), **none), told)
     missing = secured.environment(TOUCHE_RAD_ES_CA=str(tmp_path / "nowhere"))
-    _one_line(_searched(tmp_path, loaded, **missing), "TOUCHE_RAD_ES_CA: there is no file")
+    _all_told(tmp_path, secured, "TOUCHE_RAD_ES_CA: there is no file", **missing)
+
+
+def test_a_file_that_is_no_certificate_is_told(secured: Server, tmp_path: Path) -> None:
+    (tmp_path / "ca.crt").write_text("not a certificate\n")
+    other = secured.environment(TOUCHE_RAD_ES_CA=str(tmp_path / "ca.crt"))
+    ran = _searched(tmp_path, secured.location("demo"), **other)
+    _one_line(ran, "no certificate or crl found")
 
 
 def test_a_server_without_tls_is_told(server: Server, tmp_path: Path) -> None:
@@ -94,30 +129,16 @@ def test_a_server_without_tls_is_told(server: Server, tmp_path: Path) -> None:
     _one_line(_searched(tmp_path, location), "does not speak TLS: use http://")
 
 
-def test_an_expired_certificate_is_told(tmp_path: Path) -> None:
-    needs("elasticsearch")
-    certificates(tmp_path, days=-1)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(tmp_path / "server.crt", tmp_path / "server.key")
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+def test_an_expired_certificate_is_told(secured: Server, tmp_path: Path) -> None:
+    with secured.presenting(days=-1):
+        _all_told(
+            tmp_path, secured, "the server's certificate has expired", **secured.environment()
+        )
 
-        def serve() -> None:
-            while True:
-                try:
-                    caller, _ = listening.accept()
-                    context.wrap_socket(caller, server_side=True)
-                except ssl.SSLError:
-                    continue
-                except OSError:
-                    return
 
-        threading.Thread(target=serve, daemon=True).start()
-        port = listening.getsockname()[1]
-        ran = _searched(
-            tmp_path, f"elasticsearch:https://127.0.0.1:{port}/demo",
-            TOUCHE_RAD_ES_CA=str(tmp_path / "ca.crt"),
-        )  # fmt: skip
-    _one_line(ran, "the server's certificate has expired")
+def test_a_certificate_of_another_host_is_told(secured: Server, tmp_path: Path) -> None:
+    with secured.presenting(names="DNS:elsewhere.example"):
+        _all_told(tmp_path, secured, "match 'elsewhere.example'", **secured.environment())
 
 
 def test_an_index_that_is_not_there_is_told(server: Server, tmp_path: Path) -> None:
