@@ -34,6 +34,7 @@ class SparedIndex:
         self._lock = threading.Lock()
         self._first: ArgumentIndex | None = None
         self._again = 0.0
+        self._same = True
         self._ask(lambda index: index.fingerprint)
 
     def _ask(self, call: Callable[[ArgumentIndex], T]) -> T:
@@ -59,7 +60,8 @@ class SparedIndex:
             return self._first
 
     def _compared(self, first: ArgumentIndex) -> None:
-        if first.fingerprint != self._spare.fingerprint:
+        self._same = first.fingerprint == self._spare.fingerprint
+        if not self._same:
             log.warning("the spare index holds other arguments than the first")
 
     def _leave(self, error: WorkError) -> None:
@@ -99,7 +101,10 @@ class SparedIndex:
         return self._ask(lambda index: index.search_all(field, queries, k))
 
     def __getattr__(self, name: str) -> Any:
-        """What an index may know besides (meaning, links) is asked of the spare one."""
-        if name.startswith("_"):
+        """What an index may know besides (meaning, links) is asked of the spare one.
+
+        It knows that of its own arguments only: where they are others, it is not asked.
+        """
+        if name.startswith("_") or not self._same:
             raise AttributeError(name)
         return getattr(self._spare, name)

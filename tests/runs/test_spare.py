@@ -61,6 +61,17 @@ def test_one_that_is_down_is_left_alone_for_a_while(
     assert (first.asked, other.asked) == (2, 3)
 
 
+def test_what_the_spare_knows_besides_is_of_its_own_arguments() -> None:
+    class Knowing(Counting):
+        links = "of my own"
+
+    class Other(Counting):
+        fingerprint = "two"
+
+    assert SparedIndex(Counting, Knowing()).links == "of my own"
+    assert not hasattr(SparedIndex(Other, Knowing()), "links")
+
+
 def test_a_users_mistake_is_told_and_not_passed_over() -> None:
     first = Counting()
     index = SparedIndex(lambda: first, Counting())
