@@ -34,7 +34,10 @@ class ElasticArguments:
         self.location = location
         self._connection = Connection(place(location))
         self._index = self._connection.where.index
-        described = self._connection.ask(lambda es: es.indices.get(index=self._index)).body
+        wait = self._connection.master_timeout
+        described = self._connection.ask(
+            lambda es: es.indices.get(index=self._index, master_timeout=wait)
+        ).body
         if len(described) != 1:
             raise OptionError(f"{location}: names {len(described)} indexes, one is needed")
         ((self.concrete, about),) = described.items()

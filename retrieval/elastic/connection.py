@@ -72,6 +72,11 @@ class Connection:
     def __repr__(self) -> str:
         return f"Connection({str(self.where)!r})"
 
+    @property
+    def master_timeout(self) -> str:
+        """How long a node may look for its master: less than a try, so that it can still answer."""
+        return f"{int(400 * min(ONE_TRY, self._seconds))}ms"
+
     def ask(self, call: Callable[[Any], T]) -> T:
         """Make a call with the client; what may pass is tried again, the rest told in one line.
 
