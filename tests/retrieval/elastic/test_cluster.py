@@ -107,7 +107,8 @@ def test_nodes_die_in_the_middle(
     _an_honest_answer(single)
 
     cluster.kill(1)
-    _told_in_one_line(copied, tmp_path, RED.format("copied"))
+    # A node without a master lets some calls wait for one, for longer than we wait.
+    _told_in_one_line(copied, tmp_path, RED.format("copied"), "no answer within 5 s")
     _nothing_made_up(hasty)
     _answered_from_the_spare_index(copied, demo_index_path)
 
@@ -118,8 +119,8 @@ def _opened(location: str) -> ElasticArguments:
     return index
 
 
-def _told_in_one_line(location: str, tmp_path: Path, told: str) -> None:
-    """Searching and bringing say it in this line, and leave no half of a result."""
+def _told_in_one_line(location: str, tmp_path: Path, *told: str) -> None:
+    """Searching and bringing say it in a line of these, and leave no half of a result."""
     queries, run, brought = str(DEMO.with_name("claims.tsv")), tmp_path / "run", tmp_path / "ix"
     for words in (
         ("retrieve", queries, "-i", location, "-o", str(run)),
@@ -127,7 +128,8 @@ def _told_in_one_line(location: str, tmp_path: Path, told: str) -> None:
     ):
         ran = _ran(*words)
         assert ran.returncode == 1, ran.stderr
-        assert ran.stderr.splitlines() == [f"touche-rad: error: {location}: {told}"]
+        (line,) = ran.stderr.splitlines()
+        assert line in [f"touche-rad: error: {location}: {one}" for one in told]
     assert not run.exists()
     assert not brought.exists()
 
