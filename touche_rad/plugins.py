@@ -1,9 +1,9 @@
-"""The registry: debaters, judges, retrievers and indexes by name.
+"""The registry: debaters, judges, panels, retrievers and indexes by name.
 
 Ours are found as anyone's are: by an entry point (`touche_rad.debaters`, `touche_rad.judges`,
-`touche_rad.retrievers`, `touche_rad.indexes`) or by the decorator of the same kind in a module
-that `--plugin` names. A plugin is a class; its docstring's first line is its purpose, its inner
-`Options` its typed settings, and it is made with `(options, services)`.
+`touche_rad.panels`, `touche_rad.retrievers`, `touche_rad.indexes`) or by the decorator of the same
+kind in a module that `--plugin` names. A plugin is a class; its docstring's first line is its
+purpose, its inner `Options` its typed settings, and it is made with `(options, services)`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from touche_rad.contest import Contest, Outcome
 from touche_rad.debate import Argument, Debate, Hit, Response, Verdicts
 from touche_rad.errors import OptionError, UserError, WorkError, nearest
+from touche_rad.models import Model
 
-Kind = Literal["debater", "judge", "retriever", "index", "user"]
-KINDS: tuple[Kind, ...] = ("debater", "judge", "retriever", "index")
+Kind = Literal["debater", "judge", "panel", "retriever", "index", "user"]
+KINDS: tuple[Kind, ...] = ("debater", "judge", "panel", "retriever", "index")
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -161,6 +163,16 @@ class Services:
 
     index: ArgumentIndex | None = None
     seed: int = 0
+    model: Model | None = None
+
+    def need_model(self, who: str) -> Model:
+        """Return the language model, or say how to give one."""
+        if self.model is None:
+            raise UserError(
+                f"{who} needs a language model: give one with -m URL#MODEL, -m vllm:MODEL, or "
+                "OPENAI_BASE_URL and OPENAI_MODEL in the environment"
+            )
+        return self.model
 
     def need_index(self, who: str) -> ArgumentIndex:
         """Return the index, or say how to give one."""
@@ -198,6 +210,15 @@ class Judge(Protocol):
 
     def judge(self, debate: Debate) -> Verdicts | Awaitable[Verdicts]:
         """Give a verdict on each maxim."""
+        ...
+
+
+@runtime_checkable
+class Panel(Protocol):
+    """Judges a whole debate of speeches. `judge` may be async."""
+
+    def judge(self, contest: Contest) -> Outcome | Awaitable[Outcome]:
+        """Say who won, and why."""
         ...
 
 
@@ -255,7 +276,7 @@ class Plugin:
             if need == "index" and not index:
                 lacking.append("an argument index (-i DIR; make one with: touche-rad index)")
             elif need == "model" and not model:
-                lacking.append("a language model (-m URL)")
+                lacking.append("a language model (-m URL#MODEL, or -m vllm:MODEL)")
             elif need.startswith("extra:"):
                 extra, _, module = need.removeprefix("extra:").partition("/")
                 if importlib.util.find_spec(module) is None:
@@ -319,6 +340,11 @@ def debater(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
 def judge(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
     """Register a class as a judge."""
     return _register("judge", name, needs)
+
+
+def panel(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
+    """Register a class as a judge of whole debates."""
+    return _register("panel", name, needs)
 
 
 def retriever(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:

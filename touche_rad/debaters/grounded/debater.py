@@ -17,7 +17,8 @@ from touche_rad.debaters.grounded.ranking import Ranked, ranking
 from touche_rad.debaters.grounded.reading import Reading, read
 from touche_rad.debaters.grounded.weights import weights
 from touche_rad.errors import WorkError
-from touche_rad.plugins import Options, Services
+from touche_rad.plugins import Options as PluginOptions
+from touche_rad.plugins import Services
 from touche_rad.text import count_words
 
 FRAMES: Final = (
@@ -37,7 +38,7 @@ class Grounded:
 
     needs: ClassVar = ("index",)
 
-    class Options(Options):
+    class Options(PluginOptions):
         """What can be set."""
 
         k: int = Field(40, ge=1, le=1_000, description="hits of each search that are looked at")

@@ -1,0 +1,96 @@
+"""Whole debates as speeches, and what is judged of them.
+
+The shared task's debate is turns of a user and a system; the papers that judge whole debates know
+speeches by sides. This is the one model of those, and of a verdict on all of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, Self
+
+from pydantic import Field, model_validator
+
+from touche_rad.debate import Debate, Word
+
+Side = Literal["pro", "con"]
+TIE: Final = "tie"
+USER, SYSTEM = "user", "system"
+
+
+class Speech(Word):
+    """What one speaker says in one go."""
+
+    speaker: str
+    text: str
+
+
+class Contest(Word):
+    """A motion and the speeches on it, in the order in which they were given."""
+
+    id: str = ""
+    motion: str
+    info: str = ""
+    """What the judges are told besides, such as an info slide."""
+    sides: Mapping[str, Side]
+    """The speakers, or teams of them, in their order, each with its side."""
+    speeches: tuple[Speech, ...] = ()
+    gold: Mapping[str, Any] = Field(default_factory=dict)
+    """Who won by dimension (`general`, `argument` ...): a speaker, `tie`, or a list of winners."""
+
+    @model_validator(mode="after")
+    def _known_speakers(self) -> Self:
+        unknown = sorted({speech.speaker for speech in self.speeches} - set(self.sides))
+        if unknown:
+            raise ValueError(f"sides: expected the speaker {unknown[0]!r} to be there")
+        if TIE in self.sides:
+            raise ValueError("sides: no speaker can be called 'tie'")
+        return self
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """Their names, in order."""
+        return tuple(self.sides)
+
+    def of(self, side: Side) -> tuple[str, ...]:
+        """The speakers of a side."""
+        return tuple(name for name, its in self.sides.items() if its == side)
+
+    def swapped(self) -> Self:
+        """The same speeches with the sides exchanged, to see whether a judge goes by the side."""
+        other: dict[Side, Side] = {"pro": "con", "con": "pro"}
+        return self.model_copy(
+            update={"sides": {name: other[its] for name, its in self.sides.items()}}
+        )
+
+
+class Outcome(Word):
+    """A verdict on a whole debate.
+
+    Scores are on the judge's own scale. What could not be had is None, and `reason` says why.
+    """
+
+    winner: str | None
+    """A speaker, `tie`, or None."""
+    scores: Mapping[str, Mapping[str, float | None]] = Field(default_factory=dict)
+    """For each speaker its score by dimension."""
+    winners: Mapping[str, str | None] = Field(default_factory=dict)
+    """For each dimension its winner."""
+    comment: str = ""
+    reason: str = ""
+    details: Mapping[str, Any] = Field(default_factory=dict)
+    """What the judge made on its way (a graph, a timeline of comments), as JSON."""
+
+
+def contest_of(debate: Debate) -> Contest:
+    """Return a debate of the shared task as speeches: the user is pro, the system con."""
+    speeches: list[Speech] = []
+    for turn in debate.turns:
+        speeches.append(Speech(speaker=USER, text=turn.utterance))
+        if turn.response is not None:
+            speeches.append(Speech(speaker=SYSTEM, text=turn.response.content))
+    motion = debate.claim or (debate.turns[0].utterance if debate.turns else "")
+    return Contest(
+        id=debate.id, motion=motion, info=debate.description,
+        sides={USER: "pro", SYSTEM: "con"}, speeches=tuple(speeches),
+    )  # fmt: skip
