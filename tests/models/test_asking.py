@@ -293,7 +293,7 @@ def test_costs_are_counted_and_budgets_hold(server: Scripted) -> None:
     with pytest.raises(faults.OverBudget, match="3 calls"):
         anyio.run(run)
     total: Any = usage.record()["total"]
-    steps: Any = usage.record()["steps"]
+    steps: Any = usage.record()["plugins"]["other"]
     assert (total["calls"], total["retries"], total["failures"]) == (3, 1, 1)
     assert (total["prompt_tokens"], total["completion_tokens"], total["cached_tokens"]) == (
         20,

@@ -7,6 +7,7 @@ pass are tried again, later each time; a deadline holds over all of it.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import time
@@ -15,13 +16,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 import anyio
 from pydantic import BaseModel
 
+from touche_rad.models.backend import Backend
 from touche_rad.models.cache import Cache, key_of
-from touche_rad.models.endpoint import Endpoint, Where
-from touche_rad.models.extract import NotFound, extracted, probabilities
+from touche_rad.models.endpoint import NONE, Endpoint, Where
+from touche_rad.models.extract import Chances, NotFound, chances, extracted, probabilities
 from touche_rad.models.faults import (
     BadRequest,
     Busy,
@@ -35,6 +38,8 @@ from touche_rad.models.faults import (
     Refusal,
 )
 from touche_rad.models.limiter import Limiter
+from touche_rad.models.occasion import Occasion, occasion
+from touche_rad.models.prefixes import Prefixes
 from touche_rad.models.prompts import Message
 from touche_rad.models.trace import Trace
 from touche_rad.models.usage import Cost, Usage
@@ -70,6 +75,7 @@ class _Call:
     """One `ask` while it is under way."""
 
     step: str
+    occasion: Occasion
     end: float
     cost: Cost = field(default_factory=Cost)
 
@@ -78,24 +84,32 @@ class _Call:
         return self.end - time.monotonic()
 
 
+@dataclass
+class _Here:
+    """What belongs to one event loop."""
+
+    limiter: Limiter
+    asked: dict[str, anyio.Lock] = field(default_factory=dict)
+
+
 class Model:
-    """A language model behind an endpoint, a cache before it, or the cache alone."""
+    """A language model behind a backend, a cache before it, or the cache alone."""
 
     def __init__(
         self,
-        at: Where,
+        at: Where | Backend,
         *,
         cache: Path | None = None,
         usage: Usage | None = None,
         trace: Path | None = None,
         settings: Settings | None = None,
         deadline: float = DEADLINE,
-        at_once: int = 64,
+        at_once: int = 256,
     ) -> None:
         """Make a model; nothing is sent yet.
 
         Args:
-            at: Where the endpoint is; with the address EMPTY only the cache answers.
+            at: Where it is; with the address EMPTY only the cache answers.
             cache: The folder of answers given before.
             usage: The budget and the counts.
             trace: A file that gets a line for each call.
@@ -103,21 +117,40 @@ class Model:
             deadline: The seconds that one answer may take in all.
             at_once: The most calls in flight.
         """
-        self.at = at
+        self.backend: Backend | None
+        if isinstance(at, Where):
+            self.backend = Endpoint(at) if at.real else None
+        else:
+            self.backend = at
+        self.name = at.model
         self.settings = settings or Settings()
         self.usage = usage or Usage()
         self._deadline = deadline
+        self._at_once = at_once
         self._cache = Cache(cache) if cache else None
         self._trace = Trace(trace) if trace else None
-        self._endpoint = Endpoint(at) if at.real else None
-        self._limiter = Limiter(at_once)
+        self._here: WeakKeyDictionary[asyncio.AbstractEventLoop, _Here] = WeakKeyDictionary()
         self._mode = 0
-        self._asked: dict[str, anyio.Lock] = {}
+        self._prefixes = Prefixes()
+
+    @property
+    def place(self) -> str:
+        """Where the model is, for a person."""
+        return self.backend.place if self.backend else NONE
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the answers: the model's name and settings, and not where it runs."""
+        return {"name": self.name, **vars(self.settings)}
 
     async def close(self) -> None:
-        """Close the connections."""
-        if self._endpoint is not None:
-            await self._endpoint.close()
+        """Close the connections, and stop what was started."""
+        if self.backend is not None:
+            await self.backend.close()
+
+    @property
+    def _loop(self) -> _Here:
+        return self._here.setdefault(asyncio.get_running_loop(), _Here(Limiter(self._at_once)))
 
     async def ask(
         self,
@@ -140,8 +173,29 @@ class Model:
         Raises:
             ModelError: There is no valid answer; the exception's kind says why.
         """
-        call = _Call(step, time.monotonic() + (deadline or self._deadline))
-        return await self._counted(call, self._object(call, list(messages), schema, shorten))
+        call = self._call(step, deadline)
+        value, _ = await self._counted(
+            call, self._object(call, list(messages), schema, shorten, ())
+        )
+        return value
+
+    async def ask_scored(
+        self,
+        messages: Sequence[Message],
+        schema: type[S],
+        choices: Sequence[str] = ("yes", "no"),
+        *,
+        step: str = "ask",
+        deadline: float | None = None,
+        shorten: Callable[[Sequence[Message]], Sequence[Message] | None] | None = None,
+    ) -> tuple[S, Chances]:
+        """Return an object of the schema, and how likely each choice was where one stands in it.
+
+        The chances are by field, in the order of the answer; a server without logprobs gives none.
+        """
+        call = self._call(step, deadline)
+        work = self._object(call, list(messages), schema, shorten, tuple(choices))
+        return await self._counted(call, work)
 
     async def ask_choice(
         self,
@@ -155,8 +209,11 @@ class Model:
 
         A server without logprobs gives the chosen one 1 and the others 0.
         """
-        call = _Call(step, time.monotonic() + (deadline or self._deadline))
+        call = self._call(step, deadline)
         return await self._counted(call, self._choice(call, list(messages), tuple(choices)))
+
+    def _call(self, step: str, deadline: float | None) -> _Call:
+        return _Call(step, occasion(), time.monotonic() + (deadline or self._deadline))
 
     async def ask_all(
         self,
@@ -191,7 +248,7 @@ class Model:
             raise
         finally:
             call.cost.seconds = time.monotonic() - begun
-            self.usage.note(call.step, call.cost)
+            self.usage.note(call.occasion, call.step, call.cost)
 
     async def _object(
         self,
@@ -199,75 +256,101 @@ class Model:
         messages: list[Message],
         schema: type[S],
         shorten: Callable[[Sequence[Message]], Sequence[Message] | None] | None,
-    ) -> S:
+        choices: tuple[str, ...],
+    ) -> tuple[S, Chances]:
         """Answer from the cache, or ask; what came of it is kept under what was asked first."""
+        self._note_prefix(call, messages)
         body = self._body(messages)
-        key = _key(body, schema.__name__, _schema(schema))
+        if choices:
+            body |= {"logprobs": True, "top_logprobs": 20}
+        key = _key(body, schema.__name__, [_schema(schema), *choices])
         async with self._one_at_a_time(key):
-            kept = self._kept(call, key)
+            kept = self._kept(call, key, body)
             if kept is not None:
-                return extracted(kept, schema)
+                return extracted(str(kept["said"]), schema), _chances(kept.get("chances"))
             while True:
                 try:
-                    said, value = await self._valid(call, messages, schema)
+                    reply, value = await self._valid(call, messages, schema, choices)
                 except Overflow:
                     shorter = shorten(messages) if shorten else None
                     if shorter is None or list(shorter) == messages:
                         raise
                     messages = list(shorter)
                 else:
-                    self._keep(key, body, said)
-                    return value
+                    found = chances(reply, choices) if choices else ()
+                    said = _content(reply, self.name)
+                    self._keep(key, body, {"said": said, "chances": found})
+                    return value, found
 
-    async def _valid(self, call: _Call, messages: list[Message], schema: type[S]) -> tuple[str, S]:
+    async def _valid(
+        self, call: _Call, messages: list[Message], schema: type[S], choices: tuple[str, ...]
+    ) -> tuple[Mapping[str, Any], S]:
         """Ask, and once more with what is wrong with the answer."""
-        said = await self._said(call, self._body(messages), schema)
+        reply = await self._said(call, self._body(messages), schema, choices)
+        said = _content(reply, self.name)
         try:
-            return said, extracted(said, schema)
+            return reply, extracted(said, schema)
         except NotFound as error:
             told = str(error)
         call.cost.repairs += 1
         again = [*messages, Message("assistant", said), Message("user", _repair(told))]
-        said = await self._said(call, self._body(again), schema)
+        reply = await self._said(call, self._body(again), schema, choices)
         try:
-            return said, extracted(said, schema)
+            return reply, extracted(_content(reply, self.name), schema)
         except NotFound as error:
             raise Invalid(
-                f"{self.at.model}: the answer does not fit {schema.__name__}: {error}"
+                f"{self.name}: the answer does not fit {schema.__name__}: {error}"
             ) from None
 
     async def _choice(
         self, call: _Call, messages: list[Message], choices: tuple[str, ...]
     ) -> dict[str, float]:
+        self._note_prefix(call, messages)
         body = self._body(messages) | {"max_tokens": 8, "logprobs": True, "top_logprobs": 20}
         key = _key(body, "choice", list(choices))
         async with self._one_at_a_time(key):
-            kept = self._kept(call, key)
+            kept = self._kept(call, key, body)
             if kept is not None:
-                before: dict[str, float] = json.loads(kept)
+                before: dict[str, float] = json.loads(str(kept["said"]))
                 return before
-            constrained = body | {"structured_outputs": {"choice": list(choices)}}
-            found = await self._read(
-                call, [constrained, body], lambda reply, _: _chosen(reply, choices)
-            )
-            self._keep(key, body, json.dumps(found))
+            plain = {name: body[name] for name in body if "logprobs" not in name}
+            ladder = [
+                {**body, **_one_of(choices)},
+                body,
+                plain,
+            ]
+            reply = await self._read(call, ladder, _told_choice(choices))
+            found = _chosen(reply, choices)
+            self._keep(key, body, {"said": json.dumps(found)})
             return found
+
+    def _note_prefix(self, call: _Call, messages: Sequence[Message]) -> None:
+        letters, shared = self._prefixes.seen(messages)
+        call.cost.prompt_letters += letters
+        call.cost.shared_letters += shared
 
     def _body(self, messages: Sequence[Message]) -> dict[str, Any]:
         return {
-            "model": self.at.model,
+            "model": self.name,
             "messages": [message.wire() for message in messages],
-            "temperature": self.settings.temperature,
-            "seed": self.settings.seed,
-            "max_tokens": self.settings.max_tokens,
+            **vars(self.settings),
         }
 
-    async def _said(self, call: _Call, body: Mapping[str, Any], schema: type[BaseModel]) -> str:
+    async def _said(
+        self,
+        call: _Call,
+        body: Mapping[str, Any],
+        schema: type[BaseModel],
+        choices: tuple[str, ...],
+    ) -> Mapping[str, Any]:
         """Ask by the strictest means the server has; what it has not is remembered."""
+        likely = {"logprobs": True, "top_logprobs": 20} if choices else {}
         while True:
             mode = _MODES[self._mode]
+            wanted = {**body, **_format(mode, schema)}
+            bodies = [{**wanted, **likely}, wanted] if likely else [wanted]
             try:
-                return await self._read(call, [{**body, **_format(mode, schema)}], _content)
+                return await self._read(call, bodies, _told_words)
             except BadRequest as error:
                 if mode == "text" or not any(word in str(error).lower() for word in _FORMAT_WORDS):
                     raise
@@ -277,14 +360,15 @@ class Model:
         self,
         call: _Call,
         bodies: Sequence[Mapping[str, Any]],
-        read: Callable[[Mapping[str, Any], str], T],
-    ) -> T:
+        check: Callable[[Mapping[str, Any], str], None],
+    ) -> Mapping[str, Any]:
         """Send the first body that the server takes; what may pass is tried again."""
         wait, tries = FIRST_WAIT, 0
         bodies = list(bodies)
         while True:
             try:
-                return read(await self._sent(call, bodies[0]), self.at.model)
+                reply = await self._sent(call, bodies[0])
+                check(reply, self.name)
             except BadRequest:
                 if len(bodies) == 1:
                     raise
@@ -297,41 +381,51 @@ class Model:
                 call.cost.retries += 1
                 await anyio.sleep(pause)
                 wait = min(2 * wait, LONGEST_WAIT)
+            else:
+                return reply
 
     async def _sent(self, call: _Call, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        if self._endpoint is None:
+        if self.backend is None:
             raise NotCached("the answer is not in the cache, and there is no endpoint (EMPTY)")
+        call.end += await self.backend.ready()
         if call.left <= 0:
-            raise Late(f"{self.at.url}: no time is left")
+            raise Late(f"{self.place}: no time is left")
         self.usage.reserve()
         call.cost.calls += 1
+        limiter = self._loop.limiter
+        begun = time.monotonic()
         try:
             with anyio.fail_after(call.left):
-                async with self._limiter.turn():
+                async with limiter.turn(call.occasion.debate):
                     begun = time.monotonic()
-                    reply = await self._endpoint.complete(body, max(0.001, call.left))
+                    reply = await self.backend.complete(body, max(0.001, call.left))
         except TimeoutError:
-            raise Late(f"{self.at.url}: no turn came before the deadline") from None
+            late = Late(f"{self.place}: no turn came before the deadline")
+            self._told(call, body, None, str(late), begun)
+            raise late from None
         except ModelError as error:
             if isinstance(error, Busy):
-                self._limiter.busy()
-            self._told(call, body, None, str(error))
+                limiter.busy()
+            self._told(call, body, None, str(error), begun)
             raise
-        self._limiter.answered(time.monotonic() - begun)
-        _count(call.cost, reply)
-        self._told(call, body, reply, "")
+        limiter.answered(time.monotonic() - begun)
+        used = _cost_of(reply)
+        self.usage.spend(used)
+        call.cost.add(used)
+        self._told(call, body, reply, "", begun)
         return reply
 
-    def _kept(self, call: _Call, key: str) -> str | None:
+    def _kept(self, call: _Call, key: str, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
         kept = self._cache.get(key) if self._cache else None
-        if kept is None:
+        if kept is None or "said" not in kept:
             return None
         call.cost.from_cache += 1
-        return str(kept["said"])
+        self._told(call, body, kept, "", None)
+        return kept
 
-    def _keep(self, key: str, body: Mapping[str, Any], said: str) -> None:
+    def _keep(self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         if self._cache is not None:
-            self._cache.put(key, body, {"said": said})
+            self._cache.put(key, body, answer)
 
     @asynccontextmanager
     async def _one_at_a_time(self, key: str) -> AsyncIterator[None]:
@@ -339,17 +433,31 @@ class Model:
         if self._cache is None:
             yield
             return
-        lock = self._asked.setdefault(key, anyio.Lock())
-        async with lock:
-            yield
-        if not lock.statistics().tasks_waiting:
-            self._asked.pop(key, None)
+        asked = self._loop.asked
+        lock = asked.setdefault(key, anyio.Lock())
+        try:
+            async with lock:
+                yield
+        finally:
+            if not lock.locked() and not lock.statistics().tasks_waiting:
+                asked.pop(key, None)
 
     def _told(
-        self, call: _Call, body: Mapping[str, Any], reply: Mapping[str, Any] | None, fault: str
+        self,
+        call: _Call,
+        body: Mapping[str, Any],
+        answer: Mapping[str, Any] | None,
+        fault: str,
+        begun: float | None,
     ) -> None:
-        if self._trace is not None:
-            self._trace.write({"step": call.step, "asked": body, "answer": reply, "fault": fault})
+        """Trace a call; one that the cache answered has no time."""
+        if self._trace is None:
+            return
+        seconds = None if begun is None else round(time.monotonic() - begun, 4)
+        self._trace.write({
+            **call.occasion.record(), "step": call.step, "cached": begun is None,
+            "seconds": seconds, "asked": body, "answer": answer, "fault": fault,
+        })  # fmt: skip
 
 
 def _key(body: Mapping[str, Any], name: str, schema: Any) -> str:
@@ -409,16 +517,38 @@ def _chosen(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, flo
     return {choice: float(choice == fitting[0]) for choice in choices}
 
 
-def _count(cost: Cost, reply: Mapping[str, Any]) -> None:
+def _cost_of(reply: Mapping[str, Any]) -> Cost:
     told = reply.get("usage")
     if not isinstance(told, dict):
-        return
-    cost.prompt_tokens += _whole(told.get("prompt_tokens"))
-    cost.completion_tokens += _whole(told.get("completion_tokens"))
+        return Cost()
+    cost = Cost(
+        prompt_tokens=_whole(told.get("prompt_tokens")),
+        completion_tokens=_whole(told.get("completion_tokens")),
+    )
     details = told.get("prompt_tokens_details")
     if isinstance(details, dict):
-        cost.cached_tokens += _whole(details.get("cached_tokens"))
+        cost.cached_tokens = _whole(details.get("cached_tokens"))
+    return cost
 
 
 def _whole(value: Any) -> int:
     return value if isinstance(value, int) and value > 0 else 0
+
+
+def _told_words(reply: Mapping[str, Any], model: str) -> None:
+    _content(reply, model)
+
+
+def _told_choice(choices: tuple[str, ...]) -> Callable[[Mapping[str, Any], str], None]:
+    def check(reply: Mapping[str, Any], _: str) -> None:
+        _chosen(reply, choices)
+
+    return check
+
+
+def _one_of(choices: tuple[str, ...]) -> dict[str, Any]:
+    return {"structured_outputs": {"choice": list(choices)}}
+
+
+def _chances(kept: Any) -> Chances:
+    return tuple((str(name), dict(likely)) for name, likely in kept or ())

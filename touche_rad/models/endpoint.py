@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import anyio
 import httpx
@@ -73,17 +75,70 @@ class Endpoint:
 
     def __init__(self, at: Where) -> None:
         self.at = at
-        key = os.environ.get(KEY, "")
-        headers = {"Authorization": f"Bearer {key}"} if key and key != NONE else {}
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=256)
-        self._client = httpx.AsyncClient(headers=headers, limits=limits, timeout=None)
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
+        self._clients = WeakKeyDictionary()
+
+    @property
+    def model(self) -> str:
+        """The model's name there."""
+        return self.at.model
+
+    @property
+    def place(self) -> str:
+        """The address."""
+        return self.at.url
+
+    async def ready(self) -> float:
+        """A server of somebody else's is there or it is not."""
+        return 0.0
+
+    @property
+    def _client(self) -> httpx.AsyncClient:
+        """Connections belong to an event loop; the key is read when they are made."""
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            key = os.environ.get(KEY, "")
+            headers = {"Authorization": f"Bearer {key}"} if key and key != NONE else {}
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=256)
+            client = httpx.AsyncClient(headers=headers, limits=limits, timeout=None)
+            self._clients[loop] = client
+        return client
 
     def __repr__(self) -> str:
         return f"Endpoint({self.at.url!r}, {self.at.model!r})"
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
+        """Close this loop's connections."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.aclose()
+
+    async def context(self) -> int | None:
+        """Return how many tokens a prompt and its answer may have, where the server tells."""
+        found = await self.models()
+        for one in found:
+            if one.get("id") == self.at.model and isinstance(one.get("max_model_len"), int):
+                return int(one["max_model_len"])
+        return None
+
+    async def models(self, seconds: float = 10.0) -> list[Mapping[str, Any]]:
+        """Return what the server says of its models.
+
+        Raises:
+            ModelError: Its kind says what happened.
+        """
+        try:
+            with anyio.fail_after(seconds):
+                reply = await self._client.get(f"{self.at.url}/models")
+            told = reply.json().get("data", []) if reply.status_code == httpx.codes.OK else []
+        except TimeoutError:
+            raise Late(f"{self.at.url}: no answer within {seconds:.3g} s") from None
+        except (httpx.HTTPError, ssl.SSLError, OSError) as error:
+            raise Unreachable(f"{self.at.url}: {' '.join(str(error).split())[:200]}") from None
+        except (ValueError, AttributeError):
+            raise Garbled(f"{self.at.url}: /models is no JSON object") from None
+        return [one for one in told if isinstance(one, dict)]
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Send a request and return the reply.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import bisect
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 S = TypeVar("S", bound=BaseModel)
+Chances = tuple[tuple[str, dict[str, float]], ...]
+"""A field's name and how likely each choice was there, for each field that holds one, in order."""
 
 _FENCE: Final = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL)
 _THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
@@ -102,3 +105,30 @@ def probabilities(tops: Any, choices: tuple[str, ...]) -> dict[str, float] | Non
             weight[fitting[0]] += math.exp(min(0.0, float(chance)))
     total = sum(weight.values())
     return {choice: value / total for choice, value in weight.items()} if total > 0 else None
+
+
+def chances(reply: Mapping[str, Any], choices: tuple[str, ...]) -> Chances:
+    """Return how likely each choice was wherever the answer holds one as a field's value.
+
+    What the logprobs say nothing of is left out.
+    """
+    first = reply["choices"][0]
+    tokens = (first.get("logprobs") or {}).get("content")
+    if not isinstance(tokens, list):
+        return ()
+    starts, text = [], ""
+    for one in tokens:
+        starts.append(len(text))
+        text += str(one.get("token", "")) if isinstance(one, dict) else ""
+    either = "|".join(map(re.escape, choices))
+    value = re.compile(rf'"(\w+)"\s*:\s*(")(?:{either})"')
+    found = []
+    for match in value.finditer(text):
+        quote = match.start(2)
+        place = bisect.bisect_right(starts, quote + 1) - 1
+        for at in {place, bisect.bisect_right(starts, quote) - 1}:
+            likely = probabilities(tokens[at].get("top_logprobs"), choices)
+            if likely is not None:
+                found.append((match.group(1), likely))
+                break
+    return tuple(found)

@@ -1,0 +1,150 @@
+"""`hf:MODEL`: a small model in this process, with transformers. Slow, and needs no server."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+
+from touche_rad.errors import UserError
+from touche_rad.models.faults import BadRequest, Garbled, Late, Overflow
+
+log = logging.getLogger("touche_rad")
+
+_TOPS: Final = 20
+
+
+class Local:
+    """A causal language model and its tokenizer, one answer at a time."""
+
+    def __init__(self, model: str) -> None:
+        """Remember which; it is read when it is first asked."""
+        self.model = model
+        if model.startswith(("/", ".", "~")) and not Path(model).expanduser().is_dir():
+            raise UserError(f"hf:{model}: there is no such folder")
+        self._loaded: Any = None
+        self._lock = threading.Lock()
+
+    @property
+    def place(self) -> str:
+        """What it was asked for by."""
+        return f"hf:{self.model}"
+
+    async def ready(self) -> float:
+        """Read the model where that was not done."""
+        begun = anyio.current_time()
+        await anyio.to_thread.run_sync(self._load)
+        return anyio.current_time() - begun
+
+    async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+        """Generate an answer; what cannot be kept to here (a schema) is refused as a server's is."""
+        for name in ("response_format", "structured_outputs"):
+            if name in body:
+                raise BadRequest(f"{self.place}: {name} is not to be had here")
+        await self.ready()
+        return await anyio.to_thread.run_sync(self._answer, dict(body), seconds)
+
+    async def context(self) -> int | None:
+        """Return what the model's configuration says."""
+        await self.ready()
+        return self._longest()
+
+    async def close(self) -> None:
+        """Let the model go."""
+        self._loaded = None
+
+    def _load(self) -> None:
+        with self._lock:
+            if self._loaded is not None:
+                return
+            try:
+                import torch
+                from transformers import AutoModelForCausalLM, AutoTokenizer
+            except ImportError:
+                raise UserError(
+                    f"{self.place}: transformers is missing (pip install 'touche-rad[local]')"
+                ) from None
+            try:
+                tokenizer = AutoTokenizer.from_pretrained(self.model)
+                model = AutoModelForCausalLM.from_pretrained(self.model, dtype="auto")
+            except (OSError, ValueError) as error:
+                told = " ".join(str(error).split())[:200]
+                raise UserError(f"{self.place}: cannot be read: {told}") from None
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+            self._loaded = (torch, tokenizer, model.to(device).eval())
+
+    def _longest(self) -> int | None:
+        _, _, model = self._loaded
+        found = getattr(model.config, "max_position_embeddings", None)
+        return int(found) if found else None
+
+    def _answer(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+        if not self._lock.acquire(timeout=seconds):
+            raise Late(f"{self.place}: no turn came within {seconds:.3g} s")
+        try:
+            return self._generated(body, seconds)
+        finally:
+            self._lock.release()
+
+    def _generated(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+        torch, tokenizer, model = self._loaded
+        ids = _prompt(tokenizer, body["messages"]).to(model.device)
+        size, most = ids.shape[1], int(body.get("max_tokens") or 256)
+        longest = self._longest()
+        if longest is not None and size + 1 > longest:
+            raise Overflow(f"{self.place}: {size} tokens, its context length is {longest}")
+        most = min(most, longest - size) if longest else most
+        hot = float(body.get("temperature") or 0) > 0
+        torch.manual_seed(int(body.get("seed") or 0))
+        with torch.inference_mode():
+            out = model.generate(
+                ids, attention_mask=torch.ones_like(ids), max_new_tokens=most, do_sample=hot,
+                max_time=seconds, output_scores=True, return_dict_in_generate=True,
+                pad_token_id=tokenizer.eos_token_id or 0,
+                **({"temperature": float(body["temperature"])} if hot else {}),
+            )  # fmt: skip
+        new = out.sequences[0, size:].tolist()
+        ended = bool(new) and new[-1] == tokenizer.eos_token_id
+        if not ended and len(new) < most:
+            raise Late(f"{self.place}: no answer within {seconds:.3g} s")
+        said = tokenizer.decode(new, skip_special_tokens=True)
+        choice: dict[str, Any] = {
+            "index": 0,
+            "message": {"role": "assistant", "content": said},
+            "finish_reason": "stop" if ended else "length",
+        }
+        if body.get("logprobs"):
+            choice["logprobs"] = {"content": _likely(torch, tokenizer, out.scores, new)}
+        used = {"prompt_tokens": size, "completion_tokens": len(new)}
+        return {"model": self.model, "choices": [choice], "usage": used}
+
+
+def _prompt(tokenizer: Any, messages: list[dict[str, str]]) -> Any:
+    """Return the tokens of a chat; a model without a template gets it as plain paragraphs."""
+    if getattr(tokenizer, "chat_template", None):
+        try:
+            text = tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=True
+            )
+        except Exception as error:
+            raise Garbled(f"the model's chat template fails: {error}") from None
+        return tokenizer(text, return_tensors="pt", add_special_tokens=False).input_ids
+    text = "\n\n".join(message["content"] for message in messages) + "\n\n"
+    return tokenizer(text, return_tensors="pt").input_ids
+
+
+def _likely(torch: Any, tokenizer: Any, scores: Any, new: list[int]) -> list[dict[str, Any]]:
+    found = []
+    for token, row in zip(new, scores, strict=False):
+        chances = torch.log_softmax(row[0].float(), -1)
+        best = torch.topk(chances, min(_TOPS, chances.shape[-1]))
+        tops = [
+            {"token": tokenizer.decode([int(one)]), "logprob": float(chance)}
+            for one, chance in zip(best.indices, best.values, strict=True)
+        ]
+        found.append({"token": tokenizer.decode([token]), "top_logprobs": tops})
+    return found

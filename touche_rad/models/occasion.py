@@ -1,0 +1,45 @@
+"""On what occasion a model is asked: by which plugin, for which debate and turn.
+
+Whoever runs a plugin says so once; costs, traces and fairness between debates follow from it, and
+no plugin has to pass it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """Who asks, and what for; empty where nobody said."""
+
+    plugin: str = ""
+    debate: str = ""
+    turn: int | None = None
+
+    def record(self) -> dict[str, Any]:
+        """Return what is known, for a line of a trace."""
+        told = {"plugin": self.plugin, "debate": self.debate, "turn": self.turn}
+        return {key: value for key, value in told.items() if value not in ("", None)}
+
+
+_NOW: Final[ContextVar[Occasion]] = ContextVar("occasion", default=Occasion())  # noqa: B039
+
+
+def occasion() -> Occasion:
+    """Return the occasion that holds here."""
+    return _NOW.get()
+
+
+@contextmanager
+def on(**said: Any) -> Iterator[None]:
+    """Say more of the occasion for what is done inside."""
+    before = _NOW.set(replace(_NOW.get(), **said))
+    try:
+        yield
+    finally:
+        _NOW.reset(before)

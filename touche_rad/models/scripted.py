@@ -1,0 +1,101 @@
+"""`scripted:FILE`: answers from a file, for demos, tests, and trying a plugin without a model.
+
+Each line of the file is a JSON object: `answer` is what is said (a text, or an object that is sent
+as JSON), `when` a text that must stand in the prompt (without it the line fits every prompt). The
+first line that fits answers; among lines with the same `when`, each answers in its turn and the
+last of them from then on.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from touche_rad.errors import InputError, UserError
+from touche_rad.models.faults import BadRequest
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    answer: Any
+    when: str = ""
+
+
+class Scripted:
+    """A file that answers."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the file; a wrong line is told with its number."""
+        self.path = path
+        self._lines: dict[str, list[str]] = {}
+        self._lock = threading.Lock()
+        for line in _read(path):
+            said = line.answer if isinstance(line.answer, str) else json.dumps(line.answer)
+            self._lines.setdefault(line.when, []).append(said)
+
+    @property
+    def model(self) -> str:
+        """A name that tells one script from another."""
+        return f"scripted:{self.path.name}"
+
+    @property
+    def place(self) -> str:
+        """The file."""
+        return f"scripted:{self.path}"
+
+    async def ready(self) -> float:
+        """A file is always ready."""
+        return 0.0
+
+    async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+        """Answer with the first line that fits."""
+        asked = "\n".join(str(message["content"]) for message in body["messages"])
+        with self._lock:
+            for when, answers in self._lines.items():
+                if when in asked:
+                    said = answers.pop(0) if len(answers) > 1 else answers[0]
+                    return _reply(said, asked)
+        raise BadRequest(f"{self.path}: no line fits the prompt: {asked[-60:]!r}")
+
+    async def context(self) -> int | None:
+        """A file has no context."""
+        return None
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _read(path: Path) -> list[_Line]:
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise UserError(f"scripted:{path}: cannot be read: {error}") from None
+    lines = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            lines.append(_Line.model_validate_json(line))
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"])) or None
+            raise InputError(path, first["msg"], line=number, field=field) from None
+    if not lines:
+        raise InputError(path, "expected at least one line with an answer")
+    return lines
+
+
+def _reply(said: str, asked: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": said}
+    return {
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {
+            "prompt_tokens": len(asked.split()), "completion_tokens": len(said.split()),
+        },
+    }  # fmt: skip
