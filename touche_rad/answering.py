@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import anyio
@@ -13,6 +13,7 @@ from touche_rad.calls import Calls
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import ToucheRadError, UserError, WorkError
 from touche_rad.guard import guard
+from touche_rad.models.occasion import on
 from touche_rad.plugins import ArgumentIndex, Debater, Services, find, registered
 
 log = logging.getLogger("touche_rad")
@@ -76,7 +77,8 @@ class Answerer:
         notes: list[str] = []
         for place, (name, debater) in enumerate(self.chain):
             try:
-                response, done = await self._ask(debater, debate, self._patience(place))
+                with on(plugin=name, debate=debate.key, turn=len(debate.turns) - 1):
+                    response, done = await self._ask(debater, debate, self._patience(place))
             except Exception as error:
                 reason = _told(error)
                 self._tell(name, error, reason)
@@ -129,13 +131,19 @@ def chain_of(
         WorkError: The chosen debater could not be made.
     """
     chosen = _chosen(name, given, services)
-    poorer = (_poorer(other, services) for other in POORER if other != name)
-    return ((name, chosen), *(found for found in poorer if found))
+    alone = replace(services, model=None)  # who stands in must not wait for what just failed
+    asks = services.model is not None and "model" in find("debater", name).uses
+    found = (_poorer(other, alone) for other in POORER if other != name or asks)
+    poorer = [one for one in found if one]
+    return (
+        (name, chosen),
+        *((f"{other} without a model" if other == name else other, made) for other, made in poorer),
+    )
 
 
 def _chosen(name: str, given: Mapping[str, str], services: Services) -> Debater:
     plugin = find("debater", name)
-    lacking = plugin.missing(index=services.index is not None)
+    lacking = plugin.missing(index=services.index is not None, model=services.model is not None)
     if lacking:
         raise UserError(f"debater {name} needs {' and '.join(lacking)}")
     try:

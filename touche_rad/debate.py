@@ -80,6 +80,11 @@ class Debate(Word):
     alone reads and writes it; no plugin may look here."""
 
     @property
+    def key(self) -> str:
+        """What it is told from others by: its id, or how it began."""
+        return self.id or (self.turns[0].utterance if self.turns else self.claim)[:60]
+
+    @property
     def last(self) -> Turn:
         """The turn that is being answered or judged."""
         return self.turns[-1]

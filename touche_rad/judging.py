@@ -23,7 +23,9 @@ from touche_rad.calls import Calls
 from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
 from touche_rad.guard import writable
 from touche_rad.journal import Done
-from touche_rad.plugins import Judge
+from touche_rad.models import Model
+from touche_rad.models.occasion import on
+from touche_rad.plugins import Judge, name_of
 from touche_rad.runner import Manner, Progress, Work, run_work
 from touche_rad.status import REPLACED, Status, placed
 from touche_rad.text import clean
@@ -84,7 +86,10 @@ async def judged(judge: Judge, view: Debate, *, deadline: float | None = None) -
 async def _ask(judge: Judge, view: Debate, deadline: float | None) -> Mapping[Any, Any] | str:
     """Return what the judge gave, or why it gave nothing."""
     try:
-        with anyio.move_on_after(deadline):
+        with (
+            anyio.move_on_after(deadline),
+            on(plugin=name_of(judge), debate=view.key, turn=len(view.turns) - 1),
+        ):
             given: Any = await _calls(judge.judge, view)
             if isinstance(given, Mapping):
                 return given
@@ -131,6 +136,7 @@ async def judge(
     progress: Progress | None = None,
     restart: bool = False,
     status_path: Path | None = None,
+    model: Model | None = None,
 ) -> Status:
     """Judge every response in a file and write one official evaluation a debate.
 
@@ -145,6 +151,7 @@ async def judge(
         progress: Told (done, total).
         restart: Begin anew where an earlier run could go on.
         status_path: Where a status record goes, if anywhere.
+        model: The language model that is asked, if any.
     """
     bench = _Bench(judge, deadline)
 
@@ -152,7 +159,7 @@ async def judge(
         return files.read_views(source, bad)
 
     work = Work("judge", source, out, read, bench.sit, identity)
-    return await run_work(work, Manner(workers, restart, bad, progress, status_path))
+    return await run_work(work, Manner(workers, restart, bad, progress, status_path, model))
 
 
 class _Bench:

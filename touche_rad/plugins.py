@@ -13,6 +13,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -265,6 +266,11 @@ class Plugin:
         return tuple(getattr(self.factory, "needs", ()))
 
     @property
+    def uses(self) -> tuple[str, ...]:
+        """What it makes use of where it is there, such as `model`, and does without where not."""
+        return tuple(getattr(self.factory, "uses", ()))
+
+    @property
     def options(self) -> type[Options]:
         """The class of its options."""
         return getattr(self.factory, "Options", Options)
@@ -317,7 +323,10 @@ class Plugin:
 
     def make(self, services: Services, given: Mapping[str, str] | None = None) -> Any:
         """Make one, with options as strings and the services it may use."""
-        return self.factory(self.parse(given or {}), services)
+        made = self.factory(self.parse(given or {}), services)
+        with suppress(AttributeError, TypeError):
+            made.plugin_name = self.name
+        return made
 
 
 _decorated: dict[tuple[Kind, str], Plugin] = {}
@@ -376,6 +385,11 @@ def find(kind: Kind, name: str) -> Plugin:
     if name not in known:
         raise OptionError(f"there is no {kind} {name!r}{nearest(name, known)}")
     return known[name]
+
+
+def name_of(plugin: object) -> str:
+    """Return the name a plugin was made by; one made by hand goes by its class."""
+    return str(getattr(plugin, "plugin_name", type(plugin).__name__))
 
 
 def trainer(name: str) -> Callable[..., Mapping[str, Any]]:

@@ -11,6 +11,7 @@ from touche_rad import files
 from touche_rad.answering import Answerer
 from touche_rad.debate import Debate, Response, Turn
 from touche_rad.journal import Done
+from touche_rad.models import Model
 from touche_rad.runner import Manner, Progress, Work, run_work
 from touche_rad.simulate import simulation_line
 from touche_rad.status import REPLACED, Status, placed
@@ -31,6 +32,7 @@ async def respond(
     progress: Progress | None = None,
     restart: bool = False,
     status_path: Path | None = None,
+    model: Model | None = None,
 ) -> Status:
     """Answer the user turns of every debate in a file.
 
@@ -47,6 +49,7 @@ async def respond(
         progress: Told (done, total).
         restart: Begin anew where an earlier run could go on.
         status_path: Where a status record goes, if anywhere.
+        model: The language model that is asked, if any.
     """
     system = str(identity.get("debater", answerer.chosen))
 
@@ -60,7 +63,7 @@ async def respond(
 
     done = {**identity, "last_only": last_only, "shape": shape}
     work = Work("respond", source, out, read, do, done)
-    return await run_work(work, Manner(workers, restart, bad, progress, status_path))
+    return await run_work(work, Manner(workers, restart, bad, progress, status_path, model))
 
 
 _Writer = Callable[[Debate, Mapping[int, Response]], tuple[str, ...]]

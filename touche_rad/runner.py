@@ -19,6 +19,7 @@ import anyio
 from touche_rad import __version__, files
 from touche_rad.errors import InputError, UserError, WorkError
 from touche_rad.journal import SUFFIX, Done, Journal
+from touche_rad.models import Model
 from touche_rad.status import State, Status, Tally, sha256_of, write_status
 
 log = logging.getLogger("touche_rad")
@@ -54,6 +55,8 @@ class Manner:
     bad: files.BadLines | None = None
     progress: Progress | None = None
     status_path: Path | None = None
+    model: Model | None = None
+    """The language model that plugins ask, if any: its costs are told, and it is closed."""
 
 
 def run(work: Callable[[], Awaitable[Status]], out: Path) -> Status:
@@ -76,6 +79,15 @@ async def run_work(work: Work[Any], manner: Manner) -> Status:
         UserError: The input or the output is wrong, or the journal is another run's.
         WorkError: Something failed; what was finished is kept for the next call.
     """
+    try:
+        return await _run_work(work, manner)
+    finally:
+        if manner.model is not None:
+            with anyio.CancelScope(shield=True):
+                await manner.model.close()
+
+
+async def _run_work(work: Work[Any], manner: Manner) -> Status:
     report = _Report(work, manner)
     try:
         bad = manner.bad or files.BadLines()
@@ -167,6 +179,10 @@ class _Report:
                     raise
         return status
 
+    def _usage(self) -> Mapping[str, Any]:
+        model = self.manner.model
+        return model.usage.record() if model is not None and model.usage.used else {}
+
     def _status(self, state: State, error: str | None) -> Status:
         if error and self.journal is not None and self.journal.path.exists():
             self.tally = Tally()
@@ -185,6 +201,7 @@ class _Report:
             skipped=skipped,
             warnings=tuple(_warnings(told, skipped, self.bad)),
             identity=self.identity,
+            usage=self._usage(),
             started=self.started,
             finished=datetime.now().astimezone(),
             seconds=round(time.monotonic() - self.clock, 3),

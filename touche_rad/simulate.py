@@ -13,6 +13,7 @@ from touche_rad.answering import Answerer
 from touche_rad.calls import Calls
 from touche_rad.debate import Debate
 from touche_rad.journal import Done
+from touche_rad.models import Model
 from touche_rad.runner import Manner, Progress, Work, run_work
 from touche_rad.status import REPLACED, Status, placed
 from touche_rad.text import clean
@@ -34,6 +35,7 @@ async def simulate(
     progress: Progress | None = None,
     restart: bool = False,
     status_path: Path | None = None,
+    model: Model | None = None,
 ) -> Status:
     """Play every claim of a file and write one official simulation a line.
 
@@ -49,11 +51,12 @@ async def simulate(
         progress: Told (done, total).
         restart: Begin anew where an earlier run could go on.
         status_path: Where a status record goes, if anywhere.
+        model: The language model that is asked, if any.
     """
     stage = _Stage(answerer, user, turns, str(identity.get("debater", answerer.chosen)))
     played = {**identity, "user": _name_of(user), "turns": turns}
     work = Work("simulate", source, out, _reader(source), stage.play, played)
-    return await run_work(work, Manner(workers, restart, bad, progress, status_path))
+    return await run_work(work, Manner(workers, restart, bad, progress, status_path, model))
 
 
 def _reader(source: Path) -> Any:

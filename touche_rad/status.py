@@ -44,6 +44,8 @@ class Status(BaseModel):
     examples: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     identity: Mapping[str, Any] = Field(default_factory=dict)
+    usage: Mapping[str, Any] = Field(default_factory=dict)
+    """What asking a model cost this time; an earlier, killed run's cost is not in it."""
     started: datetime
     finished: datetime
     seconds: float
@@ -66,8 +68,21 @@ class Status(BaseModel):
         if self.resumed:
             said.append(f"{self.resumed} of them were taken over from an earlier run")
         said.extend(f"{kind}: {count}" for kind, count in self.notes.items())
+        if self.usage:
+            said.append(_cost(self.usage["total"]))
         said.extend(f"warning: {warning}" for warning in self.warnings)
         return said
+
+
+def _cost(total: Mapping[str, Any]) -> str:
+    parts = [f"{total['calls']} calls", f"{total['from_cache']} answers from the cache"]
+    parts.append(f"{total['prompt_tokens']} + {total['completion_tokens']} tokens")
+    if total["prompt_letters"]:
+        share = total["shared_letters"] / total["prompt_letters"]
+        parts.append(f"{share:.0%} of the prompts shared")
+    if total["failures"]:
+        parts.append(f"{total['failures']} failed")
+    return f"model: {', '.join(parts)}"
 
 
 def placed(note: str, debate: Debate, turn: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Literal
 
 import anyio
@@ -13,6 +12,7 @@ from retrieval.stance.backend import Stance
 from touche_rad.debate import Argument
 from touche_rad.models import Model, Prompt
 from touche_rad.models.endpoint import where
+from touche_rad.models.waiting import waited
 
 SURE: Final = 0.9
 """What the position that a model names is given; it does not say how sure it is."""
@@ -34,40 +34,34 @@ class Positions(BaseModel):
 
 
 class Asked:
-    """Asks a model at an OpenAI-compatible endpoint."""
+    """Asks a language model."""
 
-    def __init__(self, at: str = "") -> None:
-        """`at` is URL#MODEL; without it the environment says where the model is."""
-        self._at = where(at or None)
+    def __init__(self, at: str = "", model: Model | None = None) -> None:
+        """`at` is URL#MODEL; without it the run's model is asked, or the environment's."""
+        self._model = Model(where(at or None)) if at or model is None else model
         self._prompt = Prompt.load("retrieval.stance", "stance")
 
     def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
         """Return the stance of each argument to the text it is paired with."""
         if not pairs:
             return []
-        # Pipelines are plain functions, and may run in a thread that has a loop already.
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(anyio.run, self._all, list(pairs)).result()
+        return waited(self._all(list(pairs)))
 
     async def _all(self, pairs: list[tuple[str, Argument]]) -> list[Stance]:
         by_text: dict[str, list[int]] = {}
         for place, (text, _) in enumerate(pairs):
             by_text.setdefault(text, []).append(place)
-        model = Model(self._at)
         found: dict[int, Stance] = {}
         try:
             async with anyio.create_task_group() as group:
                 for text, places in by_text.items():
-                    group.start_soon(self._one, model, text, places, pairs, found)
+                    group.start_soon(self._one, text, places, pairs, found)
         except* Exception as several:
             raise several.exceptions[0] from None
-        finally:
-            await model.close()
         return [found[place] for place in range(len(pairs))]
 
     async def _one(
         self,
-        model: Model,
         text: str,
         places: list[int],
         pairs: list[tuple[str, Argument]],
@@ -75,7 +69,7 @@ class Asked:
     ) -> None:
         shown = [" ".join(pairs[place][1].text.split())[:LONGEST] for place in places]
         messages = self._prompt.messages(said=text[:LONGEST], arguments=shown)
-        answer = await model.ask(messages, Positions, step="stance")
+        answer = await self._model.ask(messages, Positions, step="stance")
         named = {one.number: one.position for one in answer.positions}
         for number, place in enumerate(places, 1):
             found[place] = _stance(named.get(number))

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, nearest
+from touche_rad.models import Model
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,13 @@ class StanceBackend(Protocol):
         ...
 
 
-def backend(name: str) -> StanceBackend:
-    """Return the backend of this name."""
+def backend(name: str, asked: Model | None = None) -> StanceBackend:
+    """Return the backend of this name.
+
+    Args:
+        name: `rules`, `nli:MODEL`, `trained:DIR`, `model` or `model:URL#NAME`.
+        asked: The run's language model, if it has one.
+    """
     kind, _, model = name.partition(":")
     if kind == "rules" and not model:
         from retrieval.stance.rules import Rules
@@ -50,6 +56,6 @@ def backend(name: str) -> StanceBackend:
     if kind == "model":
         from retrieval.stance.asked import Asked
 
-        return Asked(model)
+        return Asked(model, asked)
     known = ("rules", "nli:MODEL", "trained:DIR", "model", "model:URL#NAME")
     raise OptionError(f"there is no stance backend {name!r}{nearest(name, known)}")

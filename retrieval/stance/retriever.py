@@ -18,6 +18,8 @@ from touche_rad.plugins import Services
 class StanceRetriever(Searcher):
     """Another retriever's arguments, those on the wanted side of the query first."""
 
+    uses = ("model",)
+
     class Options(plugins.Options):
         """Whose hits, and who decides their side."""
 
@@ -34,7 +36,7 @@ class StanceRetriever(Searcher):
         if options.of == "stance":
             raise OptionError("retriever stance: option of='stance': it cannot rerank itself")
         self._first = plugins.find("retriever", options.of).make(services)
-        self._backend = backend(options.by)
+        self._backend = backend(options.by, services.model)
         self._sign = 1.0 if options.side == "against" else -1.0
 
     def search(self, query: str, k: int) -> list[Hit]:

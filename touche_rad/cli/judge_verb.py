@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from touche_rad.cli import runs, shared, tira
+from touche_rad.cli import asking, runs, shared, tira
 from touche_rad.cli.console import progress
 
 
@@ -16,6 +16,7 @@ from touche_rad.cli.console import progress
 @shared.output("The evaluations to write.")
 @shared.judge
 @shared.index
+@asking.options
 @shared.as_json
 @shared.deadline
 @shared.workers
@@ -50,14 +51,14 @@ def _judge(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) ->
     from touche_rad.runner import run
 
     places = tira.places("judge", source, chosen.path, files.DEBATES, "evaluations.jsonl")
-    plugin, identity = runs.judge(given, chosen)
+    plugin, identity, model = runs.judge(given, chosen, out=places.out)
     bad = files.BadLines(skip=given["skip_bad"])
     with progress("judging", quiet=given["quiet"]) as report:
         status = run(
             lambda: judge(
                 places.source, places.out, plugin, identity=identity, deadline=given["deadline"],
                 workers=given["workers"], bad=bad, progress=report, restart=given["restart"],
-                status_path=places.status,
+                status_path=places.status_of(model), model=model,
             ),
             places.out,
         )  # fmt: skip

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from touche_rad.cli import runs, shared, tira
+from touche_rad.cli import asking, runs, shared, tira
 from touche_rad.cli.console import progress, say
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
+
+if TYPE_CHECKING:
+    from touche_rad.answering import Answer
 
 
 @click.command("respond", cls=shared.Verb)
@@ -21,6 +24,7 @@ from touche_rad.errors import UserError
 @shared.debater
 @shared.index
 @shared.spare_index
+@asking.options
 @click.option("--say", "utterance", metavar="TEXT", help="Answer this one utterance instead.")
 @click.option("--last-only", is_flag=True, help="Answer only the last user turn of each debate.")
 @click.option(
@@ -45,30 +49,33 @@ def command(ctx: click.Context, /, source: Path | None, utterance: str | None, *
     (inputDataset and outputDir in the environment) neither INPUT nor -o is needed.
     """
     chosen = shared.choose(ctx, "debater", given["short"], given["output"], given["option"])
-    debater = runs.Debater.choose(given, chosen)
     if utterance is not None:
+        debater = runs.Debater.choose(given, chosen)
         return _answer_one(debater, utterance, as_json=given["as_json"], explain=given["explain"])
     if given["explain"]:
+        debater = runs.Debater.choose(given, chosen)
         return _explain_all(debater, source, as_json=given["as_json"])
-    return _run(debater, source, chosen, given)
+    return _run(source, chosen, given)
 
 
-def _run(
-    debater: runs.Debater, source: Path | None, chosen: shared.Chosen, given: dict[str, Any]
-) -> int:
+def _run(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> int:
     from touche_rad import files
+    from touche_rad.plugins import find
     from touche_rad.respond import respond
     from touche_rad.runner import run
 
+    find("debater", given["debater"]).parse(chosen.of("debater"))  # a wrong option is told first
     name = "simulations.jsonl" if given["shape"] == "simulations" else "responses.jsonl"
     places = tira.places("respond", source, chosen.path, files.DEBATES, name)
+    debater = runs.Debater.choose(given, chosen, places.out)
     bad = files.BadLines(skip=given["skip_bad"])
     with progress("responding", quiet=given["quiet"]) as report:
         status = run(
             lambda: respond(
                 places.source, places.out, debater.answerer, identity=debater.identity,
                 last_only=given["last_only"], shape=given["shape"], workers=given["workers"],
-                bad=bad, progress=report, restart=given["restart"], status_path=places.status,
+                bad=bad, progress=report, restart=given["restart"],
+                status_path=places.status_of(debater.model), model=debater.model,
             ),
             places.out,
         )  # fmt: skip
@@ -82,7 +89,7 @@ def _answer_one(debater: runs.Debater, utterance: str, *, as_json: bool, explain
     if explain:
         _print_candidates(debater.explain(debate), as_json=as_json)
         return 0
-    answer = anyio.run(debater.answerer.answer, debate)
+    answer = anyio.run(_answered, debater, debate)
     if as_json:
         click.echo(json.dumps(answer.response.model_dump(mode="json"), ensure_ascii=False))
         return 0
@@ -92,6 +99,14 @@ def _answer_one(debater: runs.Debater, utterance: str, *, as_json: bool, explain
     for note in answer.notes:
         say(f"note: {note}")
     return 0
+
+
+async def _answered(debater: runs.Debater, debate: Debate) -> Answer:
+    try:
+        return await debater.answerer.answer(debate)
+    finally:
+        if debater.model is not None:
+            await debater.model.close()
 
 
 def _explain_all(debater: runs.Debater, source: Path | None, *, as_json: bool) -> int:

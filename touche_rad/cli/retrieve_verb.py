@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from touche_rad.cli import shared
+from touche_rad.cli import asking, shared
 from touche_rad.cli.console import progress, say
 
 if TYPE_CHECKING:
@@ -28,12 +28,14 @@ if TYPE_CHECKING:
               help="Arguments a query.")  # fmt: skip
 @click.option("--tag", help="The run's name in its last column. [default: the retriever's]")
 @click.option("--explain", is_flag=True, help="Print each hit with its text and path.")
+@asking.options
 @shared.seed
 @shared.quiet
 @shared.show_config
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     queries: Path,
     short: tuple[str, ...],
     output: str | None,
@@ -45,6 +47,7 @@ def command(
     explain: bool,
     seed: int,
     quiet: bool,
+    **given: Any,
 ) -> None:
     """Search the index for each query of QUERIES and write a TREC run.
 
@@ -57,7 +60,9 @@ def command(
     chosen = shared.choose(ctx, "retriever", short, output, option)
     plugin = find("retriever", retriever)
     options = chosen.of("retriever")
-    searcher = plugin.make(shared.services(index, seed), options)
+    asked_with = {**given, "seed": seed, "quiet": quiet}
+    model = asking.model_for({f"retriever {retriever}": plugin}, asked_with, chosen, chosen.path)
+    searcher = plugin.make(shared.services(index, seed, model=model), options)
     name = tag or plugin.identity(plugin.parse(options)).replace(" ", "_")
     asked = list(_queries(queries))
     rows: list[Ranked] = []

@@ -6,15 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from touche_rad.cli import shared
+from touche_rad.cli import asking, shared
 from touche_rad.cli.console import say
 from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from touche_rad.answering import Answerer
     from touche_rad.cli.tira import Places
     from touche_rad.debate import Debate
-    from touche_rad.plugins import Judge, Services
+    from touche_rad.models import Model
+    from touche_rad.plugins import Judge, Plugin, Services
     from touche_rad.status import Status
     from touche_rad.users import RuleUser
 
@@ -29,16 +32,38 @@ class Debater:
     services: Services
     identity: dict[str, Any]
 
+    @property
+    def model(self) -> Model | None:
+        """The language model that it asks, if any."""
+        return self.services.model
+
     @classmethod
-    def choose(cls, given: Mapping[str, Any], chosen: shared.Chosen) -> Debater:
-        """Make the debater that the flags name."""
+    def choose(
+        cls,
+        given: Mapping[str, Any],
+        chosen: shared.Chosen,
+        out: Path | None = None,
+        judge: str | None = None,
+    ) -> Debater:
+        """Make the debater that the flags name.
+
+        Args:
+            given: The verb's options.
+            chosen: What `-o` was given.
+            out: The run to write, which a trace goes beside.
+            judge: A judge that will share the model.
+        """
         from touche_rad.answering import Answerer, chain_of
         from touche_rad.plugins import find
 
         name, options = given["debater"], chosen.of("debater")
         plugin = find("debater", name)
         tag = plugin.identity(plugin.parse(options))
-        services = shared.services(given["index"], given["seed"], given["spare_index"])
+        sharing = {f"debater {name}": plugin}
+        if judge is not None:
+            sharing[f"judge {judge}"] = find("judge", judge)
+        model = asking.model_for(sharing, given, chosen, out)
+        services = shared.services(given["index"], given["seed"], given["spare_index"], model)
         answerer = Answerer(
             chain_of(name, options, services), services.index,
             max_words=given["max_words"], deadline=given["deadline"],
@@ -46,6 +71,7 @@ class Debater:
         identity = {
             "debater": tag, "seed": given["seed"], "max_words": given["max_words"],
             "deadline": given["deadline"], "index": index_identity(services),
+            **_asked(plugin, model),
         }  # fmt: skip
         return cls(name, tag, answerer, services, identity)
 
@@ -64,6 +90,11 @@ def index_identity(services: Services) -> str:
     return services.index.fingerprint if services.index else ""
 
 
+def _asked(plugin: Plugin, model: Model | None) -> dict[str, Any]:
+    """What of the model names a run: nothing, where the plugin asks none."""
+    return asking.described(model) if "model" in (*plugin.needs, *plugin.uses) else {}
+
+
 def close(status: Status, places: Places, *, quiet: bool) -> int:
     """Say what was done, and return the exit code."""
     for line in status.lines():
@@ -73,9 +104,12 @@ def close(status: Status, places: Places, *, quiet: bool) -> int:
 
 
 def judge(
-    given: Mapping[str, Any], chosen: shared.Chosen, services: Services | None = None
-) -> tuple[Judge, dict[str, Any]]:
-    """Make the judge that the flags name, and what names its run."""
+    given: Mapping[str, Any],
+    chosen: shared.Chosen,
+    services: Services | None = None,
+    out: Path | None = None,
+) -> tuple[Judge, dict[str, Any], Model | None]:
+    """Make the judge that the flags name, what names its run, and the model that it asks."""
     from touche_rad.plugins import Services, find
 
     name, options = given["judge"], chosen.of("judge")
@@ -84,11 +118,16 @@ def judge(
     if services is None:
         needs_index = given["index"] or "index" in plugin.needs
         seed = given["seed"]
-        services = shared.services(given["index"], seed) if needs_index else Services(seed=seed)
+        model = asking.model_for({f"judge {name}": plugin}, given, chosen, out)
+        if needs_index:
+            services = shared.services(given["index"], seed, model=model)
+        else:
+            services = Services(seed=seed, model=model)
     identity = {"judge": tag, "seed": services.seed, "deadline": given["deadline"]}
+    identity |= _asked(plugin, services.model)
     if services.index is not None:
         identity["index"] = index_identity(services)
-    return plugin.make(services, options), identity
+    return plugin.make(services, options), identity, services.model
 
 
 def user_options(chosen: shared.Chosen) -> RuleUser.Options:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from touche_rad.cli import runs, shared
+from touche_rad.cli import asking, runs, shared
 from touche_rad.cli.console import say
 
 
@@ -16,6 +16,7 @@ from touche_rad.cli.console import say
 @shared.judge
 @shared.index
 @shared.spare_index
+@asking.options
 @click.option("--host", default="0.0.0.0", show_default=True, envvar="TOUCHE_RAD_HOST",
               help="The address to listen on.")  # fmt: skip
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True,
@@ -45,11 +46,11 @@ def command(ctx: click.Context, /, **given: Any) -> None:
 
     logging.basicConfig(level=logging.WARNING if given["quiet"] else logging.INFO)
     chosen = shared.choose(ctx, "debater", given["short"], None, ())
-    debater = runs.Debater.choose(given, chosen)
-    judge, identity = runs.judge(given, chosen, debater.services)
+    debater = runs.Debater.choose(given, chosen, judge=given["judge"])
+    judge, identity, model = runs.judge(given, chosen, debater.services)
     app = create_app(
         debater.answerer, judge, debater_name=debater.tag, judge_name=identity["judge"],
-        max_body=given["max_body"] * 2**20, deadline=given["deadline"],
+        max_body=given["max_body"] * 2**20, deadline=given["deadline"], model=model,
     )  # fmt: skip
     say(f"debater {debater.tag}, judge {identity['judge']}", quiet=given["quiet"])
     level = "warning" if given["quiet"] else "info"

@@ -14,11 +14,14 @@ from click.core import ParameterSource
 from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
+    from touche_rad.models import Model
     from touche_rad.plugins import Services
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_OPTION = re.compile(r"^(?:(debater|judge|retriever|user)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DOTALL)
+_OPTION = re.compile(
+    r"^(?:(debater|judge|panel|retriever|user|model|vllm)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DOTALL
+)
 _SOURCES = {
     ParameterSource.COMMANDLINE: "flag",
     ParameterSource.ENVIRONMENT: "environment",
@@ -168,15 +171,17 @@ def _shown(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def services(index_place: str | None, seed: int, spare: str | None = None) -> Services:
+def services(
+    index_place: str | None, seed: int, spare: str | None = None, model: Model | None = None
+) -> Services:
     """Open what plugins may use. Without an index given, the demo collection's is made once."""
     from touche_rad.plugins import Services, open_index
     from touche_rad.spare import SparedIndex
 
     place = index_place or str(_demo_index())
     if spare is None:
-        return Services(index=open_index(place), seed=seed)
-    return Services(index=SparedIndex(lambda: open_index(place), open_index(spare)), seed=seed)
+        return Services(open_index(place), seed, model)
+    return Services(SparedIndex(lambda: open_index(place), open_index(spare)), seed, model)
 
 
 def _demo_index() -> Path:

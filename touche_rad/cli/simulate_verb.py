@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from touche_rad.cli import runs, shared, tira
+from touche_rad.cli import asking, runs, shared, tira
 from touche_rad.cli.console import progress
 
 
@@ -18,6 +18,7 @@ from touche_rad.cli.console import progress
 @shared.debater
 @shared.index
 @shared.spare_index
+@asking.options
 @click.option("--turns", type=click.IntRange(1), default=5, show_default=True,
               envvar="TOUCHE_RAD_TURNS",
               help="User turns a debate; under TIRA, the configuration's maxTurns.")  # fmt: skip
@@ -44,7 +45,7 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
 
     chosen = shared.choose(ctx, "debater", given["short"], given["output"], given["option"])
     places = tira.places("simulate", claims, chosen.path, {files.Kind.CLAIMS}, "simulations.jsonl")
-    debater = runs.Debater.choose(given, chosen)
+    debater = runs.Debater.choose(given, chosen, places.out)
     options = runs.user_options(chosen)
     user = RuleUser(debater.services.index, given["seed"], options)
     turns = given["turns"]
@@ -57,7 +58,8 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
             lambda: simulate(
                 places.source, places.out, debater.answerer, user, identity=identity,
                 turns=turns, workers=given["workers"], bad=bad, progress=report,
-                restart=given["restart"], status_path=places.status,
+                restart=given["restart"], status_path=places.status_of(debater.model),
+                model=debater.model,
             ),
             places.out,
         )  # fmt: skip

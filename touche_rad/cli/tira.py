@@ -16,6 +16,9 @@ from touche_rad.errors import InputError, UserError
 
 if TYPE_CHECKING:
     from touche_rad.files import Kind
+    from touche_rad.models import Model
+
+STATUS = ".status.json"
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,12 @@ class Places:
     source: Path
     out: Path
     status: Path | None = None
+
+    def status_of(self, model: Model | None) -> Path | None:
+        """Where the status goes: beside the run as well, where its costs are worth telling."""
+        if self.status is None and model is not None:
+            return self.out.with_name(f"{self.out.name}{STATUS}")
+        return self.status
 
 
 def places(

@@ -202,7 +202,13 @@ def _reason(value: Any) -> str:
     error = value.get("error", value) if isinstance(value, dict) else value
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error
-    return " ".join(str(error).split())[:200]
+    return without_key(" ".join(str(error).split()))[:200]
+
+
+def without_key(text: str) -> str:
+    """Return a text without the key, should a server have repeated it."""
+    key = os.environ.get(KEY, "")
+    return text.replace(key, "***") if len(key) > 5 and key in text else text
 
 
 def _after(headers: httpx.Headers) -> float | None:

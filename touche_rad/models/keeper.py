@@ -1,7 +1,8 @@
 """Starts a server and ends it, with everything it started, when whoever wanted it is gone.
 
-Run as `python keeper.py COMMAND ...`, with nothing of ours imported. The keeper reads its standard input: when
-that ends, because its owner closed it or was killed, the server's whole process group is stopped.
+Run as `python keeper.py COMMAND ...`, with nothing of ours imported. The keeper reads its standard
+input: when that ends, because its owner closed it or was killed, the server's whole process group
+is stopped.
 """
 
 from __future__ import annotations

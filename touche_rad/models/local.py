@@ -41,7 +41,7 @@ class Local:
         return anyio.current_time() - begun
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
-        """Generate an answer; what cannot be kept to here (a schema) is refused as a server's is."""
+        """Generate an answer; a schema cannot be kept to here, and is refused as a server does."""
         for name in ("response_format", "structured_outputs"):
             if name in body:
                 raise BadRequest(f"{self.place}: {name} is not to be had here")
@@ -70,7 +70,7 @@ class Local:
                 ) from None
             try:
                 tokenizer = AutoTokenizer.from_pretrained(self.model)
-                model = AutoModelForCausalLM.from_pretrained(self.model, dtype="auto")
+                model: Any = AutoModelForCausalLM.from_pretrained(self.model, dtype="auto")
             except (OSError, ValueError) as error:
                 told = " ".join(str(error).split())[:200]
                 raise UserError(f"{self.place}: cannot be read: {told}") from None

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from touche_rad.models.endpoint import without_key
+
 log = logging.getLogger("touche_rad")
 
 
@@ -22,7 +24,7 @@ class Trace:
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Append a call."""
-        line = json.dumps(record, ensure_ascii=True) + "\n"
+        line = without_key(json.dumps(record, ensure_ascii=True)) + "\n"
         try:
             with self._lock, self.path.open("a", encoding="ascii") as out:
                 out.write(line)

@@ -38,7 +38,7 @@ MOST_STARTS: Final = 5
 _MODULE: Final = "vllm.entrypoints.openai.api_server"
 _KEEPER: Final = Path(__file__).with_name("keeper.py")
 _PROBE: Final = 30.0
-_DEFAULTS: Final = {"enable-prefix-caching": "true"}
+_DEFAULTS: Final = {"enable-prefix-caching": "true", "enable-prompt-tokens-details": "true"}
 
 Report = Callable[[str], None]
 

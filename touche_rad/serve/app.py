@@ -23,6 +23,7 @@ from touche_rad import __version__
 from touche_rad.answering import Answerer
 from touche_rad.debate import Debate, Maxim, Verdicts
 from touche_rad.judging import verdicts_for
+from touche_rad.models import Model
 from touche_rad.plugins import Judge
 from touche_rad.serve.bodies import (
     ChatAnswer,
@@ -56,11 +57,12 @@ def create_app(
     judge_name: str = "judge",
     deadline: float | None = None,
     max_body: int = 16 * 2**20,
+    model: Model | None = None,
 ) -> FastAPI:
     """Make the server of one debater and one judge."""
     app = FastAPI(
         title="touche-rad", version=__version__, docs_url=None, redoc_url=None,
-        lifespan=lambda _: _tried(answerer, judge, deadline),
+        lifespan=lambda _: _tried(answerer, judge, deadline, model),
     )  # fmt: skip
     app.add_middleware(BodyLimit, limit=max_body)
     app.add_exception_handler(RequestValidationError, _told)
@@ -76,12 +78,20 @@ def create_app(
 
 
 @asynccontextmanager
-async def _tried(answerer: Answerer, judge: Judge, deadline: float | None) -> AsyncIterator[None]:
+async def _tried(
+    answerer: Answerer, judge: Judge, deadline: float | None, model: Model | None
+) -> AsyncIterator[None]:
     """Try both plugins before the port opens, so that what they load first is loaded by then."""
+    if model is not None and model.backend is not None:
+        await model.backend.ready()
     asked = Debate().spoken("Is it worth while to argue about anything at all?")
     answer = await answerer.answer(asked)
     await verdicts_for(judge, asked.answered(answer.response), deadline=deadline)
-    yield
+    try:
+        yield
+    finally:
+        if model is not None:
+            await model.close()
 
 
 def _add_debater(app: FastAPI, answerer: Answerer) -> None:
