@@ -15,8 +15,9 @@ from typing import Any
 import click
 
 from touche_rad import __version__
-from touche_rad.cli import shared
+from touche_rad.cli import asking, shared
 from touche_rad.errors import ToucheRadError
+from touche_rad.models.places import named_by_environment
 from touche_rad.plugins import KINDS, open_index, registered
 
 Check = dict[str, Any]
@@ -24,14 +25,22 @@ Check = dict[str, Any]
 
 @click.command("doctor", cls=shared.Verb)
 @shared.index
+@asking.options
+@click.option("-o", "--option", "short", multiple=True, metavar="KEY=VALUE",
+              help="model.KEY=VALUE or vllm.KEY=VALUE.")  # fmt: skip
 @shared.as_json
 @shared.show_config
-def command(index: str | None, as_json: bool) -> int:
+@click.pass_context
+def command(ctx: click.Context, /, index: str | None, as_json: bool, **given: Any) -> int:
     """Check this machine, the plugins and the index; the exit code is 1 where something lacks.
 
     What is marked `more` is an extra that nobody needs for the rest.
     """
-    checks = [*_machine(), *_packages(), *_index(index), *_plugins(), *_tira()]
+    asked = bool(given["model"]) or named_by_environment()
+    checks = [*_machine(), *_packages(), *_index(index), *_plugins(asked)]
+    if asked:
+        checks += _model(given, shared.choose(ctx, "model", given["short"], None, ()))
+    checks += _tira()
     if as_json:
         click.echo(json.dumps(checks, ensure_ascii=False, indent=2))
     else:
@@ -78,12 +87,40 @@ def _index(place: str | None) -> Iterator[Check]:
                  f"({len(hits)} hit)", "index a collection that has arguments")  # fmt: skip
 
 
-def _plugins() -> Iterator[Check]:
+def _model(given: dict[str, Any], chosen: shared.Chosen) -> list[Check]:
+    """Ask the model for what plugins need; a server that has to be started is started."""
+    import anyio
+
+    from touche_rad.models.checks import checks, graphics
+
+    found: list[Check] = []
+    kind, _, folder = str(given["model"] or "").partition(":")
+    size = graphics(folder) if kind == "vllm" else None
+    if size is not None:
+        found.append(_check(size.what, size.ok, size.found, size.fix))
+
+    async def ask() -> None:
+        model = asking.made({**given, "quiet": False}, chosen)
+        try:
+            async for one in checks(model):
+                optional = one.what in ("model schemas", "model logprobs")
+                found.append(_check(one.what, one.ok, one.found, one.fix, optional=optional))
+        finally:
+            await model.close()
+
+    try:
+        anyio.run(ask)
+    except ToucheRadError as error:
+        found.append(_check("model", False, str(error), "see -m in: touche-rad respond --help"))
+    return found
+
+
+def _plugins(model: bool) -> Iterator[Check]:
     for kind in KINDS:
         for plugin in registered(kind).values():
             broken = False
             try:
-                missing = plugin.missing(index=True)
+                missing = plugin.missing(index=True, model=model)
                 _ = plugin.options.model_fields
             except ToucheRadError as error:
                 missing, broken = [str(error)], True

@@ -280,7 +280,7 @@ _STAGES: Final = (
     ("Application startup complete", "waiting for the first token"),
     ("init engine", "the engine is up"),
     ("Capturing CUDA graph", "capturing graphs"),
-    ("torch.compile", "compiling"),
+    ("torch.compile takes", "compiling"),
     ("KV cache", "making room for its cache"),
     ("Loading weights took", "the weights are read"),
     ("Loading safetensors", "reading the weights"),

@@ -1,0 +1,113 @@
+"""What a model's server can do: asked of it, not read about."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel
+
+from touche_rad.models.asking import Model
+from touche_rad.models.faults import ModelError
+
+NEEDED: Final = 4_096
+"""Tokens that the longest prompts of our plugins and their answers need."""
+_SECONDS: Final = 60.0
+_ROOM: Final = 1.2
+"""A model needs its weights' size and something for its cache."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was tried."""
+
+    what: str
+    ok: bool
+    found: str
+    fix: str = ""
+
+
+class _Answer(BaseModel):
+    relation: Literal["yes", "no"]
+
+
+async def checks(model: Model) -> AsyncIterator[Check]:
+    """Try what plugins need of a model, and stop at the first thing without which nothing goes."""
+    backend = model.backend
+    if backend is None:
+        yield Check("model", True, "EMPTY: the cache alone answers")
+        return
+    body = {"model": model.name, "max_tokens": 1}
+    message = {"role": "user", "content": "Is water wet? Answer yes or no."}
+    asked: dict[str, Any] = {**body, "messages": [message]}
+    try:
+        await backend.ready()
+        await backend.complete(asked, _SECONDS)
+    except ModelError as error:
+        fix = "start the server, or name another with -m URL#MODEL; see the address and the key"
+        yield Check("model", False, str(error), fix)
+        return
+    yield Check("model", True, f"{model.name} answers at {backend.place}")
+    yield await _schema(model, asked)
+    yield await _logprobs(model, asked)
+    longest = await _context(model)
+    fix = f"serve it with at least --max-model-len {NEEDED}"
+    told = "not told" if longest is None else f"{longest} tokens"
+    yield Check("model context", longest is None or longest >= NEEDED, told, fix)
+
+
+async def _schema(model: Model, asked: dict[str, Any]) -> Check:
+    inner = {"name": "Answer", "schema": _Answer.model_json_schema(), "strict": True}
+    wanted = {"type": "json_schema", "json_schema": inner}
+    fix = "answers are parsed and repaired instead; vLLM keeps to schemas"
+    assert model.backend is not None
+    try:
+        reply = await model.backend.complete(
+            {**asked, "max_tokens": 40, "response_format": wanted}, _SECONDS
+        )
+        _Answer.model_validate_json(str(reply["choices"][0]["message"]["content"]))
+    except (ModelError, ValueError, LookupError, TypeError):
+        return Check("model schemas", False, "answers are not kept to a schema", fix)
+    return Check("model schemas", True, "answers are kept to a schema")
+
+
+async def _logprobs(model: Model, asked: dict[str, Any]) -> Check:
+    fix = "scores are 0 or 1 instead of probabilities; vLLM tells them"
+    assert model.backend is not None
+    try:
+        reply = await model.backend.complete(
+            {**asked, "logprobs": True, "top_logprobs": 5}, _SECONDS
+        )
+        told = bool(reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"])
+    except (ModelError, LookupError, TypeError):
+        told = False
+    return Check("model logprobs", told, "told" if told else "not told", fix)
+
+
+async def _context(model: Model) -> int | None:
+    assert model.backend is not None
+    try:
+        return await model.backend.context()
+    except ModelError:
+        return None
+
+
+def graphics(folder: str) -> Check | None:
+    """Compare a model's size with this machine's graphics memory, where both can be known."""
+    weights = list(Path(folder).glob("*.safetensors")) if Path(folder).is_dir() else []
+    if not weights or shutil.which("nvidia-smi") is None:
+        return None
+    query = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
+    try:
+        told = subprocess.run(query, capture_output=True, text=True, timeout=20, check=True).stdout
+        room = sum(int(line) for line in told.split()) / 1024
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+    size = sum(path.stat().st_size for path in weights) / 2**30
+    found = f"{size:.1f} GiB of weights, {room:.1f} GiB of graphics memory"
+    fix = "take a smaller or quantised model, or more cards (-o vllm.tensor_parallel_size=N)"
+    return Check("graphics memory", size * _ROOM <= room, found, fix)
