@@ -13,7 +13,7 @@ from touche_rad.calls import Calls
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import ToucheRadError, UserError, WorkError
 from touche_rad.guard import guard
-from touche_rad.models.occasion import on
+from touche_rad.models.occasion import on, until
 from touche_rad.plugins import ArgumentIndex, Debater, Services, find, registered
 
 log = logging.getLogger("touche_rad")
@@ -77,8 +77,10 @@ class Answerer:
         notes: list[str] = []
         for place, (name, debater) in enumerate(self.chain):
             try:
-                with on(plugin=name, debate=debate.key, turn=len(debate.turns) - 1):
-                    response, done = await self._ask(debater, debate, self._patience(place))
+                patience = self._patience(place)
+                turn = len(debate.turns) - 1
+                with on(plugin=name, debate=debate.key, turn=turn, until=until(patience)):
+                    response, done = await self._ask(debater, debate, patience)
             except Exception as error:
                 reason = _told(error)
                 self._tell(name, error, reason)

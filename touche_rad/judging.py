@@ -24,7 +24,7 @@ from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
 from touche_rad.guard import writable
 from touche_rad.journal import Done
 from touche_rad.models import Model
-from touche_rad.models.occasion import on
+from touche_rad.models.occasion import on, until
 from touche_rad.plugins import Judge, name_of
 from touche_rad.runner import Manner, Progress, Work, run_work
 from touche_rad.status import REPLACED, Status, placed
@@ -88,7 +88,12 @@ async def _ask(judge: Judge, view: Debate, deadline: float | None) -> Mapping[An
     try:
         with (
             anyio.move_on_after(deadline),
-            on(plugin=name_of(judge), debate=view.key, turn=len(view.turns) - 1),
+            on(
+                plugin=name_of(judge),
+                debate=view.key,
+                turn=len(view.turns) - 1,
+                until=until(deadline),
+            ),
         ):
             given: Any = await _calls(judge.judge, view)
             if isinstance(given, Mapping):

@@ -2,6 +2,6 @@
 
 from touche_rad.models.asking import Model
 from touche_rad.models.faults import ModelError
-from touche_rad.models.prompts import Message, Prompt
+from touche_rad.models.prompts import Message, Prompt, dropping_oldest
 
-__all__ = ["Message", "Model", "ModelError", "Prompt"]
+__all__ = ["Message", "Model", "ModelError", "Prompt", "dropping_oldest"]

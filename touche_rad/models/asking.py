@@ -213,7 +213,9 @@ class Model:
         return await self._counted(call, self._choice(call, list(messages), tuple(choices)))
 
     def _call(self, step: str, deadline: float | None) -> _Call:
-        return _Call(step, occasion(), time.monotonic() + (deadline or self._deadline))
+        now = occasion()
+        end = time.monotonic() + (deadline or self._deadline)
+        return _Call(step, now, end if now.until is None else min(end, now.until))
 
     async def ask_all(
         self,
@@ -387,7 +389,9 @@ class Model:
     async def _sent(self, call: _Call, body: Mapping[str, Any]) -> Mapping[str, Any]:
         if self.backend is None:
             raise NotCached("the answer is not in the cache, and there is no endpoint (EMPTY)")
-        call.end += await self.backend.ready()
+        waited = await self.backend.ready()
+        if call.occasion.until is None:  # a start takes as long as it takes, and a turn does not
+            call.end += waited
         if call.left <= 0:
             raise Late(f"{self.place}: no time is left")
         self.usage.reserve()

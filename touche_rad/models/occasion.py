@@ -6,6 +6,7 @@ no plugin has to pass it on.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,6 +21,8 @@ class Occasion:
     plugin: str = ""
     debate: str = ""
     turn: int | None = None
+    until: float | None = None
+    """When an answer must be there, on the monotonic clock: no call of a model may outlast it."""
 
     def record(self) -> dict[str, Any]:
         """Return what is known, for a line of a trace."""
@@ -27,12 +30,21 @@ class Occasion:
         return {key: value for key, value in told.items() if value not in ("", None)}
 
 
+_SHARE: Final = 0.85
 _NOW: Final[ContextVar[Occasion]] = ContextVar("occasion", default=Occasion())  # noqa: B039
 
 
 def occasion() -> Occasion:
     """Return the occasion that holds here."""
     return _NOW.get()
+
+
+def until(seconds: float | None) -> float | None:
+    """Return when models must have answered, for a plugin that has so many seconds.
+
+    It is a little sooner than the plugin's own end, so that it can still make do without them.
+    """
+    return None if seconds is None else time.monotonic() + _SHARE * seconds
 
 
 @contextmanager

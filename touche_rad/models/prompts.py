@@ -9,6 +9,7 @@ the beginning of a message begins none.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -90,6 +91,26 @@ class Prompt:
             )
         found = ((role, part.render(**values).strip()) for role, part in self._parts)
         return tuple(Message(role, text) for role, text in found if text)
+
+
+def dropping_oldest(
+    prompt: Prompt, name: str, values: Mapping[str, Any]
+) -> Callable[[Sequence[Message]], Sequence[Message] | None]:
+    """Return how a prompt that is too long is made shorter: without the oldest of a list.
+
+    Half of what is left goes each time; the last item stays, and all that is no item of the list,
+    so that the task is never cut.
+    """
+    left = list(values[name])
+
+    def shorter(_: Sequence[Message]) -> Sequence[Message] | None:
+        nonlocal left
+        if len(left) <= 1:
+            return None
+        left = left[(len(left) + 1) // 2 :]
+        return prompt.messages(**{**values, name: left})
+
+    return shorter
 
 
 _JINJA: Final = jinja2.Environment(

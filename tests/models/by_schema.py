@@ -1,0 +1,51 @@
+"""A scripted endpoint whose answers depend on the schema that is asked for; it keeps the calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.models.scripted import Handler, Scripted, reply
+
+Maker = Callable[[str], Any]
+"""Makes an answer from the prompt."""
+
+
+def schema_of(body: Mapping[str, Any]) -> str:
+    """The name of the schema a request asks for; of a choice, the choices."""
+    if "response_format" in body:
+        return str(body["response_format"].get("json_schema", {}).get("name", "json"))
+    choices = body.get("structured_outputs", {}).get("choice")
+    return "|".join(choices) if choices else "text"
+
+
+def prompt_of(body: Mapping[str, Any]) -> str:
+    """All that was said, in order."""
+    return "\n".join(message["content"] for message in body["messages"])
+
+
+def answering(server: Scripted, answers: Mapping[str, Any]) -> None:
+    """Let the endpoint answer each schema; a callable is given the prompt."""
+
+    def act(handler: Handler) -> None:
+        name = schema_of(handler.body)
+        made = answers[name]
+        said = made(prompt_of(handler.body)) if callable(made) else made
+        if isinstance(said, Exception):
+            handler.say(503, b"{}")
+            return
+        content = said if isinstance(said, str) else json.dumps(said)
+        handler.say(200, json.dumps(reply(content)).encode())
+
+    server.always = act
+
+
+def called(server: Scripted) -> list[str]:
+    """The schemas asked for, in order."""
+    return [schema_of(body) for body in server.asked]
+
+
+def prompts(server: Scripted, schema: str) -> list[str]:
+    """The prompts that asked for a schema, in order."""
+    return [prompt_of(body) for body in server.asked if schema_of(body) == schema]

@@ -1,0 +1,63 @@
+"""Step 1: with what tone, style, strategy, kind of argument and perspective to answer."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from pydantic import BaseModel
+
+from touche_rad.debate import Debate
+from touche_rad.debaters.sinai.dialogue import dialogue
+from touche_rad.models import Model, Prompt, dropping_oldest
+
+Tone = Literal["Neutral", "Respectful", "Assertive/Critical", "Inquisitive"]
+Style = Literal["Academic", "Colloquial", "Socratic", "Logical", "Rhetorical"]
+Approach = Literal["Comprehensive", "Focused", "Principled", "Free"]
+Type = Literal["Logical", "Ethical", "Emotional", "Analogical"]
+Perspective = Literal[
+    "Economic", "Ethical/Moral", "Scientific", "Practical/pragmatic", "Historical", "Cultural"
+]
+
+
+class Plan(BaseModel):
+    """What step 1 decides, each choice with its reason."""
+
+    tone: Tone
+    justification_tone: str
+    style: Style
+    justification_style: str
+    approach_strategy: Approach
+    justification_approach: str
+    type_of_arguments: Type
+    justification_type: str
+    perspective: Perspective
+    justification_perspective: str
+
+
+PLAIN = Plan(
+    tone="Respectful", justification_tone="it keeps the conversation open",
+    style="Logical", justification_style="a reason can be checked",
+    approach_strategy="Focused", justification_approach="one point is enough for one turn",
+    type_of_arguments="Logical", justification_type="a reason speaks to everybody",
+    perspective="Practical/pragmatic", justification_perspective="it is what follows that counts",
+)  # fmt: skip
+"""What holds where the model gave no plan."""
+
+
+@cache
+def parameters() -> dict[str, dict[str, str]]:
+    """Return each parameter's values with their meanings."""
+    return tomllib.loads(files(__package__).joinpath("parameters.toml").read_text("utf-8"))
+
+
+async def plan(model: Model, debate: Debate) -> Plan:
+    """Ask for the plan of an answer to the debate's last utterance."""
+    prompt = Prompt.load(__package__, "plan")
+    values = {"parameters": parameters(), "dialogue": dialogue(debate)}
+    return await model.ask(
+        prompt.messages(**values), Plan, step="sinai.plan",
+        shorten=dropping_oldest(prompt, "dialogue", values),
+    )  # fmt: skip

@@ -1,0 +1,156 @@
+"""Steps 3 and 4: three arguments of each query, then three of all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, Field, create_model
+
+from touche_rad.debate import Argument, Debate
+from touche_rad.debaters.sinai.dialogue import dialogue
+from touche_rad.debaters.sinai.matching import matched
+from touche_rad.debaters.sinai.plan import Plan
+from touche_rad.debaters.sinai.retrieval import Retrieved
+from touche_rad.models import Model, Prompt, dropping_oldest
+
+
+@dataclass(frozen=True)
+class Shortlist:
+    """What is left of a query's arguments."""
+
+    retrieved: Retrieved
+    arguments: tuple[Argument, ...]
+    justification: str = ""
+
+    @property
+    def aspect(self) -> str:
+        """What the arguments were searched for, as step 4 names it."""
+        return f"{self.retrieved.query.field_to_look} to {self.retrieved.query.opponent_idea}"
+
+
+@dataclass(frozen=True)
+class Selected:
+    """An argument that the answer is made of."""
+
+    argument: Argument
+    aspect: str
+    justification: str = ""
+
+
+class Best(BaseModel):
+    """The answer of step 3."""
+
+    arguments: list[str]
+    justification: str
+
+
+async def shortlist(
+    model: Model, debate: Debate, plan: Plan, retrieved: Retrieved, most: int
+) -> Shortlist:
+    """Step 3: the best arguments of one query."""
+    prompt = Prompt.load(__package__, "shortlist")
+    values = {
+        "most": most, "dialogue": dialogue(debate), "query": retrieved.query,
+        "found": retrieved.by, "plan": plan,
+    }  # fmt: skip
+    answer = await model.ask(
+        prompt.messages(**values), Best, step="sinai.shortlist",
+        shorten=dropping_oldest(prompt, "dialogue", values),
+    )  # fmt: skip
+    chosen = matched(answer.arguments, retrieved.all)[:most]
+    return Shortlist(retrieved, tuple(chosen or retrieved.all[:most]), answer.justification)
+
+
+async def selection(
+    model: Model, debate: Debate, shortlists: Sequence[Shortlist], most: int
+) -> list[Selected]:
+    """Step 4: the best arguments of all."""
+    prompt = Prompt.load(__package__, "selection")
+    values = {"most": most, "dialogue": dialogue(debate), "shortlists": shortlists}
+    answer = await model.ask(
+        prompt.messages(**values), _choice(most), step="sinai.selection",
+        shorten=dropping_oldest(prompt, "dialogue", values),
+    )  # fmt: skip
+    return _selected(answer.model_dump(), shortlists, most) or unasked(shortlists, most)
+
+
+def _choice(most: int) -> type[BaseModel]:
+    """Return the schema of step 4: nine keys for three arguments; only the first must be there."""
+    fields: dict[str, Any] = {}
+    for number in range(1, most + 1):
+        default: Any = ... if number == 1 else ""
+        for name in ("aspect_argument", "retrieved_argument", "justification_argument"):
+            fields[f"{name}_{number}"] = (str, default)
+    return create_model("Choice", **fields)
+
+
+def _selected(
+    answer: Mapping[str, str], shortlists: Sequence[Shortlist], most: int
+) -> list[Selected]:
+    everything = [one for shortlist in shortlists for one in shortlist.arguments]
+    found: dict[str, Selected] = {}
+    for number in range(1, most + 1):
+        for one in matched([answer[f"retrieved_argument_{number}"]], everything):
+            reason = answer[f"justification_argument_{number}"]
+            found.setdefault(one.id, Selected(one, _aspect(one, shortlists), reason))
+    return list(found.values())
+
+
+def _aspect(argument: Argument, shortlists: Sequence[Shortlist]) -> str:
+    return next(
+        (one.aspect for one in shortlists if any(argument.id == x.id for x in one.arguments)), ""
+    )
+
+
+def unasked(shortlists: Sequence[Shortlist], most: int) -> list[Selected]:
+    """What is selected where the model did not say: the best of each query, then the next best."""
+    found: dict[str, Selected] = {}
+    longest = max((len(one.arguments) for one in shortlists), default=0)
+    for rank in range(longest):
+        for one in shortlists:
+            for argument in one.arguments[rank : rank + 1]:
+                found.setdefault(argument.id, Selected(argument, one.aspect))
+    return list(found.values())[:most]
+
+
+class Numbered(BaseModel):
+    """One choice of the lean profile's selection."""
+
+    number: int
+    justification: str = Field(max_length=300)
+
+
+class Numbers(BaseModel):
+    """The answer of the lean profile's selection."""
+
+    selected: list[Numbered]
+
+
+async def at_once(
+    model: Model, debate: Debate, plan: Plan, found: Sequence[Retrieved], most: int
+) -> list[Selected]:
+    """Steps 3 and 4 in one call: arguments are named by number, so that none can be misquoted."""
+    shortlists = [Shortlist(one, one.all) for one in found]
+    listed: dict[str, Argument] = {}
+    for one in shortlists:
+        listed |= {argument.id: argument for argument in one.arguments if argument.id not in listed}
+    everything = list(listed.values())
+    prompt = Prompt.load(__package__, "at_once")
+    numbers = {argument.id: number for number, argument in enumerate(everything, 1)}
+    values = {
+        "most": most, "dialogue": dialogue(debate), "plan": plan, "shortlists": shortlists,
+        "numbers": numbers,
+    }  # fmt: skip
+    answer = await model.ask(
+        prompt.messages(**values), Numbers, step="sinai.selection",
+        shorten=dropping_oldest(prompt, "dialogue", values),
+    )  # fmt: skip
+    chosen: dict[str, Selected] = {}
+    for choice in answer.selected:
+        if 1 <= choice.number <= len(everything):
+            argument = everything[choice.number - 1]
+            aspect = _aspect(argument, shortlists)
+            chosen.setdefault(argument.id, Selected(argument, aspect, choice.justification))
+    return list(chosen.values())[:most] or unasked(shortlists, most)
