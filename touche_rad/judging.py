@@ -25,7 +25,7 @@ from touche_rad.guard import writable
 from touche_rad.journal import Done
 from touche_rad.models import Model
 from touche_rad.models.occasion import on, until
-from touche_rad.plugins import Judge, name_of
+from touche_rad.plugins import Judge, JudgesAll, name_of
 from touche_rad.runner import Manner, Progress, Work, run_work
 from touche_rad.status import REPLACED, Status, placed
 from touche_rad.text import clean
@@ -178,7 +178,7 @@ class _Bench:
     async def sit(self, item: tuple[Debate, Sequence[Debate]]) -> Done:
         """Judge each view of a debate."""
         debate, views = item
-        turns = [await self._judged(view) for view in views]
+        turns = await self._at_once(views) or await self._one_by_one(views)
         notes = [
             placed(f"unscored {maxim}: {reason}", debate, turn)
             for turn, of_turn in enumerate(turns)
@@ -189,6 +189,39 @@ class _Bench:
         counts = {"verdicts": len(Maxim) * len(turns), REPLACED: len(notes)}
         return Done((line,), counts, tuple(notes))
 
+    async def _one_by_one(self, views: Sequence[Debate]) -> list[Judged]:
+        """Ask for each view; none needs another's verdict."""
+        found: dict[int, Judged] = {}
+
+        async def one(place: int) -> None:
+            found[place] = await self._judged(views[place])
+
+        async with anyio.create_task_group() as group:
+            for place in range(len(views)):
+                group.start_soon(one, place)
+        return [found[place] for place in range(len(views))]
+
+    async def _at_once(self, views: Sequence[Debate]) -> list[Judged]:
+        """Ask for all verdicts together, where the judge can and the views are one debate's.
+
+        Where that fails, or leaves anything out, each view is asked for by itself.
+        """
+        whole = views[-1] if views else None
+        if whole is None or not isinstance(self.judge, JudgesAll):
+            return []
+        if [whole.view(turn) for turn in range(len(whole.turns))] != list(views):
+            return []
+        try:
+            with (
+                anyio.move_on_after(self.deadline),
+                on(plugin=name_of(self.judge), debate=whole.key, until=until(self.deadline)),
+            ):
+                given: Any = await self.judge.judge_all(whole)
+                return _all_good(given, len(views))
+        except Exception as error:
+            log.debug("the judge failed on a whole debate", exc_info=error)
+        return []
+
     async def _judged(self, view: Debate) -> Judged:
         key = _key(view)
         found = self._known.get(key)
@@ -198,6 +231,20 @@ class _Bench:
             if len(self._known) > self._size:
                 self._known.popitem(last=False)
         return found
+
+
+def _all_good(given: Any, count: int) -> list[Judged]:
+    """Return the verdicts of a whole debate, or none of them where any is not as it must be."""
+    if not isinstance(given, Sequence) or len(given) != count:
+        return []
+    found = []
+    for of_turn in given:
+        verdicts = {maxim: _verdict(of_turn, maxim) for maxim in Maxim}
+        good = {maxim: one for maxim, one in verdicts.items() if isinstance(one, Verdict)}
+        if len(good) != len(Maxim):
+            return []
+        found.append(Judged(good))
+    return found
 
 
 def _key(view: Debate) -> bytes:

@@ -215,6 +215,15 @@ class Judge(Protocol):
 
 
 @runtime_checkable
+class JudgesAll(Protocol):
+    """A judge that may judge all responses of a debate at once."""
+
+    async def judge_all(self, debate: Debate) -> Sequence[Verdicts] | None:
+        """Give the verdicts on each turn, or None where each is to be asked for by itself."""
+        ...
+
+
+@runtime_checkable
 class Panel(Protocol):
     """Judges a whole debate of speeches. `judge` may be async."""
 
