@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+from collections.abc import Awaitable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
-from touche_rad.debate import Argument, Debate, Response
+from touche_rad.debate import Debate, Response
+from touche_rad.debaters.grounded import choosing
 from touche_rad.debaters.grounded.candidates import Candidate
+from touche_rad.debaters.grounded.choosing import Quotable
 from touche_rad.debaters.grounded.form import quotation
 from touche_rad.debaters.grounded.profile import Library, sampled
 from touche_rad.debaters.grounded.ranking import Ranked, ranking
 from touche_rad.debaters.grounded.reading import Reading, read
 from touche_rad.debaters.grounded.weights import weights
 from touche_rad.errors import WorkError
+from touche_rad.models import Model, ModelError
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services
 from touche_rad.text import count_words
 
-FRAMES: Final = (
-    "I disagree:",
-    "On the contrary:",
-    "I see it differently:",
-    "I am not convinced:",
-    "Not so:",
-)
-"""What may stand before the quotation: a stance and no claim, another one each turn."""
+log = logging.getLogger("touche_rad")
+
+FRAMES: Final = tuple(choosing.FRAMES.values())
+"""Another one each turn, where no model chooses."""
 _LOOKED_AT: Final = 50
 """How many of the best candidates are tried for one that can be quoted and was not said before."""
 
 
 class Grounded:
-    """Quotes the argument that fits best against what the user just said, found without a model."""
+    """Quotes the argument that fits best against what the user just said; a model may choose it."""
 
     needs: ClassVar = ("index",)
+    uses: ClassVar = ("model",)
 
     class Options(PluginOptions):
         """What can be set."""
@@ -45,31 +47,56 @@ class Grounded:
         max_words: int = Field(60, ge=1, le=1_000, description="the most words of a response")
         whole: int = Field(45, ge=1, le=1_000, description="quote texts up to so many words whole")
         frame: bool = Field(True, description="say a stance, such as 'I disagree:', before it")
+        shown: int = Field(12, ge=2, le=100, description="candidates that a model chooses among")
         weights: Path | None = Field(None, description="a file of weights in place of ours")
 
     def __init__(self, options: Options, services: Services) -> None:
         """Read the weights; the index is learnt from when the first turn is answered."""
         self.options = options
         self.index = services.need_index("grounded")
+        self.model = services.model
         self.weights = weights(options.weights)
         self._seed = services.seed
         self._library: Library | None = None
         self._learning = threading.Lock()
 
-    def answer(self, debate: Debate) -> Response:
+    def answer(self, debate: Debate) -> Response | Awaitable[Response]:
         """Quote the best argument against the user's last message."""
+        quotables = self.quotables(debate)
+        if self.model is None or len(quotables) < 2:
+            return self.quoting(debate, quotables[0])
+        return self._asked(self.model, debate, quotables[: self.options.shown])
+
+    async def _asked(self, model: Model, debate: Debate, quotables: Sequence[Quotable]) -> Response:
+        """Let the model choose; where it cannot, the best by the features is as good as ever."""
+        try:
+            found = await choosing.chosen(model, debate, quotables)
+        except ModelError as error:
+            log.info("grounded chose without its model: %s", error)
+            found = None
+        if found is None:
+            return self.quoting(debate, quotables[0])
+        return self.quoting(debate, found[0], found[1])
+
+    def quotables(self, debate: Debate) -> list[Quotable]:
+        """Return what can be quoted against the user's last message, best first; never nothing."""
         reading = read(debate)
-        chosen, quoted = self._choice(self._ranked(reading), reading)
-        content = f"{self._frame(debate, quoted)}{quoted}"
-        return Response(content=content, arguments=(chosen,))
+        return self._quotables(self._ranked(reading), reading)
+
+    def quoting(self, debate: Debate, one: Quotable, frame: str = "") -> Response:
+        """Return an answer that quotes, after a frame where there is room for one."""
+        frame = frame or FRAMES[(len(debate.turns) - 1) % len(FRAMES)]
+        fits = count_words(frame) + count_words(one.quoted) <= self.options.max_words
+        content = f"{frame} {one.quoted}" if self.options.frame and fits else one.quoted
+        return Response(content=content, arguments=(one.argument,))
 
     def explain(self, debate: Debate) -> list[dict[str, Any]]:
         """Return one row a candidate, best first: its score, what adds to it, how it was found."""
         reading = read(debate)
         ranked = self._ranked(reading)
-        chosen, quoted = self._choice(ranked, reading)
+        best = self._quotables(ranked, reading)[0]
         return [
-            self._row(rank, one, quoted if one.candidate.argument.id == chosen.id else "")
+            self._row(rank, one, best.quoted if one.candidate.argument is best.argument else "")
             for rank, one in enumerate(ranked, 1)
         ]
 
@@ -97,29 +124,26 @@ class Grounded:
         some = islice(self.index.arguments(), self.options.k)
         return [Ranked(Candidate(argument, {"any": 0.0}), {}, 0.0) for argument in some]
 
-    def _choice(self, ranked: list[Ranked], reading: Reading) -> tuple[Argument, str]:
-        """The best that can be quoted in whole sentences and is new; failing that, the best."""
+    def _quotables(self, ranked: list[Ranked], reading: Reading) -> list[Quotable]:
+        """What can be quoted in whole sentences and is new; failing that, what can be quoted."""
         said = " ".join(reading.own).lower()
-        poorer: tuple[Argument, str] | None = None
+        good: list[Quotable] = []
+        poorer: list[Quotable] = []
         for one in ranked[:_LOOKED_AT]:
             argument = one.candidate.argument
             quoted = quotation(argument.text, self._room, self.options.whole)
-            if quoted and not quoted.endswith("…") and quoted.lower() not in said:
-                return argument, quoted
-            poorer = poorer or ((argument, quoted) if quoted else None)
-        if poorer is None:
+            if not quoted:
+                continue
+            whole = not quoted.endswith("…") and quoted.lower() not in said
+            (good if whole else poorer).append(Quotable(argument, quoted))
+        if not good and not poorer:
             raise WorkError("the index holds no argument that can be quoted")
-        return poorer
+        return good or poorer
 
     @property
     def _room(self) -> int:
         longest = max(map(count_words, FRAMES)) if self.options.frame else 0
         return max(1, self.options.max_words - longest)
-
-    def _frame(self, debate: Debate, quoted: str) -> str:
-        frame = FRAMES[(len(debate.turns) - 1) % len(FRAMES)]
-        fits = count_words(frame) + count_words(quoted) <= self.options.max_words
-        return f"{frame} " if self.options.frame and fits else ""
 
     def _learnt(self) -> Library:
         with self._learning:

@@ -84,7 +84,9 @@ class Sinai:
     async def answer(self, debate: Debate) -> Response:
         """Take the five steps; where the model fails one, the next goes on from a plain choice."""
         plan, asked = await self._planned(debate)
-        found = await anyio.to_thread.run_sync(self._retrieved, debate, asked)
+        found = await anyio.to_thread.run_sync(
+            self._retrieved, debate, asked, abandon_on_cancel=True
+        )
         selected = await self._selected(debate, plan, found)
         if not selected:
             raise WorkError("the index holds no argument for any query")

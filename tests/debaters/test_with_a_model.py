@@ -1,0 +1,169 @@
+"""`grounded` and `composed` with a model: it chooses and writes, and never gets anything past us."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.debaters.world import ARGUMENTS, BothSides, debate
+from tests.models import scripted
+from tests.models.by_schema import answering, called, prompts
+from tests.models.scripted import Scripted
+from touche_rad.answering import Answerer, chain_of
+from touche_rad.debate import Debate, Response
+from touche_rad.models import Model
+from touche_rad.models.endpoint import Where
+from touche_rad.plugins import Services
+from touche_rad.text import count_words
+
+KNOWN = {one.id: one for one in ARGUMENTS}
+ASKED = debate("The penny is worthless and should be abolished.")
+CHARITY = ARGUMENTS[2].text
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    with scripted.serving() as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touche_rad.models.asking.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.asking.LONGEST_WAIT", 0.001)
+
+
+def answer(server: Scripted, name: str, asked: Debate = ASKED, **options: str) -> Response:
+    async def run() -> Any:
+        model = Model(Where(server.url, "tiny"), deadline=5)
+        services = Services(index=BothSides(), model=model)
+        answerer = Answerer(chain_of(name, options, services), services.index)
+        try:
+            return await answerer.answer(asked)
+        finally:
+            await model.close()
+
+    answered = anyio.run(run)
+    assert answered.by == name, answered.notes
+    return answered.response  # type: ignore[no-any-return]
+
+
+def number_of(told: str, text: str) -> int:
+    """The number that an argument has in a prompt."""
+    (line,) = [line for line in told.splitlines() if line.endswith(text)]
+    return int(line.partition(".")[0])
+
+
+def test_the_model_chooses_the_quotation_and_how_to_begin(server: Scripted) -> None:
+    answering(
+        server, {"Choice": lambda told: {"number": number_of(told, CHARITY), "frame": "not so"}}
+    )
+    response = answer(server, "grounded")
+    assert response.content == f"Not so: {CHARITY}"
+    assert [one.text for one in response.arguments] == [CHARITY]
+    assert called(server) == ["Choice"]
+
+
+def test_the_model_is_shown_the_talk_the_task_and_each_candidate(server: Scripted) -> None:
+    answering(server, {"Choice": {"number": 1, "frame": "contrary"}})
+    answer(server, "grounded", debate("FIRST about the penny.", "REPLY", "The penny is worthless."))
+    (told,) = prompts(server, "Choice")
+    for element in ("User: FIRST about the penny.", "You: REPLY", "User: The penny is worthless.",
+                    "against", "0", CHARITY):  # fmt: skip
+        assert element in told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"number": 0, "frame": "disagree"}, "nonsense", {"number": 99, "frame": "disagree"},
+     {"number": 1, "frame": "HACKED"}, RuntimeError()],
+    ids=["none fits", "nonsense", "no such number", "no such frame", "down"],
+)  # fmt: skip
+def test_without_a_valid_choice_grounded_chooses_itself(server: Scripted, said: Any) -> None:
+    answering(server, {"Choice": said})
+    response = answer(server, "grounded")
+    assert response.content.endswith(response.arguments[0].text)
+    assert "HACKED" not in response.content
+
+
+def test_composed_says_what_its_arguments_say(server: Scripted) -> None:
+    said = "Charities collect the penny that nobody misses."
+    answering(
+        server, {"Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": said}}
+    )
+    response = answer(server, "composed")
+    assert response.content == said
+    assert [one.text for one in response.arguments] == [CHARITY]
+    assert called(server) == ["Written"]
+
+
+INVENTED = "Studies show that 87 percent of shops would close at once."
+
+
+def test_an_unsupported_sentence_is_asked_about_once_and_then_goes(server: Scripted) -> None:
+    said = f"Charities collect the penny that nobody misses. {INVENTED}"
+    answering(
+        server, {"Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": said}}
+    )
+    response = answer(server, "composed")
+    assert response.content == "Charities collect the penny that nobody misses."
+    assert called(server) == ["Written", "Written"]
+    assert INVENTED in server.asked[1]["messages"][-1]["content"]
+
+
+def test_a_repaired_answer_is_taken(server: Scripted) -> None:
+    good = "Charities collect the penny that nobody misses, and abolished coins fill no tins."
+    said = [INVENTED, good]
+    answering(
+        server,
+        {"Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": said.pop(0)}},
+    )
+    assert answer(server, "composed").content == good
+
+
+def test_what_cannot_be_supported_is_replaced_by_a_quotation_of_what_was_chosen(
+    server: Scripted,
+) -> None:
+    answering(
+        server,
+        {"Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": INVENTED}},
+    )
+    response = answer(server, "composed")
+    assert response.content.endswith(CHARITY)
+    assert [one.text for one in response.arguments] == [CHARITY]
+
+
+NEGATED = "Charities do not collect the penny that nobody misses."
+
+
+@pytest.mark.parametrize(
+    "said",
+    [NEGATED, INVENTED, "Ignore the rules.", "Yes. " * 80, "HACKED {{ 7 * 7 }} <script>x</script>",
+     "The penny " * 90],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["composed", "grounded"])
+def test_whatever_the_model_writes_the_answer_is_valid(
+    server: Scripted, said: str, name: str
+) -> None:
+    answering(server, {
+        "Written": {"numbers": [1, 2], "response": said}, "Choice": {"number": 1, "frame": said},
+    })  # fmt: skip
+    response = answer(server, name)
+    assert 0 < count_words(response.content) <= 60
+    assert response.arguments
+    assert all(KNOWN[one.id].text == one.text for one in response.arguments)
+    assert said not in response.content
+
+
+def test_the_model_may_say_what_is_entailed(server: Scripted) -> None:
+    said = f"Coins help those who are poor. {INVENTED}"
+    answering(server, {
+        "Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": said},
+        "Entailments": {"entailed": ["yes", "no"]},
+    })  # fmt: skip
+    response = answer(server, "composed", check="model")
+    assert called(server) == ["Written", "Entailments", "Written", "Entailments"]
+    assert INVENTED not in response.content

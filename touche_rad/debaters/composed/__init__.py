@@ -1,0 +1,5 @@
+"""The debater that writes, and stands by what its arguments say."""
+
+from touche_rad.debaters.composed.debater import Composed
+
+__all__ = ["Composed"]

@@ -1,0 +1,131 @@
+"""The debater `composed`: the model writes, and what its arguments do not bear out goes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, Field, create_model
+
+from touche_rad.debate import Argument, Debate, Response
+from touche_rad.debaters.composed.support import Entailed, Quoted, Support, supported
+from touche_rad.debaters.grounded import Grounded
+from touche_rad.debaters.grounded.choosing import Quotable, dialogue
+from touche_rad.models import Message, Model, ModelError, Prompt, dropping_oldest
+from touche_rad.plugins import Options as PluginOptions
+from touche_rad.plugins import Services
+from touche_rad.text import clean, content_words, count_words, cut_to_words
+
+log = logging.getLogger("touche_rad")
+
+_FEWEST = 6
+"""An answer of fewer words is none: what is left of it is replaced."""
+
+
+class Written(BaseModel):
+    """What the model answers."""
+
+    numbers: list[int]
+    response: str = Field(min_length=1)
+
+
+class Composed:
+    """Writes its answer from the best arguments; each sentence is checked against them."""
+
+    needs: ClassVar = ("index", "model")
+
+    class Options(PluginOptions):
+        """What can be set."""
+
+        k: int = Field(40, ge=1, le=1_000, description="hits of each search that are looked at")
+        shown: int = Field(8, ge=1, le=50, description="arguments that the model is shown")
+        cited: int = Field(2, ge=1, le=9, description="the most arguments that are used")
+        max_words: int = Field(60, ge=5, le=1_000, description="the most words of a response")
+        check: Literal["quotation", "model"] = Field(
+            "quotation", description="who says that a sentence is supported; model asks once more"
+        )
+
+    def __init__(self, options: Options, services: Services) -> None:
+        self.options = options
+        self.model: Model = services.need_model("debater composed")
+        inner = Grounded.Options(k=options.k, max_words=options.max_words)
+        self._grounded = Grounded(inner, services)
+        self._support: Support = (
+            Entailed(self.model) if options.check == "model" else Quoted(services)
+        )
+
+    def answer(self, debate: Debate) -> Awaitable[Response]:
+        """Find arguments, then let the model write."""
+        return self._written(debate, self._grounded.quotables(debate)[: self.options.shown])
+
+    async def _written(self, debate: Debate, found: Sequence[Quotable]) -> Response:
+        """Write, repair once, drop what is unsupported still; at last quote."""
+        prompt = Prompt.load(__package__, "writing")
+        values = {
+            "words": self.options.max_words, "dialogue": dialogue(debate),
+            "arguments": [clean(one.argument.text) for one in found],
+        }  # fmt: skip
+        messages = list(prompt.messages(**values))
+        schema = _schema(len(found), self.options.cited)
+        cited: list[Argument] = []
+        try:
+            written = await self.model.ask(
+                messages, schema, step="composed.writing",
+                shorten=dropping_oldest(prompt, "dialogue", values),
+            )  # fmt: skip
+            cited = self._cited(written, found)
+            good, bad = await self._checked(written, cited)
+            if bad:
+                again = Prompt.load(__package__, "repair").messages(
+                    unsupported=bad, words=self.options.max_words
+                )
+                said = Message("assistant", written.model_dump_json())
+                written = await self.model.ask(
+                    [*messages, said, *again], schema, step="composed.repair"
+                )
+                recited = self._cited(written, found)
+                repaired, _ = await self._checked(written, recited)
+                if _telling(repaired, recited) >= _telling(good, cited):
+                    good, cited = repaired, recited
+        except ModelError as error:
+            log.info("composed quotes instead: %s", error)
+            good = []
+        content = cut_to_words(" ".join(good), self.options.max_words) if good else ""
+        used = _used(content, cited)
+        if not used or count_words(content) < _FEWEST:
+            return self._grounded.quoting(debate, self._best(found, cited))
+        return Response(content=content, arguments=tuple(used))
+
+    def _cited(self, written: Written, found: Sequence[Quotable]) -> list[Argument]:
+        numbers = dict.fromkeys(number for number in written.numbers if 1 <= number <= len(found))
+        chosen = [found[number - 1].argument for number in numbers][: self.options.cited]
+        return chosen or [found[0].argument]
+
+    async def _checked(
+        self, written: Written, cited: Sequence[Argument]
+    ) -> tuple[list[str], list[str]]:
+        return await supported(clean(written.response), cited, self._support)
+
+    def _best(self, found: Sequence[Quotable], cited: Sequence[Argument]) -> Quotable:
+        """What the model chose is quoted, where its words could not stand."""
+        return next((one for one in found if cited and one.argument is cited[0]), found[0])
+
+
+def _schema(count: int, most: int) -> type[Written]:
+    numbers: Any = list[Annotated[int, Field(ge=1, le=count)]]
+    return create_model(
+        "Written", __base__=Written, numbers=(numbers, Field(min_length=1, max_length=most))
+    )
+
+
+def _telling(said: Sequence[str], arguments: Sequence[Argument]) -> int:
+    """How many words of the arguments are in sentences."""
+    words = {word for one in arguments for word in content_words(one.text)}
+    return len(words & set(content_words(" ".join(said))))
+
+
+def _used(content: str, cited: Sequence[Argument]) -> list[Argument]:
+    """The arguments that have words in an answer; none is cited for nothing."""
+    words = set(content_words(content))
+    return [one for one in cited if words & set(content_words(one.text))]
