@@ -1,0 +1,108 @@
+"""`touche-rad train examples`: which labelled turns a prompt shows best.
+
+For each maxim as many yes as no are taken (balance). Among them each next one is the turn that the
+model-free judge gets most wrong (disagreement) and whose words are farthest from those already
+taken (diversity), the two counted alike.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from judges.grice.labelled import Labelled, labelled
+from judges.grice.sinai.case import SHOWN, texts
+from touche_rad import files
+from touche_rad.debate import Maxim
+from touche_rad.plugins import Services, find
+from touche_rad.text import clean, content_words
+
+_MOST_WORDS: Final = 120
+"""Longer messages cost more of a prompt than they teach."""
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    turn: Labelled
+    words: frozenset[str]
+    wrong: Mapping[Maxim, float]
+
+
+def train_examples(
+    debates: Path, labels: Path, out: Path, *, count: int = 5, seed: int = 0
+) -> Mapping[str, Any]:
+    """Choose examples, write them as the judges read them, and say how many there are."""
+    free: Any = find("judge", "grounded").make(Services(seed=seed))
+    candidates = [
+        _candidate(turn, free)
+        for turn in labelled(debates, labels)
+        if len(clean(turn.view.last.utterance).split()) <= _MOST_WORDS
+    ]
+    chosen: dict[int, _Candidate] = {}
+    told: dict[str, dict[str, int]] = {}
+    for maxim in Maxim:
+        told[maxim.value] = {}
+        for label, value in (("yes", 1), ("no", 0)):
+            fitting = [one for one in candidates if one.turn.labels.get(maxim) == value]
+            picked = _picked(fitting, maxim, list(chosen.values()), count)
+            told[maxim.value][label] = len(picked)
+            chosen |= {id(one): one for one in picked}
+    with files.atomic_write(out) as stream:
+        for one in chosen.values():
+            stream.write(json.dumps(_example(one.turn), ensure_ascii=False) + "\n")
+    return {"examples": len(chosen), "of": len(candidates), "by maxim": told}
+
+
+def _candidate(turn: Labelled, free: Any) -> _Candidate:
+    verdicts = free.judge(turn.view)
+    wrong = {
+        maxim: abs(float(verdicts[maxim].score or 0.0) - label)
+        for maxim in Maxim
+        if (label := turn.labels.get(maxim)) is not None
+    }
+    response = turn.view.last.response
+    assert response is not None
+    said = f"{turn.view.last.utterance} {response.content}"
+    return _Candidate(turn, frozenset(content_words(said)), wrong)
+
+
+def _picked(
+    fitting: Sequence[_Candidate], maxim: Maxim, before: Sequence[_Candidate], count: int
+) -> list[_Candidate]:
+    """Take those that were chosen for another maxim first: one example may show several."""
+    picked = [one for one in before if one in fitting][:count]
+    left = [one for one in fitting if one not in picked]
+    while left and len(picked) < count:
+        best = max(left, key=lambda one: one.wrong[maxim] + _distance(one, [*before, *picked]))
+        picked.append(best)
+        left.remove(best)
+    return picked
+
+
+def _distance(one: _Candidate, others: Sequence[_Candidate]) -> float:
+    """How far a turn's words are from the nearest other's."""
+    return min(
+        (
+            1 - len(one.words & other.words) / (len(one.words | other.words) or 1)
+            for other in others
+        ),
+        default=1.0,
+    )
+
+
+def _example(turn: Labelled) -> dict[str, Any]:
+    response = turn.view.last.response
+    assert response is not None
+    return {
+        "user": clean(turn.view.last.utterance),
+        "system": clean(response.content),
+        "arguments": texts(response.arguments, SHOWN),
+        "labels": {
+            maxim.value: "yes" if label else "no"
+            for maxim in Maxim
+            if (label := turn.labels.get(maxim)) is not None
+        },
+    }

@@ -1,0 +1,144 @@
+"""The calibrated judge and what trains it, through the terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judges.grice.sinai.examples import examples
+from tests.models import scripted
+from tests.models.by_schema import answering, called, prompt_of
+from tests.models.scripted import Scripted
+from touche_rad import files
+from touche_rad.cli import run
+from touche_rad.debate import Maxim
+from touche_rad.demo import demo_file
+
+DEBATES, LABELS = str(demo_file("debates.jsonl")), str(demo_file("labels.jsonl"))
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    with scripted.serving() as made:
+        yield made
+
+
+def verdicts(path: Path) -> list[Any]:
+    return [turn for one in files.read_evaluations(path) for turn in one.turns]
+
+
+def scores(path: Path) -> list[dict[str, float]]:
+    return [{maxim.value: one[maxim].score for maxim in Maxim} for one in verdicts(path)]
+
+
+def test_without_a_model_and_labels_it_says_what_the_model_free_judge_says(tmp_path: Path) -> None:
+    for name in ("grounded", "calibrated"):
+        assert run(["judge", DEBATES, "-j", name, "-o", str(tmp_path / name), "-q"]) == 0
+    free, ours = scores(tmp_path / "grounded"), scores(tmp_path / "calibrated")
+    assert [{key: value >= 0.5 for key, value in row.items()} for row in free] == [
+        {key: value >= 0.5 for key, value in row.items()} for row in ours
+    ]
+
+
+def test_one_call_a_turn_moves_the_scores_to_the_models_side(
+    server: Scripted, tmp_path: Path
+) -> None:
+    found = {}
+    for said in ("yes", "no"):
+        answering(server, {"Answer": dict.fromkeys((m.value for m in Maxim), said)})
+        server.asked.clear()
+        out = tmp_path / said
+        assert run(["judge", DEBATES, "-j", "calibrated", "-m", f"{server.url}#tiny",
+                    "-o", str(out), "-q"]) == 0  # fmt: skip
+        assert called(server) == ["Answer"] * 60
+        found[said] = scores(out)
+    assert all(
+        yes[maxim.value] > no[maxim.value]
+        for yes, no in zip(found["yes"], found["no"], strict=True)
+        for maxim in Maxim
+    )
+
+
+def test_a_model_that_is_down_leaves_the_model_free_verdicts(tmp_path: Path) -> None:
+    common = ["judge", DEBATES, "-j", "calibrated", "-q"]
+    assert run([*common, "-o", str(tmp_path / "free")]) == 0
+    down = ["-m", "http://127.0.0.1:9/v1#tiny", "-o", "model.deadline=0.2"]
+    assert run([*common, *down, "-o", str(tmp_path / "down")]) == 0
+    assert scores(tmp_path / "down") == scores(tmp_path / "free")
+
+
+def test_training_finds_a_model_that_knows_and_says_how_well(
+    server: Scripted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The scripted model knows the labels of Relation by the response's words, and no others."""
+    known = {}
+    labels = [turn for of in files.read_labels(Path(LABELS)) for turn in of]
+    views = [view for _, of in files.read_views(Path(DEBATES)) for view in of]
+    for view, label in zip(views, labels, strict=True):
+        known[view.last.response.content] = "yes" if label[Maxim.RELATION] else "no"  # type: ignore[union-attr]
+
+    def knows(told: str) -> dict[str, str]:
+        said = next(label for words, label in known.items() if told.rstrip().endswith(words[-40:]))
+        return {"quantity": "yes", "quality": "yes", "relation": said, "manner": "yes"}
+
+    answering(server, {"Answer": knows})
+    weights = tmp_path / "weights.json"
+    assert run(["train", "judge", DEBATES, LABELS, "-m", f"{server.url}#tiny", "-q",
+                "-o", str(weights)]) == 0  # fmt: skip
+    told = json.loads(capsys.readouterr().out)
+    assert told["with_model"]["relation"]["f1"] > told["without_model"]["relation"]["f1"]
+    assert told["with_model"]["relation"]["f1"] > 0.95
+    for of_maxim in told["with_model"].values():
+        assert sum(one["turns"] for one in of_maxim["reliability"]) == of_maxim["turns"]
+        assert 0 <= of_maxim["error"] <= 1
+    out = tmp_path / "out"
+    assert run(["judge", DEBATES, "-j", "calibrated", "-m", f"{server.url}#tiny", "-q",
+                "-o", f"weights={weights}", "-o", str(out)]) == 0  # fmt: skip
+    right = [
+        (row["relation"] >= 0.5) == bool(label[Maxim.RELATION])
+        for row, label in zip(scores(out), labels, strict=True)
+    ]
+    assert sum(right) / len(right) > 0.95
+
+
+def test_labels_that_do_not_fit_the_debates_are_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = tmp_path / "short.jsonl"
+    short.write_text("".join(Path(LABELS).read_text().splitlines(keepends=True)[:3]))
+    assert run(["train", "judge", DEBATES, str(short), "-o", str(tmp_path / "w")]) == 2
+    assert f"{short}: 3 debates, and {DEBATES} has 20" in capsys.readouterr().err
+    assert not (tmp_path / "w").exists()
+
+
+def test_wrong_weights_are_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = tmp_path / "w.json"
+    wrong.write_text('{"how": 3}')
+    assert run(["judge", DEBATES, "-j", "calibrated", "-o", f"weights={wrong}", "-q",
+                "-o", str(tmp_path / "x")]) == 2  # fmt: skip
+    assert f"{wrong}: how: " in capsys.readouterr().err
+
+
+def test_examples_are_balanced_and_the_judges_show_them(
+    server: Scripted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "examples.jsonl"
+    assert run(["train", "examples", DEBATES, LABELS, "-o", str(out), "--count", "3"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert all(of == {"yes": 3, "no": 3} for of in told["by maxim"].values())
+    found = examples(out)
+    for maxim in Maxim:
+        for label in ("yes", "no"):
+            assert sum(one.labels.get(maxim) == label for one in found) >= 3
+    answering(server, {"yes|no": "yes", "Reasons": {"yes": "Y", "no": "N"}})
+    assert run(["judge", DEBATES, "-j", "analysis3", "-o", "profile=paper", "-q",
+                "-o", f"examples={out}", "-m", f"{server.url}#tiny",
+                "-o", str(tmp_path / "x")]) == 0  # fmt: skip
+    reasons = next(prompt_of(body) for body in server.asked if "json_schema" in str(body))
+    assert sum(one.system in reasons for one in found) == 6
