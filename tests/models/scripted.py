@@ -124,7 +124,7 @@ def broken_off(handler: Handler) -> None:
 
 def silent(handler: Handler) -> None:
     """Say nothing for long."""
-    time.sleep(3)
+    time.sleep(30)
     handler.close_connection = True
 
 
@@ -133,7 +133,7 @@ def dripping(handler: Handler) -> None:
     handler.send_response(200)
     handler.send_header("Content-Length", "5000")
     handler.end_headers()
-    for _ in range(30):
+    for _ in range(300):
         handler.wfile.write(b" ")
         handler.wfile.flush()
         time.sleep(0.1)

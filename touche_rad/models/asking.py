@@ -51,6 +51,7 @@ DEADLINE: Final = 120.0
 TRIES: Final = 6
 FIRST_WAIT, LONGEST_WAIT = 0.25, 20.0
 _MODES: Final = ("json_schema", "json_object", "text")
+_BLANKS: Final = 20
 _FORMAT_WORDS: Final = (
     "response_format",
     "json_schema",
@@ -347,8 +348,9 @@ class Model:
     ) -> Mapping[str, Any]:
         """Ask by the strictest means the server has; what it has not is remembered."""
         likely = {"logprobs": True, "top_logprobs": 20} if choices else {}
+        freely = False
         while True:
-            mode = _MODES[self._mode]
+            mode = "text" if freely else _MODES[self._mode]
             wanted = {**body, **_format(mode, schema)}
             bodies = [{**wanted, **likely}, wanted] if likely else [wanted]
             try:
@@ -357,6 +359,10 @@ class Model:
                 if mode == "text" or not any(word in str(error).lower() for word in _FORMAT_WORDS):
                     raise
                 self._mode += 1
+            except Cut as error:
+                if not error.blank or mode == "text":
+                    raise
+                freely = True
 
     async def _read(
         self,
@@ -370,6 +376,7 @@ class Model:
         while True:
             try:
                 reply = await self._sent(call, bodies[0])
+                _check_room(reply, bodies[0])
                 check(reply, self.name)
             except BadRequest:
                 if len(bodies) == 1:
@@ -501,7 +508,9 @@ def _content(reply: Mapping[str, Any], model: str) -> str:
     message = first.get("message")
     said = message.get("content") if isinstance(message, dict) else None
     if first.get("finish_reason") == "length":
-        raise Cut(f"{model}: the answer was cut off; allow more tokens")
+        cut = Cut(f"{model}: the answer was cut off; allow more tokens")
+        cut.blank = isinstance(said, str) and len(said) - len(said.rstrip()) >= _BLANKS
+        raise cut
     if not isinstance(said, str) or not said.strip():
         raise Empty(f"{model}: the answer holds no words")
     return said
@@ -519,6 +528,17 @@ def _chosen(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, flo
     if len(fitting) != 1:
         raise Invalid(f"the answer is none of {', '.join(choices)}: {said[:80]!r}")
     return {choice: float(choice == fitting[0]) for choice in choices}
+
+
+def _check_room(reply: Mapping[str, Any], body: Mapping[str, Any]) -> None:
+    """An answer that was cut off before its own bound had no room left behind the prompt."""
+    choices = reply.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(first, dict) or first.get("finish_reason") != "length":
+        return
+    written = _cost_of(reply).completion_tokens
+    if 0 < written < body["max_tokens"]:
+        raise Overflow(f"{body['model']}: the prompt leaves room for {written} tokens only")
 
 
 def _cost_of(reply: Mapping[str, Any]) -> Cost:

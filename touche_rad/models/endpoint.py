@@ -39,6 +39,7 @@ _OVERFLOW: Final = (
     "maximum context",
     "too long",
     "max_model_len",
+    "max_tokens must be at least 1",
 )
 _NO_MODEL: Final = ("does not exist", "not found", "unknown model", "no such model")
 

@@ -41,6 +41,9 @@ class Late(ModelError):
 class Cut(ModelError):
     """The answer was cut off at its longest (finish_reason=length)."""
 
+    blank = False
+    """Whether it ran out in blanks, as a model does that a grammar holds and that is lost."""
+
 
 class Empty(ModelError):
     """The answer holds no choice, or no words."""

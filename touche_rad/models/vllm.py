@@ -38,7 +38,12 @@ MOST_STARTS: Final = 5
 _MODULE: Final = "vllm.entrypoints.openai.api_server"
 _KEEPER: Final = Path(__file__).with_name("keeper.py")
 _PROBE: Final = 30.0
-_DEFAULTS: Final = {"enable-prefix-caching": "true", "enable-prompt-tokens-details": "true"}
+_DEFAULTS: Final = {
+    "enable-prefix-caching": "true",
+    "enable-prompt-tokens-details": "true",
+    # Free to, a weak model fills an answer with blanks until its tokens are spent.
+    "structured-outputs-config": '{"backend": "xgrammar", "disable_any_whitespace": true}',
+}
 
 Report = Callable[[str], None]
 

@@ -13,6 +13,7 @@ from judges.grice.sinai.case import questions
 from judges.grice.sinai.examples import Example, of
 from touche_rad.debate import Maxim
 from touche_rad.models import Model, Prompt
+from touche_rad.models.schemas import Page
 
 Strategy = Literal["zsl", "fsl1", "fsl2", "analysis1", "analysis3", "analysis5"]
 
@@ -30,8 +31,8 @@ ANALYSES: Final[Mapping[Strategy, int]] = {"analysis1": 1, "analysis3": 3, "anal
 class Reasons(BaseModel):
     """Why one says yes, and why no."""
 
-    yes: str
-    no: str
+    yes: Page
+    no: Page
 
 
 @dataclass(frozen=True)

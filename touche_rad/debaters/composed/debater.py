@@ -13,6 +13,7 @@ from touche_rad.debaters.composed.support import Entailed, Quoted, Support, supp
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.choosing import Quotable, dialogue
 from touche_rad.models import Message, Model, ModelError, Prompt, dropping_oldest
+from touche_rad.models.schemas import Paragraph
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services
 from touche_rad.text import clean, content_words, count_words, cut_to_words
@@ -27,7 +28,7 @@ class Written(BaseModel):
     """What the model answers."""
 
     numbers: list[int]
-    response: str = Field(min_length=1)
+    response: Paragraph = Field(min_length=1)
 
 
 class Composed:

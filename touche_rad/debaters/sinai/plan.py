@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from touche_rad.debate import Debate
 from touche_rad.debaters.sinai.dialogue import dialogue
 from touche_rad.models import Model, Prompt, dropping_oldest
+from touche_rad.models.schemas import Line
 
 Tone = Literal["Neutral", "Respectful", "Assertive/Critical", "Inquisitive"]
 Style = Literal["Academic", "Colloquial", "Socratic", "Logical", "Rhetorical"]
@@ -26,15 +27,15 @@ class Plan(BaseModel):
     """What step 1 decides, each choice with its reason."""
 
     tone: Tone
-    justification_tone: str
+    justification_tone: Line
     style: Style
-    justification_style: str
+    justification_style: Line
     approach_strategy: Approach
-    justification_approach: str
+    justification_approach: Line
     type_of_arguments: Type
-    justification_type: str
+    justification_type: Line
     perspective: Perspective
-    justification_perspective: str
+    justification_perspective: Line
 
 
 PLAIN = Plan(

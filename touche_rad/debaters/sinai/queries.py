@@ -10,6 +10,7 @@ from touche_rad.debate import Debate
 from touche_rad.debaters.sinai.dialogue import dialogue
 from touche_rad.debaters.sinai.plan import Plan, parameters
 from touche_rad.models import Model, Prompt, dropping_oldest
+from touche_rad.models.schemas import Line, Paragraph
 from touche_rad.text import clean
 
 FieldToLook = Literal["SUPPORT", "ATTACK"]
@@ -19,9 +20,9 @@ LONGEST: Final = 600
 class Query(BaseModel):
     """One idea, and which field of the arguments it is looked for in."""
 
-    opponent_idea: str = Field(min_length=1)
+    opponent_idea: Paragraph = Field(min_length=1)
     field_to_look: FieldToLook
-    justification: str
+    justification: Line
 
 
 def searches(most: int) -> type[BaseModel]:

@@ -13,6 +13,7 @@ from touche_rad.debaters.sinai.matching import matched, used
 from touche_rad.debaters.sinai.plan import Plan
 from touche_rad.debaters.sinai.selection import Selected
 from touche_rad.models import Message, Model, Prompt, dropping_oldest
+from touche_rad.models.schemas import Line, Page, Paragraph
 from touche_rad.text import clean, count_words, cut_to_words
 
 Wording = Literal["free", "close"]
@@ -21,9 +22,9 @@ Wording = Literal["free", "close"]
 class Written(BaseModel):
     """The answer of step 5."""
 
-    response: str = Field(min_length=1)
-    justification: str
-    arguments: list[str]
+    response: Paragraph = Field(min_length=1)
+    justification: Line
+    arguments: list[Page] = Field(json_schema_extra={"maxItems": 9})
 
 
 async def response(

@@ -14,6 +14,7 @@ from touche_rad.debaters.sinai.matching import matched
 from touche_rad.debaters.sinai.plan import Plan
 from touche_rad.debaters.sinai.retrieval import Retrieved
 from touche_rad.models import Model, Prompt, dropping_oldest
+from touche_rad.models.schemas import Line, Page
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class Selected:
 class Best(BaseModel):
     """The answer of step 3."""
 
-    arguments: list[str]
-    justification: str
+    arguments: list[Page] = Field(json_schema_extra={"maxItems": 9})
+    justification: Line
 
 
 async def shortlist(
@@ -82,7 +83,8 @@ def _choice(most: int) -> type[BaseModel]:
     for number in range(1, most + 1):
         default: Any = ... if number == 1 else ""
         for name in ("aspect_argument", "retrieved_argument", "justification_argument"):
-            fields[f"{name}_{number}"] = (str, default)
+            kind = Line if name.startswith("justification") else Page
+            fields[f"{name}_{number}"] = (kind, default)
     return create_model("Choice", **fields)
 
 
@@ -119,13 +121,13 @@ class Numbered(BaseModel):
     """One choice of the lean profile's selection."""
 
     number: int
-    justification: str = Field(max_length=300)
+    justification: Line
 
 
 class Numbers(BaseModel):
     """The answer of the lean profile's selection."""
 
-    selected: list[Numbered]
+    selected: list[Numbered] = Field(json_schema_extra={"maxItems": 9})
 
 
 async def at_once(
