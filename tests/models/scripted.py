@@ -32,6 +32,7 @@ class Handler(BaseHTTPRequestHandler):
     """One request."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: Scripted
 
     def do_POST(self) -> None:
