@@ -42,9 +42,8 @@ class Local:
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Generate an answer; a schema cannot be kept to here, and is refused as a server does."""
-        for name in ("response_format", "structured_outputs"):
-            if name in body:
-                raise BadRequest(f"{self.place}: {name} is not to be had here")
+        if "response_format" in body:
+            raise BadRequest(f"{self.place}: response_format is not to be had here")
         await self.ready()
         return await anyio.to_thread.run_sync(self._answer, dict(body), seconds)
 
@@ -86,17 +85,47 @@ class Local:
         if not self._lock.acquire(timeout=seconds):
             raise Late(f"{self.place}: no turn came within {seconds:.3g} s")
         try:
-            return self._generated(body, seconds)
+            choices = (body.get("structured_outputs") or {}).get("choice")
+            return self._chosen(body, choices) if choices else self._generated(body, seconds)
         finally:
             self._lock.release()
 
-    def _generated(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+    def _chosen(self, body: Mapping[str, Any], choices: list[str]) -> Mapping[str, Any]:
+        """Weigh what could be answered by how likely all its tokens are."""
         torch, tokenizer, model = self._loaded
+        ids = self._ids(body)
+        tops: list[dict[str, Any]] = []
+        for one in choices:
+            said = tokenizer(one, return_tensors="pt", add_special_tokens=False).input_ids
+            whole = torch.cat([ids, said.to(ids.device)], dim=1)
+            with torch.inference_mode():
+                rows = model(whole).logits[0, ids.shape[1] - 1 : -1].float()
+            likely = torch.log_softmax(rows, -1).gather(1, said.to(rows.device)[0, :, None])
+            tops.append({"token": one, "logprob": float(likely.sum())})
+        best = max(tops, key=lambda top: float(top["logprob"]))
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": best["token"]},
+            "logprobs": {"content": [{"token": best["token"], "top_logprobs": tops}]},
+            "finish_reason": "stop",
+        }
+        used = {"prompt_tokens": ids.shape[1], "completion_tokens": 1}
+        return {"model": self.model, "choices": [choice], "usage": used}
+
+    def _ids(self, body: Mapping[str, Any]) -> Any:
+        """Return the prompt's tokens, where they leave room for an answer."""
+        _, tokenizer, model = self._loaded
         ids = _prompt(tokenizer, body["messages"]).to(model.device)
-        size, most = ids.shape[1], int(body.get("max_tokens") or 256)
-        longest = self._longest()
+        size, longest = ids.shape[1], self._longest()
         if longest is not None and size + 1 > longest:
             raise Overflow(f"{self.place}: {size} tokens, its context length is {longest}")
+        return ids
+
+    def _generated(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+        torch, tokenizer, model = self._loaded
+        ids = self._ids(body)
+        size, most = ids.shape[1], int(body.get("max_tokens") or 256)
+        longest = self._longest()
         most = min(most, longest - size) if longest else most
         hot = float(body.get("temperature") or 0) > 0
         torch.manual_seed(int(body.get("seed") or 0))

@@ -1,0 +1,251 @@
+"""Where a model may be: several servers, a file of answers, this process; and what -m refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from pydantic import BaseModel
+
+from tests.conftest import lacking
+from tests.models import scripted
+from tests.models.scripted import Scripted, fails
+from tests.models.tiny import tiny_model
+from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
+from touche_rad.errors import ToucheRadError
+from touche_rad.models import Message, Model, faults
+from touche_rad.models import pool as pool_module
+from touche_rad.models.asking import Settings
+from touche_rad.models.places import backend_at
+
+ASKED = [Message("user", "Say something fine.")]
+
+
+class Fine(BaseModel):
+    words: str
+
+
+@pytest.fixture
+def servers() -> Iterator[tuple[Scripted, Scripted]]:
+    with scripted.serving() as one, scripted.serving() as other:
+        yield one, other
+
+
+async def _asked(model: Model, count: int) -> list[Any]:
+    def one(number: int) -> Any:
+        return lambda: model.ask([Message("user", f"Number {number}")], Fine)
+
+    return await model.ask_all([one(number) for number in range(count)])
+
+
+def test_several_servers_share_the_work(servers: tuple[Scripted, Scripted]) -> None:
+    one, other = servers
+
+    async def run() -> list[Any]:
+        model = Model(backend_at(f"{one.url},{other.url}#tiny"))
+        try:
+            return await _asked(model, 60)
+        finally:
+            await model.close()
+
+    assert all(isinstance(found, Fine) for found in anyio.run(run))
+    assert len(one.asked) + len(other.asked) == 60
+    assert min(len(one.asked), len(other.asked)) >= 15
+
+
+def test_a_dead_server_is_left_out_until_it_answers_again(
+    servers: tuple[Scripted, Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = servers
+    monkeypatch.setattr(pool_module, "FIRST_PAUSE", 0.2)
+    monkeypatch.setattr(pool_module, "LONGEST_PAUSE", 0.2)
+    alive = one.always
+
+    async def run() -> tuple[int, int, int]:
+        model = Model(backend_at(f"{one.url},{other.url}#tiny"))
+        one.always = scripted.reset
+        assert all(isinstance(found, Fine) for found in await _asked(model, 40))
+        dead, served = len(one.asked), len(other.asked)
+        one.always = alive
+        await anyio.sleep(0.3)
+        assert all(isinstance(found, Fine) for found in await _asked(model, 40))
+        await model.close()
+        return dead, served, len(one.asked)
+
+    dead, served, after = anyio.run(run)
+    assert served == 40
+    assert dead < 20, "one that died is not tried for every call"
+    assert after - dead >= 10, "it was taken back"
+
+
+def test_where_all_are_busy_the_calls_wait(servers: tuple[Scripted, Scripted]) -> None:
+    one, other = servers
+    one.script, other.script = [fails(503)] * 3, [fails(503)] * 3
+
+    async def run() -> Fine:
+        model = Model(backend_at(f"{one.url},{other.url}#tiny"))
+        try:
+            return await model.ask(ASKED, Fine)
+        finally:
+            await model.close()
+
+    assert anyio.run(run).words == "fine"
+
+
+def script(path: Path, *lines: Any) -> str:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return f"scripted:{path}"
+
+
+def test_a_file_answers_by_what_is_asked_and_in_turn(tmp_path: Path) -> None:
+    at = script(
+        tmp_path / "answers.jsonl",
+        {"when": "Number 1", "answer": {"words": "first"}},
+        {"when": "Number 1", "answer": {"words": "second"}},
+        {"answer": '{"words": "otherwise"}'},
+    )
+
+    async def run() -> list[str]:
+        model = Model(backend_at(at))
+        return [(await _asked(model, 2))[place].words for place in (1, 1, 1, 0)]
+
+    assert anyio.run(run) == ["first", "second", "second", "otherwise"]
+
+
+def test_a_run_can_be_scripted(tmp_path: Path) -> None:
+    at = script(tmp_path / "s.jsonl", {"answer": {"number": 2, "frame": "not so"}})
+    ended = touche_rad("respond", "--say", "The clock change is harmless.", "-m", at)
+    assert ended.code == 0, ended.err
+    assert ended.out.startswith("Not so: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("", "at least one line"), ("{", ":1: "), ('{"answr": 1}', ":1: answer: Field required"),
+     ('{"answer": 1}\n{"answer": 1, "x": 2}', ":2: x: ")],
+)  # fmt: skip
+def test_a_wrong_script_is_told_in_one_line(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text(text)
+    ended = touche_rad("respond", "--say", "Hello.", "-m", f"scripted:{path}")
+    assert ended.code == 2
+    assert str(path) in ended.err
+    assert told in ended.err
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [("ftp://x/v1#m", "no model"), ("http://me:pw@x/v1#m", "no model"), ("http://x/v1", "which model"),
+     ("http://x/v1,,http://y/v1#m", "single commas"), ("vllm:", "which model"),
+     ("vllm:/no/such/folder", "there is no such folder"), ("hf:/no/such", "there is no such folder"),
+     ("scripted:/no/such", "cannot be read")],
+)  # fmt: skip
+def test_a_wrong_place_is_told_in_one_line(at: str, told: str) -> None:
+    ended = touche_rad("respond", "--say", "Hello.", "-m", at)
+    assert ended.code == 2
+    assert told in ended.err
+    assert ended.err.count("\n") == 1
+    assert "pw" not in ended.err
+
+
+def test_a_debater_that_needs_a_model_says_how_to_give_one() -> None:
+    ended = touche_rad("respond", "--say", "Hello.", "-d", "sinai")
+    assert ended.code == 2
+    assert "sinai needs a language model: -m URL#MODEL" in ended.err
+
+
+def test_options_of_vllm_without_vllm_are_told(tmp_path: Path) -> None:
+    at = script(tmp_path / "s.jsonl", {"answer": "x"})
+    ended = touche_rad("respond", "--say", "Hi.", "-m", at, "-o", "vllm.seed=1")
+    assert ended.code == 2
+    assert "is for -m vllm:MODEL" in ended.err
+    ended = touche_rad("respond", "--say", "Hi.", "-m", at, "-o", "model.temprature=1")
+    assert ended.code == 2
+    assert "did you mean 'temperature'?" in ended.err
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    try:
+        import transformers  # noqa: F401
+    except ImportError:
+        lacking("transformers: pip install 'touche-rad[local]'")
+    return tiny_model(tmp_path_factory.mktemp("tiny"), context=256)
+
+
+def test_a_small_model_runs_in_this_process(tiny: Path) -> None:
+    async def run() -> tuple[dict[str, float], int | None]:
+        model = Model(backend_at(f"hf:{tiny}"), settings=Settings(max_tokens=12))
+        likely = await model.ask_choice(ASKED, ("yes", "no"))
+        assert model.backend is not None
+        longest = await model.backend.context()
+        with pytest.raises(faults.ModelError) as failed:
+            await model.ask(ASKED, Fine)
+        assert type(failed.value) in (faults.Cut, faults.Invalid)
+        with pytest.raises(faults.Overflow):
+            await model.ask([Message("user", "word " * 400)], Fine)
+        await model.close()
+        return likely, longest
+
+    likely, longest = anyio.run(run)
+    assert sum(likely.values()) == pytest.approx(1)
+    assert longest == 256
+
+
+def test_the_same_seed_gives_the_same_words(tiny: Path) -> None:
+    body = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 8, "temperature": 1.0}
+
+    async def run(seed: int) -> str:
+        backend: Any = backend_at(f"hf:{tiny}")
+        found = await backend.complete({**body, "seed": seed}, 60)
+        await backend.close()
+        return str(found["choices"][0]["message"]["content"])
+
+    assert anyio.run(run, 1) == anyio.run(run, 1)
+    assert len({anyio.run(run, seed) for seed in range(4)}) > 1
+
+
+def test_what_is_no_model_folder_is_told(tmp_path: Path) -> None:
+    async def run() -> None:
+        backend: Any = backend_at(f"hf:{tmp_path}")
+        await backend.ready()
+
+    with pytest.raises(ToucheRadError, match=f"hf:{tmp_path}: "):
+        anyio.run(run)
+
+
+def test_budgets_end_the_asking_and_not_the_run(
+    servers: tuple[Scripted, Scripted], tmp_path: Path
+) -> None:
+    server = servers[0]
+    server.always = scripted.content('{"number": 1, "frame": "contrary"}')
+    out = tmp_path / "out.jsonl"
+    ended = touche_rad(
+        "respond", demo_file("debates.jsonl"), "-m", f"{server.url}#tiny", "--max-calls", "7",
+        "-o", out, env={"OPENAI_API_KEY": "sk-secret-of-mine"},
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert len(server.asked) == 7
+    assert len(out.read_text().splitlines()) == 60
+    status = json.loads(out.with_name("out.jsonl.status.json").read_text())
+    step = status["usage"]["plugins"]["grounded"]["grounded.choice"]
+    assert step["calls"] == 7
+    assert step["failures"] == 53
+    assert status["usage"]["debates"]["count"] == 20
+    trace = [json.loads(line) for line in (tmp_path / "out.jsonl.trace.jsonl").open()]
+    assert len(trace) == 7
+    assert all(row["plugin"] == "grounded" and row["debate"] for row in trace)
+    assert "sk-secret-of-mine" not in (tmp_path / "out.jsonl.trace.jsonl").read_text()
+    spent = touche_rad(
+        "respond", demo_file("debates.jsonl"), "-m", f"{server.url}#tiny", "--max-tokens", "30",
+        "--no-trace", "--workers", "1", "-o", tmp_path / "two.jsonl",
+    )  # fmt: skip
+    assert spent.code == 0, spent.err
+    assert 2 <= len(server.asked) - 7 <= 4
+    assert not (tmp_path / "two.jsonl.trace.jsonl").exists()

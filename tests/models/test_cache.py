@@ -1,0 +1,263 @@
+"""Kept answers: shared, damaged, full, moved, pruned, and replayed with no network at all."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import socket
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from pydantic import BaseModel
+
+from tests.models import scripted
+from tests.models.scripted import Scripted, reply
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.demo import demo_file
+from touche_rad.models import Message, Model, faults
+from touche_rad.models.cache import FILE
+from touche_rad.models.endpoint import NONE, Where
+
+
+class Fine(BaseModel):
+    words: str
+
+
+DEBATES = demo_file("debates.jsonl")
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    with scripted.serving() as made:
+        made.always = lambda handler: handler.say(
+            200,
+            json.dumps(
+                reply(json.dumps({"words": handler.body["messages"][0]["content"]}))
+            ).encode(),
+        )
+        yield made
+
+
+def ask(url: str, cache: Path, number: int = 0) -> Fine:
+    async def run() -> Fine:
+        model = Model(Where(url, "tiny"), cache=cache)
+        try:
+            return await model.ask([Message("user", f"Number {number}")], Fine)
+        finally:
+            await model.close()
+
+    return anyio.run(run)
+
+
+def _asks_many(url: str, cache: Path, numbers: list[int]) -> None:
+    for number in numbers:
+        assert ask(url, cache, number).words == f"Number {number}"
+
+
+def test_two_processes_share_one_cache(server: Scripted, tmp_path: Path) -> None:
+    spawned = multiprocessing.get_context("spawn")
+    both = [
+        spawned.Process(target=_asks_many, args=(server.url, tmp_path, list(range(30))[::step]))
+        for step in (1, -1)
+    ]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join(60)
+        assert one.exitcode == 0
+    before = len(server.asked)
+    assert before < 60
+    _asks_many(NONE, tmp_path, list(range(30)))
+    assert len(server.asked) == before
+
+
+def test_a_damaged_answer_is_asked_for_again(
+    server: Scripted, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask(server.url, tmp_path)
+    with sqlite3.connect(tmp_path / FILE) as database:
+        database.execute("UPDATE answers SET answer = replace(answer, 'Number', 'Wrong')")
+    database.close()
+    assert ask(server.url, tmp_path).words == "Number 0"
+    assert len(server.asked) == 2
+    assert "damaged" in caplog.text
+
+
+def _fills_the_disk(url: str, cache: Path) -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    ask(url, cache)
+    size = (cache / FILE).stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    for number in range(1, 60):
+        assert ask(url, cache, number).words == f"Number {number}"
+
+
+def test_a_full_disk_costs_no_answer(server: Scripted, tmp_path: Path) -> None:
+    one = multiprocessing.get_context("spawn").Process(
+        target=_fills_the_disk, args=(server.url, tmp_path)
+    )
+    one.start()
+    one.join(60)
+    assert one.exitcode == 0
+    assert len(server.asked) == 60
+
+
+def test_a_clock_that_jumps_changes_no_deadline(
+    server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    jumps = iter([now, now - 1e9, now + 1e9] * 100)
+    monkeypatch.setattr(time, "time", lambda: next(jumps))
+    assert ask(server.url, tmp_path).words == "Number 0"
+    assert ask(NONE, tmp_path).words == "Number 0"
+
+
+def test_failures_are_never_kept(server: Scripted, tmp_path: Path) -> None:
+    server.always = scripted.content("nonsense")
+    with pytest.raises(faults.Invalid):
+        ask(server.url, tmp_path)
+    with pytest.raises(faults.NotCached):
+        ask(NONE, tmp_path)
+
+
+def show(cache: Path) -> dict[str, Any]:
+    shown = touche_rad("cache", "show", cache, "--json")
+    assert shown.code == 0, shown.err
+    found: dict[str, Any] = json.loads(shown.out)
+    return found
+
+
+def test_answers_move_between_machines(server: Scripted, tmp_path: Path) -> None:
+    here, there, third = tmp_path / "here", tmp_path / "there", tmp_path / "third"
+    _asks_many(server.url, here, [1, 2, 3])
+    _asks_many(server.url, there, [3, 4])
+    moved = tmp_path / "moved.jsonl"
+    assert touche_rad("cache", "export", here, "-o", moved).code == 0
+    assert len(moved.read_text().splitlines()) == 3
+    merged = touche_rad("cache", "merge", third, moved, there)
+    assert merged.code == 0, merged.err
+    assert f"{there}: 1 new answers" in merged.err
+    assert show(third)["answers"] == 4
+    asked = len(server.asked)
+    _asks_many(NONE, third, [1, 2, 3, 4])
+    assert len(server.asked) == asked
+
+
+def test_what_is_damaged_or_named_is_pruned(server: Scripted, tmp_path: Path) -> None:
+    _asks_many(server.url, tmp_path, [1, 2, 3])
+    with sqlite3.connect(tmp_path / FILE) as database:
+        database.execute("UPDATE answers SET digest = 'x' WHERE asked LIKE '%Number 2%'")
+    database.close()
+    assert show(tmp_path)["damaged"] == 1
+    assert touche_rad("cache", "prune", tmp_path).code == 0
+    assert show(tmp_path)["answers"] == 2
+    assert touche_rad("cache", "prune", tmp_path, "--older", "1").code == 0
+    assert show(tmp_path)["answers"] == 2
+    assert touche_rad("cache", "prune", tmp_path, "--model", "tiny").code == 0
+    assert show(tmp_path)["answers"] == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [("{", "expected JSON"), ("[]", "expected str"), ('{"key": 3}', "key: expected str"),
+     ('{"key": "k", "model": "m", "asked": "a", "answer": "b", "digest": "d", "version": 2,'
+      ' "kept": 1.5}', "digest: expected the answer's own digest")],
+)  # fmt: skip
+def test_a_wrong_export_is_told_with_its_line(tmp_path: Path, line: str, told: str) -> None:
+    wrong = tmp_path / "wrong.jsonl"
+    wrong.write_text(f"{line}\n")
+    ended = touche_rad("cache", "merge", tmp_path / "cache", wrong)
+    assert ended.code == 2
+    assert f"{wrong}:1: " in ended.err
+    assert told in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_no_cache_is_told(tmp_path: Path) -> None:
+    ended = touche_rad("cache", "show", tmp_path / "none")
+    assert ended.code == 2
+    assert "there is no cache" in ended.err
+    assert not (tmp_path / "none").exists()
+
+
+def respond(out: Path, cache: Path, workers: int, url: str, **env: str) -> None:
+    environment = {"OPENAI_BASE_URL": url, "OPENAI_MODEL": "tiny", "CACHE_DIR": str(cache), **env}
+    ended = touche_rad("respond", DEBATES, "-d", "grounded", "--workers", str(workers), "-o", out,
+                       env=environment)  # fmt: skip
+    assert ended.code == 0, ended.err
+
+
+@pytest.fixture
+def chooses(server: Scripted) -> Scripted:
+    """A model that chooses by what it is shown, so that each turn has an answer of its own."""
+
+    def act(handler: Any) -> None:
+        told = handler.body["messages"][-1]["content"]
+        said = {"number": 1 + len(told) % 9, "frame": "contrary"}
+        handler.say(200, json.dumps(reply(json.dumps(said))).encode())
+
+    server.always = act
+    return server
+
+
+def test_a_finished_run_repeats_without_an_endpoint_at_any_concurrency(
+    chooses: Scripted, tmp_path: Path
+) -> None:
+    cache, first = tmp_path / "cache", tmp_path / "first.jsonl"
+    respond(first, cache, 4, chooses.url, OPENAI_API_KEY="sk-secret-of-mine")
+    assert len(chooses.asked) == 60
+    for workers in (1, 8, 64):
+        again = tmp_path / f"{workers}.jsonl"
+        respond(again, cache, workers, NONE, OPENAI_API_KEY=NONE)
+        assert again.read_bytes() == first.read_bytes()
+        usage = json.loads(again.with_name(f"{again.name}.status.json").read_text())["usage"]
+        assert usage["total"]["calls"] == 0
+        assert usage["total"]["from_cache"] == 60
+    assert len(chooses.asked) == 60
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert b"sk-secret-of-mine" not in path.read_bytes(), path
+
+
+NO_SOCKETS = """
+import socket, sys
+class Blocked(OSError): pass
+def refuse(*_, **__): raise Blocked("no network")
+for name in ("connect", "connect_ex", "bind", "sendto"):
+    setattr(socket.socket, name, refuse)
+socket.getaddrinfo = refuse
+from touche_rad.cli import run
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def test_a_finished_run_repeats_with_all_sockets_blocked(chooses: Scripted, tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    cache, first, again = tmp_path / "cache", tmp_path / "first.jsonl", tmp_path / "again.jsonl"
+    respond(first, cache, 4, chooses.url)
+    environment = {**os.environ, "OPENAI_BASE_URL": NONE, "OPENAI_MODEL": "tiny"}
+    done = subprocess.run(
+        [sys.executable, "-c", NO_SOCKETS, "respond", str(DEBATES), "-d", "grounded", "--cache",
+         str(cache), "-o", str(again)],
+        env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert again.read_bytes() == first.read_bytes()
+    assert socket.socket.connect is not None
+
+
+def test_a_first_run_without_an_endpoint_answers_all_the_same(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    respond(out, tmp_path / "cache", 4, NONE)
+    assert sum(1 for _ in files.read_views(out)) == 20
