@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict, Verdicts
 from touche_rad.files import Labels
+from touche_rad.report.asked import Call, Place
 from touche_rad.report.support import Supported, supported
 from touche_rad.text import count_words
 
@@ -57,6 +58,8 @@ class Exchange:
     cards: tuple[Card, ...]
     judged: list[tuple[str, tuple[Chip, ...]]] = field(default_factory=list)
     labels: Labels = field(default_factory=dict)
+    calls: list[tuple[str, Sequence[Call]]] = field(default_factory=list)
+    """What a language model was asked for this turn, run by run."""
 
     @property
     def seen(self) -> tuple[Card, ...]:
@@ -101,6 +104,7 @@ class Judged:
     debate: Debate
     verdicts: Sequence[Verdicts] = ()
     labels: Sequence[Labels] = ()
+    calls: Mapping[Place, Sequence[Call]] = field(default_factory=dict)
 
 
 def conversations(judged: Iterable[Judged]) -> list[Conversation]:
@@ -120,6 +124,10 @@ def conversations(judged: Iterable[Judged]) -> list[Conversation]:
 
 
 def _add(exchanges: Sequence[Exchange], one: Judged) -> None:
+    for place, exchange in enumerate(exchanges):
+        asked = one.calls.get((one.debate.key, place), ())
+        if asked:
+            exchange.calls.append((one.run, asked))
     answered = (exchange for exchange in exchanges if exchange.response)
     for place, exchange in enumerate(answered):
         labels = one.labels[place] if place < len(one.labels) else {}

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from touche_rad import __version__, files
 from touche_rad.debate import Debate, Maxim, Verdicts
 from touche_rad.files import BadLines, Kind, Labels
+from touche_rad.report.asked import calls, costs
 from touche_rad.report.conversations import Conversation, Judged, conversations
 from touche_rad.report.plots import Dot, dots, histogram
 from touche_rad.score import score
@@ -87,6 +88,11 @@ def write_report(
         "plain": scored.lines() if scored and not isinstance(scored, JudgementReport) else [],
         "rates": _rates(sources, talks),
         "plots": list(_plots(sources, talks, scored)),
+        "costs": [
+            cost
+            for source, path in zip(sources, runs, strict=True)
+            for cost in costs(source.name, path)
+        ],
         "maxims": list(Maxim),
         "seed": seed,
         "version": __version__,
@@ -108,9 +114,10 @@ def _judged(
     if labels is not None and files.recognise(labels) is Kind.LABELS:
         truth = list(files.read_labels(labels))
     for source, path in zip(sources, runs, strict=True):
+        asked = calls(path)
         for number, (debate, verdicts) in enumerate(_read(source.kind, path, bad)):
             known = truth[number] if number < len(truth) else ()
-            yield Judged(source.name, debate, verdicts, known)
+            yield Judged(source.name, debate, verdicts, known, asked)
 
 
 def _read(kind: Kind, path: Path, bad: BadLines) -> Iterator[tuple[Debate, tuple[Verdicts, ...]]]:

@@ -1,0 +1,138 @@
+"""What a language model was asked for a run: read from the trace and the status beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+TRACE: Final = ".trace.jsonl"
+STATUS: Final = ".status.json"
+_LONGEST: Final = 6_000
+"""Letters of a prompt or an answer that a page shows."""
+_MOST: Final = 5_000
+"""Calls of a run that a page shows."""
+
+Place = tuple[str, int]
+"""A debate's key, and the turn."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a model, as a page shows it."""
+
+    plugin: str
+    step: str
+    cached: bool
+    seconds: float | None
+    tokens: str
+    messages: tuple[tuple[str, str], ...]
+    answer: str
+    fault: str
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one step of a plugin cost over a run."""
+
+    run: str
+    plugin: str
+    step: str
+    counts: Mapping[str, Any]
+
+    @property
+    def shared(self) -> float | None:
+        """The share of the prompts' letters that began an earlier prompt."""
+        letters = self.counts.get("prompt_letters") or 0
+        return self.counts.get("shared_letters", 0) / letters if letters else None
+
+    @property
+    def served(self) -> float | None:
+        """The share of the prompts' tokens that the server's prefix cache served."""
+        tokens = self.counts.get("prompt_tokens") or 0
+        return self.counts.get("cached_tokens", 0) / tokens if tokens else None
+
+
+def costs(name: str, run: Path) -> list[Cost]:
+    """Return what a run's plugins cost, step by step, where its status tells."""
+    for path in (run.with_name(run.name + STATUS), run.with_name("status.json")):
+        try:
+            status = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError):
+            continue
+        if not isinstance(status, dict) or Path(str(status.get("output"))).name != run.name:
+            continue
+        plugins = (status.get("usage") or {}).get("plugins") or {}
+        return [
+            Cost(name, plugin, step, counts)
+            for plugin, steps in plugins.items()
+            for step, counts in steps.items()
+        ]
+    return []
+
+
+def calls(run: Path) -> dict[Place, list[Call]]:
+    """Return a run's calls by where they belong; a line that cannot be read is left out."""
+    found: dict[Place, list[Call]] = {}
+    for number, row in enumerate(_rows(run.with_name(run.name + TRACE))):
+        if number >= _MOST:
+            break
+        turn = row.get("turn")
+        place = (str(row.get("debate", "")), turn if isinstance(turn, int) else -1)
+        found.setdefault(place, []).append(_call(row))
+    return found
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(row, dict):
+                    yield row
+    except OSError:
+        return
+
+
+def _call(row: Mapping[str, Any]) -> Call:
+    asked, answer = row.get("asked") or {}, row.get("answer") or {}
+    messages = tuple(
+        (str(one.get("role")), _short(str(one.get("content"))))
+        for one in asked.get("messages", ())
+        if isinstance(one, dict)
+    )
+    usage = answer.get("usage") if isinstance(answer, dict) else None
+    tokens = ""
+    if isinstance(usage, dict):
+        tokens = f"{usage.get('prompt_tokens')} + {usage.get('completion_tokens')} tokens"
+    seconds = row.get("seconds")
+    return Call(
+        plugin=str(row.get("plugin", "")), step=str(row.get("step", "")),
+        cached=bool(row.get("cached")),
+        seconds=float(seconds) if isinstance(seconds, int | float) else None,
+        tokens=tokens, messages=messages, answer=_short(_said(answer)),
+        fault=str(row.get("fault", "")),
+    )  # fmt: skip
+
+
+def _said(answer: Any) -> str:
+    """What the model said; of an answer that was kept, what was kept."""
+    if not isinstance(answer, dict):
+        return ""
+    if "said" in answer:
+        return str(answer["said"])
+    try:
+        return str(answer["choices"][0]["message"]["content"])
+    except (LookupError, TypeError):
+        return ""
+
+
+def _short(text: str) -> str:
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[:_LONGEST]} … ({len(text) - _LONGEST} letters more)"
