@@ -82,7 +82,9 @@ def test_training_finds_a_model_that_knows_and_says_how_well(
         known[view.last.response.content] = "yes" if label[Maxim.RELATION] else "no"  # type: ignore[union-attr]
 
     def knows(told: str) -> dict[str, str]:
-        said = next(label for words, label in known.items() if told.rstrip().endswith(words[-40:]))
+        said = next(
+            label for words, label in known.items() if f"System: {words}\n\nThe retrieved" in told
+        )
         return {"quantity": "yes", "quality": "yes", "relation": said, "manner": "yes"}
 
     answering(server, {"Answer": knows})
