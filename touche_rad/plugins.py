@@ -148,6 +148,15 @@ class KeepsVectors(Protocol):
 
 
 @runtime_checkable
+class OnAServer(Protocol):
+    """A home whose indexes are no folders of this disk."""
+
+    def exists(self, location: str) -> bool:
+        """Whether an index is there."""
+        ...
+
+
+@runtime_checkable
 class Dumps(Protocol):
     """A home on a server, whose indexes can be brought here whole."""
 
@@ -446,6 +455,12 @@ def build_index(
 ) -> int:
     """Make an index at a location and return how many arguments it holds."""
     return _home(location, options).build(arguments, location, replace=replace)
+
+
+def index_exists(location: str) -> bool:
+    """Whether an index is at a location."""
+    home = _home(location)
+    return home.exists(location) if isinstance(home, OnAServer) else Path(location).is_dir()
 
 
 def dump_index(

@@ -63,12 +63,17 @@ def add_vectors(
 ) -> int:
     """Encode an index's fields and return how many texts there were; what is there stays."""
     target = folder / DENSE / _slug(encoder.name)
-    if target.exists():
-        return 0
+    before = _before(target)
+    if before is not None:
+        fields = [field for field in fields if field not in before.fields]
+        precision, graph = before.precision, before.graph
+        if not fields:
+            return 0
     store = Store(folder)
     texts = {field: _distinct(store, field) for field in fields}
     total = sum(len(distinct) for distinct, _ in texts.values())
-    with _making(target, f"{collection} {' '.join(fields)}") as making:
+    what = f"{collection} {' '.join(fields)}"
+    with _making(target, what, fresh=before is None) as making:
         done = 0
         dimension = 0
         for field, (distinct, rows) in texts.items():
@@ -82,16 +87,39 @@ def add_vectors(
                 _write_members(making / field, rows)
                 if graph:
                     write_graph(vectors, making / field)
+        made = tuple(field for field, (distinct, _) in texts.items() if distinct)
         about = About(
-            format=FORMAT, encoder=encoder.name, collection=collection, dimension=dimension,
-            precision=precision, graph=graph,
-            fields=tuple(field for field, (distinct, _) in texts.items() if distinct),
+            format=FORMAT, encoder=encoder.name, collection=collection, graph=graph,
+            dimension=dimension or (before.dimension if before else 0), precision=precision,
+            fields=(*(before.fields if before else ()), *made),
         )  # fmt: skip
         (making / "about.json").write_text(about.model_dump_json(indent=2) + "\n", "utf-8")
         for field in fields:
             (making / f"{field}.vectors").unlink(missing_ok=True)
-        making.rename(target)
+        if before is None:
+            making.rename(target)
+        else:
+            _move_in(making, target, made)
     return total
+
+
+def _before(target: Path) -> About | None:
+    """What these vectors say of themselves, where they were made before."""
+    if not target.exists():
+        return None
+    try:
+        return About.model_validate_json((target / "about.json").read_bytes())
+    except (OSError, ValidationError):
+        raise UserError(f"{target}: cannot be read: remove it, and make it anew") from None
+
+
+def _move_in(making: Path, target: Path, fields: Sequence[str]) -> None:
+    """Put further fields beside those that are there; they count when the last step is done."""
+    for field in fields:
+        shutil.rmtree(target / field, ignore_errors=True)
+        (making / field).rename(target / field)
+    (making / "about.json").replace(target / "about.json")
+    shutil.rmtree(making)
 
 
 def _counting(report: Report | None, before: int, total: int) -> Callable[[int], None]:
@@ -115,14 +143,14 @@ def _distinct(store: Store, field: str) -> tuple[list[str], Any]:
 
 
 @contextmanager
-def _making(target: Path, what: str) -> Iterator[Path]:
+def _making(target: Path, what: str, *, fresh: bool) -> Iterator[Path]:
     """Give the hidden folder in which the vectors are made, to one process at a time."""
     making = target.parent / f".{target.name}.making"
     making.mkdir(parents=True, exist_ok=True)
     lock = os.open(making.parent, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if target.exists():
+        if fresh and target.exists():
             raise UserError(f"{target}: another process has just made these vectors")
         making.mkdir(exist_ok=True)
         note = making / "of"

@@ -8,12 +8,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval.analyser import LONGEST_QUERY, analyse
+from retrieval.analyser import NAME as ANALYSER
 from retrieval.elastic import shape
 from retrieval.elastic.connection import Connection, place
 from retrieval.fields import known
 from retrieval.searching import FieldSearch
 from touche_rad.debate import Argument, Hit
-from touche_rad.errors import OptionError, nearest
+from touche_rad.errors import OptionError, UserError, nearest
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
@@ -25,6 +26,8 @@ DEEPEST: Final = 10_000
 PAGE: Final = 1_000
 ALIVE: Final = "5m"
 _PLAIN: Final = ("topic", "text", "attacks", "supports")
+_LONGEST_WORD: Final = 250
+"""The server's analyser cuts a longer word in pieces that match nothing."""
 
 
 class ElasticArguments:
@@ -45,6 +48,8 @@ class ElasticArguments:
         self._properties: Mapping[str, Any] = mapping.get("properties") or {}
         self.ours: Mapping[str, Any] | None = (mapping.get("_meta") or {}).get(shape.MARK)
         self._settings = (about.get("settings") or {}).get("index") or {}
+        if self.ours is not None:
+            _check_ours(location, self.ours)
 
     def __reduce__(self) -> tuple[type[ElasticArguments], tuple[str]]:
         return ElasticArguments, (self.location,)
@@ -147,6 +152,10 @@ class ElasticArguments:
         official = shape.vector_field("attacks", shape.OFFICIAL_VECTORS)
         return [shape.OFFICIAL_VECTORS] if official in self._properties else []
 
+    def has(self, field: str) -> bool:
+        """Whether documents of the index may have a field."""
+        return field in self._properties
+
     def nearest(
         self, encoder: str, field: str, queries: Vectors, k: int, *, approximate: bool = False
     ) -> list[list[tuple[str, float]]]:
@@ -209,7 +218,8 @@ class ElasticArguments:
             stems = dict.fromkeys(analyse(words).split())
             kept = " ".join(list(stems)[:LONGEST_QUERY])
             return {"match": {f"words.{field}": {"query": kept}}} if kept else None
-        plain = " ".join(shape.whole(words).split()[:LONGEST_QUERY])
+        kept_words = shape.whole(words).split()[:LONGEST_QUERY]
+        plain = " ".join(word[:_LONGEST_WORD] for word in kept_words)
         if not plain:
             return None
         if field == "all":
@@ -227,6 +237,17 @@ class ElasticArguments:
             lines = [line for body in part for line in (header, body)]
             found += self._connection.ask(_searching(lines))
         return found
+
+
+def _check_ours(location: str, ours: Mapping[str, Any]) -> None:
+    """Refuse an index of ours that would not answer as it should."""
+    again = "touche-rad index SOURCE --to ... --replace makes it anew"
+    if ours.get("format") != shape.FORMAT or ours.get("analyser") != ANALYSER:
+        raise UserError(f"{location}: made by another version of touche-rad; {again}")
+    if not ours.get("complete"):
+        raise UserError(
+            f"{location}: it was not loaded to its end; the same touche-rad index goes on"
+        )
 
 
 def _search(es: Any, body: Mapping[str, Any]) -> Any:

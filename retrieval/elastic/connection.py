@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,6 +60,10 @@ def place(location: str) -> Place:
         raise UserError(f"{expected}, got {location!r:.200}")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return Place(f"{parts.scheme}://{host}:{port}{prefix}", index)
+
+
+class TooLarge(UserError):
+    """The server takes no request of this size."""
 
 
 class Connection:
@@ -129,7 +134,9 @@ class Connection:
             return UserError(f"{where}: {os.environ.get(USER) or 'this key'} may not do this")
         if status == 404:
             return UserError(f"{where}: there is no index {where.index!r}")
-        if status == 503:
+        if status == 413:
+            return TooLarge(f"{where}: the request is larger than the server takes")
+        if status == 503 or (status >= 500 and "shards fail" in reason.lower()):
             return WorkError(
                 f"{where}: the cluster cannot serve every part of {where.index!r} now (red): "
                 "see _cluster/health"
@@ -167,6 +174,10 @@ def _client(where: Place, seconds: float) -> Any:
     if ca:
         if not os.path.isfile(ca):
             raise UserError(f"{CA}: there is no file {ca}")
+        try:
+            ssl.create_default_context(cafile=ca)
+        except (ssl.SSLError, OSError):
+            raise UserError(f"{CA}: {ca} holds no certificate (expected PEM)") from None
         settings["ca_certs"] = ca
     try:
         return Elasticsearch(where.url, **settings)
@@ -177,9 +188,9 @@ def _client(where: Place, seconds: float) -> Any:
 def _tls(told: str) -> str:
     if "expired" in told:
         return "the server's certificate has expired"
+    if any(words in told for words in ("doesn't match", "ismatch", "not valid for")):
+        return "the server's certificate is for another host"
     if "CERTIFICATE_VERIFY_FAILED" in told or "verify failed" in told:
-        if "ismatch" in told or "not valid for" in told:
-            return "the server's certificate is for another host"
         return f"the server's certificate is not from a known CA: set {CA} to the CA's certificate"
     if "WRONG_VERSION_NUMBER" in told or "wrong version" in told:
         return "the server does not speak TLS: use http://"

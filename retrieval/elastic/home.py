@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from retrieval.elastic.arguments import ElasticArguments
-from retrieval.elastic.connection import SCHEME
+from retrieval.elastic.connection import SCHEME, Connection, place
 from retrieval.elastic.dump import dump
 from retrieval.elastic.loading import load
 from touche_rad import plugins
@@ -35,6 +35,12 @@ class ElasticIndexes:
     def accepts(self, location: str) -> bool:
         """Whether this is an address on Elasticsearch."""
         return location.startswith(SCHEME)
+
+    def exists(self, location: str) -> bool:
+        """Whether the server has something of this name."""
+        connection = Connection(place(location))
+        name = connection.where.index
+        return connection.ask(lambda es: bool(es.indices.exists(index=name)))
 
     def open(self, location: str) -> ElasticArguments:
         """Open an index on a server."""

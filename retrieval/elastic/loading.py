@@ -16,14 +16,19 @@ from hashlib import sha256
 from itertools import islice
 from typing import IO, Any, Final
 
+from retrieval.analyser import NAME as ANALYSER
 from retrieval.elastic import shape
-from retrieval.elastic.connection import Connection, place
+from retrieval.elastic.bulk import Pair, send
+from retrieval.elastic.connection import Connection, Place, place
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
 
 AT_ONCE: Final = 500
-"""Arguments sent together."""
+"""Arguments sent together, unless they are long."""
+_LONGEST_ID: Final = 512
+_LONGEST_NAME: Final = 200
+_NOT_IN_NAMES: Final = frozenset('\\/*?"<>|,#: ')
 
 
 def load(
@@ -31,15 +36,32 @@ def load(
 ) -> int:
     """Make an index and return how many arguments it holds."""
     connection = Connection(place(location))
+    _check_name(connection.where)
     before = _standing(connection, replace=replace)
     with _spooled(arguments) as (spool, count, digest):
-        concrete = f"{connection.where.index}-{digest[:12]}-{shape.FORMAT}"
+        concrete = _concrete(connection.where.index, digest, shards, replicas)
         made = _made(connection, concrete, digest, count, shape.settings(shards, replicas))
         for numbered in _batches(spool):
             _send(connection, concrete, numbered, check=not made)
         _finish(connection, concrete, digest, count)
     _rename(connection, concrete, before)
     return count
+
+
+def _check_name(where: Place) -> None:
+    name = where.index
+    odd = sorted(set(name) & _NOT_IN_NAMES)
+    if odd or name != name.lower() or name[0] in "-_+." or len(name.encode()) > _LONGEST_NAME:
+        raise UserError(
+            f"{where}: {name[:60]!r} is no name for an index: expected lower-case letters, digits, "
+            f"'-' and '_', a letter or digit first, at most {_LONGEST_NAME} bytes"
+        )
+
+
+def _concrete(name: str, digest: str, shards: int, replicas: int) -> str:
+    """Name an index after all that decides what it is: other settings make another index."""
+    what = f"{digest} {ANALYSER} {shards} {replicas}"
+    return f"{name}-{sha256(what.encode()).hexdigest()[:12]}-{shape.FORMAT}"
 
 
 def _standing(connection: Connection, *, replace: bool) -> list[str]:
@@ -68,17 +90,27 @@ def _spooled(arguments: Iterable[Argument]) -> Iterator[tuple[IO[str], int, str]
         for argument in arguments:
             line = files.argument_line(argument) + "\n"
             own = sha256(line.encode("utf-8", "surrogatepass")).digest()
-            if argument.id in seen:
-                if seen[argument.id] != own:
-                    raise UserError(f"two different arguments have the id {argument.id!r}")
+            name = _checked_id(argument.id)
+            if name in seen:
+                if seen[name] != own:
+                    raise UserError(f"two different arguments have the id {name!r}")
                 continue
-            seen[argument.id] = own
+            seen[name] = own
             spool.write(line)
             digest.update(line.encode("utf-8", "surrogatepass"))
         if not seen:
             raise UserError("the collection holds no argument")
         spool.seek(0)
         yield spool, len(seen), digest.hexdigest()
+
+
+def _checked_id(given: str) -> str:
+    """Return an id as the server has it."""
+    name = shape.whole(given)
+    if not name or len(name.encode()) > _LONGEST_ID:
+        told = "is empty" if not name else f"{name[:40]!r}… has {len(name.encode())} bytes"
+        raise UserError(f"an argument's id {told}: Elasticsearch takes 1 to {_LONGEST_ID}")
+    return name
 
 
 def _batches(spool: IO[str]) -> Iterator[Sequence[tuple[int, Argument]]]:
@@ -96,7 +128,19 @@ def _made(
     if connection.ask(lambda es: bool(es.indices.exists(index=concrete))):
         return False
     body = {"settings": dict(settings), "mappings": shape.mapping(digest, count)}
-    connection.ask(lambda es: es.options(ignore_status=400).indices.create(index=concrete, **body))
+    return bool(connection.ask(partial(_create, index=concrete, body=body)))
+
+
+def _create(es: Any, index: str, body: Mapping[str, Any]) -> bool:
+    """Make an index; one that another load has just made is as good, and not new."""
+    import elasticsearch
+
+    try:
+        es.indices.create(index=index, **body)
+    except elasticsearch.BadRequestError as error:
+        if error.error != "resource_already_exists_exception":
+            raise
+        return False
     return True
 
 
@@ -105,19 +149,13 @@ def _send(
 ) -> None:
     """Send the arguments that are not there; one sent twice, after a broken answer, is one."""
     there = _there(connection, concrete, [one.id for _, one in numbered]) if check else set()
-    operations: list[Mapping[str, Any]] = []
+    pairs: list[Pair] = []
     for order, argument in numbered:
         name = shape.whole(argument.id)
         if name not in there:
-            operations.append({"index": {"_index": concrete, "_id": name}})
-            operations.append(shape.document(argument, order))
-    if not operations:
-        return
-    answer = connection.ask(lambda es: es.bulk(operations=operations))
-    if answer["errors"]:
-        faults = (one["index"].get("error") for one in answer["items"])
-        fault = next(found for found in faults if found)
-        raise WorkError(f"{connection.where}: an argument was refused: {fault.get('reason')}")
+            action = {"index": {"_index": concrete, "_id": name}}
+            pairs.append((action, shape.document(argument, order)))
+    send(connection, pairs)
 
 
 def _there(connection: Connection, concrete: str, ids: Sequence[str]) -> set[str]:

@@ -11,10 +11,11 @@ from typing import Any, Final
 from retrieval.dense.encoders import Encoder
 from retrieval.elastic import shape
 from retrieval.elastic.arguments import ElasticArguments
+from retrieval.elastic.bulk import send
 from retrieval.elastic.connection import Connection, place
 from retrieval.fields import content
 from touche_rad.debate import Argument
-from touche_rad.errors import UserError, WorkError
+from touche_rad.errors import UserError
 from touche_rad.plugins import VectorsWanted
 
 AT_ONCE: Final = 256
@@ -32,10 +33,12 @@ def add_vectors(
     if index.ours is None:
         raise UserError(f"{location} is not ours: nothing is written into it")
     name = _slug(encoder.name)
+    fields = {field: shape.vector_field(field, name) for field in wanted.fields}
     if index.ours["encoders"].get(encoder.name) == name:
+        fields = {field: own for field, own in fields.items() if not index.has(own)}
+    if not fields:
         return 0
     connection = Connection(place(location))
-    fields = {field: shape.vector_field(field, name) for field in wanted.fields}
     total, done = len(index), 0
     for batch in _batches(index):
         lacking = _lacking(connection, index.concrete, batch, list(fields.values()))
@@ -94,13 +97,13 @@ def _encode(
             _declare(connection, concrete, name, int(vectors.shape[1]), wanted)
             for at, vector in zip(held, vectors, strict=True):
                 documents[at][name] = vector.tolist()
-    operations: list[dict[str, Any]] = []
-    for argument, document in zip(batch, documents, strict=True):
-        operations.append({"update": {"_index": concrete, "_id": shape.whole(argument.id)}})
-        operations.append({"doc": {**document, f"{name}_{DONE}": True}})
-    answer = connection.ask(lambda es: es.bulk(operations=operations))
-    if answer["errors"]:
-        raise WorkError(f"{connection.where}: vectors were refused")
+    send(connection, [
+        (
+            {"update": {"_index": concrete, "_id": shape.whole(argument.id)}},
+            {"doc": {**document, f"{name}_{DONE}": True}},
+        )
+        for argument, document in zip(batch, documents, strict=True)
+    ])  # fmt: skip
 
 
 def _declare(

@@ -210,6 +210,21 @@ def test_a_killed_encoding_goes_on_and_ends_alike(server: _Server, tmp_path: Pat
     assert again.returncode == 0
 
 
+def test_further_fields_are_encoded_beside_those_that_are_there(
+    server: _Server, tmp_path: Path
+) -> None:
+    common = (str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
+    both = (*common[:2], str(tmp_path / "both"), *common[3:])
+    assert _index(*common, "--dense-field", "text").wait() == 0
+    server.asked.clear()
+    assert _index(*common, "--dense-field", "text", "--dense-field", "attacks").wait() == 0
+    assert server.asked
+    assert _index(*both, "--dense-field", "text", "--dense-field", "attacks").wait() == 0
+    assert _files(tmp_path / "ix") == _files(tmp_path / "both")
+    again = _index(*common, "--dense-field", "attacks")
+    assert "already" in "".join(again.communicate())
+
+
 def test_vectors_of_other_arguments_are_refused(server: _Server, tmp_path: Path) -> None:
     opened(BEES, tmp_path / "ix")
     process = _index(str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))

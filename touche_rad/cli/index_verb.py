@@ -63,7 +63,7 @@ def command(
     topic ...), a file of debates, whose cited arguments are taken, each once, or an index on a
     server (elasticsearch:URL/NAME), which is brought here whole; killed, the same command goes on.
     """
-    from touche_rad.plugins import VectorsWanted
+    from touche_rad.plugins import VectorsWanted, index_exists
 
     chosen = shared.choose(ctx, "index", short, output, option)
     place = to or chosen.path
@@ -75,7 +75,7 @@ def command(
         else None
     )
     options = chosen.of("index")
-    there = Path(place).is_dir() and not replace
+    there = not replace and index_exists(str(place))
     if there and wanted is None:
         raise UserError(f"{place} is there already: --replace makes it anew")
     if there and wanted is not None and source.startswith(SERVERS):

