@@ -457,9 +457,9 @@ def build_index(
     return _home(location, options).build(arguments, location, replace=replace)
 
 
-def index_exists(location: str) -> bool:
-    """Whether an index is at a location."""
-    home = _home(location)
+def index_exists(location: str, options: Mapping[str, str] | None = None) -> bool:
+    """Whether an index is at a location; options that its home has not are told first."""
+    home = _home(location, options)
     return home.exists(location) if isinstance(home, OnAServer) else Path(location).is_dir()
 
 

@@ -75,7 +75,7 @@ def command(
         else None
     )
     options = chosen.of("index")
-    there = not replace and index_exists(str(place))
+    there = index_exists(str(place), options) and not replace
     if there and wanted is None:
         raise UserError(f"{place} is there already: --replace makes it anew")
     if there and wanted is not None and source.startswith(SERVERS):
