@@ -97,6 +97,7 @@ def engines(pids: set[int]) -> set[int]:
 def test_it_answers_by_schema_chooses_and_survives_the_death_of_its_engine(folder: Path) -> None:
     told: list[str] = []
     seen: set[int] = set()
+    before = children(os.getpid())
 
     async def run() -> dict[str, Any]:
         usage = Usage()
@@ -108,10 +109,10 @@ def test_it_answers_by_schema_chooses_and_survives_the_death_of_its_engine(folde
             found["scored"] = await model.ask_scored(asked(1), Judged)
             found["choice"] = await model.ask_choice(asked(2), ("yes", "no"))
             found["context"] = await server.context()
-            seen.update(children(os.getpid()))
+            seen.update(children(os.getpid()) - before)
             await model.ask_all([_asking(model, number) for number in range(3, 30)])
             found["batch"] = await _killed_in_the_middle(model, seen)
-            seen.update(children(os.getpid()))
+            seen.update(children(os.getpid()) - before)
         finally:
             await model.close()
         return found
