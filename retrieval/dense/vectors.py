@@ -65,6 +65,11 @@ def add_vectors(
     target = folder / DENSE / _slug(encoder.name)
     before = _before(target)
     if before is not None:
+        if graph and not before.graph:
+            raise UserError(
+                f"{target}: these vectors have no graph: remove it, and make it anew with "
+                "--dense-graph"
+            )
         fields = [field for field in fields if field not in before.fields]
         precision, graph = before.precision, before.graph
         if not fields:
@@ -73,13 +78,15 @@ def add_vectors(
     texts = {field: _distinct(store, field) for field in fields}
     total = sum(len(distinct) for distinct, _ in texts.values())
     what = f"{collection} {' '.join(fields)}"
-    with _making(target, what, fresh=before is None) as making:
+    with _making(target, what, before) as making:
         done = 0
         dimension = 0
         for field, (distinct, rows) in texts.items():
             counted = _counting(report, done, total)
             vectors = _encoded(making / f"{field}.vectors", distinct, encoder, counted)
             dimension = vectors.shape[1] if len(distinct) else dimension
+            if before and len(distinct) and dimension != before.dimension:
+                raise WorkError(f"encoder {encoder.name!r} changed from {before.dimension} numbers")
             done += len(distinct)
             shutil.rmtree(making / field, ignore_errors=True)
             if len(distinct):
@@ -143,14 +150,14 @@ def _distinct(store: Store, field: str) -> tuple[list[str], Any]:
 
 
 @contextmanager
-def _making(target: Path, what: str, *, fresh: bool) -> Iterator[Path]:
+def _making(target: Path, what: str, before: About | None) -> Iterator[Path]:
     """Give the hidden folder in which the vectors are made, to one process at a time."""
     making = target.parent / f".{target.name}.making"
     making.mkdir(parents=True, exist_ok=True)
     lock = os.open(making.parent, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if fresh and target.exists():
+        if _before(target) != before:
             raise UserError(f"{target}: another process has just made these vectors")
         making.mkdir(exist_ok=True)
         note = making / "of"

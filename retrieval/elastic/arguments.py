@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from retrieval.analyser import LONGEST_QUERY, analyse
 from retrieval.analyser import NAME as ANALYSER
-from retrieval.elastic import shape
+from retrieval.elastic import near, shape
+from retrieval.elastic import queries as asking
 from retrieval.elastic.connection import Connection, place
-from retrieval.fields import known
+from retrieval.elastic.near import DEEPEST
+from retrieval.fields import FIELDS, known
 from retrieval.searching import FieldSearch
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.plugins import Meaning
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
 
 AT_ONCE: Final = 64
 """Searches sent together."""
-DEEPEST: Final = 10_000
-"""How deep the server searches (its index.max_result_window)."""
 PAGE: Final = 1_000
 ALIVE: Final = "5m"
-_PLAIN: Final = ("topic", "text", "attacks", "supports")
-_LONGEST_WORD: Final = 250
-"""The server's analyser cuts a longer word in pieces that match nothing."""
+_OF_A_NAME: Final = re.compile(r"-[0-9a-f]{12}-\d+$")
+"""What an index's own name has more than the name that stands for it."""
 
 
 class ElasticArguments:
@@ -152,38 +152,74 @@ class ElasticArguments:
         official = shape.vector_field("attacks", shape.OFFICIAL_VECTORS)
         return [shape.OFFICIAL_VECTORS] if official in self._properties else []
 
-    def has(self, field: str) -> bool:
-        """Whether documents of the index may have a field."""
-        return field in self._properties
+    def encoded_fields(self, encoder: str) -> Sequence[str]:
+        """The fields of which the index holds all vectors by an encoder."""
+        if encoder not in self.encoders:
+            return []
+        kept = (self.ours or {}).get("encoded") or {}
+        if encoder in kept:
+            return list(kept[encoder])
+        return [one for one in FIELDS if self._field(encoder, one) in self._properties]
+
+    def _field(self, encoder: str, field: str) -> str:
+        """Return the name that a field's vectors have; none is declared where all are blank."""
+        slug = encoder if self.ours is None else str(self.ours["encoders"][encoder])
+        return shape.vector_field(field, slug)
 
     def nearest(
         self, encoder: str, field: str, queries: Vectors, k: int, *, approximate: bool = False
     ) -> list[list[tuple[str, float]]]:
-        """Return each query's nearest arguments' ids with the cosines.
-
-        The server's search is approximate; unless that is wanted, it looks at ten times as many.
-        """
-        if encoder not in self.encoders:
-            raise OptionError(f"no vectors by {encoder!r}{nearest(encoder, self.encoders)}")
-        name = encoder if self.ours is None else str(self.ours["encoders"][encoder])
-        breadth = min(DEEPEST, max(100, k * (2 if approximate else 10)))
-        bodies = [
-            {
-                "knn": {
-                    "field": shape.vector_field(field, name), "query_vector": query.tolist(),
-                    "k": min(k, DEEPEST), "num_candidates": breadth,
-                },
-                "size": min(k, DEEPEST), "_source": False, "track_total_hits": False,
-            }
-            for query in queries
-        ]  # fmt: skip
+        """Return each query's nearest arguments' ids with the cosines."""
+        name = self._vectors(encoder, field)
+        if k <= 0 or name not in self._properties:
+            return [[] for _ in queries]
+        bodies = [near.nearest(name, query, k, approximate=approximate) for query in queries]
         return [
             sorted(
-                ((hit["_id"], 2 * hit["_score"] - 1) for hit in hits),
+                ((hit["_id"], near.cosine(hit["_score"])) for hit in hits),
                 key=lambda hit: (-hit[1], hit[0].encode()),
             )
             for hits in self._searched(bodies)
         ]
+
+    def likeness(
+        self, encoder: str, field: str, queries: Vectors, ids: Sequence[str]
+    ) -> list[list[float]]:
+        """Return each query's cosine with each argument; 0 with one that has no such text."""
+        name = self._vectors(encoder, field)
+        sent = [shape.whole(one) for one in ids]
+        parts = [sent[at : at + PAGE] for at in range(0, len(sent), PAGE)]
+        if name not in self._properties:
+            parts = []
+        bodies = [near.likeness(name, query, part) for query in queries for part in parts]
+        answers = iter(self._searched(bodies))
+        found = []
+        for _ in queries:
+            hits = [hit for _ in parts for hit in next(answers)]
+            cosines = {hit["_id"]: near.cosine(hit["_score"]) for hit in hits}
+            found.append([cosines.get(one, 0.0) for one in sent])
+        return found
+
+    def _vectors(self, encoder: str, field: str) -> str:
+        """Return the name of the field with these vectors."""
+        if encoder not in self.encoders:
+            raise OptionError(f"no vectors by {encoder!r}{nearest(encoder, self.encoders)}")
+        fields = self.encoded_fields(encoder)
+        if field not in fields:
+            raise UserError(
+                f"the vectors of {encoder!r} have no field {field!r}{nearest(field, fields)}"
+            )
+        return self._field(encoder, field)
+
+    @cached_property
+    def meaning(self) -> Meaning | None:
+        """What the vectors tell, where an index of ours has them and their encoder is to be had."""
+        if self.ours is None:
+            # Its encoder is large, and nobody asked for it.
+            return None
+        from retrieval.elastic.meaning import meaning
+
+        return meaning(self)
 
     @property
     def _source(self) -> dict[str, Any]:
@@ -198,10 +234,11 @@ class ElasticArguments:
         found: list[list[Any]] = [[] for _ in queries]
         if k <= 0:
             return found
+        made = asking.official if self.ours is None else asking.ours
         asked = {
             at: query
             for at, words in enumerate(queries)
-            if (query := self._query(field, str(words))) is not None
+            if (query := made(field, str(words))) is not None
         }
         ties = [{self._id_field: "asc"}] if self._id_field else []
         common = {
@@ -212,19 +249,6 @@ class ElasticArguments:
         for at, hits in zip(asked, self._searched(bodies), strict=True):
             found[at] = sorted(hits, key=lambda hit: (-hit["_score"], hit["_id"].encode()))
         return found
-
-    def _query(self, field: str, words: str) -> dict[str, Any] | None:
-        if self.ours is not None:
-            stems = dict.fromkeys(analyse(words).split())
-            kept = " ".join(list(stems)[:LONGEST_QUERY])
-            return {"match": {f"words.{field}": {"query": kept}}} if kept else None
-        kept_words = shape.whole(words).split()[:LONGEST_QUERY]
-        plain = " ".join(word[:_LONGEST_WORD] for word in kept_words)
-        if not plain:
-            return None
-        if field == "all":
-            return {"multi_match": {"query": plain, "fields": _PLAIN, "type": "most_fields"}}
-        return {"match": {field: {"query": plain}}}
 
     def _searched(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
         found: list[list[Any]] = []
@@ -241,13 +265,15 @@ class ElasticArguments:
 
 def _check_ours(location: str, ours: Mapping[str, Any]) -> None:
     """Refuse an index of ours that would not answer as it should."""
-    again = "touche-rad index SOURCE --to ... --replace makes it anew"
-    if ours.get("format") != shape.FORMAT or ours.get("analyser") != ANALYSER:
+    name = _OF_A_NAME.sub("", location)
+    again = f"mend it with: touche-rad index SOURCE --to {name} --replace"
+    if ours.get("format") != shape.FORMAT:
         raise UserError(f"{location}: made by another version of touche-rad; {again}")
+    if ours.get("analyser") != ANALYSER:
+        made_by = f"{ours.get('analyser')!s:.60}"
+        raise UserError(f"{location}: its words are analysed by {made_by}, not {ANALYSER}; {again}")
     if not ours.get("complete"):
-        raise UserError(
-            f"{location}: it was not loaded to its end; the same touche-rad index goes on"
-        )
+        raise UserError(f"{location}: it was not loaded to its end; {again}")
 
 
 def _search(es: Any, body: Mapping[str, Any]) -> Any:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from retrieval.elastic.names import check_name
 from touche_rad.errors import ToucheRadError, UserError, WorkError
 
 KEY: Final = "TOUCHE_RAD_ES_API_KEY"
@@ -26,6 +27,7 @@ SCHEME: Final = "elasticsearch:"
 SECONDS: Final = 30.0
 """How long a call may take in all, its repetitions included, unless the environment says."""
 ONE_TRY: Final = 10.0
+HEALTH: Final = 2.0
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 _LATER: Final = frozenset((408, 425, 429, 502, 503, 504))
 
@@ -58,6 +60,7 @@ def place(location: str) -> Place:
     prefix, _, index = parts.path.rstrip("/").rpartition("/")
     if port is None or not parts.hostname or not index or parts.query or parts.fragment:
         raise UserError(f"{expected}, got {location!r:.200}")
+    check_name(index)
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return Place(f"{parts.scheme}://{host}:{port}{prefix}", index)
 
@@ -100,7 +103,7 @@ class Connection:
                     raise
                 pause = wait * random.uniform(0.5, 1.5)
                 if not passing or time.monotonic() + pause > end:
-                    raise fault from None
+                    raise self._for_red(error) or fault from None
                 time.sleep(pause)
                 wait = min(2 * wait, LONGEST_WAIT)
 
@@ -125,6 +128,19 @@ class Connection:
         if isinstance(error, elastic_transport.TransportError):
             return WorkError(f"{where}: {_short(str(error))}"), False
         return None, False
+
+    def _for_red(self, error: Exception) -> ToucheRadError | None:
+        """What to say of a silence, where the node that is silent knows that the index is red."""
+        import elastic_transport
+
+        if not isinstance(error, elastic_transport.ConnectionTimeout):
+            return None
+        hasty = self._client.options(request_timeout=HEALTH)
+        try:
+            told = hasty.cluster.health(index=self.where.index, local=True, timeout="1s")
+        except Exception:
+            return None
+        return self._refused(503, "") if told["status"] == "red" else None
 
     def _refused(self, status: int, reason: str) -> ToucheRadError:
         where = self.where
@@ -202,6 +218,8 @@ def _reason(error: Any) -> str:
     if isinstance(body, dict):
         about = body.get("error", body)
         if isinstance(about, dict):
+            causes = about.get("root_cause") or [about]
+            about = {**about, **{key: one for key, one in causes[0].items() if one}}
             return _short(str(about.get("reason") or about.get("type") or about))
     return _short(str(body))
 

@@ -1,34 +1,31 @@
 """Making an index on Elasticsearch: loaded beside what is there, then taking its name at once.
 
-The name is an alias. What is loaded lies in an index named after its content; the alias goes over
-to it when every argument is there, so that a search never meets half an index or none. A killed
-load goes on: what is there already is not sent again.
+The name is an alias. What is loaded lies in an index named after its content and settings; the
+alias goes over to it when every argument is there, so that a search never meets half an index or
+none. A killed load goes on: what is there already is not sent again.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from itertools import islice
 from typing import IO, Any, Final
 
-from retrieval.analyser import NAME as ANALYSER
 from retrieval.elastic import shape
 from retrieval.elastic.bulk import Pair, send
-from retrieval.elastic.connection import Connection, Place, place
+from retrieval.elastic.connection import Connection, place
+from retrieval.elastic.names import check_id, check_new_name
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
 
 AT_ONCE: Final = 500
 """Arguments sent together, unless they are long."""
-_LONGEST_ID: Final = 512
-_LONGEST_NAME: Final = 200
-_NOT_IN_NAMES: Final = frozenset('\\/*?"<>|,#: ')
 
 
 def load(
@@ -36,32 +33,25 @@ def load(
 ) -> int:
     """Make an index and return how many arguments it holds."""
     connection = Connection(place(location))
-    _check_name(connection.where)
+    check_new_name(connection.where.index)
     before = _standing(connection, replace=replace)
     with _spooled(arguments) as (spool, count, digest):
-        concrete = _concrete(connection.where.index, digest, shards, replicas)
-        made = _made(connection, concrete, digest, count, shape.settings(shards, replicas))
+        body = {
+            "settings": shape.settings(shards, replicas),
+            "mappings": shape.mapping(digest, count),
+        }
+        concrete = f"{connection.where.index}-{_short_digest(body)}-{shape.FORMAT}"
+        made = _made(connection, concrete, body)
         for numbered in _batches(spool):
             _send(connection, concrete, numbered, check=not made)
-        _finish(connection, concrete, digest, count)
+        _finish(connection, concrete, count)
     _rename(connection, concrete, before)
     return count
 
 
-def _check_name(where: Place) -> None:
-    name = where.index
-    odd = sorted(set(name) & _NOT_IN_NAMES)
-    if odd or name != name.lower() or name[0] in "-_+." or len(name.encode()) > _LONGEST_NAME:
-        raise UserError(
-            f"{where}: {name[:60]!r} is no name for an index: expected lower-case letters, digits, "
-            f"'-' and '_', a letter or digit first, at most {_LONGEST_NAME} bytes"
-        )
-
-
-def _concrete(name: str, digest: str, shards: int, replicas: int) -> str:
-    """Name an index after all that decides what it is: other settings make another index."""
-    what = f"{digest} {ANALYSER} {shards} {replicas}"
-    return f"{name}-{sha256(what.encode()).hexdigest()[:12]}-{shape.FORMAT}"
+def _short_digest(body: Mapping[str, Any]) -> str:
+    """Return what tells all that decides what an index is: other settings make another one."""
+    return sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _standing(connection: Connection, *, replace: bool) -> list[str]:
@@ -90,10 +80,12 @@ def _spooled(arguments: Iterable[Argument]) -> Iterator[tuple[IO[str], int, str]
         for argument in arguments:
             line = files.argument_line(argument) + "\n"
             own = sha256(line.encode("utf-8", "surrogatepass")).digest()
-            name = _checked_id(argument.id)
+            name = shape.whole(argument.id)
+            check_id(name)
             if name in seen:
                 if seen[name] != own:
-                    raise UserError(f"two different arguments have the id {name!r}")
+                    told = "" if name == argument.id else f", as which {argument.id!r} is sent"
+                    raise UserError(f"two different arguments have the id {name!r}{told}")
                 continue
             seen[name] = own
             spool.write(line)
@@ -104,15 +96,6 @@ def _spooled(arguments: Iterable[Argument]) -> Iterator[tuple[IO[str], int, str]
         yield spool, len(seen), digest.hexdigest()
 
 
-def _checked_id(given: str) -> str:
-    """Return an id as the server has it."""
-    name = shape.whole(given)
-    if not name or len(name.encode()) > _LONGEST_ID:
-        told = "is empty" if not name else f"{name[:40]!r}… has {len(name.encode())} bytes"
-        raise UserError(f"an argument's id {told}: Elasticsearch takes 1 to {_LONGEST_ID}")
-    return name
-
-
 def _batches(spool: IO[str]) -> Iterator[Sequence[tuple[int, Argument]]]:
     numbered = (
         (order, Argument.model_validate(json.loads(line))) for order, line in enumerate(spool)
@@ -121,13 +104,10 @@ def _batches(spool: IO[str]) -> Iterator[Sequence[tuple[int, Argument]]]:
         yield batch
 
 
-def _made(
-    connection: Connection, concrete: str, digest: str, count: int, settings: Mapping[str, Any]
-) -> bool:
+def _made(connection: Connection, concrete: str, body: Mapping[str, Any]) -> bool:
     """Make the index unless a killed load has; return whether it is new."""
     if connection.ask(lambda es: bool(es.indices.exists(index=concrete))):
         return False
-    body = {"settings": dict(settings), "mappings": shape.mapping(digest, count)}
     return bool(connection.ask(partial(_create, index=concrete, body=body)))
 
 
@@ -164,14 +144,29 @@ def _there(connection: Connection, concrete: str, ids: Sequence[str]) -> set[str
     return {one["_id"] for one in found if one.get("found")}
 
 
-def _finish(connection: Connection, concrete: str, digest: str, count: int) -> None:
+def _finish(connection: Connection, concrete: str, count: int) -> None:
+    """Say that the index is whole; what it says of its vectors stays."""
     connection.ask(lambda es: es.indices.refresh(index=concrete))
     there = int(connection.ask(lambda es: es.count(index=concrete))["count"])
-    if there != count:
+    if there > count:
+        raise UserError(
+            f"{connection.where}: somebody wrote into {concrete}, which holds {there} arguments "
+            f"for {count}: delete it, and give the same command"
+        )
+    if there < count:
         raise WorkError(
             f"{connection.where}: {there} of {count} arguments are there; the same command goes on"
         )
-    told = shape.about(digest, count, complete=True)
+    tell(connection, concrete, lambda told: {**told, "complete": True})
+
+
+def tell(
+    connection: Connection, concrete: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
+    """Change what an index of ours says of itself."""
+    about = connection.ask(lambda es: es.indices.get_mapping(index=concrete))[concrete]
+    meta = about["mappings"]["_meta"]
+    told = {**meta, shape.MARK: change(meta[shape.MARK])}
     connection.ask(lambda es: es.indices.put_mapping(index=concrete, meta=told))
 
 

@@ -21,7 +21,9 @@ FORMAT: Final = 1
 OFFICIAL_VECTORS: Final = "stella"
 K1, B = 0.9, 0.4
 """The local index's constants of BM25."""
-_PLAIN: Final = ("topic", "text", "attacks", "supports")
+PLAIN: Final = ("topic", "text", "attacks", "supports")
+_KEYWORD: Final = {"type": "keyword", "ignore_above": 8_191}
+"""A longer one is kept and not searched: the server refuses words of more than 32,766 bytes."""
 
 
 def vector_field(field: str, encoder: str) -> str:
@@ -33,27 +35,25 @@ def mapping(digest: str, count: int) -> dict[str, Any]:
     """Return the mapping of an index of ours."""
     words = {"type": "text", "analyzer": "whitespace", "similarity": "argument"}
     return {
-        "_meta": about(digest, count, complete=False),
+        "_meta": about(digest, count),
         "dynamic": "false",
         "properties": {
             "id": {"type": "keyword"},
-            "tags": {"type": "keyword"},
-            "original": {"type": "keyword"},
+            "tags": dict(_KEYWORD),
+            "original": dict(_KEYWORD),
             "order": {"type": "integer"},
-            **{name: {"type": "text"} for name in _PLAIN},
+            **{name: {"type": "text"} for name in PLAIN},
             "words": {"properties": dict.fromkeys(FIELDS, words)},
         },
     }
 
 
-def about(
-    digest: str, count: int, *, complete: bool, encoders: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """Return what an index of ours says of itself."""
+def about(digest: str, count: int) -> dict[str, Any]:
+    """Return what an index of ours says of itself before it is loaded."""
     return {
         MARK: {
             "format": FORMAT, "collection": digest, "arguments": count, "analyser": ANALYSER,
-            "complete": complete, "encoders": dict(encoders or {}),
+            "complete": False, "encoders": {}, "encoded": {},
         }
     }  # fmt: skip
 
@@ -70,7 +70,7 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
 def document(argument: Argument, order: int) -> dict[str, Any]:
     """Return an argument as a document of our index; `line` is the argument without loss."""
     line = files.argument_line(argument)
-    plain: dict[str, Any] = {name: whole(getattr(argument, name)) for name in _PLAIN}
+    plain: dict[str, Any] = {name: whole(getattr(argument, name)) for name in PLAIN}
     return {
         "id": whole(argument.id),
         "tags": [whole(tag) for tag in argument.tags],

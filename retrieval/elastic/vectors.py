@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from retrieval.elastic import shape
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.bulk import send
 from retrieval.elastic.connection import Connection, place
+from retrieval.elastic.loading import tell
 from retrieval.fields import content
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
@@ -32,26 +33,34 @@ def add_vectors(
     index = ElasticArguments(location)
     if index.ours is None:
         raise UserError(f"{location} is not ours: nothing is written into it")
-    name = _slug(encoder.name)
-    fields = {field: shape.vector_field(field, name) for field in wanted.fields}
-    if index.ours["encoders"].get(encoder.name) == name:
-        fields = {field: own for field, own in fields.items() if not index.has(own)}
-    if not fields:
+    kept = index.encoded_fields(encoder.name)
+    wanted_fields = [field for field in wanted.fields if field not in kept]
+    if not wanted_fields:
         return 0
     connection = Connection(place(location))
+    slug = _slug(encoder.name)
+    fields = {field: shape.vector_field(field, slug) for field in wanted_fields}
     total, done = len(index), 0
     for batch in _batches(index):
-        lacking = _lacking(connection, index.concrete, batch, list(fields.values()))
-        if lacking:
-            _encode(connection, index.concrete, lacking, encoder, fields, wanted)
+        _encode(connection, index.concrete, batch, encoder, fields, wanted)
         done += len(batch)
         if report is not None:
             report(done, total)
     connection.ask(lambda es: es.indices.refresh(index=index.concrete))
-    encoders = {**index.ours["encoders"], encoder.name: name}
-    told = shape.about(index.ours["collection"], total, complete=True, encoders=encoders)
-    connection.ask(lambda es: es.indices.put_mapping(index=index.concrete, meta=told))
+    tell(connection, index.concrete, partial(_with, encoder=encoder.name, slug=slug,
+                                             fields=[*kept, *wanted_fields]))  # fmt: skip
     return total * len(fields)
+
+
+def _with(
+    told: Mapping[str, Any], encoder: str, slug: str, fields: Sequence[str]
+) -> dict[str, Any]:
+    """Add vectors to what an index says of itself."""
+    return {
+        **told,
+        "encoders": {**told["encoders"], encoder: slug},
+        "encoded": {**(told.get("encoded") or {}), encoder: list(fields)},
+    }
 
 
 def _slug(name: str) -> str:
@@ -65,19 +74,18 @@ def _batches(index: ElasticArguments) -> Iterator[list[Argument]]:
             yield page[start : start + AT_ONCE]
 
 
-def _lacking(
+def _marks(
     connection: Connection, concrete: str, batch: Sequence[Argument], fields: Sequence[str]
-) -> list[Argument]:
+) -> list[set[str]]:
+    """Return which fields of each argument have been through: those that are marked."""
     ids = [shape.whole(one.id) for one in batch]
-    asked = partial(_having, index=concrete, ids=ids, fields=fields)
-    there = connection.ask(asked)
-    return [one for one in batch if shape.whole(one.id) not in there]
+    asked = partial(_marked, index=concrete, ids=ids, fields=[f"{one}_{DONE}" for one in fields])
+    return connection.ask(asked)
 
 
-def _having(es: Any, index: str, ids: Sequence[str], fields: Sequence[str]) -> set[str]:
-    """Which documents have been through: those that are marked with the last field."""
-    found = es.mget(index=index, ids=list(ids), source_includes=[f"{fields[-1]}_{DONE}"])["docs"]
-    return {one["_id"] for one in found if one.get("_source")}
+def _marked(es: Any, index: str, ids: Sequence[str], fields: Sequence[str]) -> list[set[str]]:
+    found = es.mget(index=index, ids=list(ids), source_includes=list(fields))["docs"]
+    return [{key.removesuffix(f"_{DONE}") for key in one.get("_source") or {}} for one in found]
 
 
 def _encode(
@@ -85,24 +93,26 @@ def _encode(
     concrete: str,
     batch: Sequence[Argument],
     encoder: Encoder,
-    fields: dict[str, str],
+    fields: Mapping[str, str],
     wanted: VectorsWanted,
 ) -> None:
+    """Encode what no killed run has encoded."""
+    marks = _marks(connection, concrete, batch, list(fields.values()))
     documents: list[dict[str, Any]] = [{} for _ in batch]
     for field, name in fields.items():
-        texts = [content(one, field) for one in batch]
-        held = [place for place, text in enumerate(texts) if text.strip()]
+        lacking = [at for at in range(len(batch)) if name not in marks[at]]
+        for at in lacking:
+            documents[at][f"{name}_{DONE}"] = True
+        held = [at for at in lacking if content(batch[at], field).strip()]
         if held:
-            vectors = encoder.passages([texts[place] for place in held])
+            vectors = encoder.passages([content(batch[at], field) for at in held])
             _declare(connection, concrete, name, int(vectors.shape[1]), wanted)
             for at, vector in zip(held, vectors, strict=True):
                 documents[at][name] = vector.tolist()
     send(connection, [
-        (
-            {"update": {"_index": concrete, "_id": shape.whole(argument.id)}},
-            {"doc": {**document, f"{name}_{DONE}": True}},
-        )
+        ({"update": {"_index": concrete, "_id": shape.whole(argument.id)}}, {"doc": document})
         for argument, document in zip(batch, documents, strict=True)
+        if document
     ])  # fmt: skip
 
 

