@@ -191,6 +191,24 @@ def test_what_it_started_ends_when_its_owner_is_killed(folder: Path) -> None:
     assert gone(started), "the server outlived its owner"
 
 
+def test_who_stops_waiting_does_not_stop_the_start(folder: Path) -> None:
+    told: list[str] = []
+
+    async def run() -> Judged:
+        server = Vllm(str(folder), OPTIONS, report=told.append)
+        model = Model(server, settings=Settings(max_tokens=60), deadline=300)
+        try:
+            for _ in range(3):
+                with anyio.move_on_after(1):
+                    await model.ask(asked(0), Judged)
+            return await model.ask(asked(0), Judged)
+        finally:
+            await model.close()
+
+    assert isinstance(anyio.run(run), Judged)
+    assert sum("starting" in line and "its words" in line for line in told) == 1
+
+
 def test_the_terminal_starts_it_asks_and_stops_it(folder: Path) -> None:
     options = [f"vllm.{name}={value}" for name, value in OPTIONS.items()]
     flags = [part for option in options for part in ("-o", option)]
