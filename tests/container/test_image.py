@@ -24,7 +24,7 @@ from tests.container.building import (
 from touche_rad import files
 from touche_rad.demo import demo_file
 
-pytestmark = [pytest.mark.xdist_group("container"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 TAG = "localhost/touche-rad-test:slim"
 CLAIMS = demo_file("claims.tsv")

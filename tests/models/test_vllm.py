@@ -24,7 +24,7 @@ from touche_rad.models.asking import Settings
 from touche_rad.models.usage import Usage
 from touche_rad.models.vllm import PYTHON, Vllm
 
-pytestmark = [pytest.mark.xdist_group("vllm"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 OPTIONS = {
     "enforce-eager": "true", "dtype": "float32", "max-model-len": "4096",
