@@ -135,9 +135,11 @@ def test_what_the_vectors_do_not_know_is_told(location: str) -> None:
     build_index(BEES, location)
     _add(location, Letters(), "attacks")
     index, asked = _opened(location), Letters().queries(["bees"])
-    with pytest.raises(OptionError, match="no vectors by 'letter' .did you mean 'letters'"):
+    with pytest.raises(OptionError, match=r"no vectors by 'letter' .did you mean 'letters'"):
         index.nearest("letter", "attacks", asked, 3)
-    with pytest.raises(UserError, match="'letters' have no field 'attack' .did you mean 'attacks'"):
+    with pytest.raises(
+        UserError, match=r"'letters' have no field 'attack' .did you mean 'attacks'"
+    ):
         index.nearest("letters", "attack", asked, 3)
     with pytest.raises(UserError, match="have no field 'text'"):
         index.likeness("letters", "text", asked, ["1"])
