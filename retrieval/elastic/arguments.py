@@ -12,6 +12,7 @@ from retrieval.analyser import NAME as ANALYSER
 from retrieval.elastic import near, shape
 from retrieval.elastic import queries as asking
 from retrieval.elastic.connection import Connection, place
+from retrieval.elastic.names import may_be_id
 from retrieval.elastic.near import DEEPEST
 from retrieval.fields import FIELDS, known
 from retrieval.searching import FieldSearch
@@ -52,7 +53,12 @@ class ElasticArguments:
             _check_ours(location, self.ours)
 
     def __reduce__(self) -> tuple[type[ElasticArguments], tuple[str]]:
-        return ElasticArguments, (self.location,)
+        return type(self), (self.location,)
+
+    @property
+    def linked(self) -> bool:
+        """Whether it was loaded with the groups of its statements."""
+        return self.ours is not None and shape.GROUPS in self._properties
 
     @property
     def fingerprint(self) -> str:
@@ -71,11 +77,20 @@ class ElasticArguments:
 
     def get(self, argument_id: str) -> Argument | None:
         """Return the argument with this id, or None."""
-        if not argument_id or argument_id != shape.whole(argument_id) or len(argument_id) > 512:
+        found = self._sources(argument_id, self._source)
+        return shape.argument(found, shape.whole(argument_id)) if found else None
+
+    def _sources(self, argument_id: str, wanted: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return what the document of an argument holds, if there is one."""
+        name = shape.whole(argument_id)
+        if not may_be_id(name):
             return None
-        query = {"ids": {"values": [argument_id]}}
-        found = self._searched([{"query": query, "size": 1, **self._source}])[0]
-        return shape.argument(found[0]["_source"], found[0]["_id"]) if found else None
+        query = {"ids": {"values": [name]}}
+        found = self._searched([{"query": query, "size": 1, **wanted}])[0]
+        source: Mapping[str, Any] | None = found[0]["_source"] if found else None
+        # Ids that cannot be sent as they are are sent as others.
+        other = source and "line" in source and shape.argument(source, name).id != argument_id
+        return None if other or (name != argument_id and self.ours is None) else source
 
     def arguments(self) -> Iterator[Argument]:
         """Yield every argument as of now, in a fixed order; an index of ours in its own."""

@@ -9,7 +9,7 @@ import os
 import random
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
@@ -30,6 +30,12 @@ ONE_TRY: Final = 10.0
 HEALTH: Final = 2.0
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 _LATER: Final = frozenset((408, 425, 429, 502, 503, 504))
+
+_OF_PARTS: Final = frozenset((
+    "search_phase_execution_exception", "no_shard_available_action_exception",
+    "node_not_connected_exception", "node_disconnected_exception",
+))  # fmt: skip
+"""Faults that say, once they last, that a part of the index is on no node that is asked."""
 
 T = TypeVar("T")
 
@@ -124,13 +130,13 @@ class Connection:
             return UserError(f"{where}: what answers there is no Elasticsearch"), False
         if isinstance(error, elasticsearch.ApiError):
             status = error.meta.status
-            return self._refused(status, _reason(error)), status in _LATER
+            return self._refused(status, _reason(error), _kinds(error)), status in _LATER
         if isinstance(error, elastic_transport.TransportError):
             return WorkError(f"{where}: {_short(str(error))}"), False
         return None, False
 
     def _for_red(self, error: Exception) -> ToucheRadError | None:
-        """What to say of a silence, where the node that is silent knows that the index is red."""
+        """What to say of a silence, where the silent node knows that the index is red."""
         import elastic_transport
 
         if not isinstance(error, elastic_transport.ConnectionTimeout):
@@ -142,7 +148,7 @@ class Connection:
             return None
         return self._refused(503, "") if told["status"] == "red" else None
 
-    def _refused(self, status: int, reason: str) -> ToucheRadError:
+    def _refused(self, status: int, reason: str, kinds: Collection[str] = ()) -> ToucheRadError:
         where = self.where
         if status == 401:
             return UserError(f"{where}: wrong name, password or key ({USER}, {PASSWORD}, {KEY})")
@@ -152,7 +158,7 @@ class Connection:
             return UserError(f"{where}: there is no index {where.index!r}")
         if status == 413:
             return TooLarge(f"{where}: the request is larger than the server takes")
-        if status == 503 or (status >= 500 and "shards fail" in reason.lower()):
+        if status == 503 or (status in _LATER and not _OF_PARTS.isdisjoint(kinds)):
             return WorkError(
                 f"{where}: the cluster cannot serve every part of {where.index!r} now (red): "
                 "see _cluster/health"
@@ -222,6 +228,14 @@ def _reason(error: Any) -> str:
             about = {**about, **{key: one for key, one in causes[0].items() if one}}
             return _short(str(about.get("reason") or about.get("type") or about))
     return _short(str(body))
+
+
+def _kinds(error: Any) -> set[str]:
+    """Return the types of a fault and of its causes."""
+    about = error.body.get("error") if isinstance(error.body, dict) else None
+    if not isinstance(about, dict):
+        return set()
+    return {str(one.get("type")) for one in (about, *(about.get("root_cause") or ()))}
 
 
 def _short(told: str) -> str:

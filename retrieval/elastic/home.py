@@ -11,6 +11,7 @@ from pydantic import Field
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.connection import SCHEME, Connection, place
 from retrieval.elastic.dump import dump
+from retrieval.elastic.linked import opened
 from retrieval.elastic.loading import load
 from touche_rad import plugins
 from touche_rad.debate import Argument
@@ -44,7 +45,7 @@ class ElasticIndexes:
 
     def open(self, location: str) -> ElasticArguments:
         """Open an index on a server."""
-        return ElasticArguments(location)
+        return opened(location)
 
     def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
         """Load an index; its name goes over to it when it is whole."""

@@ -8,24 +8,18 @@ none. A killed load goes on: what is there already is not sent again.
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
-from itertools import islice
-from typing import IO, Any, Final
+from typing import Any
 
 from retrieval.elastic import shape
 from retrieval.elastic.bulk import Pair, send
 from retrieval.elastic.connection import Connection, place
-from retrieval.elastic.names import check_id, check_new_name
-from touche_rad import files
+from retrieval.elastic.names import check_new_name
+from retrieval.elastic.spool import Kept, spooled
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
-
-AT_ONCE: Final = 500
-"""Arguments sent together, unless they are long."""
 
 
 def load(
@@ -35,18 +29,18 @@ def load(
     connection = Connection(place(location))
     check_new_name(connection.where.index)
     before = _standing(connection, replace=replace)
-    with _spooled(arguments) as (spool, count, digest):
+    with spooled(arguments) as spool:
         body = {
             "settings": shape.settings(shards, replicas),
-            "mappings": shape.mapping(digest, count),
+            "mappings": shape.mapping(spool.digest, spool.count),
         }
         concrete = f"{connection.where.index}-{_short_digest(body)}-{shape.FORMAT}"
         made = _made(connection, concrete, body)
-        for numbered in _batches(spool):
-            _send(connection, concrete, numbered, check=not made)
-        _finish(connection, concrete, count)
+        for batch in spool.batches():
+            _send(connection, concrete, batch, check=not made)
+        _finish(connection, concrete, spool.count)
     _rename(connection, concrete, before)
-    return count
+    return spool.count
 
 
 def _short_digest(body: Mapping[str, Any]) -> str:
@@ -71,39 +65,6 @@ def _standing(connection: Connection, *, replace: bool) -> list[str]:
     return list(found)
 
 
-@contextmanager
-def _spooled(arguments: Iterable[Argument]) -> Iterator[tuple[IO[str], int, str]]:
-    """Keep the arguments in a file until their number and digest are known."""
-    digest = sha256()
-    seen: dict[str, bytes] = {}
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass") as spool:
-        for argument in arguments:
-            line = files.argument_line(argument) + "\n"
-            own = sha256(line.encode("utf-8", "surrogatepass")).digest()
-            name = shape.whole(argument.id)
-            check_id(name)
-            if name in seen:
-                if seen[name] != own:
-                    told = "" if name == argument.id else f", as which {argument.id!r} is sent"
-                    raise UserError(f"two different arguments have the id {name!r}{told}")
-                continue
-            seen[name] = own
-            spool.write(line)
-            digest.update(line.encode("utf-8", "surrogatepass"))
-        if not seen:
-            raise UserError("the collection holds no argument")
-        spool.seek(0)
-        yield spool, len(seen), digest.hexdigest()
-
-
-def _batches(spool: IO[str]) -> Iterator[Sequence[tuple[int, Argument]]]:
-    numbered = (
-        (order, Argument.model_validate(json.loads(line))) for order, line in enumerate(spool)
-    )
-    while batch := list(islice(numbered, AT_ONCE)):
-        yield batch
-
-
 def _made(connection: Connection, concrete: str, body: Mapping[str, Any]) -> bool:
     """Make the index unless a killed load has; return whether it is new."""
     if connection.ask(lambda es: bool(es.indices.exists(index=concrete))):
@@ -124,17 +85,15 @@ def _create(es: Any, index: str, body: Mapping[str, Any]) -> bool:
     return True
 
 
-def _send(
-    connection: Connection, concrete: str, numbered: Sequence[tuple[int, Argument]], *, check: bool
-) -> None:
+def _send(connection: Connection, concrete: str, batch: Sequence[Kept], *, check: bool) -> None:
     """Send the arguments that are not there; one sent twice, after a broken answer, is one."""
-    there = _there(connection, concrete, [one.id for _, one in numbered]) if check else set()
+    there = _there(connection, concrete, [one.argument.id for one in batch]) if check else set()
     pairs: list[Pair] = []
-    for order, argument in numbered:
-        name = shape.whole(argument.id)
+    for one in batch:
+        name = shape.whole(one.argument.id)
         if name not in there:
             action = {"index": {"_index": concrete, "_id": name}}
-            pairs.append((action, shape.document(argument, order)))
+            pairs.append((action, shape.document(one.argument, one.order, one.groups)))
     send(connection, pairs)
 
 

@@ -38,6 +38,11 @@ def _refused(name: str) -> UserError:
     )
 
 
+def may_be_id(name: str) -> bool:
+    """Whether a document can have this id."""
+    return 0 < len(name.encode()) <= LONGEST_ID
+
+
 def check_id(name: str) -> None:
     """Refuse an id that no document can have."""
     size = len(name.encode())

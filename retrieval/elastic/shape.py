@@ -7,17 +7,20 @@ and beside them `words`, analysed as in the local index and scored with the same
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from retrieval.analyser import NAME as ANALYSER
 from retrieval.analyser import analyse
 from retrieval.fields import ALL, FIELDS, PARTS, content
+from retrieval.statements import ROLES
 from touche_rad import files
 from touche_rad.debate import Argument
 
 MARK: Final = "touche-rad"
 FORMAT: Final = 1
+GROUPS: Final = "groups"
+"""Whose statements say the same: what links arguments."""
 OFFICIAL_VECTORS: Final = "stella"
 K1, B = 0.9, 0.4
 """The local index's constants of BM25."""
@@ -44,6 +47,7 @@ def mapping(digest: str, count: int) -> dict[str, Any]:
             "order": {"type": "integer"},
             **{name: {"type": "text"} for name in PLAIN},
             "words": {"properties": dict.fromkeys(FIELDS, words)},
+            GROUPS: {"properties": {role: {"type": "integer"} for role in ROLES}},
         },
     }
 
@@ -67,7 +71,7 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
     }
 
 
-def document(argument: Argument, order: int) -> dict[str, Any]:
+def document(argument: Argument, order: int, groups: Sequence[int]) -> dict[str, Any]:
     """Return an argument as a document of our index; `line` is the argument without loss."""
     line = files.argument_line(argument)
     plain: dict[str, Any] = {name: whole(getattr(argument, name)) for name in PLAIN}
@@ -78,6 +82,7 @@ def document(argument: Argument, order: int) -> dict[str, Any]:
         "order": order,
         **plain,
         "words": _words(argument),
+        GROUPS: {role: group for role, group in zip(ROLES, groups, strict=True) if group >= 0},
         "line": json.dumps(json.loads(line)),
     }
 

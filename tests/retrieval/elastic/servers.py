@@ -29,7 +29,7 @@ PASSWORD = "a long pass-word of tests"
 READER, READER_PASSWORD = "reader", "another pass-word of tests"
 READER_ROLE = """reader:
   indices:
-    - names: ["*"]
+    - names: ["demo*"]
       privileges: [read, view_index_metadata]
 """
 READY = 180.0

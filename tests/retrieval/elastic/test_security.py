@@ -103,7 +103,9 @@ def test_who_may_only_read_searches_and_brings_and_cannot_load(
     for ran in (_searched(tmp_path, loaded, **reader), _brought(tmp_path, loaded, **reader)):
         assert ran.returncode == 0, ran.stderr
     assert len((tmp_path / "brought/arguments.jsonl").read_text().splitlines()) == 435
-    _one_line(_loaded(secured.location("never"), **reader), "reader may not do this")
+    for other in ("never", "demo-of-mine"):
+        _one_line(_loaded(secured.location(other), **reader), "reader may not do this")
+    _one_line(_searched(tmp_path, secured.location("never"), **reader), "reader may not do this")
 
 
 def test_an_unknown_ca_is_told(secured: Server, tmp_path: Path) -> None:
