@@ -1,4 +1,4 @@
-"""A client as careless as the official one plays a thousand debates, and evaluates them, at once.
+"""A client as careless as the official one plays many debates, and evaluates them, at once.
 
 It starts all debates in the same moment, tries nothing twice, reads no status, and loses a debate,
 or a whole evaluation, to one bad body. Behind the server a language model fails in every twentieth
@@ -27,7 +27,7 @@ from tests.models import scripted
 from tests.models.scripted import Handler, Scripted, fails, raw, reply
 from tests.terminal import touche_rad
 
-DEBATES = 1_000
+DEBATES = 200
 TURNS = 3
 MAXIMS = ("quantity", "quality", "relation", "manner")
 UTTERANCES = (
@@ -136,7 +136,7 @@ async def everything(url: str) -> tuple[list[dict[str, Any]], list[dict[str, Any
 
 
 @pytest.mark.slow
-def test_a_thousand_debates_at_once_lose_nothing(url: str, model: Scripted, tmp_path: Path) -> None:
+def test_debates_all_at_once_lose_nothing(url: str, model: Scripted, tmp_path: Path) -> None:
     rows, judged = asyncio.run(everything(url))
     assert {} not in rows
     assert len(judged) == DEBATES
