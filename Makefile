@@ -10,7 +10,7 @@ demo: $(VENV)/core.stamp  ## run the main job on the bundled data
 	$(BIN)/touche-rad demo -o $(DEMO_OUT)
 
 test: $(VENV)/dev.stamp lint types  ## the whole suite, and what is checked without running
-	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
 check: lint types  ## what is checked without running
 
@@ -22,7 +22,7 @@ types: $(VENV)/dev.stamp
 	$(BIN)/mypy
 
 cover: $(VENV)/dev.stamp  ## branch coverage of the pure middle, at least 95 %
-	$(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 	$(BIN)/coverage report --include="$$(paste -sd, tests/pure_middle.txt)" --fail-under=95
 
 $(VENV)/python.stamp:

@@ -26,6 +26,22 @@ def lacking(what: str) -> None:
     pytest.skip(f"needs {what}")
 
 
+ONE_PROCESS = ("tests/retrieval/elastic/", "tests/container/", "tests/models/test_vllm.py")
+"""Tests that share a server or an image: one process of the test run has all of each."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Keep such tests together. Marks of pytest-xdist do not: newer pytests know nothing of them."""
+    from xdist.scheduler.loadscope import LoadScopeScheduling
+
+    class ByWhatIsShared(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return next((one for one in ONE_PROCESS if nodeid.startswith(one)), nodeid)
+
+    return ByWhatIsShared(config, log)
+
+
 # Set at import: some tests open the demo's index while they are collected. Processes that tests start
 # inherit it.
 CACHES = tempfile.mkdtemp(prefix="touche-rad-tests-")

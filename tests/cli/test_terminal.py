@@ -139,7 +139,9 @@ def test_a_pipe_that_closes_is_no_fault() -> None:
 def test_doctor_says_what_is_here_and_how_to_mend_the_rest(tmp_path: Path) -> None:
     well = touche_rad("doctor", "--json")
     assert well.code == 0, well.out
-    assert all(check["ok"] for check in json.loads(well.out))
+    lacking = [check for check in json.loads(well.out) if not check["ok"]]
+    assert all(check["found"].startswith("needs a language model (-m") for check in lacking)
+    assert all(check["optional"] for check in lacking)
     ill = touche_rad("doctor", "-i", tmp_path / "no-index")
     assert ill.code == 1
     assert "fix: make it with: touche-rad index" in ill.out

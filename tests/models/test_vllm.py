@@ -24,7 +24,7 @@ from touche_rad.models.asking import Settings
 from touche_rad.models.usage import Usage
 from touche_rad.models.vllm import PYTHON, Vllm
 
-pytestmark = [pytest.mark.xdist_group("vllm"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 OPTIONS = {
     "enforce-eager": "true", "dtype": "float32", "max-model-len": "4096",
@@ -97,6 +97,7 @@ def engines(pids: set[int]) -> set[int]:
 def test_it_answers_by_schema_chooses_and_survives_the_death_of_its_engine(folder: Path) -> None:
     told: list[str] = []
     seen: set[int] = set()
+    before = children(os.getpid())
 
     async def run() -> dict[str, Any]:
         usage = Usage()
@@ -108,10 +109,10 @@ def test_it_answers_by_schema_chooses_and_survives_the_death_of_its_engine(folde
             found["scored"] = await model.ask_scored(asked(1), Judged)
             found["choice"] = await model.ask_choice(asked(2), ("yes", "no"))
             found["context"] = await server.context()
-            seen.update(children(os.getpid()))
+            seen.update(children(os.getpid()) - before)
             await model.ask_all([_asking(model, number) for number in range(3, 30)])
             found["batch"] = await _killed_in_the_middle(model, seen)
-            seen.update(children(os.getpid()))
+            seen.update(children(os.getpid()) - before)
         finally:
             await model.close()
         return found
@@ -188,6 +189,24 @@ def test_what_it_started_ends_when_its_owner_is_killed(folder: Path) -> None:
         owner.kill()
         owner.wait()
     assert gone(started), "the server outlived its owner"
+
+
+def test_who_stops_waiting_does_not_stop_the_start(folder: Path) -> None:
+    told: list[str] = []
+
+    async def run() -> Judged:
+        server = Vllm(str(folder), OPTIONS, report=told.append)
+        model = Model(server, settings=Settings(max_tokens=60), deadline=300)
+        try:
+            for _ in range(3):
+                with anyio.move_on_after(1):
+                    await model.ask(asked(0), Judged)
+            return await model.ask(asked(0), Judged)
+        finally:
+            await model.close()
+
+    assert isinstance(anyio.run(run), Judged)
+    assert sum("starting" in line and "its words" in line for line in told) == 1
 
 
 def test_the_terminal_starts_it_asks_and_stops_it(folder: Path) -> None:

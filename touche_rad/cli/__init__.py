@@ -23,6 +23,7 @@ VERBS = {
     "respond": "Answer every user turn of recorded debates.",
     "simulate": "Play whole debates against a simulated user.",
     "judge": "Judge each response on the four maxims.",
+    "check": "Check that runs are whole and valid, before they are handed in.",
     "score": "Score runs against labels or qrels, and compare them.",
     "report": "Make one page to look at.",
     "serve": "Serve a debater and a judge over HTTP, as the task asks.",

@@ -12,6 +12,7 @@ from touche_rad.files.reading import (
     read_debates,
     read_evaluations,
     read_labels,
+    read_numbered,
     read_views,
 )
 from touche_rad.files.trec import Judged, Ranked, qrels_lines, read_qrels, read_run, run_lines
@@ -46,6 +47,7 @@ __all__ = [
     "read_debates",
     "read_evaluations",
     "read_labels",
+    "read_numbered",
     "read_qrels",
     "read_queries",
     "read_run",

@@ -34,6 +34,12 @@ _OF: dict[Kind, Callable[[Line], Debate]] = {
 
 
 def _each(path: Place, bad: BadLines | None, kind: Kind, read: Callable[[Line], T]) -> Iterator[T]:
+    return (one for _, one in _numbered(path, bad, kind, read))
+
+
+def _numbered(
+    path: Place, bad: BadLines | None, kind: Kind, read: Callable[[Line], T]
+) -> Iterator[tuple[int, T]]:
     bad = bad or BadLines()
     for line in records(path, bad):
         try:
@@ -43,7 +49,7 @@ def _each(path: Place, bad: BadLines | None, kind: Kind, read: Callable[[Line], 
         except Miss as miss:
             bad.report(located(path, line.number, _unmixed(miss, kind, line.value)))
             continue
-        yield one
+        yield line.number, one
 
 
 def _unmixed(miss: Miss, kind: Kind, value: Any) -> Miss:
@@ -68,6 +74,22 @@ def read_debates(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
     if kind is Kind.RESPONSES:
         return (debate for debate, _ in _answered(path, bad))
     return _each(path, bad, kind, _OF[kind])
+
+
+def read_numbered(
+    path: Place, bad: BadLines | None = None
+) -> Iterator[tuple[int, Debate, Evaluation | None]]:
+    """Read each line of a run with its number: the debate, and its verdicts where it has any."""
+    kind = _kind(path, DEBATES)
+    if kind is Kind.EVALUATIONS:
+        for number, one in _numbered(path, bad, kind, evaluation_of):
+            yield number, one.debate, one
+    elif kind is Kind.RESPONSES:
+        for number, (_, _, view) in _numbered(path, bad, kind, response_of):
+            yield number, view, None
+    else:
+        for number, debate in _numbered(path, bad, kind, _OF[kind]):
+            yield number, debate, None
 
 
 def read_views(path: Place, bad: BadLines | None = None) -> Iterator[Judgeable]:

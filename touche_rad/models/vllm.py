@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,7 +76,7 @@ class Vllm:
         self._log = log_file
         self._keeper: subprocess.Popen[bytes] | None = None
         self._endpoint: Endpoint | None = None
-        self._starting: dict[asyncio.AbstractEventLoop, anyio.Lock] = {}
+        self._starting: dict[asyncio.AbstractEventLoop, asyncio.Task[None]] = {}
         self._generation = 0
         self._fruitless = 0
         _check(model)
@@ -104,24 +105,20 @@ class Vllm:
         return time.monotonic() - begun
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
-        """Ask the server; where it has died, start it again and ask once more."""
-        end = time.monotonic() + seconds
-        while True:
-            await self.ready()
-            generation, endpoint = self._generation, self._endpoint
-            if endpoint is None:
-                continue
-            try:
-                reply = await endpoint.complete(body, max(0.001, end - time.monotonic()))
-            except (Unreachable, Busy, Garbled) as error:
-                if await self._lives(error):
-                    raise
-                begun = time.monotonic()
-                await self._started(generation + 1, f"it died ({error}) and is started again")
-                end += time.monotonic() - begun
-            else:
-                self._fruitless = 0
-                return reply
+        """Ask the server; where it has died it is started again, and the call is to be repeated."""
+        await self.ready()
+        generation, endpoint = self._generation, self._endpoint
+        if endpoint is None:
+            raise Unreachable(f"{self.place}: it is being started")
+        try:
+            reply = await endpoint.complete(body, seconds)
+        except (Unreachable, Busy, Garbled) as error:
+            if await self._lives(error):
+                raise
+            self._begin(generation + 1, f"it died ({error}) and is started again")
+            raise Unreachable(f"{self.place}: it died and is started again") from None
+        self._fruitless = 0
+        return reply
 
     async def context(self) -> int | None:
         """Return what the server says of its context."""
@@ -130,6 +127,11 @@ class Vllm:
 
     async def close(self) -> None:
         """Stop the server and all that it started."""
+        start = self._starting.pop(asyncio.get_running_loop(), None)
+        if start is not None and not start.done():
+            start.cancel()
+            with suppress(asyncio.CancelledError, ModelError):
+                await start
         endpoint, self._endpoint = self._endpoint, None
         if endpoint is not None:
             await endpoint.close()
@@ -163,24 +165,41 @@ class Vllm:
             return True
         return True
 
-    async def _started(self, generation: int, reason: str = "") -> None:
-        """See that a server of this generation or a later one runs; one caller starts it."""
-        lock = self._starting.setdefault(asyncio.get_running_loop(), anyio.Lock())
-        async with lock:
-            if self._endpoint is not None and self._generation >= generation:
-                return
-            if reason:
-                log.warning("vLLM: %s", reason)
-            if self._fruitless >= MOST_STARTS:
-                raise Unreachable(f"{self.place}: it died {MOST_STARTS} times; {self._words()}")
-            self._fruitless += 1
-            endpoint, self._endpoint = self._endpoint, None
-            if endpoint is not None:
-                await endpoint.close()
-            await anyio.to_thread.run_sync(self._stop)
-            started = await self._start()
-            self._generation = max(generation, self._generation + 1)
-            self._endpoint = started
+    async def _started(self, generation: int) -> None:
+        """Wait for a server of this generation or a later one.
+
+        It is started once, by itself: whoever waits for it may stop waiting, and the start goes on.
+        """
+        start = self._begin(generation)
+        if start is not None:
+            await asyncio.shield(start)
+
+    def _begin(self, generation: int, reason: str = "") -> asyncio.Task[None] | None:
+        """Begin to start a server, unless that is under way or one of this generation runs."""
+        loop = asyncio.get_running_loop()
+        start = self._starting.get(loop)
+        if start is not None and not start.done():
+            return start
+        if self._endpoint is not None and self._generation >= generation:
+            return None
+        dead, self._endpoint = self._endpoint, None
+        start = loop.create_task(self._started_anew(generation, reason, dead))
+        start.add_done_callback(_heard)
+        self._starting[loop] = start
+        return start
+
+    async def _started_anew(self, generation: int, reason: str, dead: Endpoint | None) -> None:
+        if reason:
+            log.warning("vLLM: %s", reason)
+        if self._fruitless >= MOST_STARTS:
+            raise Unreachable(f"{self.place}: it died {MOST_STARTS} times; {self._words()}")
+        self._fruitless += 1
+        if dead is not None:
+            await dead.close()
+        await anyio.to_thread.run_sync(self._stop)
+        started = await self._start()
+        self._generation = max(generation, self._generation + 1)
+        self._endpoint = started
 
     async def _start(self) -> Endpoint:
         port = _free_port()
@@ -240,6 +259,12 @@ class Vllm:
         telling = [line for line in lines if "Error" in line or "error:" in line]
         found = (telling or lines or ["it said nothing"])[-1]
         return f"its last words: {' '.join(found.split())[-300:]} (all of them: {self._log})"
+
+
+def _heard(start: asyncio.Task[None]) -> None:
+    """Note a failure that nobody may have waited for: whoever asks next is told."""
+    if not start.cancelled():
+        start.exception()
 
 
 def _check(model: str) -> None:

@@ -14,12 +14,6 @@ from tests.extras import needs
 from tests.retrieval.elastic.servers import Server, address, distribution, running
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("elasticsearch"))
-
-
 @pytest.fixture(scope="session")
 def elasticsearch_home() -> Iterator[Path]:
     needs("elasticsearch")

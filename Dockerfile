@@ -1,0 +1,74 @@
+# touche-rad as a container. Targets:
+#   slim      the package on a plain Python image: an embedded index, no model or one elsewhere (default)
+#   official  the same on the shared task's own base image, for its run.sh and serve.sh
+#   gpu       the same beside vLLM, for a model of one's own
+# Every base image is a build argument, so that it builds wherever one of them can be had.
+ARG BASE=python:3.11-slim-bookworm
+ARG OFFICIAL_BASE=ghcr.io/touche-webis-de/touche25-retrieval-augmented-debating-base:0.5.0-py3.13
+ARG GPU_BASE=vllm/vllm-openai:v0.11.0
+
+# --- the package in an environment of its own, and an index of the demo collection ---
+FROM ${BASE} AS made
+ENV PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+RUN python3 -m venv /opt/touche-rad
+COPY pyproject.toml README.md LICENSE /src/
+COPY touche_rad /src/touche_rad
+COPY retrieval /src/retrieval
+COPY judges /src/judges
+ARG EXTRAS=""
+RUN /opt/touche-rad/bin/pip install --quiet "/src${EXTRAS:+[$EXTRAS]}" \
+    && /opt/touche-rad/bin/pip list --format=freeze > /opt/touche-rad/packages.txt \
+    && /opt/touche-rad/bin/pip uninstall --quiet --yes pip setuptools
+RUN /opt/touche-rad/bin/touche-rad index /src/touche_rad/demo/arguments.jsonl -o /opt/index
+
+# --- the same on the task's own base image: its client starts /app/start.sh ---
+FROM ${OFFICIAL_BASE} AS official
+COPY pyproject.toml README.md LICENSE /src/
+COPY touche_rad /src/touche_rad
+COPY retrieval /src/retrieval
+COPY judges /src/judges
+ARG EXTRAS=""
+RUN pip install --quiet --no-cache-dir "/src${EXTRAS:+[$EXTRAS]}" && rm -rf /src \
+    && touche-rad index "$(python3 -c 'from touche_rad.demo import demo_file; print(demo_file("arguments.jsonl"))')" -o /opt/index
+COPY docker/start.sh /app/start.sh
+COPY docker/evaluation.json /app/evaluation.json
+WORKDIR /app
+ENV TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache
+
+# --- beside vLLM: -m vllm:MODEL starts the server of this image ---
+FROM ${GPU_BASE} AS gpu
+COPY pyproject.toml README.md LICENSE /src/
+COPY touche_rad /src/touche_rad
+COPY retrieval /src/retrieval
+COPY judges /src/judges
+ARG EXTRAS=""
+RUN pip install --quiet --no-cache-dir "/src${EXTRAS:+[$EXTRAS]}" && rm -rf /src \
+    && touche-rad index "$(python3 -c 'from touche_rad.demo import demo_file; print(demo_file("arguments.jsonl"))')" -o /opt/index
+# A model is mounted (/root/.cache/huggingface, or any folder), or baked in: --build-arg MODEL=folder
+ARG MODEL=docker/no-model
+COPY ${MODEL} /models/baked
+COPY docker/start.sh /app/start.sh
+WORKDIR /app
+ENV TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache HF_HUB_OFFLINE=1
+EXPOSE 8080
+ENTRYPOINT []
+CMD ["/app/start.sh"]
+
+# --- slim, the default ---
+FROM ${BASE} AS slim
+LABEL org.opencontainers.image.title="touche-rad" \
+      org.opencontainers.image.description="Debaters and judges for Retrieval-Augmented Debating" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=made /opt/touche-rad /opt/touche-rad
+COPY --from=made /opt/index /opt/index
+COPY docker/start.sh docker/evaluation.json /app/
+RUN echo "rad:x:10001:10001::/tmp:/usr/sbin/nologin" >> /etc/passwd && echo "rad:x:10001:" >> /etc/group
+ENV PATH=/opt/touche-rad/bin:$PATH \
+    PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
+    TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache IR_DATASETS_HOME=/tmp/ir_datasets
+USER 10001:10001
+WORKDIR /app
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python3", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/health', timeout=4)"]
+CMD ["/app/start.sh"]

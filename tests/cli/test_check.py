@@ -1,0 +1,129 @@
+"""A run is checked before it is handed in: what is wrong is told by file and line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
+
+CLAIMS = demo_file("claims.tsv")
+Change = Callable[[dict[str, Any]], Any]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Path:
+    """A good run of each kind."""
+    folder = tmp_path_factory.mktemp("runs")
+    for words in (
+        ("simulate", CLAIMS, "-o", folder / "simulations.jsonl", "--turns", "2"),
+        ("judge", folder / "simulations.jsonl", "-o", folder / "evaluations.jsonl"),
+        ("respond", demo_file("debates.jsonl"), "-o", folder / "responses.jsonl"),
+    ):
+        ended = touche_rad(*words, "-i", demo_index_path)
+        assert ended.code == 0, ended.err
+    return folder
+
+
+@pytest.mark.parametrize("name", ["simulations", "evaluations", "responses"])
+def test_what_we_write_can_be_handed_in(runs: Path, demo_index_path: Path, name: str) -> None:
+    ended = touche_rad("check", runs / f"{name}.jsonl", "-i", demo_index_path)
+    assert (ended.code, ended.out) == (0, "")
+    assert "can be handed in" in ended.err
+
+
+def test_a_whole_run_is_compared_with_its_input(runs: Path) -> None:
+    run = runs / "simulations.jsonl"
+    assert touche_rad("check", run, "--input", CLAIMS).code == 0
+    ended = touche_rad("check", run, "--input", demo_file("debates.jsonl"))
+    assert ended.code == 1
+    assert f"{run}: 10 debates, and {demo_file('debates.jsonl')} has 20" in ended.out
+
+
+def answer(row: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = row["simulation"]["userTurns"][1]["systemResponse"]
+    return found
+
+
+def says(words: str) -> Change:
+    def change(row: dict[str, Any]) -> None:
+        answer(row)["utterance"] = answer(row)["response"]["content"] = words
+
+    return change
+
+
+def scored(value: Any) -> Change:
+    def change(row: dict[str, Any]) -> None:
+        row["userTurnsEvaluations"][0]["Quality"] = {"score": value}
+
+    return change
+
+
+SIMULATIONS: dict[str, tuple[Change, str]] = {
+    "lost": (lambda row: row.clear(), "an empty record"),
+    "long": (says("word " * 61), "turn 2: the answer has 61 words, at most 60 are allowed"),
+    "empty": (says(" "), "turn 2: the answer is empty"),
+    "unanswered": (lambda row: row["simulation"]["userTurns"][1].pop("systemResponse"),
+                   "turn 2: there is no answer"),
+    "unknown": (lambda row: answer(row)["response"]["arguments"][0].update(id="nobody's"),
+                "turn 2: the cited argument \"nobody's\" is not in the index"),
+    "altered": (lambda row: answer(row)["response"]["arguments"][0].update(text="Other words."),
+                "has another text in the index"),
+    "no turns": (lambda row: row["simulation"].update(userTurns=[]), "the debate has no turn"),
+}  # fmt: skip
+EVALUATIONS: dict[str, tuple[Change, str]] = {
+    "over": (scored(1.5), "turn 1: Quality has the score 1.5, not 0 to 1"),
+    "null": (scored(None), "turn 1: Quality has no score"),
+    "missing": (lambda row: row["userTurnsEvaluations"][0].pop("Manner"),
+                "turn 1: Manner has no score"),
+    "short": (lambda row: row["userTurnsEvaluations"].pop(),
+              "1 turns are judged, and 2 are answered"),
+}  # fmt: skip
+CASES = [("simulations", name) for name in SIMULATIONS] + [
+    ("evaluations", name) for name in EVALUATIONS
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_what_is_wrong_is_told_with_its_line(
+    runs: Path, demo_index_path: Path, tmp_path: Path, kind: str, name: str
+) -> None:
+    change, told = {"simulations": SIMULATIONS, "evaluations": EVALUATIONS}[kind][name]
+    rows = [json.loads(line) for line in (runs / f"{kind}.jsonl").read_text().splitlines()]
+    change(rows[3])
+    wrong = tmp_path / "wrong.jsonl"
+    wrong.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ended = touche_rad("check", wrong, "-i", demo_index_path)
+    assert ended.code == 1
+    (line,) = [line for line in ended.out.splitlines() if ": warning: " not in line]
+    assert line.startswith(f"{wrong}:4: ")
+    assert told in line
+    assert "cannot be handed in" in ended.err
+    (record,) = json.loads(touche_rad("check", wrong, "-i", demo_index_path, "--json").out)
+    assert not record["good"]
+    assert [one["line"] for one in record["findings"] if one["level"] == "fault"] == [4]
+
+
+def test_an_answer_that_cites_nothing_is_a_warning(runs: Path, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in (runs / "simulations.jsonl").read_text().splitlines()]
+    answer(rows[0])["response"]["arguments"] = []
+    path = tmp_path / "bare.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ended = touche_rad("check", path)
+    assert ended.code == 0
+    assert ended.out == f"{path}:1: warning: turn 2: nothing is cited\n"
+
+
+@pytest.mark.parametrize("text", ["", "{", "hello\n"])
+def test_what_is_no_run_is_told(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(text)
+    ended = touche_rad("check", path)
+    assert ended.code == 1
+    assert ended.out.startswith(str(path))
+    assert ended.out.count("\n") == 1

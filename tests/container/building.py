@@ -1,0 +1,191 @@
+"""Building the image without a Docker engine, and running it without a network.
+
+The base image is made by debootstrap: a minimal Debian with Python. What this machine needs to
+reach its package index (certificates, pip's settings) is lent to the build and stays out of it.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.conftest import lacking
+
+ROOT = Path(__file__).parent.parent.parent
+BASE_IMAGE = "TOUCHE_RAD_BASE_IMAGE"
+"""Names an image with Python 3.11 that buildah has, to build on it instead."""
+_MIRROR = "http://deb.debian.org/debian"
+_INCLUDED = "python3,python3-venv,ca-certificates"
+_LO_UP = (
+    "import fcntl, socket, struct; s = socket.socket(); "
+    "fcntl.ioctl(s, 0x8914, struct.pack('16sH14s', b'lo', 0x49, b''))"
+)
+"""Sets the loopback device of a new network namespace up."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "STORAGE_DRIVER": "vfs", "BUILDAH_ISOLATION": "chroot"}
+
+
+def buildah(*args: str | Path, timeout: float = 900) -> str:
+    done = subprocess.run(
+        ["buildah", *map(str, args)], env=_environment(), capture_output=True, text=True,
+        timeout=timeout, check=False, cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{' '.join(map(str, args))}\n{done.stdout}\n{done.stderr}"
+    return done.stdout.strip()
+
+
+def size(image: str) -> int:
+    """The bytes of an image, as all its files have them."""
+    made = buildah("from", image)
+    try:
+        root = buildah("mount", made)
+        told = subprocess.run(
+            ["du", "-sb", "--apparent-size", root], capture_output=True, text=True, check=True
+        )
+        return int(told.stdout.split()[0])
+    finally:
+        buildah("rm", made)
+
+
+@contextmanager
+def base_image() -> Iterator[str]:
+    """An image with Python: the one that the environment names, or one of our own."""
+    named = os.environ.get(BASE_IMAGE)
+    if named:
+        yield named
+        return
+    for program, package in (("debootstrap", "debootstrap"),):
+        if shutil.which(program) is None:
+            lacking(f"{program}: apt-get install {package}, or name an image: {BASE_IMAGE}")
+    with tempfile.TemporaryDirectory(prefix="touche-rad-base-") as folder:
+        root = Path(folder, "root")
+        subprocess.run(
+            ["debootstrap", "--variant=minbase", f"--include={_INCLUDED}", "bookworm", root, _MIRROR],
+            check=True, capture_output=True, timeout=600,
+        )  # fmt: skip
+        packed = Path(folder, "base.tar")
+        subprocess.run(["tar", "-C", root, "-cf", packed, "."], check=True)
+        made = buildah("from", "scratch")
+        buildah("add", "-q", made, packed, "/")
+        path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        buildah("config", "--env", path, made)
+        buildah("commit", "-q", made, "localhost/touche-rad-base")
+        buildah("rm", made)
+    yield "localhost/touche-rad-base"
+
+
+def needed() -> None:
+    """Skip where the image cannot be built."""
+    if shutil.which("buildah") is None:
+        lacking("buildah: apt-get install buildah debootstrap")
+    if os.geteuid() != 0:
+        lacking("root, to build an image without a Docker engine")
+
+
+def build(base: str, tag: str, *, target: str = "slim") -> None:
+    """Build a target of the Dockerfile; certificates and pip's settings are lent, not kept."""
+    lent: list[str] = []
+    certificates = os.environ.get("PIP_CERT") or os.environ.get("SSL_CERT_FILE")
+    if certificates:
+        lent += ["--volume", f"{certificates}:/etc/ssl/certs/ca-certificates.crt:ro"]
+    with tempfile.TemporaryDirectory(prefix="touche-rad-pip-") as folder:
+        settings = Path(folder, "pip.conf")
+        told = subprocess.run(
+            [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True,
+            check=False,
+        ).stdout  # fmt: skip
+        settings.write_text(_pip_settings(told))
+        lent += ["--volume", f"{settings}:/etc/pip.conf:ro"]
+        for line in told.splitlines():
+            for word in line.split("'"):
+                place = word.strip().removeprefix("file://")
+                if place.startswith("/") and Path(place).is_dir():
+                    lent += ["--volume", f"{place}:{place}:ro"]
+        buildah(
+            "bud", "--format", "docker", "--target", target, "--build-arg", f"BASE={base}",
+            "--network", "host", *lent, "-t", tag, ".",
+        )  # fmt: skip
+
+
+def _pip_settings(told: str) -> str:
+    """Turn `pip config list` into a settings file, with the certificates where they are lent."""
+    lines = ["[global]", "cert = /etc/ssl/certs/ca-certificates.crt"]
+    for line in told.splitlines():
+        key, _, value = line.partition("=")
+        section, _, name = key.partition(".")
+        if section == "global" and name in ("index-url", "extra-index-url", "find-links"):
+            lines.append(f"{name} = {value.strip(chr(39))}")
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class Image:
+    """A built image that is run as its own user, without a network."""
+
+    name: str
+    base: str
+
+    @contextmanager
+    def container(self) -> Iterator[str]:
+        made = buildah("from", self.name)
+        try:
+            yield made
+        finally:
+            buildah("rm", made)
+
+    def command(
+        self,
+        container: str,
+        args: Sequence[str],
+        mounts: Mapping[Path, str],
+        env: Mapping[str, str],
+    ) -> list[str]:
+        """The whole command line of a run; a new network namespace has a loopback and no more."""
+        volumes = [part for place, at in mounts.items() for part in ("--volume", f"{place}:{at}")]
+        settings = [part for key, value in env.items() for part in ("--env", f"{key}={value}")]
+        run = [
+            "buildah",
+            "run",
+            "--isolation",
+            "chroot",
+            *volumes,
+            *settings,
+            container,
+            "--",
+            *args,
+        ]
+        quoted = shlex.join(run)
+        return ["unshare", "--net", "sh", "-c", f'{sys.executable} -c "{_LO_UP}"; exec {quoted}']
+
+    def run(
+        self,
+        *args: str,
+        mounts: Mapping[Path, str] | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float = 300,
+    ) -> Ran:
+        """Run a command in a fresh container of the image."""
+        with self.container() as container:
+            command = self.command(container, args, mounts or {}, env or {})
+            done = subprocess.run(
+                command, env=_environment(), capture_output=True, text=True, timeout=timeout,
+                check=False,
+            )  # fmt: skip
+        return Ran(done.returncode, done.stdout, done.stderr)

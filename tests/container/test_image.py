@@ -1,0 +1,215 @@
+"""The slim image on a minimal Debian: both sub-tasks, killed, resumed, replayed, and what is in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.container.building import (
+    Image,
+    _environment,
+    base_image,
+    build,
+    buildah,
+    needed,
+    size,
+)
+from touche_rad import files
+from touche_rad.demo import demo_file
+
+pytestmark = pytest.mark.slow
+
+TAG = "localhost/touche-rad-test:slim"
+CLAIMS = demo_file("claims.tsv")
+MOST_MEGABYTES = 500
+
+
+@pytest.fixture(scope="module")
+def image() -> Iterator[Image]:
+    needed()
+    with base_image() as base:
+        build(base, TAG)
+        yield Image(TAG, base)
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[Path, Path]:
+    """An input that may be read and an output that may be written, as TIRA mounts them."""
+    given, out = tmp_path / "input", tmp_path / "output"
+    given.mkdir()
+    out.mkdir()
+    given.chmod(0o755)
+    out.chmod(0o777)
+    tmp_path.chmod(0o755)
+    (given / "claims.tsv").write_text(CLAIMS.read_text())
+    return given, out
+
+
+TIRA = {"inputDataset": "/tira-data/input", "outputDir": "/tira-data/output"}
+
+
+def mounts(places: tuple[Path, Path]) -> dict[Path, str]:
+    return {places[0]: "/tira-data/input:ro", places[1]: "/tira-data/output"}
+
+
+def rows(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_it_is_small_runs_as_nobody_of_note_and_reaches_nobody(image: Image) -> None:
+    more = (size(image.name) - size(image.base)) / 10**6
+    print(f"the image is {more:.0f} MB over its base")
+    assert 0 < more < MOST_MEGABYTES
+    ran = image.run("sh", "-c", "id -u; touch /app/x /opt/x /usr/x; cat /proc/net/dev")
+    assert ran.out.splitlines()[0] == "10001"
+    assert ran.err.count("Permission denied") == 3
+    devices = [line.split(":")[0].strip() for line in ran.out.splitlines() if ":" in line]
+    assert devices == ["lo"]
+
+
+def test_both_sub_tasks_go_from_input_to_output(image: Image, places: tuple[Path, Path]) -> None:
+    first = image.run("touche-rad", "simulate", mounts=mounts(places), env=TIRA)
+    assert first.code == 0, first.err
+    simulations = places[1] / "simulations.jsonl"
+    debates = list(files.read_debates(simulations))
+    assert len(debates) == len(list(files.read_claims(CLAIMS)))
+    known = {one.id for one in files.read_arguments(demo_file("arguments.jsonl"))}
+    for debate in debates:
+        for turn in debate.turns:
+            assert turn.response is not None
+            assert 0 < len(turn.response.content.split()) <= 60
+            assert {one.id for one in turn.response.arguments} <= known
+    assert json.loads((places[1] / "status.json").read_text())["state"] == "done"
+    (places[0] / "claims.tsv").unlink()
+    simulations.rename(places[0] / "simulations.jsonl")
+    second = image.run("touche-rad", "judge", mounts=mounts(places), env=TIRA)
+    assert second.code == 0, second.err
+    verdicts = [
+        of for one in files.read_evaluations(places[1] / "evaluations.jsonl") for of in one.turns
+    ]
+    assert len(verdicts) == sum(len(debate.turns) for debate in debates)
+    assert all(0 <= float(one.score or 0) <= 1 for of in verdicts for one in of.values())
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(image: Image, places: tuple[Path, Path]) -> None:
+    head, *claims = CLAIMS.read_text().splitlines()
+    many = [f"Claim {number}: {claim}" for number in range(40) for claim in claims]
+    (places[0] / "claims.tsv").write_text("\n".join([head, *many]) + "\n")
+    whole = image.run("touche-rad", "simulate", mounts=mounts(places), env=TIRA)
+    assert whole.code == 0, whole.err
+    out = places[1] / "simulations.jsonl"
+    wanted = out.read_bytes()
+    out.unlink()
+    with image.container() as container:
+        command = image.command(container, ["touche-rad", "simulate"], mounts(places), TIRA)
+        running = subprocess.Popen(
+            command, env=_environment(), start_new_session=True, stderr=subprocess.DEVNULL
+        )
+        part = places[1] / "simulations.jsonl.part"
+        while running.poll() is None and not (part.is_file() and part.stat().st_size > 20_000):
+            time.sleep(0.01)
+        os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
+    assert not out.exists(), "it was not killed in the middle"
+    again = image.run("touche-rad", "simulate", mounts=mounts(places), env=TIRA)
+    assert again.code == 0, again.err
+    assert "taken over from an earlier run" in again.err
+    assert out.read_bytes() == wanted
+
+
+def test_a_run_with_a_model_repeats_from_its_cache_without_one(
+    image: Image, places: tuple[Path, Path], tmp_path: Path
+) -> None:
+    cache, script = tmp_path / "cache", places[0] / "answers.txt"
+    cache.mkdir()
+    cache.chmod(0o777)
+    script.write_text('{"answer": {"number": 2, "frame": "not so"}}\n')
+    common = {**TIRA, "CACHE_DIR": "/cache"}
+    mounted = {**mounts(places), cache: "/cache"}
+    first = image.run("touche-rad", "simulate", "-m", "scripted:/tira-data/input/answers.txt",
+                      mounts=mounted, env=common)  # fmt: skip
+    assert first.code == 0, first.err
+    out = places[1] / "simulations.jsonl"
+    wanted = out.read_bytes()
+    assert b"Not so: " in wanted
+    assert any(cache.iterdir())
+    out.unlink()
+    script.unlink()
+    empty = {
+        "OPENAI_BASE_URL": "EMPTY",
+        "OPENAI_API_KEY": "EMPTY",
+        "OPENAI_MODEL": "scripted:answers.txt",
+    }
+    second = image.run("touche-rad", "simulate", mounts=mounted, env={**common, **empty})
+    assert second.code == 0, second.err
+    assert "model: 0 calls" in second.err
+    assert out.read_bytes() == wanted
+
+
+def test_it_serves_as_the_task_client_starts_it(image: Image) -> None:
+    ran = image.run("python3", "-c", SERVES)
+    assert ran.code == 0, ran.err
+    told = json.loads(ran.out.splitlines()[-1])
+    print(f"the first answer came after {told['seconds']:.1f} s")
+    assert told["answer"]["content"]
+    assert told["answer"]["arguments"]
+    assert told["health"]["debater"].startswith("verbatim")
+
+
+SERVES = (
+    "import subprocess, json, sys, time, urllib.request as u\n"
+    "begun = time.monotonic()\n"
+    'server = subprocess.Popen(["./start.sh", "-d", "verbatim"], cwd="/app", stderr=subprocess.DEVNULL)\n'
+    'body = json.dumps({"messages": [{"role": "user", "content": "Zoos should be closed."}]}).encode()\n'
+    'asked = u.Request("http://127.0.0.1:8080/", body, {"content-type": "application/json"})\n'
+    "answer = None\n"
+    "while answer is None:\n"
+    "    try:\n"
+    "        answer = json.load(u.urlopen(asked, timeout=60))\n"
+    "    except OSError:\n"
+    "        if time.monotonic() - begun > 100: raise\n"
+    "        time.sleep(0.05)\n"
+    "seconds = time.monotonic() - begun\n"
+    'health = json.load(u.urlopen("http://127.0.0.1:8080/health", timeout=60))\n'
+    'print(json.dumps({"seconds": seconds, "answer": answer, "health": health}))\n'
+    "server.terminate()\n"
+)
+
+
+def test_nothing_in_it_is_setuid_secret_or_names_a_package_registry(image: Image) -> None:
+    ran = image.run(
+        "sh", "-c", "find /opt /app -perm /6000 -type f; echo ---; cat /opt/touche-rad/packages.txt"
+    )
+    setuid, _, packages = ran.out.partition("---\n")
+    assert not setuid.strip()
+    assert "pydantic==" in packages
+    with image.container() as container:
+        root = Path(buildah("mount", container))
+        try:
+            ours = [
+                path
+                for top in ("app", "opt/index", "opt/touche-rad/bin")
+                for path in (root / top).rglob("*")
+            ]
+            ours += list(
+                (root / "opt/touche-rad/lib").glob("python3*/site-packages/touche_rad/**/*")
+            )
+            assert len(ours) > 100
+            for path in ours:
+                if path.is_file() and not path.is_symlink():
+                    data = path.read_bytes()
+                    assert b"PRIVATE KEY-----" not in data, path
+                    assert b"pypi.org" not in data, path
+            assert not (root / "root/.cache").exists()
+            assert not (root / "src").exists()
+            configuration = buildah("inspect", "--type", "image", TAG)
+            assert "PIP_" not in configuration
+        finally:
+            buildah("umount", container)
