@@ -86,6 +86,7 @@ def add_vectors(
             vectors = _encoded(making / f"{field}.vectors", distinct, encoder, counted)
             dimension = vectors.shape[1] if len(distinct) else dimension
             if before and len(distinct) and dimension != before.dimension:
+                shutil.rmtree(making)
                 raise WorkError(f"encoder {encoder.name!r} changed from {before.dimension} numbers")
             done += len(distinct)
             shutil.rmtree(making / field, ignore_errors=True)

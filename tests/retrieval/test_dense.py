@@ -27,7 +27,7 @@ from retrieval.dense.search import DenseSearch
 from tests.extras import needs
 from tests.retrieval.small import BEES, opened
 from touche_rad.debate import Argument
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import Services, VectorsWanted, add_vectors, find, open_index
 
 DEMO = Path(__file__).parent.parent.parent / "touche_rad/demo/arguments.jsonl"
@@ -223,6 +223,86 @@ def test_further_fields_are_encoded_beside_those_that_are_there(
     assert _files(tmp_path / "ix") == _files(tmp_path / "both")
     again = _index(*common, "--dense-field", "attacks")
     assert "already" in "".join(again.communicate())
+
+
+def test_a_graph_is_not_promised_to_vectors_that_have_none(server: _Server, tmp_path: Path) -> None:
+    common = (str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
+    assert _index(*common, "--dense-field", "text").wait() == 0
+    for field in ("text", "attacks"):
+        process = _index(*common, "--dense-field", field, "--dense-graph")
+        _, err = process.communicate()
+        assert process.returncode == 2
+        assert "these vectors have no graph: remove it, and make it anew with --dense-graph" in err
+
+
+def test_an_encoder_that_changed_adds_no_further_fields(tmp_path: Path) -> None:
+    from retrieval.dense import vectors
+
+    class Of:
+        name = "of"
+
+        def __init__(self, dimension: int) -> None:
+            self._dimension = dimension
+
+        def passages(self, texts: Sequence[str]) -> Any:
+            return _unit(np.ones((len(texts), self._dimension)))
+
+        queries = passages
+
+    index = opened(BEES, tmp_path / "ix")
+    made = index.folder, index.manifest.collection
+    assert vectors.add_vectors(*made, Of(3), fields=["text"]) == len(BEES)
+    with pytest.raises(WorkError, match="encoder 'of' changed from 3 numbers"):
+        vectors.add_vectors(*made, Of(4), fields=["text", "attacks"])
+    assert vectors.open_vectors(*made)["of"].about.fields == ("text",)
+    assert vectors.add_vectors(*made, Of(3), fields=["text", "attacks"]) > 0
+    kept = vectors.open_vectors(*made)["of"]
+    assert kept.about.fields == ("text", "attacks")
+    assert len(kept.nearest("attacks", _unit([[1, 1, 1]]), 10)[0]) == len(BEES)
+
+
+def test_two_who_add_fields_at_once_do_not_undo_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from retrieval.dense import vectors
+
+    index = opened(BEES, tmp_path / "ix")
+    made = index.folder, index.manifest.collection
+    begun, faults = threading.Event(), []
+    looked = vectors._before
+
+    def looking(target: Path) -> Any:
+        found = looked(target)
+        if threading.current_thread() is other:
+            begun.set()
+        return found
+
+    class Ones:
+        """While the first one encodes, the second has looked at what there is."""
+
+        name = "ones"
+
+        def passages(self, texts: Sequence[str]) -> Any:
+            if other.ident is None:
+                other.start()
+            assert begun.wait(60)
+            return _unit(np.ones((len(texts), 3)))
+
+        queries = passages
+
+    def second() -> None:
+        try:
+            vectors.add_vectors(*made, Ones(), fields=["attacks"])
+        except UserError as error:
+            faults.append(str(error))
+
+    other = threading.Thread(target=second)
+    monkeypatch.setattr(vectors, "_before", looking)
+    assert vectors.add_vectors(*made, Ones(), fields=["text"])
+    other.join()
+    assert ["another process has just made these vectors" in one for one in faults] == [True]
+    second()
+    assert vectors.open_vectors(*made)["ones"].about.fields == ("text", "attacks")
 
 
 def test_vectors_of_other_arguments_are_refused(server: _Server, tmp_path: Path) -> None:

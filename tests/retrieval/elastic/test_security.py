@@ -186,6 +186,10 @@ class _Recorder(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.asked: list[tuple[str, dict[str, str], float]] = []
         self.faults: list[int] = []
+        self.kind = ""
+        self.health = ""
+        """What a search without an answer is told of the index, if anything; it is said at once."""
+        self.heard = threading.Event()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -196,7 +200,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.asked.append((self.path, dict(self.headers), time.monotonic()))
         if self.server.faults:
             status = self.server.faults.pop(0)
-            body: Any = {"error": {"reason": "busy"}, "status": status}
+            about = {"reason": "busy", "type": self.server.kind}
+            body: Any = {"error": {"reason": "one", "root_cause": [about]}, "status": status}
+        elif self.path.startswith("/_cluster/health"):
+            assert "/demo?" in self.path
+            assert "local=true" in self.path
+            status, body = 200, {"status": self.server.health}
+        elif self.path.startswith("/_msearch") and self.server.health:
+            self.server.heard.wait(60)
+            return
         elif self.path.startswith("/_msearch"):
             source = {"id": "1", "text": "One.", "attacks": "Two.", "supports": "Three."}
             hit = {"_id": "1", "_score": 1.0, "_source": source}
@@ -251,6 +263,33 @@ def test_a_busy_server_is_asked_again_later(recorder: _Recorder, tmp_path: Path)
     recorder.faults = [503] * 1000
     ran = _searched(tmp_path, _recorded(recorder), TOUCHE_RAD_ES_TIMEOUT="1")
     _one_line(ran, "(red): see _cluster/health", code=1)
+
+
+@pytest.mark.parametrize(
+    ("health", "told"),
+    [("red", "now (red): see _cluster/health"), ("yellow", "no answer within 1 s")],
+)
+def test_of_a_search_without_an_answer_the_health_is_asked(
+    recorder: _Recorder, tmp_path: Path, health: str, told: str
+) -> None:
+    recorder.health = health
+    ran = _searched(tmp_path, _recorded(recorder), TOUCHE_RAD_ES_TIMEOUT="1")
+    recorder.heard.set()
+    _one_line(ran, told, code=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "told"),
+    [("search_phase_execution_exception", 502, "now (red): see _cluster/health"),
+     ("node_not_connected_exception", 502, "now (red): see _cluster/health"),
+     ("illegal_argument_exception", 502, "refused with 502: busy")],
+)  # fmt: skip
+def test_what_a_lost_part_gives_is_red(
+    recorder: _Recorder, tmp_path: Path, kind: str, status: int, told: str
+) -> None:
+    recorder.faults, recorder.kind = [status] * 1000, kind
+    ran = _searched(tmp_path, _recorded(recorder), TOUCHE_RAD_ES_TIMEOUT="1")
+    _one_line(ran, told, code=1)
 
 
 def test_what_will_not_pass_is_not_asked_again(recorder: _Recorder, tmp_path: Path) -> None:
