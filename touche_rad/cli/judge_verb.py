@@ -53,7 +53,8 @@ def _judge(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) ->
     places = tira.places("judge", source, chosen.path, files.DEBATES, "evaluations.jsonl")
     plugin, identity, model = runs.judge(given, chosen, out=places.out)
     bad = files.BadLines(skip=given["skip_bad"])
-    with progress("judging", quiet=given["quiet"]) as report:
+    told = asking.counted(model)
+    with progress("judging", quiet=given["quiet"], besides=told) as report:
         status = run(
             lambda: judge(
                 places.source, places.out, plugin, identity=identity, deadline=given["deadline"],

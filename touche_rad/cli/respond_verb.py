@@ -69,7 +69,8 @@ def _run(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> i
     places = tira.places("respond", source, chosen.path, files.DEBATES, name)
     debater = runs.Debater.choose(given, chosen, places.out)
     bad = files.BadLines(skip=given["skip_bad"])
-    with progress("responding", quiet=given["quiet"]) as report:
+    told = asking.counted(debater.services.model)
+    with progress("responding", quiet=given["quiet"], besides=told) as report:
         status = run(
             lambda: respond(
                 places.source, places.out, debater.answerer, identity=debater.identity,

@@ -53,7 +53,8 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
         turns = tira.configured_turns() or turns
     identity = {**debater.identity, "user": options.model_dump()}
     bad = files.BadLines(skip=given["skip_bad"])
-    with progress("simulating", quiet=given["quiet"]) as report:
+    told = asking.counted(debater.services.model)
+    with progress("simulating", quiet=given["quiet"], besides=told) as report:
         status = run(
             lambda: simulate(
                 places.source, places.out, debater.answerer, user, identity=identity,
