@@ -49,12 +49,15 @@ def command(
 
     Evaluations against labels give the official precision, recall and F1 for each maxim, with
     accuracy, kappa, MCC and the always-yes line. TREC runs against qrels give nDCG@10, RR and R.
+    Outcomes against contests give accuracy, RMSE and correlations by dimension, and biases.
     """
     from touche_rad import files
-    from touche_rad.score import export, score
+    from touche_rad.score import ContestReport, export, score
 
     if len(files_) < 2:
-        raise UserError("score: give at least one RUN and, last, the TRUTH (labels or qrels)")
+        raise UserError(
+            "score: give at least one RUN and, last, the TRUTH (labels, qrels or contests)"
+        )
     *runs, truth = files_
     bad = files.BadLines(skip=skip_bad)
     report = score(
@@ -62,7 +65,9 @@ def command(
         baseline=baseline, bad=bad,
     )  # fmt: skip
     folder = shared.choose(ctx, "score", short, output, option).path
-    if folder is not None:
+    if folder is not None and isinstance(report, ContestReport):
+        raise UserError("score: -o is for evaluations; --json prints the figures of whole debates")
+    if folder is not None and not isinstance(report, ContestReport):
         for path in export(report, folder):
             say(f"written: {path}")
     if as_json:

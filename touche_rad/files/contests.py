@@ -55,16 +55,19 @@ def judgement_from(line: Line) -> Judgement:
     record = an_object(line.value, "")
     outcome = an_object(*within(record, "outcome"))
     swapped = record.get("swapped")
+    other = None
+    if swapped is not None:
+        other = _valid(Outcome, an_object(swapped, "swapped"), "swapped.")
     return Judgement(
-        a_text(*within(record, "id")), str(record.get("judge", "")), _valid(Outcome, outcome),
-        _valid(Outcome, an_object(swapped, "swapped")) if swapped is not None else None,
+        a_text(*within(record, "id")), str(record.get("judge", "")),
+        _valid(Outcome, outcome, "outcome."), other,
     )  # fmt: skip
 
 
-def _valid(kind: type[B], record: dict[str, Any]) -> B:
+def _valid(kind: type[B], record: dict[str, Any], before: str = "") -> B:
     try:
         return kind.model_validate(record)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        raise Miss(place, first["msg"].removeprefix("Value error, ")) from None
+        raise Miss(before + place, first["msg"].removeprefix("Value error, ")) from None

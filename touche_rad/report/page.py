@@ -19,7 +19,7 @@ from touche_rad.files import BadLines, Kind, Labels
 from touche_rad.report.asked import calls, costs
 from touche_rad.report.conversations import Conversation, Judged, conversations
 from touche_rad.report.plots import Dot, dots, histogram
-from touche_rad.score import score
+from touche_rad.score import ContestReport, score
 from touche_rad.score.naming import names
 from touche_rad.score.result import JudgementReport, JudgementRow, Report
 
@@ -131,12 +131,15 @@ def _read(kind: Kind, path: Path, bad: BadLines) -> Iterator[tuple[Debate, tuple
 
 def _scored(
     sources: Sequence[Source], runs: Sequence[Path], labels: Path | None, seed: int
-) -> Report | None:
+) -> Report | ContestReport | None:
     if labels is None:
         return None
-    wanted = Kind.RUN if files.recognise(labels) is Kind.QRELS else Kind.EVALUATIONS
+    wanted = _TRUTHS.get(files.recognise(labels), Kind.EVALUATIONS)
     fitting = [run for source, run in zip(sources, runs, strict=True) if source.kind is wanted]
     return score(fitting, labels, seed=seed) if fitting else None
+
+
+_TRUTHS = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 
 
 def _rates(sources: Sequence[Source], talks: Sequence[Conversation]) -> list[dict[str, Any]]:
@@ -160,7 +163,7 @@ def _rates(sources: Sequence[Source], talks: Sequence[Conversation]) -> list[dic
 
 
 def _plots(
-    sources: Sequence[Source], talks: Sequence[Conversation], scored: Report | None
+    sources: Sequence[Source], talks: Sequence[Conversation], scored: Report | ContestReport | None
 ) -> Iterator[tuple[str, Markup]]:
     order = {source.name: number for number, source in enumerate(sources)}
     if isinstance(scored, JudgementReport):
