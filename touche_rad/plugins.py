@@ -242,6 +242,25 @@ class Panel(Protocol):
 
 
 @runtime_checkable
+class Draws(Protocol):
+    """A panel whose outcomes can be drawn in the report.
+
+    Outcomes come from a file: nothing of one may reach the page unescaped. A script of the drawing
+    runs only where it is, letter by letter, what `drawing_script` gives.
+    """
+
+    @staticmethod
+    def drawing(outcome: Outcome, contest: Contest | None) -> str:
+        """Return a fragment of HTML, or nothing."""
+        ...
+
+    @staticmethod
+    def drawing_script() -> str:
+        """Return the script that the fragments hold, if any."""
+        ...
+
+
+@runtime_checkable
 class Retriever(Protocol):
     """Finds arguments for a query."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files as resources
 from pathlib import Path
@@ -17,6 +17,7 @@ from touche_rad import __version__, files
 from touche_rad.debate import Debate, Maxim, Verdicts
 from touche_rad.files import BadLines, Kind, Labels
 from touche_rad.report.asked import calls, costs
+from touche_rad.report.contests import Drawings, wholes
 from touche_rad.report.conversations import Conversation, Judged, conversations
 from touche_rad.report.plots import Dot, dots, histogram
 from touche_rad.score import ContestReport, score
@@ -76,14 +77,18 @@ def write_report(
     shown = talks[: max_debates or MOST_DEBATES]
     scored = _scored(sources, runs, labels, seed)
     turns, left_out = sum(len(talk.exchanges) for talk in talks), len(talks) - len(shown)
+    drawings = Drawings()
+    whole = list(wholes(runs, sources, labels, drawings, bad or BadLines()))
     values: dict[str, Any] = {
+        "wholes": whole[: max_debates or MOST_DEBATES],
+        "wholes_left_out": max(0, len(whole) - (max_debates or MOST_DEBATES)),
         "title": title or "touche-rad report",
         "sources": sources,
         "labels": labels and {"file": labels.name, "sha256": _sha256(labels)},
         "talks": shown,
         "left_out": left_out,
         "turns": turns,
-        "debates": len(talks),
+        "debates": len(talks) + len(whole),
         "score": scored if isinstance(scored, JudgementReport) else None,
         "plain": scored.lines() if scored and not isinstance(scored, JudgementReport) else [],
         "rates": _rates(sources, talks),
@@ -98,8 +103,9 @@ def write_report(
         "version": __version__,
     }
     with files.atomic_write(out) as page:
-        page.write(_rendered(values))
-    return ReportSummary(out, len(runs), len(talks), turns, left_out)
+        page.write(_rendered(values, drawings.scripts))
+    debates = len(talks) + len(whole)
+    return ReportSummary(out, len(runs), debates, turns, left_out)
 
 
 def _sha256(path: Path) -> str:
@@ -197,16 +203,20 @@ _OTHER = 3
 """The series of what is no run: the baseline."""
 
 
-def _rendered(values: dict[str, Any]) -> str:
+def _rendered(values: dict[str, Any], scripts: Iterable[str]) -> str:
     script = _text("report.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    digests = [_digest(script), *map(_digest, scripts)]
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True,
                               lstrip_blocks=True)  # fmt: skip
     template = environment.from_string(_text("report.html.jinja"))
     page = template.render(
-        **values, style=Markup(_text("report.css")), script=Markup(script), digest=digest
+        **values, style=Markup(_text("report.css")), script=Markup(script), digests=digests
     )
     return page.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd") + "\n"
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _text(name: str) -> str:
