@@ -49,12 +49,12 @@ class Building:
 async def build(model: Model, options: Options, contest: Contest) -> Building:
     """Grow the graph of a debate."""
     graph = SceneGraph(contest.motion)
-    judge = VirtualJudge(model, options, _info(contest))
+    judge = VirtualJudge(model, options, background(contest))
     building = Building(graph, judge)
     rounds = rounds_of(contest, options.rounds)
     if not options.iterative_graph:
         rounds = at_once(rounds)
-    reader = _Reader(model, options, _info(contest))
+    reader = _Reader(model, options, background(contest))
     for number, group in enumerate(rounds, 1):
         for heard in group:
             thoughts = judge.history if options.graph_history else []
@@ -147,5 +147,6 @@ def _example() -> str:
     return files(__package__).joinpath("example.json").read_text("utf-8").strip()
 
 
-def _info(contest: Contest) -> str:
+def background(contest: Contest) -> str:
+    """Return what the judges are told besides, quoted for a prompt."""
     return quoted(clean(contest.info)) if contest.info.strip() else ""

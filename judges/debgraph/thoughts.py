@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field, JsonValue, create_model
 
 from judges.debgraph.graph import SceneGraph
 from judges.debgraph.options import Options
@@ -70,7 +70,7 @@ class VirtualJudge:
             await self.think(graph, 1)
             return
         messages, shorten = self._messages(graph, rounds, [])
-        exact = {"minItems": rounds, "maxItems": rounds}
+        exact: dict[str, JsonValue] = {"minItems": rounds, "maxItems": rounds}
         schema = create_model(
             "Timeline", rounds=(list[Thought], Field(min_length=1, json_schema_extra=exact))
         )
