@@ -16,10 +16,12 @@ from judges.debgraph.showing import quoted, shown
 from judges.debgraph.thoughts import VirtualJudge
 from touche_rad.contest import Contest
 from touche_rad.models import Message, Model, ModelError, Prompt
-from touche_rad.models.faults import Invalid
+from touche_rad.models.faults import Cut, Invalid
 from touche_rad.text import clean
 
 COUNTER_INDENT = 2
+MOST_AFTER_CUT = 20
+"""Half of it is asked for where an answer without a bound was cut off."""
 
 
 @dataclass(frozen=True)
@@ -77,17 +79,21 @@ class _Reader:
         counters = self._options.counter and len(graph) > 0
         known = graph if counters else SceneGraph(graph.motion)
         messages = self._messages(known, heard, thoughts, counters=counters)
-        told = Read(heard)
+        told, most = Read(heard), self._options.most
         for asked in range(1, self._options.retry_cap + 2):
             again = _corrected(told.faults) if asked > 1 else ()
             told = replace(told, asked=asked)
             try:
                 draft = await self._model.ask(
-                    [*messages, *again], draft_schema(self._options.most),
+                    [*messages, *again], draft_schema(most),
                     step="debgraph.counter" if counters else "debgraph.graph",
                 )  # fmt: skip
             except Invalid as error:
                 told = replace(told, faults=(str(error),))
+                continue
+            except Cut:
+                most = max(1, (most or MOST_AFTER_CUT) // 2)
+                told = replace(told, faults=(f"it was cut off: draw {most} new arguments at most",))
                 continue
             except ModelError as error:
                 return replace(told, faults=(str(error),), degraded=True)

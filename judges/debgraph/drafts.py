@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from judges.debgraph.relations import Relation
-from touche_rad.models.schemas import Line, Paragraph
+from touche_rad.models.schemas import Line
 
 
 class DraftArgument(BaseModel):
@@ -42,18 +42,20 @@ class Draft(BaseModel):
 
     arguments: list[DraftArgument]
     relations: list[DraftRelation]
-    explanation: Paragraph = ""
+    explanation: Line = ""
 
 
 @cache
 def draft_schema(most: int) -> type[Draft]:
-    """Return the schema with the most arguments that a server is told of.
+    """Return the schema with the most arguments that a server is told of; 0 tells of no bound.
 
     A server that decodes by the schema stops there; an answer with more is not refused.
     """
+    if not most:
+        return create_model("SceneGraph", __base__=Draft)
     return create_model(
         "SceneGraph",
         __base__=Draft,
         arguments=(list[DraftArgument], Field(json_schema_extra={"maxItems": most})),
-        relations=(list[DraftRelation], Field(json_schema_extra={"maxItems": most + most // 2})),
+        relations=(list[DraftRelation], Field(json_schema_extra={"maxItems": most + most // 4})),
     )

@@ -10,7 +10,7 @@ from judges.debgraph.relations import Kinds
 from touche_rad.plugins import Options as PluginOptions
 
 PAPER: Final = {
-    "judge": "round", "ask": "each", "show": "json", "faulty": "retry", "retry_cap": "5",
+    "judge": "round", "ask": "each", "show": "json", "faulty": "retry", "retry_cap": "5", "most": "0",
     "rounds": "pro", "kinds": "literal", "order": "pro", "pairs": "edges",
     "feedback_to": "winner",
 }  # fmt: skip
@@ -85,8 +85,10 @@ class Options(PluginOptions):
     ask: Literal["batch", "each"] = Field(
         "batch", description="arguments and pairs are judged many in a call, or each in its own"
     )
-    batch: int = Field(20, ge=1, le=100, description="the most that are judged in one call")
-    most: int = Field(10, ge=1, le=60, description="the most arguments that one speech adds")
+    batch: int = Field(12, ge=1, le=100, description="the most that are judged in one call")
+    most: int = Field(
+        10, ge=0, le=60, description="the most arguments a speech is asked for; 0: no bound"
+    )
     show: Literal["lines", "json"] = Field("lines", description="how a prompt shows the graph")
     faulty: Literal["mend", "retry"] = Field(
         "mend", description="a wrong graph: what stands is kept, or it is asked for again"
