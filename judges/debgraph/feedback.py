@@ -102,11 +102,7 @@ async def condensed(
     model: Model, options: Options, graph: SceneGraph, card: Scorecard, found: Detailed
 ) -> str:
     """Have the findings summed up; nothing to sum up needs no call."""
-    lines = [
-        f"To {side} ({finding.about}, {_named(finding)}): {quoted(finding.text)}"
-        for side in SIDES
-        for finding in found[side]
-    ]
+    lines = [_line(graph, side, finding) for side in SIDES for finding in found[side]]
     if not lines:
         return ""
     prompt = Prompt.load(__package__, "condensed")
@@ -121,10 +117,15 @@ async def condensed(
     return cut_to_words(clean(answer.summary), options.condensed_words)
 
 
-def _named(finding: Finding) -> str:
-    ids = ", ".join(map(str, finding.arguments))
+def _line(graph: SceneGraph, side: Side, finding: Finding) -> str:
+    """A finding with the words that it is on; a clash's feedback names its two sides itself."""
+    named = [
+        f"{id_}" if finding.about == "persuasion" else f"{id_} {quoted(graph.node(id_).text)}"
+        for id_ in finding.arguments
+    ]
     role = "" if finding.role == "own" else f", {finding.role}"
-    return f"{'argument' if len(finding.arguments) == 1 else 'arguments'} {ids}{role}"
+    told = f"{'argument' if len(named) == 1 else 'arguments'} {', '.join(named)}{role}"
+    return f"To {side} ({finding.about}, {told}): {quoted(finding.text)}"
 
 
 def _scores(card: Scorecard, options: Options) -> list[str]:

@@ -10,8 +10,8 @@ from judges.debgraph.relations import Kinds
 from touche_rad.plugins import Options as PluginOptions
 
 PAPER: Final = {
-    "judge": "round", "ask": "each", "show": "json", "faulty": "retry", "retry_cap": "5", "most": "0",
-    "rounds": "pro", "kinds": "literal", "order": "pro", "pairs": "edges",
+    "judge": "round", "ask": "each", "show": "json", "faulty": "retry", "retry_cap": "5",
+    "most": "0", "rounds": "pro", "kinds": "literal", "order": "pro", "pairs": "edges",
     "feedback_to": "winner",
 }  # fmt: skip
 """What `profile=paper` sets where nothing else is said."""
