@@ -7,15 +7,17 @@ at it, by the keyboard, or by a click, which holds it; what belongs to it is com
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from typing import Any
 
-from judges.debgraph.export import from_json
+from judges.debgraph.export import as_json, from_json
 from judges.debgraph.graph import MOTION, SIDES, Edge, SceneGraph, chain
 from judges.debgraph.layout import CARD, HEAD, LINE, OUTER, WIDTH, Card, Layout, layout
 from touche_rad.contest import Side
+from touche_rad.text import clean
 
 _CUT = 10
 """How much is cut off the corners of con's cards."""
@@ -30,21 +32,21 @@ def drawing(graph: SceneGraph | Mapping[str, Any], names: Mapping[Side, str] | N
     """
     whole = graph if isinstance(graph, SceneGraph) else from_json(graph)
     placed = layout(whole)
-    edges = list(whole.edges())
+    told = json.dumps(as_json(whole), sort_keys=True)
+    key = hashlib.sha256(told.encode("utf-8")).hexdigest()[:10]
     body = "".join([
-        *(_edge(edge, placed) for edge in edges),
+        *(_edge(edge, placed, key) for edge in whole.edges()),
         *(_band(number, y) for number, y in placed.bands),
         *_heads(placed, names or {}),
         *(_card(whole, card) for card in placed.cards.values()),
     ])  # fmt: skip
-    key = hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()[:10]
     return (
         f'<figure class="debgraph">\n<style>{_beside("drawing.css")}</style>\n{_legend()}\n'
         f'<p class="dg-told" aria-live="polite">Point at an argument to follow it; '
         "click to hold it.</p>\n"
         f'<div class="dg-scroll"><svg viewBox="0 0 {WIDTH} {placed.height:.0f}" role="group" '
         f'aria-label="The graph of the debate">{_markers(key)}'
-        f"{body.replace('url(#dg-', f'url(#dg-{key}-')}</svg></div>\n"
+        f"{body}</svg></div>\n"
         f"<script>{_beside('drawing.js')}</script>\n</figure>\n"
     )
 
@@ -89,9 +91,13 @@ def _heads(placed: Layout, names: Mapping[Side, str]) -> list[str]:
     places: dict[Side, float] = {"pro": OUTER, "con": WIDTH - OUTER - CARD}
     return [
         f'<text class="dg-head" x="{places[side]}" y="{y:.0f}">'
-        f"{escape(side.capitalize() + (f': {names[side]}' if names.get(side) else ''))}</text>"
+        f"{escape(_head(side, names.get(side, '')))}</text>"
         for side in SIDES
     ]
+
+
+def _head(side: Side, name: str) -> str:
+    return f"{side.capitalize()}: {clean(name)}" if name else side.capitalize()
 
 
 def _band(number: int, y: float) -> str:
@@ -139,13 +145,13 @@ def _cut_corners(x: float, y: float, width: float, height: float, cut: float) ->
     )
 
 
-def _edge(edge: Edge, placed: Layout) -> str:
+def _edge(edge: Edge, placed: Layout, key: str) -> str:
     source, target = placed.cards[edge.source], placed.cards[edge.target]
     form = "attack" if edge.relation.attacks else "support"
     far = " dg-far" if edge.target == MOTION else ""
     return (
         f'<path class="dg-edge dg-{form}{far}" data-from="{edge.source}" data-to="{edge.target}" '
-        f'marker-end="url(#dg-{form})" d="{_line(source, target)}"><title>'
+        f'marker-end="url(#dg-{key}-{form})" d="{_line(source, target)}"><title>'
         f"{edge.source} {escape(edge.relation.value)} {edge.target}</title></path>"
     )
 

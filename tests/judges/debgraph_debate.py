@@ -108,13 +108,13 @@ ANSWERS: dict[str, Any] = {
 
 def judged(
     server: Scripted, contest: Contest = CONTEST, answers: Mapping[str, Any] | None = None,
-    **options: str,
+    deadline: float = 5, **options: str,
 ) -> Outcome:  # fmt: skip
     """What the panel says of a contest."""
     answering(server, {**ANSWERS, **(answers or {})})
 
     async def work() -> Outcome:
-        model = Model(Where(server.url, "tiny"), deadline=1.5)
+        model = Model(Where(server.url, "tiny"), deadline=deadline)
         made = find("panel", "debgraph").make(Services(model=model), options)
         try:
             outcome: Outcome = await made.judge(contest)
