@@ -10,7 +10,7 @@ from judges.debgraph.drafts import Draft, draft_schema
 from judges.debgraph.graph import OTHER, SceneGraph
 from judges.debgraph.merging import Reading, merge, read
 from judges.debgraph.options import Options
-from judges.debgraph.relations import meanings
+from judges.debgraph.relations import Relation, meanings
 from judges.debgraph.rounds import Heard, at_once, rounds_of
 from judges.debgraph.showing import quoted, shown
 from judges.debgraph.thoughts import VirtualJudge
@@ -30,7 +30,7 @@ class Read:
 
     heard: Heard
     added: tuple[int, ...] = ()
-    relations: int = 0
+    relations: tuple[Relation, ...] = ()
     asked: int = 0
     """How often the graph of this speech was asked for."""
     faults: tuple[str, ...] = ()
@@ -107,7 +107,11 @@ class _Reader:
         if known is not graph:
             reading = _moved(reading, graph.next_id - known.next_id)
         merge(reading, graph, told.heard.stamp)
-        return replace(told, added=tuple(reading.arguments), relations=len(reading.relations))
+        return replace(
+            told,
+            added=tuple(reading.arguments),
+            relations=tuple(edge.relation for edge in reading.relations),
+        )
 
     def _messages(
         self, graph: SceneGraph, heard: Heard, thoughts: Sequence[str], *, counters: bool

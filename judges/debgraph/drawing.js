@@ -1,5 +1,5 @@
-(() => {
-  const figure = document.currentScript.closest("figure");
+for (const figure of document.querySelectorAll("figure.debgraph:not([data-live])")) {
+  figure.dataset.live = "";
   const svg = figure.querySelector(".dg-scroll svg");
   const told = figure.querySelector(".dg-told");
   const nodes = [...svg.querySelectorAll(".dg-node")];
@@ -44,4 +44,4 @@
   svg.addEventListener("click", (event) => {
     if (held && !event.target.closest(".dg-node")) hold(held);
   });
-})();
+}

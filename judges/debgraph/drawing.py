@@ -23,13 +23,22 @@ _CUT = 10
 """How much is cut off the corners of con's cards."""
 
 
-def drawing(graph: SceneGraph | Mapping[str, Any], names: Mapping[Side, str] | None = None) -> str:
-    """Return the fragment for a graph, or for what an outcome's details hold as `graph`.
+Drawn = SceneGraph | Mapping[str, Any]
+"""A graph, or what an outcome's details hold as `graph`."""
+
+
+def drawing(graph: Drawn, names: Mapping[Side, str] | None = None) -> str:
+    """Return a fragment that needs nothing else.
 
     Args:
         graph: The graph.
         names: Who speaks for each side, for the heads of the columns.
     """
+    return f"<style>{style()}</style>\n{figure(graph, names)}<script>{script()}</script>\n"
+
+
+def figure(graph: Drawn, names: Mapping[Side, str] | None = None) -> str:
+    """Return the drawing without style and script, for a page that has them once."""
     whole = graph if isinstance(graph, SceneGraph) else from_json(graph)
     placed = layout(whole)
     told = json.dumps(as_json(whole), sort_keys=True)
@@ -41,14 +50,22 @@ def drawing(graph: SceneGraph | Mapping[str, Any], names: Mapping[Side, str] | N
         *(_card(whole, card) for card in placed.cards.values()),
     ])  # fmt: skip
     return (
-        f'<figure class="debgraph">\n<style>{_beside("drawing.css")}</style>\n{_legend()}\n'
+        f'<figure class="debgraph">\n{_legend()}\n'
         f'<p class="dg-told" aria-live="polite">Point at an argument to follow it; '
         "click to hold it.</p>\n"
         f'<div class="dg-scroll"><svg viewBox="0 0 {WIDTH} {placed.height:.0f}" role="group" '
-        f'aria-label="The graph of the debate">{_markers(key)}'
-        f"{body}</svg></div>\n"
-        f"<script>{_beside('drawing.js')}</script>\n</figure>\n"
+        f'aria-label="The graph of the debate">{_markers(key)}{body}</svg></div>\n</figure>\n'
     )
+
+
+def style() -> str:
+    """Return the style of every drawing."""
+    return _beside("drawing.css")
+
+
+def script() -> str:
+    """Return the script that lets a reader follow an argument in each drawing of a page."""
+    return _beside("drawing.js")
 
 
 def _beside(name: str) -> str:

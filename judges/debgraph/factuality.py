@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, Field, create_model
 
 from judges.debgraph.batches import at_most, batches
 from judges.debgraph.graph import Node, SceneGraph
+from judges.debgraph.lenient import Confidence, TrueOrFalse
 from judges.debgraph.options import Options
 from judges.debgraph.showing import quoted
 from touche_rad.contest import Side
@@ -27,8 +28,8 @@ BATCH_WORDS = 30
 class FactLabel(BaseModel):
     """Whether an argument is true, and how sure that is."""
 
-    label: Literal["true", "false"]
-    confidence: float = Field(ge=0, le=1)
+    label: TrueOrFalse
+    confidence: Confidence
 
 
 class FactVerdict(FactLabel):

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, create_model
 
 from judges.debgraph.batches import at_most, batches
 from judges.debgraph.graph import SceneGraph
+from judges.debgraph.lenient import ProOrCon
 from judges.debgraph.options import Options
 from judges.debgraph.showing import quoted
 from touche_rad.contest import Side
@@ -26,7 +27,7 @@ Winner = Literal["pro", "con", "split"]
 class PairWinner(BaseModel):
     """Which side's argument is more persuasive."""
 
-    winner: Literal["pro", "con"]
+    winner: ProOrCon
 
 
 class PairVerdict(PairWinner):

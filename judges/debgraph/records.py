@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,12 +21,14 @@ def traced(building: Building) -> dict[str, Any]:
         "timeline": [vars(step) for step in building.judge.steps],
         "speeches": [_read(one) for one in building.reads],
         "circles": building.graph.circles(),
+        "degraded": any(one.degraded for one in building.reads),
     }
 
 
 def _read(one: Read) -> dict[str, Any]:
     return {
-        **vars(one.heard.stamp), "added": list(one.added), "relations": one.relations,
+        **vars(one.heard.stamp), "added": list(one.added),
+        "relations": dict(Counter(relation.value for relation in one.relations)),
         "asked": one.asked, "faults": list(one.faults), "degraded": one.degraded,
         "explanation": one.explanation,
     }  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, Field, JsonValue, create_model
 
 from judges.debgraph.graph import SceneGraph
+from judges.debgraph.lenient import ProConOrTie
 from judges.debgraph.options import Options
 from judges.debgraph.relations import meanings
 from judges.debgraph.showing import quoted, shown
@@ -25,7 +26,7 @@ class Thought(BaseModel):
     """What the judge thinks, and who is ahead."""
 
     thoughts: Paragraph
-    winner: Literal["pro", "con", "tie"]
+    winner: ProConOrTie
 
 
 @dataclass(frozen=True)

@@ -225,6 +225,32 @@ def test_the_verdict_is_the_sum_of_three_shares_worked_by_hand(server: Scripted)
     assert outcome.reason == ""
 
 
+def test_each_speech_says_what_it_added_and_how_it_was_read(server: Scripted) -> None:
+    told = judged(server).details["speeches"]
+    assert [one["relations"] for one in told] == [
+        {"claim": 1, "premise": 1}, {"claim": 1, "rebuttal": 1, "first principle": 1},
+        {"rebuttal": 2, "premise": 1}, {"conclusion": 1, "rebuttal": 1},
+    ]  # fmt: skip
+    assert [one["added"] for one in told] == [[1, 2], [3, 4, 5], [6, 7], [8]]
+    assert told[1]["explanation"] == "CON-EXPLAINS"
+
+
+def test_a_model_may_say_pro_and_percent_in_its_own_way(server: Scripted) -> None:
+    own_way = {
+        "FactVerdict": {"label": True, "confidence": "80%", "feedback": ""},
+        "PairVerdict": {"winner": " Pro", "feedback": "W"},
+        "Thought": {"thoughts": "T", "winner": "CON"},
+    }
+    outcome = judged(server, profile="paper", answers=own_way)
+    assert outcome.scores["bob"]["fact"] == pytest.approx(0.8)
+    assert outcome.scores["ada"]["persuasion"] == 1.0
+    assert outcome.winners["dp"] == "bob"
+    sure = {"FactVerdict": {"label": "true", "confidence": 70, "feedback": ""}}
+    assert judged(server, ask="each", answers=sure).scores["ada"]["fact"] == pytest.approx(0.7)
+    mad = {"FactVerdict": {"label": "perhaps", "confidence": 700, "feedback": ""}}
+    assert judged(server, ask="each", answers=mad).scores["ada"]["fact"] is None
+
+
 def test_an_outcome_is_json(server: Scripted) -> None:
     outcome = judged(server)
     assert Outcome.model_validate_json(outcome.model_dump_json()) == outcome
@@ -760,4 +786,5 @@ def test_where_nothing_answers_there_is_no_winner_and_the_reason(server: Scripte
     outcome = judged(server, answers=dict.fromkeys(ANSWERS, RuntimeError("503")), deadline=0.2)
     assert outcome.winner is None
     assert outcome.reason.startswith("there is no graph: ")
+    assert outcome.details["degraded"] is True
     assert all(speech["degraded"] for speech in outcome.details["speeches"])

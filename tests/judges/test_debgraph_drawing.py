@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.debgraph.drawing import drawing
+from judges.debgraph.drawing import drawing, figure, script, style
 from judges.debgraph.export import as_json
 from judges.debgraph.graph import OTHER, Edge, SceneGraph, Stamp, chain
 from judges.debgraph.layout import WIDTH, layout, wrapped
@@ -53,7 +53,8 @@ class Seen(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
-        self.open.append(tag)
+        if tag != "meta":
+            self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
@@ -185,6 +186,13 @@ def test_two_drawings_share_a_page_without_sharing_names() -> None:
     assert not ids[0] & ids[1]
     for text, own in zip((one, other), ids, strict=True):
         assert set(re.findall(r"url\(#([^)]+)\)", text)) == own
+
+
+def test_a_page_may_hold_style_and_script_once_for_many_drawings() -> None:
+    graph = sixty()
+    alone, parts = drawing(graph), (style(), figure(graph), script())
+    assert all(part in alone for part in parts)
+    assert not re.search("<style|<script| style=", parts[1])
 
 
 def test_an_outcomes_graph_is_drawn_as_the_graph_itself() -> None:

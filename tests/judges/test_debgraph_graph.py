@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from judges.debgraph.batches import batches
 from judges.debgraph.drafts import Draft, draft_schema
+from judges.debgraph.evaluation import Matched, winner_rmse
 from judges.debgraph.export import as_json, dot, from_json, graphml
 from judges.debgraph.factuality import Fact
 from judges.debgraph.graph import MOTION, OTHER, Edge, SceneGraph, Stamp, chain
@@ -316,6 +317,39 @@ def test_the_larger_total_wins_and_equal_ones_tie(pro: float, con: float, margin
 
 def test_sums_that_differ_by_rounding_alone_are_equal() -> None:
     assert larger({"pro": 0.1 + 0.2, "con": 0.3}) == "tie"
+
+
+# What the paper measures by
+
+LABEL = st.sampled_from(["pro", "tie", "con"])
+
+
+def test_the_papers_error_of_scores_is_one_of_a_hundred_debates() -> None:
+    # 16.25 of squared error over 100 debates: 16 wrong sides and one tie for a side
+    found = ["con"] * 16 + ["tie"] + ["pro"] * 83
+    assert winner_rmse(found, ["pro"] * 100) == pytest.approx(40.31, abs=0.005)  # type: ignore[arg-type]
+
+
+@given(st.lists(st.tuples(st.none() | LABEL, LABEL)))
+def test_winners_without_a_verdict_are_left_out_of_the_error(pairs: list[tuple[str, str]]) -> None:
+    found, gold = [one for one, _ in pairs], [true for _, true in pairs]
+    error = winner_rmse(found, gold)  # type: ignore[arg-type]
+    there = [(one, true) for one, true in pairs if one is not None]
+    assert (error is None) == (not there)
+    assert (error == 0) == (bool(there) and all(one == true for one, true in there))
+    assert error is None or 0 <= error <= 100
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20))
+def test_both_means_of_precision_and_recall_are_named(both: int, more: int, missed: int) -> None:
+    matched = Matched(found=both + more, gold=both + missed, both=both)
+    if matched.precision is not None and matched.recall is not None:
+        p, r = matched.precision, matched.recall
+        assert matched.geometric == pytest.approx((p * r) ** 0.5)
+        assert matched.harmonic == pytest.approx(2 * p * r / (p + r) if p + r else 0)
+        assert (matched.harmonic or 0) <= (matched.geometric or 0) + 1e-12
+    else:
+        assert matched.geometric is None
 
 
 # Chains, circles, and other programs
