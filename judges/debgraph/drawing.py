@@ -91,6 +91,7 @@ def _legend() -> str:
          "supports: green, whole line, arrow"),
         ('<path class="dg-attack" d="M1 9H24"/><path class="dg-bar" d="M25 3V15"/>',
          "attacks: red, broken line, bar"),
+        ('<rect class="dg-thick" x="2" y="3" width="24" height="12"/>', "thick: a claim"),
     )  # fmt: skip
     samples = "".join(
         f'<li><svg viewBox="0 0 28 18" width="28" height="18" aria-hidden="true">{form}</svg>'
