@@ -16,9 +16,9 @@ from judges.debgraph.batches import at_most, batches
 from judges.debgraph.graph import Node, SceneGraph
 from judges.debgraph.lenient import Confidence, TrueOrFalse
 from judges.debgraph.options import Options
-from judges.debgraph.showing import quoted
+from judges.debgraph.showing import prompt_of, quoted
 from touche_rad.contest import Side
-from touche_rad.models import Model, ModelError, Prompt
+from touche_rad.models import Model, ModelError
 from touche_rad.models.schemas import Line, Page
 from touche_rad.text import clean, cut_to_words
 
@@ -101,7 +101,7 @@ class FactCheck:
         words = self._options.feedback_words if each else min(
             BATCH_WORDS, self._options.feedback_words
         )  # fmt: skip
-        messages = Prompt.load(__package__, "facts").messages(
+        messages = prompt_of("facts").messages(
             each=each, words=words if wanted else 0, motion=quoted(graph.motion), info=self._info,
             arguments=[{"id": node.id, "text": quoted(node.text)} for node in group],
         )  # fmt: skip

@@ -13,9 +13,9 @@ from judges.debgraph.graph import OTHER, SIDES, SceneGraph
 from judges.debgraph.options import Options
 from judges.debgraph.persuasion import Clash
 from judges.debgraph.scores import COMPONENTS, Points, Scorecard
-from judges.debgraph.showing import quoted
+from judges.debgraph.showing import prompt_of, quoted
 from touche_rad.contest import Side
-from touche_rad.models import Model, Prompt, dropping_oldest
+from touche_rad.models import Model, dropping_oldest
 from touche_rad.text import clean, cut_to_words
 
 
@@ -105,7 +105,7 @@ async def condensed(
     lines = [_line(graph, side, finding) for side in SIDES for finding in found[side]]
     if not lines:
         return ""
-    prompt = Prompt.load(__package__, "condensed")
+    prompt = prompt_of("condensed")
     values = {
         "words": options.condensed_words, "motion": quoted(graph.motion),
         "scores": _scores(card, options), "close": close_call(card, options), "lines": lines,

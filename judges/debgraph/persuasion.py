@@ -14,9 +14,9 @@ from judges.debgraph.batches import at_most, batches
 from judges.debgraph.graph import SceneGraph
 from judges.debgraph.lenient import ProOrCon
 from judges.debgraph.options import Options
-from judges.debgraph.showing import quoted
+from judges.debgraph.showing import prompt_of, quoted
 from touche_rad.contest import Side
-from touche_rad.models import Model, ModelError, Prompt
+from touche_rad.models import Model, ModelError
 from touche_rad.models.schemas import Line, Page
 from touche_rad.text import clean, cut_to_words
 
@@ -152,7 +152,7 @@ class Comparison:
         words = self._options.feedback_words if each else min(
             BATCH_WORDS, self._options.feedback_words
         )  # fmt: skip
-        messages = Prompt.load(__package__, "pairs").messages(
+        messages = prompt_of("pairs").messages(
             each=each, words=words if wanted else 0, motion=quoted(graph.motion), info=self._info,
             pairs=[
                 {"number": number, "arguments": _in_turn(graph, pair, pro_is_first)}

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from judges.debgraph.building import Building, Read
+from judges.debgraph.building import Building
 from judges.debgraph.export import as_json
 from judges.debgraph.factuality import Fact
 from judges.debgraph.persuasion import Clash
+from judges.debgraph.reading import Read
 from judges.debgraph.scores import Points
 from touche_rad.contest import Side
 
@@ -30,7 +31,7 @@ def _read(one: Read) -> dict[str, Any]:
         **vars(one.heard.stamp), "added": list(one.added),
         "relations": dict(Counter(relation.value for relation in one.relations)),
         "asked": one.asked, "faults": list(one.faults), "degraded": one.degraded,
-        "explanation": one.explanation,
+        "shortened": one.shortened, "explanation": one.explanation,
     }  # fmt: skip
 
 

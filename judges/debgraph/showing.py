@@ -1,11 +1,22 @@
-"""The graph as a prompt shows it: the paper's JSON, or a line for each argument and relation."""
+"""What prompts are made of: their files, quoted texts, and the graph.
+
+The graph is shown as the paper's JSON, or as a line an argument with its relations.
+"""
 
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any, Literal
 
 from judges.debgraph.graph import MOTION, SceneGraph
+from touche_rad.models import Prompt
+
+
+@cache
+def prompt_of(name: str) -> Prompt:
+    """Return a prompt of this folder, read once."""
+    return Prompt.load(__package__, name)
 
 
 def quoted(text: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field, JsonValue, create_model
 
@@ -15,11 +15,12 @@ from judges.debgraph.graph import SceneGraph
 from judges.debgraph.lenient import ProConOrTie
 from judges.debgraph.options import Options
 from judges.debgraph.relations import meanings
-from judges.debgraph.showing import quoted, shown
-from touche_rad.models import Message, Model, ModelError, Prompt, dropping_oldest
+from judges.debgraph.showing import prompt_of, quoted, shown
+from touche_rad.models import Message, Model, ModelError, dropping_oldest
 from touche_rad.models.schemas import Paragraph
 
-JUDGE_INDENT = 4
+INDENT: Final = 4
+LETTERS_IN_ALL: Final = 2_400
 
 
 class Thought(BaseModel):
@@ -71,16 +72,14 @@ class VirtualJudge:
             await self.think(graph, 1)
             return
         messages, shorten = self._messages(graph, rounds, [])
-        exact: dict[str, JsonValue] = {"minItems": rounds, "maxItems": rounds}
-        schema = create_model(
-            "Timeline", rounds=(list[Thought], Field(min_length=1, json_schema_extra=exact))
-        )
         try:
-            answer = await self._model.ask(messages, schema, step="debgraph.judge", shorten=shorten)
+            answer: Any = await self._model.ask(
+                messages, _timeline(rounds), step="debgraph.judge", shorten=shorten
+            )
         except ModelError as error:
             self.steps += [Step(number, fault=str(error)) for number in range(1, rounds + 1)]
             return
-        found: list[Thought] = answer.rounds[:rounds]  # type: ignore[attr-defined]
+        found: list[Thought] = answer.rounds[:rounds]
         for number, thought in enumerate(found, 1):
             self.steps.append(Step(number, thought.winner, thought.thoughts))
         for number in range(len(found) + 1, rounds + 1):
@@ -89,11 +88,30 @@ class VirtualJudge:
     def _messages(
         self, graph: SceneGraph, rounds: int, history: list[str]
     ) -> tuple[Sequence[Message], Callable[[Sequence[Message]], Sequence[Message] | None]]:
-        prompt = Prompt.load(__package__, "thoughts")
+        """Return the prompt, and what makes it shorter: its form, then its oldest thoughts."""
+        prompt = prompt_of("thoughts")
         values = {
             "relations": meanings(), "motion": quoted(graph.motion), "info": self._info,
-            "graph": shown(graph, self._options.show, JUDGE_INDENT), "rounds": rounds,
+            "graph": shown(graph, self._options.show, INDENT), "rounds": rounds,
             "thoughts": [quoted(one) for one in history],
             "history": self._options.judge_history,
         }  # fmt: skip
-        return prompt.messages(**values), dropping_oldest(prompt, "thoughts", values)
+        briefly = {**values, "graph": shown(graph, "lines", INDENT)}
+        forget = dropping_oldest(prompt, "thoughts", briefly)
+        brief = prompt.messages(**briefly)
+
+        def shorter(messages: Sequence[Message]) -> Sequence[Message] | None:
+            return brief if len(brief[-1].content) < len(messages[-1].content) else forget(messages)
+
+        return prompt.messages(**values), shorter
+
+
+def _timeline(rounds: int) -> type[BaseModel]:
+    """A thought for each round; what a server lets the model write of each grows with its share."""
+    letters: dict[str, JsonValue] = {"maxLength": max(120, LETTERS_IN_ALL // rounds)}
+    thought = create_model(
+        "RoundThought", __base__=Thought, thoughts=(str, Field(json_schema_extra=letters))
+    )
+    exact: dict[str, JsonValue] = {"minItems": rounds, "maxItems": rounds}
+    listed: Any = list[thought]
+    return create_model("Timeline", rounds=(listed, Field(min_length=1, json_schema_extra=exact)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import anyio
@@ -108,10 +108,12 @@ ANSWERS: dict[str, Any] = {
 
 def judged(
     server: Scripted, contest: Contest = CONTEST, answers: Mapping[str, Any] | None = None,
-    deadline: float = 5, **options: str,
+    deadline: float = 5, then: Callable[[], object] | None = None, **options: str,
 ) -> Outcome:  # fmt: skip
     """What the panel says of a contest."""
     answering(server, {**ANSWERS, **(answers or {})})
+    if then is not None:
+        then()
 
     async def work() -> Outcome:
         model = Model(Where(server.url, "tiny"), deadline=deadline)

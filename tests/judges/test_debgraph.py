@@ -419,6 +419,48 @@ def test_an_answer_that_is_cut_off_is_asked_for_with_fewer_arguments(server: Scr
     assert outcome.winner == "bob"
 
 
+def too_long(limit: int, whole: Any) -> Any:
+    """A server whose context holds so many letters of a prompt."""
+
+    def act(handler: scripted.Handler) -> None:
+        if len(prompt_of(handler.body)) > limit:
+            told = "This model's maximum context length is 4096 tokens"
+            scripted.fails(400, told)(handler)
+        else:
+            whole(handler)
+
+    return act
+
+
+def test_a_speech_that_is_too_long_is_read_as_far_as_there_is_room(server: Scripted) -> None:
+    long = CONTEST.model_copy(update={"speeches": (
+        Speech(speaker="ada", text="PRO-ONE speaks. " + "word " * 2000),
+        Speech(speaker="bob", text="CON-ONE speaks."),
+    )})  # fmt: skip
+    judged(server, long)
+    server.asked.clear()
+    whole = server.always
+    answering_again = too_long(9000, whole)
+    outcome = judged(server, long, then=lambda: setattr(server, "always", answering_again))
+    lengths = [told.count("word ") for told in prompts(server, "SceneGraph")][:3]
+    assert lengths[0] > 1.9 * lengths[1] > 3.6 * lengths[2]
+    assert [one["shortened"] for one in outcome.details["speeches"]] == [True, False]
+    assert outcome.winner is not None
+
+
+def test_a_long_graph_is_shown_in_lines_before_anything_is_left_out(server: Scripted) -> None:
+    judged(server, profile="paper")
+    longest = max(map(len, prompts(server, "SceneGraph")))
+    whole = server.always
+    server.asked.clear()
+    small = too_long(longest - 1, whole)
+    outcome = judged(server, profile="paper", then=lambda: setattr(server, "always", small))
+    assert [len(one) for one in prompts(server, "SceneGraph") if len(one) >= longest] == [longest]
+    assert "6 pro, round 2: " in prompts(server, "SceneGraph")[-1]
+    assert "CON-TWO speaks." in prompts(server, "SceneGraph")[-1]
+    assert not any(one["shortened"] for one in outcome.details["speeches"])
+
+
 def test_a_circle_of_premises_ends_nothing_and_is_told(server: Scripted) -> None:
     circle = draft(
         {1: "a", 2: "b", 9: "c"}, (1, "premise", 2), (2, "premise", 9), (9, "premise", 1)
