@@ -1,0 +1,167 @@
+"""tira.yml is handed in with TIRA's own client: both sub-tasks, and the repetition from the cache."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import touche_rad
+from tests.tira.client import Tried, code_submission
+from touche_rad.demo import demo_file
+from touche_rad.plugins import find
+from touche_rad.submission import Submission, load
+
+ROOT = Path(__file__).parent.parent.parent
+FILE = ROOT / "tira.yml"
+EMPTY = {"OPENAI_BASE_URL": "EMPTY", "OPENAI_API_KEY": "EMPTY"}
+
+
+def handed_in() -> Submission:
+    return load(FILE)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """What the client asks of a repository: a commit, a branch and a remote."""
+    import git
+
+    place = tmp_path / "repository"
+    place.mkdir()
+    shutil.copy(FILE, place)
+    shutil.copy(ROOT / "Dockerfile", place)
+    made = git.Repo.init(place, initial_branch="main")
+    made.index.add(["tira.yml", "Dockerfile"])
+    made.index.commit("all", author=git.Actor("a", "a@example.org"), committer=git.Actor("a", "a@example.org"))
+    made.create_remote("origin", "https://example.org/team/repository.git")
+    return place
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Path:
+    """The toy dataset of sub-task 1: a configuration and a TSV of claims."""
+    place = tmp_path / "given"
+    place.mkdir()
+    head, *claims = demo_file("claims.tsv").read_text().splitlines()
+    (place / "parameters.tsv").write_text("\n".join([head, *claims[:2]]) + "\n")
+    official = {"simulation": {"topic": {"description": "{{TOPIC_DESCRIPTION}}"}, "maxTurns": 2}}
+    (place / "touche25-rad.json").write_text(json.dumps(official))
+    return place
+
+
+def tried(repository: Path, given: Path, name: str, env: dict[str, str] | None = None, *more: str) -> Tried:
+    """What a person does: `touche-rad submit NAME | sh`."""
+    said = touche_rad("submit", name, "--file", repository / "tira.yml", *more)
+    assert said.code == 0, said.err
+    return code_submission(shlex.split(said.out), given, repository.parent / "log.jsonl", env)
+
+
+@pytest.mark.parametrize("name", sorted(handed_in().software))
+def test_each_command_is_one_that_the_image_has(name: str) -> None:
+    one = handed_in().find(name)
+    program, *words = shlex.split(one.command)
+    if program == "/genirsim/run.sh":
+        assert (one.build, one.network) == ("--target official", True)
+        words = ["simulate" if one.sub_task == 1 else "judge", *words[words.index("--") + 1 :]]
+    else:
+        assert program == "touche-rad"
+    verb, flag, plugin, *rest = words
+    assert (verb, flag) == (("simulate", "-d") if one.sub_task == 1 else ("judge", "-j"))
+    needs = find("debater" if flag == "-d" else "judge", plugin).needs
+    if "model" in needs:
+        assert one.cache == "CACHE_DIR" or (one.hf_models and rest == ["-m", f"vllm:{one.hf_models[0]}"])
+    shown = touche_rad(*words, "--show-config") if program == "touche-rad" else None
+    assert shown is None or shown.code == 0
+
+
+@pytest.mark.parametrize("name", sorted(handed_in().software))
+def test_each_build_is_one_that_the_dockerfile_knows(name: str) -> None:
+    text = (ROOT / "Dockerfile").read_text()
+    words = handed_in().find(name).build.split()
+    for flag, value in zip(words[::2], words[1::2], strict=True):
+        if flag == "--target":
+            assert f" AS {value}\n" in text
+        else:
+            assert flag == "--build-arg"
+            assert f"ARG {value.partition('=')[0]}=" in text
+
+
+def test_a_debater_is_tried_by_the_client_and_its_output_is_valid(repository: Path, given: Path) -> None:
+    ended = tried(repository, given, "grounded")
+    assert ended.code == 0, ended.told
+    assert "produced valid outputs" in ended.told
+    assert ended.builds == [["--build-arg", "RUN_AS=0"]]
+    assert [run["allow_network"] for run in ended.runs] == [False]
+    rows = (ended.output() / "simulations.jsonl").read_text().splitlines()
+    assert [len(json.loads(row)["simulation"]["userTurns"]) for row in rows] == [2, 2]
+
+
+def test_a_judge_is_tried_by_the_client_on_what_the_debater_wrote(repository: Path, given: Path) -> None:
+    first = tried(repository, given, "verbatim")
+    ended = tried(repository, _alone(first.output() / "simulations.jsonl"), "judge-grounded")
+    assert ended.code == 0, ended.told
+    rows = (ended.output() / "evaluations.jsonl").read_text().splitlines()
+    assert len(rows) == 2
+    assert all(set(turn) >= {"Quantity", "Quality", "Relation", "Manner"}
+               for row in rows for turn in json.loads(row)["userTurnsEvaluations"])  # fmt: skip
+
+
+def _alone(path: Path) -> Path:
+    place = path.parent.parent / f"alone-{path.parent.name}"
+    place.mkdir()
+    shutil.copy(path, place)
+    return place
+
+
+def test_a_run_with_a_model_is_repeated_from_the_cache_without_an_endpoint(
+    repository: Path, given: Path, tmp_path: Path
+) -> None:
+    script = tmp_path / "answers.txt"
+    script.write_text('{"answer": {"number": 2, "frame": "not so"}}\n')
+    text = FILE.read_text().replace("simulate -d composed", "simulate -d grounded")
+    (repository / "tira.yml").write_text(text)
+    asked = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": "k", "OPENAI_MODEL": f"scripted:{script}"}
+    ended = tried(repository, given, "composed", asked)
+    assert ended.code == 0, ended.told
+    assert "from the CACHE_DIR did yield valid results" in ended.told
+    first, second = ended.runs
+    assert {name: second["environment"][name] for name in EMPTY} == EMPTY
+    wrote = [Path(run["output_dir"], "simulations.jsonl").read_bytes() for run in (first, second)]
+    assert wrote[0] == wrote[1]
+    assert b"Not so: " in wrote[0]
+
+
+def test_submit_only_tries_unless_it_is_told_to_upload() -> None:
+    tries = shlex.split(touche_rad("submit", "grounded", "--file", FILE).out)
+    uploads = shlex.split(touche_rad("submit", "grounded", "--file", FILE, "--upload").out)
+    assert tries == [*uploads, "--dry-run"]
+    other = touche_rad("submit", "grounded", "--file", FILE, "--dataset", "another-dataset")
+    assert "--dataset another-dataset" in other.out
+    listed = touche_rad("submit", "--file", FILE).out.splitlines()
+    assert [line.split()[0] for line in listed] == list(handed_in().software)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("sub_task: 1", "sub_task: 3"), "sub_task"),
+        (("-d grounded\n    build", '-d "grounded"\n    build'), "double quotes"),
+        (("forward: &endpoint [OPENAI_BASE_URL, ", "forward: &endpoint ["), "OPENAI_BASE_URL"),
+        (("network: true", "netwerk: true"), "netwerk"),
+        (("task: retr", "task: [retr"), "expected YAML"),
+        (("  2: rad25", "  4: rad25"), "datasets.4"),
+    ],
+)
+def test_what_the_file_cannot_mean_is_told_in_a_line(
+    tmp_path: Path, change: tuple[str, str], told: str
+) -> None:
+    text = FILE.read_text()
+    assert change[0] in text
+    (tmp_path / "tira.yml").write_text(text.replace(change[0], change[1], 1))
+    ended = touche_rad("submit", "--file", tmp_path / "tira.yml")
+    assert (ended.code, len(ended.err.splitlines())) == (2, 1)
+    assert told in ended.err
+    assert str(tmp_path / "tira.yml") in ended.err
