@@ -84,7 +84,9 @@ def _stand_in() -> None:
         taken = ("command", "output_dir", "allow_network", "additional_volumes")
         kept = {name: how.get(name) for name in taken}
         _write_down({"run": {**kept, "environment": forwarded, "mounted": mounted}})
-        one = _Run(how["command"], Path(how["input_dir"]), Path(how["output_dir"]), mounted, forwarded)
+        one = _Run(
+            how["command"], Path(how["input_dir"]), Path(how["output_dir"]), mounted, forwarded
+        )
         one.in_image(os.environ[IMAGE]) if os.environ[IMAGE] else one.here()
 
     Client.get_dataset = get_dataset
@@ -108,7 +110,11 @@ class _Run:
         return ["sh", "-c", f"sleep .1; {said}"]
 
     def here(self) -> None:
-        ours = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_CACHE_HOME") if name in os.environ}
+        ours = {
+            name: os.environ[name]
+            for name in ("PATH", "HOME", "XDG_CACHE_HOME")
+            if name in os.environ
+        }
         places = {"inputDataset": str(self.given), "outputDir": str(self.out)}
         environment = {**ours, **places, **self.mounted, **self.forwarded}
         subprocess.run(self._shell(str(self.given), str(self.out)), env=environment, check=False)
@@ -131,5 +137,3 @@ if __name__ == "__main__":
     _stand_in()
     sys.argv[0] = "tira-cli"
     sys.exit(tira_cli.main())
-
-

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.models.scripted import content, serving
 from tests.terminal import touche_rad
 from tests.tira.client import Tried, code_submission
 from touche_rad.demo import demo_file
@@ -17,7 +18,6 @@ from touche_rad.submission import Submission, load
 
 ROOT = Path(__file__).parent.parent.parent
 FILE = ROOT / "tira.yml"
-EMPTY = {"OPENAI_BASE_URL": "EMPTY", "OPENAI_API_KEY": "EMPTY"}
 
 
 def handed_in() -> Submission:
@@ -35,7 +35,9 @@ def repository(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "Dockerfile", place)
     made = git.Repo.init(place, initial_branch="main")
     made.index.add(["tira.yml", "Dockerfile"])
-    made.index.commit("all", author=git.Actor("a", "a@example.org"), committer=git.Actor("a", "a@example.org"))
+    made.index.commit(
+        "all", author=git.Actor("a", "a@example.org"), committer=git.Actor("a", "a@example.org")
+    )
     made.create_remote("origin", "https://example.org/team/repository.git")
     return place
 
@@ -52,7 +54,9 @@ def given(tmp_path: Path) -> Path:
     return place
 
 
-def tried(repository: Path, given: Path, name: str, env: dict[str, str] | None = None, *more: str) -> Tried:
+def tried(
+    repository: Path, given: Path, name: str, env: dict[str, str] | None = None, *more: str
+) -> Tried:
     """What a person does: `touche-rad submit NAME | sh`."""
     said = touche_rad("submit", name, "--file", repository / "tira.yml", *more)
     assert said.code == 0, said.err
@@ -72,7 +76,9 @@ def test_each_command_is_one_that_the_image_has(name: str) -> None:
     assert (verb, flag) == (("simulate", "-d") if one.sub_task == 1 else ("judge", "-j"))
     needs = find("debater" if flag == "-d" else "judge", plugin).needs
     if "model" in needs:
-        assert one.cache == "CACHE_DIR" or (one.hf_models and rest == ["-m", f"vllm:{one.hf_models[0]}"])
+        assert one.cache == "CACHE_DIR" or (
+            one.hf_models and rest == ["-m", f"vllm:{one.hf_models[0]}"]
+        )
     shown = touche_rad(*words, "--show-config") if program == "touche-rad" else None
     assert shown is None or shown.code == 0
 
@@ -89,7 +95,9 @@ def test_each_build_is_one_that_the_dockerfile_knows(name: str) -> None:
             assert f"ARG {value.partition('=')[0]}=" in text
 
 
-def test_a_debater_is_tried_by_the_client_and_its_output_is_valid(repository: Path, given: Path) -> None:
+def test_a_debater_is_tried_by_the_client_and_its_output_is_valid(
+    repository: Path, given: Path
+) -> None:
     ended = tried(repository, given, "grounded")
     assert ended.code == 0, ended.told
     assert "produced valid outputs" in ended.told
@@ -99,7 +107,9 @@ def test_a_debater_is_tried_by_the_client_and_its_output_is_valid(repository: Pa
     assert [len(json.loads(row)["simulation"]["userTurns"]) for row in rows] == [2, 2]
 
 
-def test_a_judge_is_tried_by_the_client_on_what_the_debater_wrote(repository: Path, given: Path) -> None:
+def test_a_judge_is_tried_by_the_client_on_what_the_debater_wrote(
+    repository: Path, given: Path
+) -> None:
     first = tried(repository, given, "verbatim")
     ended = tried(repository, _alone(first.output() / "simulations.jsonl"), "judge-grounded")
     assert ended.code == 0, ended.told
@@ -117,21 +127,31 @@ def _alone(path: Path) -> Path:
 
 
 def test_a_run_with_a_model_is_repeated_from_the_cache_without_an_endpoint(
-    repository: Path, given: Path, tmp_path: Path
+    repository: Path, given: Path
 ) -> None:
-    script = tmp_path / "answers.txt"
-    script.write_text('{"answer": {"number": 2, "frame": "not so"}}\n')
     text = FILE.read_text().replace("simulate -d composed", "simulate -d grounded")
     (repository / "tira.yml").write_text(text)
-    asked = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": "k", "OPENAI_MODEL": f"scripted:{script}"}
-    ended = tried(repository, given, "composed", asked)
+    with serving() as server:
+        server.always = content('{"number": 2, "frame": "not so"}')
+        asked = {
+            "OPENAI_BASE_URL": server.url,
+            "OPENAI_API_KEY": "sk-of-mine",
+            "OPENAI_MODEL": "tiny",
+        }
+        ended = tried(repository, given, "composed", asked)
     assert ended.code == 0, ended.told
     assert "from the CACHE_DIR did yield valid results" in ended.told
-    first, second = ended.runs
-    assert {name: second["environment"][name] for name in EMPTY} == EMPTY
-    wrote = [Path(run["output_dir"], "simulations.jsonl").read_bytes() for run in (first, second)]
+    first, second = (run["environment"] for run in ended.runs)
+    assert first == asked
+    assert second == {**asked, "OPENAI_BASE_URL": "EMPTY", "OPENAI_API_KEY": "EMPTY"}
+    wrote = [(ended.output(run) / "simulations.jsonl").read_bytes() for run in (0, 1)]
     assert wrote[0] == wrote[1]
     assert b"Not so: " in wrote[0]
+    again = json.loads((ended.output() / "status.json").read_text())["usage"]["total"]
+    assert (again["calls"], again["from_cache"]) == (0, 4)
+    files = [path for run in (0, 1) for path in ended.output(run).rglob("*") if path.is_file()]
+    assert len(files) >= 6
+    assert not [path for path in files if b"sk-of-mine" in path.read_bytes()]
 
 
 def test_submit_only_tries_unless_it_is_told_to_upload() -> None:

@@ -52,6 +52,12 @@ def places(
     return Places(source, Path(target) / name, Path(target) / "status.json")
 
 
+def is_output(folder: Path) -> bool:
+    """Whether TIRA looks at this folder, where it takes exactly one `*.jsonl`."""
+    target = os.environ.get("outputDir")
+    return bool(target) and folder.resolve() == Path(str(target)).resolve()
+
+
 def configured_turns() -> int | None:
     """Return `maxTurns` of the official client's configuration in the input folder, if any."""
     folder = Path(os.environ.get("inputDataset") or os.devnull)
