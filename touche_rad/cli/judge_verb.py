@@ -23,6 +23,7 @@ from touche_rad.cli.console import progress
 @shared.seed
 @shared.skip_bad
 @shared.restart
+@shared.metadata
 @shared.quiet
 @shared.show_config
 @click.pass_context
@@ -53,7 +54,11 @@ def _judge(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) ->
     places = tira.places("judge", source, chosen.path, files.DEBATES, "evaluations.jsonl")
     plugin, identity, model = runs.judge(given, chosen, out=places.out)
     bad = files.BadLines(skip=given["skip_bad"])
-    with progress("judging", quiet=given["quiet"]) as report:
+    method = runs.method("judge", given["judge"], chosen, identity)
+    with (
+        runs.tracked("judge", places, given, method),
+        progress("judging", quiet=given["quiet"]) as report,
+    ):
         status = run(
             lambda: judge(
                 places.source, places.out, plugin, identity=identity, deadline=given["deadline"],

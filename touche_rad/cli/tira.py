@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from touche_rad.models import Model
 
 STATUS = ".status.json"
+METADATA = "ir-metadata.yml"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ class Places:
         if self.status is None and model is not None:
             return self.out.with_name(f"{self.out.name}{STATUS}")
         return self.status
+
+    @property
+    def metadata(self) -> Path:
+        """Where ir_metadata goes; in TIRA's output folder, by the name that TIRA looks for."""
+        name = METADATA if is_output(self.out.parent) else f"{self.out.name}.{METADATA}"
+        return self.out.with_name(name)
 
 
 def places(
