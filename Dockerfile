@@ -17,9 +17,11 @@ COPY touche_rad /src/touche_rad
 COPY retrieval /src/retrieval
 COPY judges /src/judges
 COPY docker/collection /src/docker/collection
+COPY docker/dependencies.py /src/docker/dependencies.py
 ARG EXTRAS=""
 RUN /opt/touche-rad/bin/pip install --quiet "/src${EXTRAS:+[$EXTRAS]}" \
     && /opt/touche-rad/bin/pip list --format=freeze > /opt/touche-rad/packages.txt \
+    && /opt/touche-rad/bin/python /src/docker/dependencies.py sbom "${EXTRAS}" > /opt/touche-rad/sbom.cdx.json \
     && /opt/touche-rad/bin/pip uninstall --quiet --yes pip setuptools
 ARG COLLECTION=touche_rad/demo/arguments.jsonl
 RUN /opt/touche-rad/bin/touche-rad index "/src/${COLLECTION}" -o /opt/index
