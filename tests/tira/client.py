@@ -120,14 +120,20 @@ class _Run:
         subprocess.run(self._shell(str(self.given), str(self.out)), env=environment, check=False)
 
     def in_image(self, name: str) -> None:
+        """In the image, within the tracker that the client mounts and puts around the command."""
+        from tira.tirex_tracker import tirex_tracker_mounts_or_none
+
         from tests.container.building import Image
 
         given, out = "/tira-data/input", "/tira-data/output"
-        mounts = {self.given: f"{given}:ro", self.out: out}
+        ((tracker, how),) = tirex_tracker_mounts_or_none().items()
+        mounts = {Path(tracker): f"{how['bind']}:ro", self.given: f"{given}:ro", self.out: out}
         environment = {"inputDataset": given, "outputDir": out, **self.forwarded}
         for number, (variable, place) in enumerate(self.mounted.items()):
             mounts[Path(place)] = environment[variable] = f"/tira-data/mounted/{number}"
-        ran = Image(name, "").run(*self._shell(given, out), mounts=mounts, env=environment)
+        words = self._shell(given, out)[-1]
+        tracked = [how["bind"], "-o", f"{out}/.tracking-results.yml", "-f", "irmetadata", words]
+        ran = Image(name, "").run(*tracked, mounts=mounts, env=environment)
         print(ran.out, ran.err)
 
 

@@ -12,46 +12,23 @@ import pytest
 from tests.models.scripted import content, serving
 from tests.terminal import touche_rad
 from tests.tira.client import Tried, code_submission
-from touche_rad.demo import demo_file
+from tests.tira.places import FILE, ROOT, repository, toy_dataset
 from touche_rad.plugins import find
 from touche_rad.submission import Submission, load
-
-ROOT = Path(__file__).parent.parent.parent
-FILE = ROOT / "tira.yml"
 
 
 def handed_in() -> Submission:
     return load(FILE)
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """What the client asks of a repository: a commit, a branch and a remote."""
-    import git
-
-    place = tmp_path / "repository"
-    place.mkdir()
-    shutil.copy(FILE, place)
-    shutil.copy(ROOT / "Dockerfile", place)
-    made = git.Repo.init(place, initial_branch="main")
-    made.index.add(["tira.yml", "Dockerfile"])
-    made.index.commit(
-        "all", author=git.Actor("a", "a@example.org"), committer=git.Actor("a", "a@example.org")
-    )
-    made.create_remote("origin", "https://example.org/team/repository.git")
-    return place
+@pytest.fixture(name="repository")
+def _repository(tmp_path: Path) -> Path:
+    return repository(tmp_path / "repository")
 
 
-@pytest.fixture
-def given(tmp_path: Path) -> Path:
-    """The toy dataset of sub-task 1: a configuration and a TSV of claims."""
-    place = tmp_path / "given"
-    place.mkdir()
-    head, *claims = demo_file("claims.tsv").read_text().splitlines()
-    (place / "parameters.tsv").write_text("\n".join([head, *claims[:2]]) + "\n")
-    official = {"simulation": {"topic": {"description": "{{TOPIC_DESCRIPTION}}"}, "maxTurns": 2}}
-    (place / "touche25-rad.json").write_text(json.dumps(official))
-    return place
+@pytest.fixture(name="given")
+def _given(tmp_path: Path) -> Path:
+    return toy_dataset(tmp_path / "given")
 
 
 def tried(
