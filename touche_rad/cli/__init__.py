@@ -25,6 +25,7 @@ VERBS = {
     "judge": "Judge each response on the four maxims, or whole debates.",
     "contests": "Bring whole debates of other collections into one file.",
     "check": "Check that runs are whole and valid, before they are handed in.",
+    "submit": "Print the command line that hands a plugin in to TIRA.",
     "score": "Score runs against labels or qrels, and compare them.",
     "report": "Make one page to look at.",
     "serve": "Serve a debater and a judge over HTTP, as the task asks.",

@@ -26,6 +26,7 @@ from touche_rad.errors import UserError
 @shared.seed
 @shared.skip_bad
 @shared.restart
+@shared.metadata
 @shared.quiet
 @shared.show_config
 @click.pass_context
@@ -62,7 +63,11 @@ def _judge(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) ->
     plugin, identity, model = runs.judge(given, chosen, out=places.out)
     bad = files.BadLines(skip=given["skip_bad"])
     told = asking.counted(model)
-    with progress("judging", quiet=given["quiet"], besides=told) as report:
+    method = runs.method("judge", given["judge"], chosen, identity)
+    with (
+        runs.tracked("judge", places, given, method),
+        progress("judging", quiet=given["quiet"], besides=told) as report,
+    ):
         status = run(
             lambda: judge(
                 places.source, places.out, plugin, identity=identity, deadline=given["deadline"],
@@ -84,7 +89,11 @@ def _judge_contests(source: Path | None, chosen: shared.Chosen, given: dict[str,
     panel, identity, model = runs.panel(given, chosen, out=places.out)
     bad = files.BadLines(skip=given["skip_bad"])
     told = asking.counted(model)
-    with progress("judging", quiet=given["quiet"], besides=told) as report:
+    method = runs.method("panel", given["judge"], chosen, identity)
+    with (
+        runs.tracked("judge", places, given, method),
+        progress("judging", quiet=given["quiet"], besides=told) as report,
+    ):
         status = run(
             lambda: judge_contests(
                 places.source, places.out, panel, identity=identity, swap=given["swap"],

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 @shared.seed
 @shared.skip_bad
 @shared.restart
+@shared.metadata
 @shared.quiet
 @shared.show_config
 @click.pass_context
@@ -70,7 +71,11 @@ def _run(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> i
     debater = runs.Debater.choose(given, chosen, places.out)
     bad = files.BadLines(skip=given["skip_bad"])
     told = asking.counted(debater.services.model)
-    with progress("responding", quiet=given["quiet"], besides=told) as report:
+    method = runs.method("debater", given["debater"], chosen, debater.identity)
+    with (
+        runs.tracked("respond", places, given, method),
+        progress("responding", quiet=given["quiet"], besides=told) as report,
+    ):
         status = run(
             lambda: respond(
                 places.source, places.out, debater.answerer, identity=debater.identity,

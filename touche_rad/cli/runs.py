@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from touche_rad.cli.tira import Places
     from touche_rad.debate import Debate
     from touche_rad.models import Model
-    from touche_rad.plugins import Judge, Panel, Plugin, Services
+    from touche_rad.plugins import Judge, Kind, Panel, Plugin, Services
     from touche_rad.status import Status
     from touche_rad.users import RuleUser
 
@@ -93,6 +94,38 @@ def index_identity(services: Services) -> str:
 def _asked(plugin: Plugin, model: Model | None) -> dict[str, Any]:
     """What of the model names a run: nothing, where the plugin asks none."""
     return asking.described(model) if "model" in (*plugin.needs, *plugin.uses) else {}
+
+
+@contextmanager
+def tracked(
+    verb: str, places: Places, given: Mapping[str, Any], method: Mapping[str, Any]
+) -> Iterator[None]:
+    """Measure what is done within, and write ir_metadata beside the run where that is wanted."""
+    from touche_rad import metadata
+    from touche_rad.cli import tira
+
+    wanted = given["metadata"]
+    if wanted is None:
+        wanted = tira.is_output(places.out.parent) and metadata.available()
+    if not wanted:
+        yield
+        return
+    with metadata.Tracked(places.metadata, verb, method) as tracker:
+        yield
+    if tracker.failure:
+        say(f"note: no ir_metadata was written: {tracker.failure}", quiet=given["quiet"])
+
+
+def method(
+    kind: Kind, name: str, chosen: shared.Chosen, identity: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Say what a run is made by: the plugin, all of its options, and what else decides."""
+    from touche_rad.plugins import find
+
+    whose = "judge" if kind == "panel" else kind
+    options = find(kind, name).parse(chosen.of(whose)).model_dump(mode="json")
+    deciding = {key: value for key, value in identity.items() if key != kind}
+    return {"name": name, "kind": kind, "options": options, "run": deciding}
 
 
 def close(status: Status, places: Places, *, quiet: bool) -> int:
