@@ -245,8 +245,8 @@ class Panel(Protocol):
 class Draws(Protocol):
     """A panel whose outcomes can be drawn in the report.
 
-    Outcomes come from a file: nothing of one may reach the page unescaped. A script of the drawing
-    runs only where it is, letter by letter, what `drawing_script` gives.
+    Outcomes come from a file: nothing of one may reach the page unescaped. The page holds the style
+    and the script once, and runs no other script.
     """
 
     @staticmethod
@@ -255,8 +255,13 @@ class Draws(Protocol):
         ...
 
     @staticmethod
+    def drawing_style() -> str:
+        """Return the style of all fragments."""
+        ...
+
+    @staticmethod
     def drawing_script() -> str:
-        """Return the script that the fragments hold, if any."""
+        """Return the script of all fragments."""
         ...
 
 

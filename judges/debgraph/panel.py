@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from judges.debgraph.building import Building, background, build
+from judges.debgraph.drawing import figure, script, style
 from judges.debgraph.factuality import Fact, FactCheck
 from judges.debgraph.feedback import Detailed, close_call, condensed, detailed
 from judges.debgraph.graph import SIDES
@@ -50,6 +51,27 @@ class DebGraph:
         self.options = options
         self.model: Model = services.need_model("the panel debgraph")
         self._seed = services.seed
+
+    @staticmethod
+    def drawing(outcome: Outcome, contest: Contest | None) -> str:
+        """Draw the graph that an outcome holds, for the report."""
+        graph = outcome.details.get("graph")
+        if not isinstance(graph, Mapping) or not graph.get("nodes"):
+            return ""
+        names: dict[Side, str] = {}
+        if contest is not None:
+            names = {side: speaker for speaker, side in contest.sides.items()}
+        return figure(graph, names)
+
+    @staticmethod
+    def drawing_style() -> str:
+        """How sides and relations are told apart."""
+        return style()
+
+    @staticmethod
+    def drawing_script() -> str:
+        """The script by which a reader follows an argument."""
+        return script()
 
     async def judge(self, contest: Contest) -> Outcome:
         """Say who won and why; a call that fails costs what it was for and no more."""

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from judges.debgraph.export import as_json
+from judges.debgraph.graph import Edge, SceneGraph, Stamp
+from judges.debgraph.relations import Relation
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
@@ -71,3 +74,29 @@ def test_what_a_file_says_never_becomes_markup(tmp_path: Path, change: dict[str,
         else page(tmp_path, outcomes(tmp_path / "o.jsonl", **change))
     )
     assert EVIL not in told
+
+
+def test_a_graph_is_drawn_once_for_each_outcome_and_nothing_else_may_run(tmp_path: Path) -> None:
+    graph = as_json(two_arguments())
+    for node in graph["nodes"]:
+        node["text"] = EVIL
+    run = outcomes(tmp_path / "o.jsonl", details={"graph": graph})
+    line = json.loads(run.read_text("utf-8"))
+    run.write_text(json.dumps({**line, "judge": "debgraph"}) + "\n", "utf-8")
+    told = page(tmp_path, run, "--labels", CONTESTS)
+    assert "<svg viewBox" in told
+    assert EVIL not in told
+    assert told.count("<script>") == 2
+    assert told.split("script-src")[1].split(";")[0].count("'sha256-") == 2
+    broken = {"nodes": [{"id": EVIL}], "edges": 3}
+    line["outcome"]["details"] = {"graph": broken}
+    run.write_text(json.dumps({**line, "judge": "debgraph"}) + "\n", "utf-8")
+    assert EVIL not in page(tmp_path, run)
+
+
+def two_arguments() -> SceneGraph:
+    graph = SceneGraph("The motion")
+    graph.add(1, "One", Stamp("pro", 1))
+    graph.add(2, "Two", Stamp("con", 1))
+    graph.relate(Edge(2, 1, Relation.REBUTTAL))
+    return graph

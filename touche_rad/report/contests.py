@@ -78,10 +78,11 @@ class Whole:
 
 
 class Drawings:
-    """Draws outcomes with the plugins that made them, and knows the scripts that these need."""
+    """Draws outcomes with the plugins that made them, and knows what these need of the page."""
 
     def __init__(self) -> None:
         self.scripts: dict[str, None] = {}
+        self.styles: dict[str, None] = {}
 
     def of(self, judge: str, outcome: Outcome, contest: Contest | None) -> Markup:
         """Return an outcome's drawing; one whose panel is gone or fails has none."""
@@ -91,8 +92,9 @@ class Drawings:
             if not isinstance(drawer, Draws):
                 return Markup()
             drawn = drawer.drawing(outcome, contest)
-            if drawn and drawer.drawing_script():
+            if drawn:
                 self.scripts[drawer.drawing_script()] = None
+                self.styles[drawer.drawing_style()] = None
             return Markup(drawn)
         except Exception as error:
             log.warning("an outcome of %s could not be drawn: %s", judge, error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files as resources
 from pathlib import Path
@@ -103,7 +103,7 @@ def write_report(
         "version": __version__,
     }
     with files.atomic_write(out) as page:
-        page.write(_rendered(values, drawings.scripts))
+        page.write(_rendered(values, drawings))
     debates = len(talks) + len(whole)
     return ReportSummary(out, len(runs), debates, turns, left_out)
 
@@ -203,14 +203,17 @@ _OTHER = 3
 """The series of what is no run: the baseline."""
 
 
-def _rendered(values: dict[str, Any], scripts: Iterable[str]) -> str:
-    script = _text("report.js")
-    digests = [_digest(script), *map(_digest, scripts)]
+def _rendered(values: dict[str, Any], drawings: Drawings) -> str:
+    scripts = [_text("report.js"), *drawings.scripts]
+    styles = [_text("report.css"), *drawings.styles]
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True,
                               lstrip_blocks=True)  # fmt: skip
     template = environment.from_string(_text("report.html.jinja"))
     page = template.render(
-        **values, style=Markup(_text("report.css")), script=Markup(script), digests=digests
+        **values,
+        style=Markup("\n".join(styles)),
+        scripts=[Markup(one) for one in scripts],
+        digests=[_digest(one) for one in scripts],
     )
     return page.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd") + "\n"
 

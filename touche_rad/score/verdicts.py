@@ -38,8 +38,15 @@ def leaning(contest: Contest, outcome: Outcome, dimension: str) -> float | None:
     if not two_sided(contest):
         return None
     (pro,), (con,) = contest.of("pro"), contest.of("con")
-    marks = [outcome.scores.get(name, {}).get(dimension) for name in (pro, con)]
+    marks = [mark_of(outcome, name, dimension) for name in (pro, con)]
     return None if marks[0] is None or marks[1] is None else marks[1] - marks[0]
+
+
+def mark_of(outcome: Outcome, speaker: str, dimension: str) -> float | None:
+    """Return a speaker's score; in general, panels that add theirs up call it the total."""
+    scores = outcome.scores.get(speaker, {})
+    found = scores.get(dimension)
+    return scores.get("total") if found is None and dimension == "general" else found
 
 
 def root_mean_square(errors: Sequence[float]) -> float | None:
