@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from judges.inspirescore.aggregation import share
 from judges.inspirescore.facts import Checked
+from judges.inspirescore.findings import Findings
 from judges.inspirescore.fol import solver_is_here
-from judges.inspirescore.logic import Formalised, agreement
+from judges.inspirescore.logic import By, Formalised, agreement
 from judges.inspirescore.options import InspireScoreOptions
 from judges.inspirescore.subjective import Scored
-
-if TYPE_CHECKING:
-    from judges.inspirescore.outcome import Findings
 
 
 def details(
@@ -29,7 +28,7 @@ def details(
         "total": options.total,
         "compared_on": list(compared),
         "evidence": {"sources": list(sources), "faults": list(findings.source_faults)},
-        "logic": _agreement(findings.formalised, options),
+        "logic": _agreement(findings, options),
         "subjective": [_scored(one) for one in findings.scored],
         "responses": [
             {
@@ -41,16 +40,26 @@ def details(
     }  # fmt: skip
 
 
-def _agreement(items: Sequence[Formalised], options: InspireScoreOptions) -> dict[str, Any]:
-    """Both words on logic side by side: the score of either, and how often they agree."""
-    same, of = agreement(items)
+def _agreement(findings: Findings, options: InspireScoreOptions) -> dict[str, Any]:
+    """Both words on logic side by side: the score by either, and how often they agree."""
+    same, of = agreement(findings.formalised)
     told: dict[str, Any] = {
         "score_by": options.logic, "agree": same, "conclusions": of,
         "agreement": same / of if of else None,
+        "model": _validity(findings, "model"), "solver": _validity(findings, "solver"),
     }  # fmt: skip
     if options.cross_check and not solver_is_here():
-        told["solver"] = "not installed: pip install 'touche-rad[logic]'"
+        told["solver_reason"] = "not installed: pip install 'touche-rad[logic]'"
     return told
+
+
+def _validity(findings: Findings, by: By) -> dict[str, float | None]:
+    return {
+        speaker.name: share(
+            one.counted(by) for one in findings.formalised if one.response.speaker == speaker
+        )
+        for speaker in findings.speakers
+    }
 
 
 def _scored(one: Scored) -> dict[str, Any]:

@@ -17,24 +17,11 @@ from judges.inspirescore.aggregation import (
     winner,
 )
 from judges.inspirescore.details import details
-from judges.inspirescore.facts import Checked
-from judges.inspirescore.logic import Formalised, agreement
+from judges.inspirescore.findings import Findings
+from judges.inspirescore.logic import agreement
 from judges.inspirescore.options import InspireScoreOptions
-from judges.inspirescore.responses import Response, Speaker
-from judges.inspirescore.subjective import Scored
+from judges.inspirescore.responses import Speaker
 from touche_rad.contest import Outcome
-
-
-@dataclass
-class Findings:
-    """What the three ways of judging have found."""
-
-    speakers: tuple[Speaker, ...]
-    responses: tuple[Response, ...]
-    scored: Sequence[Scored] = ()
-    checked: Sequence[Checked] = ()
-    source_faults: tuple[str, ...] = ()
-    formalised: Sequence[Formalised] = ()
 
 
 @dataclass

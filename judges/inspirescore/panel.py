@@ -9,10 +9,11 @@ import anyio
 from judges.inspirescore.aggregation import SUBJECTIVE
 from judges.inspirescore.evidence import Evidence
 from judges.inspirescore.facts import Checking
+from judges.inspirescore.findings import Findings
 from judges.inspirescore.fol import Solver, solver_is_here
 from judges.inspirescore.logic import Reasoning
 from judges.inspirescore.options import InspireScoreOptions
-from judges.inspirescore.outcome import Findings, outcome
+from judges.inspirescore.outcome import outcome
 from judges.inspirescore.responses import Response, responses_of, speakers_of
 from judges.inspirescore.subjective import scored, units_of
 from retrieval.web import web_search
@@ -24,7 +25,7 @@ LONGEST_INFO = 2_000
 
 
 class InspireScore:
-    """Scores a debate by six dimensions: four judged, facts looked up, logic decided and checked."""
+    """Scores a debate by six dimensions: four judged, facts looked up, logic decided twice."""
 
     needs: ClassVar = ("model",)
     uses: ClassVar = ("index",)
@@ -72,7 +73,7 @@ class InspireScore:
         units = units_of(responses, self.options.subjective_scope)
         findings.scored = await scored(
             self.model, motion, clean(contest.info)[:LONGEST_INFO], units,
-            size=max(1, self.options.batch // len(contest.sides)),
+            size=max(1, self.options.batch // max(1, len(contest.sides))),
             detailed=self.options.profile == "paper",
         )  # fmt: skip
 

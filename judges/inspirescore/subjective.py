@@ -85,17 +85,19 @@ def _schema(unit: Unit, detailed: bool) -> type[BaseModel]:
 
 def _read(unit: Unit, answer: Any) -> Scored:
     scores: dict[str, dict[str, float]] = {}
-    told: dict[str, Any] = {}
+    analyses: dict[str, Any] = {}
+    totals: dict[str, float] = {}
     for speaker in unit.speakers:
         side: Marks | AnalysedMarks = getattr(answer, speaker.key)
         if isinstance(side, Marks):
             scores[speaker.name] = {one: getattr(side, one) for one in SUBJECTIVE}
-            told[speaker.name] = {"analysis": side.analysis}
+            analyses[speaker.name] = side.analysis
         else:
             scores[speaker.name] = {one: getattr(side, one).score for one in SUBJECTIVE}
-            analyses = {one: getattr(side, one).analysis for one in SUBJECTIVE}
-            told[speaker.name] = {"analysis": analyses, "total_told": side.total_score}
-    if hasattr(answer, "winner"):
+            analyses[speaker.name] = {one: getattr(side, one).analysis for one in SUBJECTIVE}
+            totals[speaker.name] = side.total_score
+    told: dict[str, Any] = {"analysis": analyses}
+    if totals:
         named = {one.label: one.name for one in unit.speakers}
-        told |= {"winner_told": named[answer.winner], "reason": answer.reason}
+        told |= {"total_told": totals, "winner_told": named[answer.winner], "reason": answer.reason}
     return Scored(unit, scores, told)
