@@ -40,8 +40,8 @@ class Response:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is said."""
-        return not (self.reasoning or self.argument)
+        """Whether nothing is said: no letter and no digit."""
+        return not any(map(str.isalnum, self.reasoning + self.argument))
 
     @property
     def label(self) -> str:

@@ -71,14 +71,18 @@ def subjective(mark: Marks, detailed: bool = False) -> Callable[[str], Any]:
         made: dict[str, Any] = {}
         for name, text in zip(units[0::2], units[1::2], strict=True):
             key = "debate" if name == "The whole debate" else name.lower().replace(" ", "_")
-            labels = dict.fromkeys(re.findall(r"^(Pro(?: \d)?|Con(?: \d)?), round \d+$", text, re.MULTILINE))
+            labels = dict.fromkeys(
+                re.findall(r"^(Pro(?: \d)?|Con(?: \d)?), round \d+$", text, re.MULTILINE)
+            )
             made[key] = {}
             for label in labels:
                 side = label.lower().replace(" ", "_")
                 score = mark(side, text)
                 one = {"analysis": f"ANALYSIS-{side}", "score": score} if detailed else score
                 made[key][side] = dict.fromkeys(CRITERIA, one)
-                made[key][side] |= {"total_score": 99} if detailed else {"analysis": f"ANALYSIS-{side}"}
+                made[key][side] |= (
+                    {"total_score": 99} if detailed else {"analysis": f"ANALYSIS-{side}"}
+                )
             if detailed:
                 made[key] |= {"winner": "Con", "reason": "REASON"}
         assert shown is not None
@@ -95,7 +99,9 @@ def facts(stated: Mapping[str, list[str]]) -> Callable[[str], Any]:
         for key, text in sections(prompt).items():
             own = next((its for word, its in stated.items() if word in text), [])
             queries = [f"QUERY {fact}" for fact in own]
-            made[key] = {"facts": own, "queries": queries} if "keys facts and queries" in prompt else own
+            made[key] = (
+                {"facts": own, "queries": queries} if "keys facts and queries" in prompt else own
+            )
         return made
 
     return answer

@@ -92,7 +92,17 @@ def shown(formula: Formula) -> str:
         sign = "∀" if formula.quantifier == "all" else "∃"
         return f"{sign}{formula.variable} {_outermost(formula.part)}"
     signs = {"and": "∧", "or": "∨", "xor": "⊕", "implies": "→", "iff": "↔"}
-    return f"({shown(formula.left)} {signs[formula.by]} {shown(formula.right)})"
+    return f"({_side(formula.left)} {signs[formula.by]} {_side(formula.right)})"
+
+
+def _side(formula: Formula) -> str:
+    """One side of a join, so that a quantifier in it ends where it does."""
+    text = shown(formula)
+    return f"({text})" if _binds(formula) else text
+
+
+def _binds(formula: Formula) -> bool:
+    return _binds(formula.part) if isinstance(formula, Not) else isinstance(formula, Bound)
 
 
 def _bracketed(formula: Formula) -> str:
