@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -183,6 +184,14 @@ HARD = [
 def test_what_is_too_hard_is_given_up_after_a_bounded_effort() -> None:
     told = Solver(effort=50_000).decide(HARD, "∃x ∀y (f(x, y) = f(y, g(h(x, y))))")
     assert told == Decision("unknown", "the solver gave up")
+
+
+def test_threads_may_share_a_solver() -> None:
+    solver = Solver()
+    asked = [(SCHOOL, BANNED), (SCHOOL, RESPONSIBLE), (["P"], "¬P"), (HARD, "P(a)")] * 8
+    alone = [solver.decide(*one) for one in asked]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda one: solver.decide(*one), asked)) == alone
 
 
 def test_very_many_premises_are_no_trouble() -> None:

@@ -18,8 +18,8 @@ from judges.inspirescore.fol.tokens import Unreadable
 from touche_rad.errors import UserError
 
 Truth = Literal["true", "false", "unknown"]
-EFFORT: Final = 2_000_000
-"""z3's own count of steps for one question; what takes longer is unknown."""
+EFFORT: Final = 500_000
+"""z3's own count of steps for one conclusion, the same every time; what takes longer is unknown."""
 SECONDS: Final = 10
 MOST_PREMISES: Final = 40
 
@@ -41,7 +41,7 @@ class Solver:
     """Decides conclusions one at a time, each in a world of its own; threads may share it."""
 
     def __init__(self, effort: int = EFFORT) -> None:
-        """Say how much effort one question may take."""
+        """Say how much effort one conclusion may take."""
         if not solver_is_here():
             raise UserError("the solver needs the extra logic: pip install 'touche-rad[logic]'")
         self._effort = effort
@@ -77,7 +77,7 @@ class _World:
         import z3
 
         self._z3: Any = z3
-        self._effort = effort
+        self._left = effort
         self._context = z3.Context()
         self._thing = z3.DeclareSort("Thing", self._context)
         self._named: dict[tuple[str, str, int], Any] = {}
@@ -114,13 +114,22 @@ class _World:
         return [one for one in known if not self._impossible([one, condition])]
 
     def _impossible(self, formulas: Sequence[Any]) -> bool:
+        if self._left <= 0:
+            self._gave_up = True
+            return False
         solver = self._z3.Solver(ctx=self._context)
-        solver.set("rlimit", self._effort)
+        before = self._spent(solver)
+        solver.set("rlimit", self._left)
         solver.set("timeout", 1000 * SECONDS)
         solver.add(*formulas)
         found = solver.check()
+        self._left -= self._spent(solver) - before
         self._gave_up = self._gave_up or found == self._z3.unknown
         return bool(found == self._z3.unsat)
+
+    def _spent(self, solver: Any) -> int:
+        """What this world has cost so far."""
+        return int(solver.statistics().get_key_value("rlimit count"))
 
     def _not(self, formula: Any) -> Any:
         return self._z3.Not(formula)
