@@ -69,9 +69,16 @@ class Inferred(BaseModel):
     verdict: Told
 
 
+def _values(said: Any) -> Any:
+    """A list may come as the paper's own form has it, numbered: {"fact-1": ..., "fact-2": ...}."""
+    return list(said.values()) if isinstance(said, dict) else said
+
+
 def bounded(kind: Any, most: int) -> Any:
     """A list that a server ends at a bound, and that is not refused for one item more."""
-    return Annotated[list[kind], Field(json_schema_extra={"maxItems": most})]
+    return Annotated[
+        list[kind], BeforeValidator(_values), Field(json_schema_extra={"maxItems": most})
+    ]
 
 
 def keyed(name: str, kinds: Mapping[str, Any]) -> type[BaseModel]:

@@ -540,6 +540,13 @@ def test_what_was_found_gives_no_orders(server: Scripted, web: SearXNGServer) ->
     assert any("{{ 7 * 7 }}" in line for line in lines)
 
 
+def test_facts_may_come_numbered_as_the_paper_has_them(server: Scripted) -> None:
+    answer_as(server, Facts={"response_1": {"fact-1": "ONE", "fact-2": "TWO", "fact-3": "one"}})
+    outcome = judged(server, contest(SIX[0]), dimensions="FA")
+    told = [one["fact"] for one in on_the_way(outcome, "ann", 1)["facts"]]
+    assert told == ["ONE", "TWO"], "each once"
+
+
 # What is missing
 
 
