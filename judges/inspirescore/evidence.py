@@ -89,9 +89,11 @@ class Evidence:
     def _chosen(self, found: Sequence[Sequence[Sequence[Piece]]]) -> tuple[Piece, ...]:
         """The best of every query and source before the second best of any, each text once."""
         lists = [pieces for of_query in found for pieces in of_query]
-        ranked = (piece for rank in zip_longest(*lists) for piece in rank if piece is not None)
-        once = {piece.text: piece for piece in reversed(list(ranked)) if piece.text}
-        return tuple(reversed(once.values()))[: self.most]
+        once: dict[str, Piece] = {}
+        for piece in chain.from_iterable(zip_longest(*lists)):
+            if piece is not None and piece.text:
+                once.setdefault(piece.text, piece)
+        return tuple(once.values())[: self.most]
 
 
 def _short(text: str) -> str:

@@ -192,5 +192,7 @@ def _numbered(keys: Sequence[str], batch: Sequence[Checked]) -> Mapping[str, Map
 
 def _distinct(told: Sequence[str]) -> list[str]:
     """What was told, each once, in order, without what says nothing."""
-    lines = (clean(one)[:LONGEST_FACT] for one in told)
-    return list({line.casefold(): line for line in reversed(list(lines)) if line}.values())[::-1]
+    once: dict[str, str] = {}
+    for line in (clean(one)[:LONGEST_FACT] for one in told):
+        once.setdefault(line.casefold(), line)
+    return [line for line in once.values() if line]

@@ -487,6 +487,15 @@ def test_an_index_and_the_web_take_turns(server: Scripted, web: SearXNGServer) -
     assert [one[:6] for one in sources] == ["- [arg", "- [web", "- [arg"]
 
 
+def test_the_best_is_shown_first_however_often_it_was_found(
+    server: Scripted, web: SearXNGServer
+) -> None:
+    web.results = [result("T", "BEST"), result("T", "SECOND"), result("T", "BEST")]
+    outcome = judged(server, contest(SIX[0]), web=web.url, dimensions="FA")
+    found = [one["text"] for one in on_the_way(outcome, "ann", 1)["evidence"]]
+    assert found == ["BEST", "SECOND"]
+
+
 def test_queries_may_be_joined_into_one_search(server: Scripted, web: SearXNGServer) -> None:
     judged(server, web=web.url, dimensions="FA", searches="joined")
     assert sorted(one["q"] for one in web.asked)[0] == "QUERY ANN-1 fact QUERY ANN-1 RUMOUR"
