@@ -8,9 +8,10 @@ from typing import Any, Final, Literal
 
 from judges.inspirescore.batches import in_batches
 from judges.inspirescore.evidence import Evidence, Piece
+from judges.inspirescore.prompt import prompt
 from judges.inspirescore.responses import Response
 from judges.inspirescore.schemas import Told, Truth, bounded, keyed
-from touche_rad.models import Model, ModelError, Prompt
+from touche_rad.models import Model, ModelError
 from touche_rad.models.schemas import Line
 from touche_rad.text import clean
 
@@ -92,7 +93,7 @@ class Checking:
         if queries:
             kind = keyed("FactsAndQueries", {"facts": facts, "queries": bounded(Line, queries)})
         keys = _keys(batch)
-        messages = Prompt.load(__package__, "facts").messages(
+        messages = prompt("facts").messages(
             motion=motion, responses=dict(zip(keys, batch, strict=True)),
             most_facts=self.most_facts, most_queries=queries,
         )  # fmt: skip
@@ -127,7 +128,7 @@ class Checking:
 
     async def _queried(self, motion: str, batch: Sequence[Checked]) -> list[Checked]:
         keys = _keys(batch)
-        messages = Prompt.load(__package__, "queries").messages(
+        messages = prompt("queries").messages(
             motion=motion, most_queries=self.most_queries, responses=_numbered(keys, batch)
         )
         schema = keyed("Queries", dict.fromkeys(keys, bounded(Line, self.most_queries)))
@@ -153,7 +154,7 @@ class Checking:
     async def _judged(self, _: str, batch: Sequence[Checked]) -> list[Checked]:
         keys = _keys(batch)
         numbered = _numbered(keys, batch)
-        messages = Prompt.load(__package__, "verify").messages(
+        messages = prompt("verify").messages(
             responses={
                 key: {"facts": numbered[key], "evidence": one.evidence}
                 for key, one in zip(keys, batch, strict=True)

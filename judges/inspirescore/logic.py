@@ -14,9 +14,10 @@ import anyio
 
 from judges.inspirescore.batches import in_batches
 from judges.inspirescore.fol import Decision, Solver
+from judges.inspirescore.prompt import prompt
 from judges.inspirescore.responses import Response
 from judges.inspirescore.schemas import Expression, Inferred, Predicate, Truth, bounded, keyed
-from touche_rad.models import Model, ModelError, Prompt
+from touche_rad.models import Model, ModelError
 from touche_rad.models.schemas import Page
 from touche_rad.text import clean
 
@@ -89,7 +90,7 @@ class Reasoning:
 
     async def _formalised(self, motion: str, batch: Sequence[Response]) -> list[Formalised]:
         keys = _keys(batch)
-        messages = Prompt.load(__package__, "formalise").messages(
+        messages = prompt("formalise").messages(
             motion=motion, responses=dict(zip(keys, batch, strict=True)),
             most_premises=self.most_premises, most_conclusions=self.most_conclusions,
         )  # fmt: skip
@@ -126,7 +127,7 @@ class Reasoning:
 
     async def _inferred(self, batch: Sequence[Formalised]) -> list[Formalised]:
         keys = _keys(batch)
-        messages = Prompt.load(__package__, "infer").messages(
+        messages = prompt("infer").messages(
             responses=dict(zip(keys, batch, strict=True)), detailed=self.detailed
         )
         kinds = {key: self._inference(key, one) for key, one in zip(keys, batch, strict=True)}

@@ -10,9 +10,10 @@ from pydantic import BaseModel
 
 from judges.inspirescore.aggregation import SUBJECTIVE
 from judges.inspirescore.batches import in_batches
+from judges.inspirescore.prompt import prompt
 from judges.inspirescore.responses import Response, Speaker, rounds_of
 from judges.inspirescore.schemas import AnalysedMarks, Marks, keyed, round_scores
-from touche_rad.models import Model, ModelError, Prompt
+from touche_rad.models import Model, ModelError
 
 Scope = Literal["round", "debate"]
 
@@ -62,7 +63,7 @@ async def scored(
 
     async def ask(batch: Sequence[Unit]) -> list[Scored]:
         speakers = list({one: one for unit in batch for one in unit.speakers})
-        messages = Prompt.load(__package__, "subjective").messages(
+        messages = prompt("subjective").messages(
             motion=motion, info=info, units=batch, detailed=detailed,
             labels=[one.label for one in speakers], keys=[one.key for one in speakers],
         )  # fmt: skip
