@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -184,6 +185,14 @@ HARD = [
 def test_what_is_too_hard_is_given_up_after_a_bounded_effort() -> None:
     told = Solver(effort=50_000).decide(HARD, "∃x ∀y (f(x, y) = f(y, g(h(x, y))))")
     assert told == Decision("unknown", "the solver gave up")
+
+
+def test_a_solver_that_fails_knows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> None:
+        raise z3.Z3Exception("out of\nmemory")
+
+    monkeypatch.setattr(z3.Solver, "check", fails)
+    assert decided(["P"], "P") == Decision("unknown", "the solver failed: out of memory")
 
 
 def test_threads_may_share_a_solver() -> None:

@@ -16,6 +16,7 @@ from judges.inspirescore.fol.formulas import Atom, Bound, Formula, Joined, Not, 
 from judges.inspirescore.fol.reading import read
 from judges.inspirescore.fol.tokens import Unreadable
 from touche_rad.errors import UserError
+from touche_rad.text import clean
 
 Truth = Literal["true", "false", "unknown"]
 EFFORT: Final = 500_000
@@ -54,10 +55,18 @@ class Solver:
             return Decision("unknown", f"the conclusion cannot be read: {error}")
         known, unread = _readable(premises[:MOST_PREMISES])
         unread += max(0, len(premises) - MOST_PREMISES)
-        found = _World(self._effort).decided(known, wanted)
+        found = self._decided(known, wanted)
         if found.truth == "unknown" and unread:
             return Decision("unknown", f"{found.reason}; {unread} of the premises cannot be read")
         return found
+
+    def _decided(self, premises: Sequence[Formula], conclusion: Formula) -> Decision:
+        import z3
+
+        try:
+            return _World(self._effort).decided(premises, conclusion)
+        except z3.Z3Exception as error:
+            return Decision("unknown", f"the solver failed: {clean(str(error))[:200]}")
 
 
 def _readable(premises: Sequence[str]) -> tuple[list[Formula], int]:
