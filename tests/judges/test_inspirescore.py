@@ -561,8 +561,12 @@ def test_facts_may_come_numbered_as_the_paper_has_them(server: Scripted) -> None
 
 def test_a_side_without_facts_is_flagged_and_compared_on_what_both_have(server: Scripted) -> None:
     stated = {"ANN": [], "BOB-1": ["BOB fact"]}
-    answer_as(server, Facts=facts(stated), Inference=inferred(lambda _: "false"))
+    marks = subjective(lambda side, _: 0.6 if side == "pro" else 0.5)
+    says = inferred(lambda _: "false")
+    answer_as(server, Subjective=marks, Facts=facts(stated), Inference=says)
     outcome = judged(server)
+    assert outcome.scores["ann"]["total"] == pytest.approx(0.48)
+    assert outcome.scores["bob"]["total"] == pytest.approx(0.5)
     assert outcome.scores["ann"]["fact_authenticity"] is None
     assert outcome.scores["ann"]["objective"] == 0
     assert outcome.scores["bob"]["fact_authenticity"] == 1.0
