@@ -43,7 +43,9 @@ class GroundedJudge:
         related = relation.verdict(seen, found, weigh.relation)
         return {
             Maxim.QUANTITY: quantity.verdict(seen, found, related, weigh.quantity),
-            Maxim.QUALITY: quality.verdict(found, len(seen.sources), weigh.quality),
+            Maxim.QUALITY: quality.verdict(
+                found, len(seen.sources), weigh.quality, seen.addressed
+            ),
             Maxim.RELATION: related,
             Maxim.MANNER: manner.verdict(seen, weigh.manner),
         }

@@ -9,7 +9,7 @@ from judges.grice.grounded.lexicon import lexicon
 from judges.grice.grounded.links import link, matter, merged, weight
 from judges.grice.grounded.manner import vague
 from judges.grice.grounded.quality import Finding
-from judges.grice.grounded.scene import Scene
+from judges.grice.grounded.scene import Scene, nothing_said
 from judges.grice.grounded.support import Manner
 from judges.grice.grounded.telling import short
 from touche_rad.debate import Verdict
@@ -31,7 +31,7 @@ def verdict(
 ) -> Verdict:
     """Weigh what makes it no argument, and what makes it too many."""
     if not scene.response.tokens:
-        return Verdict(score=0.02, rationale="the response is empty")
+        return Verdict(score=0.02, rationale=nothing_said(scene))
     return weighed(cues(scene, found, relation), weights, "one argument")
 
 

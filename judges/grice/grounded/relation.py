@@ -8,7 +8,8 @@ from judges.grice.grounded.cues import Cue, weighed
 from judges.grice.grounded.lexicon import lexicon
 from judges.grice.grounded.links import echoes, link, matter, merged
 from judges.grice.grounded.quality import Finding
-from judges.grice.grounded.scene import Scene, Sentence
+from judges.grice.grounded.repeats import asked_again, said_again
+from judges.grice.grounded.scene import Scene, Sentence, nothing_said
 from judges.grice.grounded.support import Manner
 from judges.grice.grounded.telling import short
 from touche_rad.debate import Verdict
@@ -23,13 +24,14 @@ _OPENING = 14
 def verdict(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]) -> Verdict:
     """Weigh what ties the response to the user's last message, and what gives in to it."""
     if not scene.response.tokens:
-        return Verdict(score=0.02, rationale="the response is empty")
+        return Verdict(score=0.02, rationale=nothing_said(scene))
     return weighed(cues(scene, found), weights, "little links it to what the user said last")
 
 
 def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
     """What was seen, each in 0..1."""
     said, last = matter(scene.response), matter(scene.user)
+    heard = merged(scene.users_before)
     before = merged((*scene.users_before, *scene.systems_before)) - last
     attacked = merged(scene.targets)
     given_in, echoed = surrender(scene, found), echo(scene)
@@ -39,10 +41,31 @@ def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
         Cue("last", link(said, last), f"{opening} takes up the user's last message: {shared}"),
         Cue("before", link(said, before), f"{opening} takes up the earlier conversation"),
         Cue("target", link(attacked, last), "what it cites attacks what the user said last"),
+        Cue("topic", link(said | attacked, heard | last), f"{opening} is on the matter"),
         Cue("denial", _denial(scene), f"{opening} contradicts the user in so many words"),
         Cue("echo", echoed, f"{opening} repeats the user's words"),
+        Cue("again", again(scene), f"{opening} was said before"),
+        Cue("turned", turned(found), f"{opening} turns what it cites into the user's side"),
         Cue("surrender", float(given_in is not None), f"{short(given_in or '')} gives in"),
     ]
+
+
+def again(scene: Scene) -> float:
+    """How far the system has said it before, as `echo`; nothing where the user asks for it."""
+    if asked_again(scene.user):
+        return 0.0
+    heard = said_again([one.read for one in scene.sentences[:MAX_SENTENCES]], scene.systems_before)
+    return 0.0 if heard < ECHO else 0.5 + 0.5 * (heard - ECHO) / (1 - ECHO)
+
+
+def turned(found: Sequence[Finding]) -> float:
+    """How much of what is claimed is the contrary of the argument it is taken from.
+
+    The argument was cited against the user, so its contrary speaks for the user.
+    """
+    total = sum(len(one.sentence.read.tokens) for one in found)
+    contrary = sum(len(one.sentence.read.tokens) for one in found if one.support.contrary)
+    return contrary / total if total else 0.0
 
 
 def echo(scene: Scene) -> float:
