@@ -10,7 +10,7 @@ from judges.grice.grounded.tokens import Token
 _SCOPE = 5
 """How many words behind it a negation may find its word of matter, within its clause."""
 _NEGATING_PAIRS = {("rather", "than"), ("instead", "of"), ("anything", "but")}
-_SOME = {("a", "few"), ("a", "little"), ("no", "doubt")}
+_SOME = {("a", "few"), ("a", "little"), ("no", "doubt"), ("or", "without"), ("or", "not")}
 
 
 def negated(tokens: Sequence[Token]) -> list[bool]:

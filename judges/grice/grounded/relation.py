@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from judges.grice.grounded.cues import Cue, weighed
 from judges.grice.grounded.lexicon import lexicon
@@ -12,10 +12,14 @@ from judges.grice.grounded.repeats import asked_again, said_again
 from judges.grice.grounded.scene import Scene, Sentence, nothing_said
 from judges.grice.grounded.support import Manner
 from judges.grice.grounded.telling import short
+from judges.grice.grounded.tokens import Passage
 from touche_rad.debate import Verdict
 
 ECHO = 0.7
 """From this share of the user's own words on, a response says what the user said."""
+HALF = 0.5
+HEARD = 0.6
+"""From this share of its own earlier words on, a response begins to be one that was given before."""
 MAX_SENTENCES = 20
 _OPENING = 14
 """How many words of a sentence may hold the giving in."""
@@ -31,7 +35,6 @@ def verdict(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]
 def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
     """What was seen, each in 0..1."""
     said, last = matter(scene.response), matter(scene.user)
-    heard = merged(scene.users_before)
     before = merged((*scene.users_before, *scene.systems_before)) - last
     attacked = merged(scene.targets)
     given_in, echoed = surrender(scene, found), echo(scene)
@@ -41,7 +44,7 @@ def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
         Cue("last", link(said, last), f"{opening} takes up the user's last message: {shared}"),
         Cue("before", link(said, before), f"{opening} takes up the earlier conversation"),
         Cue("target", link(attacked, last), "what it cites attacks what the user said last"),
-        Cue("topic", link(said | attacked, heard | last), f"{opening} is on the matter"),
+        Cue("topic", on_topic(scene, found), f"{opening} is on the matter"),
         Cue("denial", _denial(scene), f"{opening} contradicts the user in so many words"),
         Cue("echo", echoed, f"{opening} repeats the user's words"),
         Cue("again", again(scene), f"{opening} was said before"),
@@ -50,12 +53,25 @@ def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
     ]
 
 
+def on_topic(scene: Scene, found: Sequence[Finding]) -> float:
+    """How firmly what is said and what it rests on are tied to what the user has said at all."""
+    said = merged((scene.response, *scene.targets, *_rested_on(scene, found)))
+    return link(said, merged((scene.claim, scene.user, *scene.users_before)))
+
+
+def _rested_on(scene: Scene, found: Sequence[Finding]) -> Iterator[Passage]:
+    """The sources that carry at least half of a sentence: they say more of what it is about."""
+    for at in {one.source for one in found if one.support.covered >= HALF}:
+        if at is not None:
+            yield scene.sources[at]
+
+
 def again(scene: Scene) -> float:
-    """How far the system has said it before, as `echo`; nothing where the user asks for it."""
+    """How far the system has said it before, 0 below `HEARD`; 0 too where the user asks for it."""
     if asked_again(scene.user):
         return 0.0
     heard = said_again([one.read for one in scene.sentences[:MAX_SENTENCES]], scene.systems_before)
-    return 0.0 if heard < ECHO else 0.5 + 0.5 * (heard - ECHO) / (1 - ECHO)
+    return min(1.0, max(0.0, (heard - HEARD) / 0.2))
 
 
 def turned(found: Sequence[Finding]) -> float:

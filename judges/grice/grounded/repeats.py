@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from judges.grice.grounded.links import echoes
+from judges.grice.grounded.alignment import align
+from judges.grice.grounded.coverage import coverage
+from judges.grice.grounded.frames import starts, unpadded
 from judges.grice.grounded.tokens import Passage
 
 LOOKED_BACK = 12
@@ -27,4 +29,16 @@ def asked_again(user: Passage) -> bool:
 
 def said_again(sentences: Sequence[Passage], earlier: Sequence[Passage]) -> float:
     """How much of what is said one earlier answer has said already, in the same sense: 0..1."""
-    return max((echoes(sentences, answer) for answer in earlier[-LOOKED_BACK:]), default=0.0)
+    return max((_said(sentences, answer) for answer in earlier[-LOOKED_BACK:]), default=0.0)
+
+
+def _said(sentences: Sequence[Passage], answer: Passage) -> float:
+    matter = [unpadded(one.tokens[starts(one.tokens)[-1] :]) for one in sentences]
+    lengths = [sum(token.matters for token in tokens) for tokens in matter]
+    total = sum(lengths)
+    covered = (
+        length * coverage(tokens, answer.tokens)
+        for tokens, length in zip(matter, lengths, strict=True)
+        if not align(tokens, answer.tokens).turned()
+    )
+    return sum(covered) / total if total else 0.0

@@ -34,6 +34,8 @@ class Scene:
     """Those that hold a word, and speak to the user."""
     addressed: tuple[Sentence, ...]
     """Those that speak to whoever judges it."""
+    claim: Passage
+    """What the debate is about."""
     user: Passage
     """The user's last message: stance is read against it, since users drift."""
     users_before: tuple[Passage, ...]
@@ -59,6 +61,7 @@ def scene(debate: Debate, response: Response, *, all_arguments: bool = False) ->
         response=passage(" ".join(one.text for one in kept) if aside else response.content),
         sentences=kept,
         addressed=tuple(every[at] for at in sorted(aside)),
+        claim=passage(debate.claim),
         user=user,
         users_before=users_before,
         systems_before=tuple(passage(turn.response.content) for turn in before if turn.response),

@@ -62,7 +62,8 @@ def support(sentence: Passage, source: Passage) -> Support:
 
 
 def _near_quotation(alignment: Alignment, source: Passage, covered: float) -> Support:
-    if new := unknown(alignment.said, source.tokens):
+    light = lexicon().light
+    if new := [one for one in unknown(alignment.said, source.tokens) if one.word not in light]:
         return Support(Manner.CHANGED, covered, f"puts '{new[0].word}' into a quotation")
     for change in alignment.changes:
         if pair := _exchanged(change):

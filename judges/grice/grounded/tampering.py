@@ -8,6 +8,7 @@ from typing import NamedTuple
 from judges.grice.grounded.alignment import Alignment, Change
 from judges.grice.grounded.coverage import coverage
 from judges.grice.grounded.lexicon import lexicon
+from judges.grice.grounded.negation import any_negator
 from judges.grice.grounded.tokens import Passage, Token
 
 NEAR = 0.7
@@ -22,7 +23,7 @@ class Tampering(NamedTuple):
     """Whether the sentence, near as it is to the source, says the contrary of it."""
 
 
-CLOSE = 0.55
+CLOSE = 0.65
 """From this share on, a sentence that turns its source's sense says the contrary of it."""
 
 
@@ -60,8 +61,8 @@ def _negates(change: Change) -> bool:
 def _invented(said: Sequence[Token], source: Passage) -> str:
     known = lexicon()
     there = {token.stem for token in source.tokens}
-    for token in said:
-        if token.stem in there:
+    for at, token in enumerate(said):
+        if token.stem in there or (token.word == "any" and any_negator(said[:at])):
             continue
         if token.word in known.witnesses:
             return f"calls a witness, '{token.word}', that the source does not call"
