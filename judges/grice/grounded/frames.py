@@ -83,7 +83,9 @@ def _behind_heading(tokens: Sequence[Token], at: int) -> int | None:
     for end in range(at + 1, min(at + _LONGEST_HEADING + 1, len(tokens))):
         if tokens[end].before == ";":
             words = tokens[at:end]
-            telling = [one for one in words if one.matters and known.sense(one.stem) not in known.generic]
+            telling = [
+                one for one in words if one.matters and known.sense(one.stem) not in known.generic
+            ]
             called = any(known.counts(one.word) or one.word in known.witnesses for one in words)
             negates = [one for one in telling if one.word in known.negators]
             return end if len(telling) - len(negates) <= 1 and not called else None

@@ -42,9 +42,7 @@ class GroundedJudge:
         found = quality.findings(seen.sentences, seen.sources, weigh.quality)
         return {
             Maxim.QUANTITY: quantity.verdict(seen, found, weigh.quantity),
-            Maxim.QUALITY: quality.verdict(
-                found, len(seen.sources), weigh.quality, seen.addressed
-            ),
+            Maxim.QUALITY: quality.verdict(found, len(seen.sources), weigh.quality, seen.addressed),
             Maxim.RELATION: relation.verdict(seen, found, weigh.relation),
             Maxim.MANNER: manner.verdict(seen, weigh.manner),
         }

@@ -43,7 +43,9 @@ def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
     last = short(points[-1][0].sentence.text) if points else opening
     return [
         Cue("new", _novelty(scene, found), f"{opening} gives a reason"),
-        Cue("foreign", 1 - on_topic(scene, found), f"no argument here: {opening} is off the matter"),
+        Cue(
+            "foreign", 1 - on_topic(scene, found), f"no argument here: {opening} is off the matter"
+        ),
         Cue("turned", turned(found), f"no argument here: {opening} speaks for the user"),
         Cue("echo", echo(scene), f"no argument here: {opening} repeats the user's words"),
         Cue("surrender", float(bool(given_in)), f"no argument here: {short(given_in)} gives in"),
