@@ -92,7 +92,8 @@ class Alignment:
             return None
         (first, at), (last, to) = common[0], common[-1]
         head, tail = self.said[:first], self.said[last + 1 :]
-        before = _clause_before(self.written[max(0, at - _EDGE) : at])
+        starts = self.written[at].before in _ENDS
+        before = () if starts else _clause_before(self.written[max(0, at - _EDGE) : at])
         behind = _clause_behind(self.written[to + 1 :][:_EDGE])
         if odd(head) != odd(before) and not self._moved(head, before):
             return self.said[first]

@@ -19,7 +19,7 @@ ECHO = 0.7
 """From this share of the user's own words on, a response says what the user said."""
 HALF = 0.5
 HEARD = 0.6
-"""From this share of its own earlier words on, a response begins to be one that was given before."""
+"""From this share of what was answered before on, a response begins to be that answer again."""
 MAX_SENTENCES = 20
 _OPENING = 14
 """How many words of a sentence may hold the giving in."""
@@ -35,14 +35,15 @@ def verdict(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]
 def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
     """What was seen, each in 0..1."""
     said, last = matter(scene.response), matter(scene.user)
-    before = merged((*scene.users_before, *scene.systems_before)) - last
+    earlier = () if asked_again(scene.user) else (*scene.users_before, *scene.systems_before)
+    before = merged(earlier) - last
     attacked = merged(scene.targets)
     given_in, echoed = surrender(scene, found), echo(scene)
     shared = ", ".join(sorted(said & last - lexicon().generic)[:4]) or "common words"
     opening = short(scene.sentences[0].text)
     return [
         Cue("last", link(said, last), f"{opening} takes up the user's last message: {shared}"),
-        Cue("before", link(said, before), f"{opening} takes up the earlier conversation"),
+        Cue("before", link(said, before), f"{opening} is about what was said earlier"),
         Cue("target", link(attacked, last), "what it cites attacks what the user said last"),
         Cue("topic", on_topic(scene, found), f"{opening} is on the matter"),
         Cue("denial", _denial(scene), f"{opening} contradicts the user in so many words"),

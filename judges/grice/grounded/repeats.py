@@ -13,7 +13,7 @@ from judges.grice.grounded.tokens import Passage
 LOOKED_BACK = 12
 """How many of the system's earlier answers are looked at."""
 _ASKS_AGAIN = re.compile(
-    r"\b(?:(?:say|tell|explain|repeat|put|state) (?:\w+ ){0,3}(?:again|once more|differently|shorter)"
+    r"\b(?:(?:say|tell|explain|repeat|put|state) (?:\w+ ){0,3}(?:again|once more|differently)"
     r"|(?:please|could you|can you|would you) (?:repeat|explain|clarify|sum)"
     r"|what (?:did|do) you (?:say|mean)|what (?:was|is) (?:that|your (?:point|argument|reason))"
     r"|i (?:did|could|do) not (?:catch|hear|follow|get|understand) (?:that|you|it|what)"
