@@ -74,6 +74,10 @@ class Alignment:
         back = next((token for by, token in moved if by < 0), None)
         return (forth, back) if forth and back else None
 
+    def as_negative(self) -> bool:
+        """Whether both sides negate equally often, or both an odd or an even number of times."""
+        return odd(self.said) == odd(self.stretch)
+
     def turned(self) -> Token | None:
         """The first word of matter that one side negates and the other does not."""
         said, written = negated(self.said), negated(self.written)

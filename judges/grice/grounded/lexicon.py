@@ -18,6 +18,7 @@ class Lexicon:
     negators: frozenset[str]
     not_negated: frozenset[str]
     exaggerators: frozenset[str]
+    mild: frozenset[str]
     hedges: frozenset[str]
     numbers: frozenset[str]
     witnesses: frozenset[str]
@@ -104,7 +105,7 @@ def lexicon() -> Lexicon:
 
 
 _WORD_LISTS = (
-    "negators", "not_negated", "exaggerators", "hedges", "numbers", "witnesses", "conditions",
+    "negators", "not_negated", "exaggerators", "mild", "hedges", "numbers", "witnesses", "conditions",
     "attitudes", "harmless", "light", "reversals",
 )  # fmt: skip
 

@@ -31,7 +31,7 @@ def spoilt(alignment: Alignment, said: Sequence[Token], source: Passage) -> Tamp
     """What makes a sentence say something else than its source, or nothing."""
     turning = _turning(alignment, said, source)
     contrary = bool(turning) and alignment.share >= CLOSE
-    if witness := _invented(said, source):
+    if witness := _invented(said, source, freely=alignment.share < NEAR):
         return Tampering(witness, contrary)
     if turning:
         return Tampering(turning, contrary)
@@ -46,7 +46,9 @@ def spoilt(alignment: Alignment, said: Sequence[Token], source: Passage) -> Tamp
 
 
 def _turning(alignment: Alignment, said: Sequence[Token], source: Passage) -> str:
-    if turned := alignment.turned() or alignment.turned_at_an_end():
+    told_freely = alignment.share < NEAR and alignment.as_negative()
+    turned = None if told_freely else alignment.turned() or alignment.turned_at_an_end()
+    if turned:
         return f"turns '{turned.word}' into its contrary"
     pair = contrary_pair(said, alignment.written)
     return f"says '{pair[0]}' where the source says '{pair[1]}'" if pair else ""
@@ -58,7 +60,7 @@ def _negates(change: Change) -> bool:
     return len(said & known.negators) != len(written & known.negators)
 
 
-def _invented(said: Sequence[Token], source: Passage) -> str:
+def _invented(said: Sequence[Token], source: Passage, *, freely: bool) -> str:
     known = lexicon()
     there = {token.stem for token in source.tokens}
     for at, token in enumerate(said):
@@ -68,7 +70,8 @@ def _invented(said: Sequence[Token], source: Passage) -> str:
             return f"calls a witness, '{token.word}', that the source does not call"
         if known.counts(token.word):
             return f"gives a number, '{token.word}', that the source does not give"
-        if token.word in known.exaggerators and token.word not in known.negators:
+        strong = token.word in known.exaggerators - (known.mild if freely else frozenset())
+        if strong and token.word not in known.negators:
             return f"exaggerates with '{token.word}'"
     return ""
 
