@@ -76,15 +76,25 @@ class Alignment:
 
     def as_negative(self) -> bool:
         """Whether both sides negate equally often, or both an odd or an even number of times."""
-        return odd(self.said) == odd(self.stretch)
+        if not self.pairs:
+            return True
+        start, end = self.pairs[0][1], self.pairs[-1][1] + 1
+        behind = _clause_behind(self.written[end:][:_EDGE])
+        return odd(self.said) in (odd(self.stretch), odd((*self.written[start:end], *behind)))
 
     def turned(self) -> Token | None:
-        """The first word of matter that one side negates and the other does not."""
+        """The first word of matter that one side negates and the other does not.
+
+        Where both sides negate as often, a single such word shows another turn of phrase (`never
+        allowed to run`, `may never run`), and two show a negation that has changed its place.
+        """
         said, written = negated(self.said), negated(self.written)
-        for a, b in self.pairs:
-            if self.said[a].matters and said[a] != written[b]:
-                return self.said[a]
-        return None
+        found = [
+            self.said[a]
+            for a, b in self.pairs
+            if self.said[a].matters and said[a] != written[b]
+        ]
+        return found[0] if len(found) > self.as_negative() else None
 
     def turned_at_an_end(self) -> Token | None:
         """A word of matter next to a negation put before or behind all that is in common.

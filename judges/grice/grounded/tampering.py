@@ -46,11 +46,14 @@ def spoilt(alignment: Alignment, said: Sequence[Token], source: Passage) -> Tamp
 
 
 def _turning(alignment: Alignment, said: Sequence[Token], source: Passage) -> str:
-    told_freely = alignment.share < NEAR and alignment.as_negative()
-    turned = None if told_freely else alignment.turned() or alignment.turned_at_an_end()
+    turned = alignment.turned()
+    if turned is None and not (alignment.share < NEAR and alignment.as_negative()):
+        turned = alignment.turned_at_an_end()
     if turned:
         return f"turns '{turned.word}' into its contrary"
     pair = contrary_pair(said, alignment.written)
+    if pair and alignment.as_negative() and lexicon().negators.intersection(pair):
+        return ""
     return f"says '{pair[0]}' where the source says '{pair[1]}'" if pair else ""
 
 
