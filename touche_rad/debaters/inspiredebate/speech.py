@@ -29,7 +29,8 @@ _REFUSAL: Final = re.compile(
     r"^\W*(?:(?:i['’]?m|i am) (?:really |very |so )?(?:sorry|afraid)\W+(?:but )?|sorry\W+(?:but )?"
     r"|unfortunately\W+)?(?:"
     r"i (?:can['’]?t|cannot|can not|won['’]?t|will not|must decline to|refuse to)\s+"
-    r"(?:\w+\s+){0,2}?(?:provide|help (?:you|with)|assist|argue|generate|create|write|fulfil|comply)"
+    r"(?:\w+\s+){0,2}?"
+    r"(?:provide|help (?:you|with)|assist|argue|generate|create|write|fulfil|comply)"
     r"|(?:i['’]?m|i am) (?:unable|not able|not comfortable)"
     r"|as an? (?:ai|language model|artificial)\b)",
     re.IGNORECASE,
