@@ -25,7 +25,7 @@ class Recipe(BaseModel):
     warmup: float = Field(0.0, ge=0, lt=1)
     """The share of the steps over which the rate grows."""
     rank: int = Field(16, ge=1)
-    alpha: float = Field(32, gt=0)
+    alpha: int = Field(32, ge=1)
     dropout: float = Field(0.05, ge=0, lt=1)
     targets: str = "all-linear"
     """Which layers get an adapter: `all-linear`, or names with commas between."""

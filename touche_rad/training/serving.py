@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Final
@@ -38,8 +39,17 @@ def _module(recipe: Recipe, adapter: Path) -> tuple[str, ...]:
     base = recipe.base
     if Path(base).expanduser().is_dir():
         base = str(Path(base).expanduser().absolute())
-    room = next((rank for rank in _RANKS if rank >= recipe.rank), recipe.rank)
+    rank = _rank(recipe, adapter)
+    room = next((wide for wide in _RANKS if wide >= rank), rank)
     return (
         f"vllm.model={base}", "vllm.served-model-name=base", "vllm.enable-lora=true",
         f"vllm.max-lora-rank={room}", f"vllm.lora-modules={place}={place}",
     )  # fmt: skip
+
+
+def _rank(recipe: Recipe, adapter: Path) -> int:
+    """Return the adapter's rank: one that was gone on from keeps its own."""
+    try:
+        return int(json.loads((adapter / "adapter_config.json").read_text("utf-8"))["r"])
+    except (OSError, ValueError, KeyError):
+        return recipe.rank

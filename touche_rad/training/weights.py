@@ -1,4 +1,4 @@
-"""Models, tokenizers and adapters as training needs them. What is heavy is imported when asked for."""
+"""Models, tokenizers and adapters for training. What is heavy is imported when asked for."""
 
 from __future__ import annotations
 
