@@ -88,6 +88,16 @@ def _made(given: dict[str, Any], **more: Any) -> Any:
         raise OptionError(f"--{name}: {first['msg'].lower()}") from None
 
 
+def _chosen(ctx: click.Context, verb: str, given: dict[str, Any], what: str) -> Any:
+    """Return what `-o` was given: where to, and options of the model that is asked."""
+    chosen = shared.choose(ctx, verb, given["short"], given["output"], given["option"])
+    for key in chosen.of(verb):
+        raise OptionError(f"train {verb} has no option -o {key}=…; did you mean --{key}?")
+    if chosen.path is None:
+        raise UserError(f"train {verb}: say where {what}")
+    return chosen
+
+
 @click.command("sft", cls=shared.Verb)
 @_SOURCES
 @shared.output("The training's folder, or with --data-only the file of the data.", "DIR")
@@ -111,14 +121,12 @@ def sft(ctx: click.Context, /, sources: tuple[Path, ...], **given: Any) -> None:
     """
     from touche_rad.plugins import trainer
 
-    chosen = shared.choose(ctx, "sft", given["short"], given["output"], given["option"])
-    if chosen.path is None:
-        raise UserError("train sft: say where the training goes: -o DIR")
+    chosen = _chosen(ctx, "sft", given, "the training goes: -o DIR")
     if given["base"] is None and not given["data_only"]:
         raise UserError("train sft: say what is trained: --base MODEL")
     teaches = given["reasoning"] == "teacher"
     if given["model"] and not teaches:
-        raise UserError("train sft asks -m for reasoning alone: add --reasoning teacher")
+        say("note: -m is asked for --reasoning teacher alone; it is not used", quiet=given["quiet"])
     teacher = asking.made(given, chosen, chosen.path) if teaches else None
     recipe = None if given["data_only"] else _made(given)
     with progress("training", quiet=given["quiet"]) as report:
@@ -161,9 +169,7 @@ def preferences(ctx: click.Context, /, sources: tuple[Path, ...], **given: Any) 
     from touche_rad.plugins import trainer
     from touche_rad.training.pairing import Rule
 
-    chosen = shared.choose(ctx, "preferences", given["short"], given["output"], given["option"])
-    if chosen.path is None:
-        raise UserError("train preferences: say where the pairs go: -o FILE")
+    chosen = _chosen(ctx, "preferences", given, "the pairs go: -o FILE")
     least, margins = _margins(given["margin"])
     reward = () if given["reward"] == "all" else tuple(given["reward"].split(","))
     rule = Rule(reward, least, margins, given["by"], given["pairing"], given["most"])

@@ -7,6 +7,7 @@ last of them.
 from __future__ import annotations
 
 import shutil
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +79,7 @@ class Plan:
         adapter = Path(self.recipe.adapter) / "adapter_model.safetensors"
         return {
             "method": self.method.name, "recipe": self.recipe.told(), **self.about,
-            "sources": {path.name: sha256(path) for path in self.sources},
+            "sources": [[path.name, sha256(path)] for path in self.sources],
             "adapter": sha256(adapter) if self.recipe.adapter and adapter.is_file() else "",
         }  # fmt: skip
 
@@ -89,6 +90,14 @@ def follow(
     """Train, or go on with it, and return what was measured and how the model is asked."""
     need_extra()
     folder = Folder(root)
+    with folder.alone(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        return _followed(plan, folder, restart=restart, merged=merged, report=report)
+
+
+def _followed(
+    plan: Plan, folder: Folder, *, restart: bool, merged: bool, report: Report | None
+) -> Mapping[str, Any]:
     goes_on = folder.take_up(plan.identity, restart=restart)
     done = folder.finished()
     if done is None:
@@ -104,13 +113,12 @@ def follow(
 
 def _data(plan: Plan, folder: Folder) -> Mapping[str, Any]:
     """Write the data, where an earlier try did not; the learnt part last."""
-    counts = folder.root / "counts.json"
     if not folder.data.is_file():
         built = plan.build()
-        write_records(counts, [built.counts])
+        write_records(folder.counts, [built.counts])
         write_records(folder.held_out, built.held_out)
         write_records(folder.data, built.learnt)
-    return next((record for _, record in read_records(counts)), {})
+    return next((record for _, record in read_records(folder.counts)), {})
 
 
 def _trained(

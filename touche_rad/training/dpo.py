@@ -38,6 +38,9 @@ def train_dpo(
         merged: Whether base and adapter are merged too.
         report: Told (done, total).
     """
+    for path in sources:
+        if not path.is_file():
+            raise UserError(f"{path}: there is no such file")
     plan = Plan(Dpo(), recipe, sources, {}, lambda: _built(sources, recipe))
     return follow(plan, out, restart=restart, merged=merged, report=report)
 

@@ -97,12 +97,12 @@ class Reader:
 
 
 def _history(asked: Debate) -> str:
-    said: list[str] = []
-    for turn in asked.turns:
-        said.append(turn.utterance)
-        if turn.response is not None:
-            said.append(turn.response.content)
-    return digest(said)
+    """Return a digest of what the opponent has said so far, which is what is being answered.
+
+    Our own earlier answers are left out: judged runs of recorded debates show each run's own, while
+    every run was shown those of the record.
+    """
+    return digest(turn.utterance for turn in asked.turns)
 
 
 def first_record(path: Path) -> Mapping[str, Any]:
@@ -131,9 +131,9 @@ def recorded(reader: Reader, path: Path) -> Iterator[Sample]:
     elif _is_data(first):
         yield from _made_before(path)
     else:
-        for debate in files.read_debates(path):
-            for turn in range(len(debate.turns)):
-                sample = reader.sample(debate, turn, path.name)
+        for _, views in files.read_views(path):
+            for view in views:
+                sample = reader.sample(view, len(view.turns) - 1, path.name)
                 if sample is not None:
                     yield sample
 
@@ -142,7 +142,7 @@ def _is_data(first: Mapping[str, Any]) -> bool:
     """Whether a record is a chat that begins with a task, as no file of debates does."""
     messages = first.get("messages")
     opening = messages[0] if isinstance(messages, list) and messages else None
-    return isinstance(opening, dict) and (opening.get("role") == "system" or "reasoning" in first)
+    return isinstance(opening, dict) and opening.get("role") == "system"
 
 
 def _made_before(path: Path) -> Iterator[Sample]:

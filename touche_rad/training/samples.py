@@ -30,7 +30,7 @@ class Sample:
     reasoning: str = "given"
     """Where the reasoning comes from: `given`, `cited` or `teacher`."""
     history: str = field(default="", repr=False)
-    """A digest of what was said before the answer: who shares it, answers the same."""
+    """A digest of what the opponent has said so far: who shares it, answers the same."""
 
     @property
     def spoken(self) -> str:

@@ -19,6 +19,7 @@ from touche_rad.training.recipe import Recipe
 from touche_rad.training.recorded import Reader, learn_traces, recorded
 from touche_rad.training.samples import write_records
 from touche_rad.training.splits import held_out
+from touche_rad.training.traces import beside
 from touche_rad.training.weights import log_likelihood, tokens
 
 
@@ -51,12 +52,16 @@ def train_sft(
     def build() -> Built:
         return _built(sources, recipe, whence, wording, teacher, report)
 
+    for path in sources:
+        if not path.is_file():
+            raise UserError(f"{path}: there is no such file")
     if recipe is None:
         built = build()
         write_records(out, built.learnt)
         return dict(built.counts)
-    about = {"reasoning": whence, "wording": wording}
-    plan = Plan(Sft(), recipe, sources, about, build)
+    about = {"reasoning": whence, "wording": wording, "teacher": teacher.name if teacher else ""}
+    traces = (beside(path) for path in sources)
+    plan = Plan(Sft(), recipe, [*sources, *(one for one in traces if one)], about, build)
     return follow(plan, out, restart=restart, merged=merged, report=report)
 
 

@@ -55,15 +55,15 @@ def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Sample]:
             prompt = prompts[place]
             yield Sample(
                 prompt, answer_of(speech.reasoning, speech.argument), *place, source=source,
-                history=digest(one.content for one in _without_evidence(prompt)),
+                history=digest(_heard(prompt)),
             )  # fmt: skip
 
 
-def _without_evidence(prompt: tuple[Message, ...]) -> Iterator[Message]:
-    """Yield what was said: not the task, and not what was found for it."""
+def _heard(prompt: tuple[Message, ...]) -> Iterator[str]:
+    """Yield what the opponent said: not what was asked of the model, and not what was found."""
     for one in prompt:
-        if one.role != "system":
-            yield Message(one.role, one.content.partition("\n\n")[0])
+        if one.role == "user":
+            yield one.content.partition("\n\n")[0]
 
 
 def _said(answer: Any) -> str:

@@ -19,11 +19,14 @@ def need_extra() -> None:
         import peft  # noqa: F401
         import trl  # noqa: F401
         from huggingface_hub import constants
+        from transformers.utils import logging
     except ImportError as error:
         raise UserError(
             f"training needs the extra train (pip install 'touche-rad[train]'): {error.name}"
         ) from None
     constants.HF_HUB_DISABLE_TELEMETRY = True
+    silence: Any = logging.disable_progress_bar
+    silence()
 
 
 def tokenizer_of(base: str) -> Any:
@@ -69,12 +72,19 @@ def with_adapter(recipe: Recipe) -> Any:
     if recipe.adapter:
         if not (Path(recipe.adapter) / "adapter_config.json").is_file():
             raise UserError(f"{recipe.adapter}: there is no adapter in it")
-        return PeftModel.from_pretrained(model, recipe.adapter, is_trainable=True)
+        return _placed(PeftModel.from_pretrained(model, recipe.adapter, is_trainable=True))
     wanted = LoraConfig(
         r=recipe.rank, lora_alpha=recipe.alpha, lora_dropout=recipe.dropout,
         target_modules=recipe.layers(), task_type="CAUSAL_LM", bias="none",
     )  # fmt: skip
-    return get_peft_model(model, wanted)
+    return _placed(get_peft_model(model, wanted))
+
+
+def _placed(model: Any) -> Any:
+    """Put a model on the graphics card, where there is one: it is measured before it is trained."""
+    import torch
+
+    return model.to("cuda") if torch.cuda.is_available() else model
 
 
 def tokens(tokenizer: Any, prompt: Sequence[Message], answer: str | None = None) -> list[int]:
