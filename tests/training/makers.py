@@ -10,6 +10,10 @@ from touche_rad.debate import Debate
 from touche_rad.debaters.inspiredebate.conversation import conversation
 from touche_rad.training.samples import answer_of
 
+SFT = {"rate": 5e-3, "epochs": 3, "batch": 2, "held_out": 0.2, "save_every": 3}
+DPO = {"rate": 2e-3, "epochs": 20, "batch": 8, "held_out": 0.3, "save_every": 10}
+"""How a tiny model learns in seconds."""
+
 THINGS = ("zoos", "trams", "coins", "flags", "bells", "maps", "boats", "mills", "choirs", "parks")
 
 

@@ -8,15 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.extras import needs
-from tests.models.tiny import tiny_model
-from tests.training.makers import chats, preferences
+from tests.training.makers import DPO, SFT, chats, preferences
 from touche_rad.errors import UserError
 from touche_rad.models import Message
 from touche_rad.plugins import trainer
@@ -24,42 +21,7 @@ from touche_rad.training.folder import MARK, Folder
 from touche_rad.training.metrics import read
 from touche_rad.training.recipe import Recipe
 
-SFT = {"rate": 5e-3, "epochs": 3, "batch": 2, "held_out": 0.2, "save_every": 3}
-DPO = {"rate": 2e-3, "epochs": 20, "batch": 8, "held_out": 0.3, "save_every": 10}
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """As many threads as the killed processes have, so that sums are rounded alike."""
-    needs("torch", "transformers", "peft", "trl")
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_model(tmp_path_factory.mktemp("model") / "tiny")
-
-
-@pytest.fixture(scope="module")
-def fine_tuned(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    folder = tmp_path_factory.mktemp("training")
-    recipe = Recipe(base=str(tiny), **SFT)
-    trainer("sft")([chats(folder / "chats.jsonl")], folder / "sft", recipe=recipe, merged=True)
-    return Folder(folder / "sft")
-
-
-@pytest.fixture(scope="module")
-def preferring(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    folder = tmp_path_factory.mktemp("training")
-    recipe = Recipe(base=str(tiny), **DPO)
-    trainer("dpo")([preferences(folder / "pairs.jsonl")], folder / "dpo", recipe=recipe)
-    return Folder(folder / "dpo")
 
 
 def report(folder: Folder) -> dict[str, Any]:

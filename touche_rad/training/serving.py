@@ -43,8 +43,15 @@ def _module(recipe: Recipe, adapter: Path) -> tuple[str, ...]:
     room = next((wide for wide in _RANKS if wide >= rank), rank)
     return (
         f"vllm.model={base}", "vllm.served-model-name=base", "vllm.enable-lora=true",
-        f"vllm.max-lora-rank={room}", f"vllm.lora-modules={place}={place}",
+        f"vllm.max-lora-rank={room}", f"vllm.lora-modules={_named(place)}",
     )  # fmt: skip
+
+
+def _named(place: str) -> str:
+    """Return name and path in vLLM's short form, or as JSON where a mark in the path forbids it."""
+    if set(place) & set("=,"):
+        return json.dumps({"name": place, "path": place})
+    return f"{place}={place}"
 
 
 def _rank(recipe: Recipe, adapter: Path) -> int:
