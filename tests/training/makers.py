@@ -6,8 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from touche_rad.debate import Debate
+import anyio
+
+from tests.debaters.world import BothSides
+from tests.models.scripted import Scripted
+from touche_rad import files
+from touche_rad.debate import Debate, Response
 from touche_rad.debaters.inspiredebate.conversation import conversation
+from touche_rad.models import Model
+from touche_rad.models.endpoint import Where
+from touche_rad.models.occasion import on
+from touche_rad.plugins import Services, find
 from touche_rad.training.samples import answer_of
 
 SFT = {"rate": 5e-3, "epochs": 3, "batch": 2, "held_out": 0.2, "save_every": 3}
@@ -49,3 +58,22 @@ def preferences(path: Path) -> Path:
                 "group": thing,
             })  # fmt: skip
     return write_lines(path, rows)
+
+
+def played(server: Scripted, run: Path, asked: Debate) -> Response:
+    """Let the debater answer once, and write the run with its trace beside it."""
+
+    async def answer() -> Response:
+        trace = run.with_name(run.name + ".trace.jsonl")
+        model = Model(Where(server.url, "tiny"), deadline=5, trace=trace)
+        made: Any = find("debater", "inspiredebate").make(Services(BothSides(), model=model))
+        try:
+            with on(plugin="inspiredebate", debate=asked.key, turn=len(asked.turns) - 1):
+                found: Response = await made.answer(asked)
+                return found
+        finally:
+            await model.close()
+
+    response = anyio.run(answer)
+    run.write_text(files.response_line(asked, len(asked.turns) - 1, response) + "\n")
+    return response

@@ -7,22 +7,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.debaters.world import ARGUMENTS, BothSides, debate
+from tests.debaters.world import ARGUMENTS, debate
 from tests.models import scripted
 from tests.models.by_schema import answering, prompts
 from tests.models.scripted import Scripted
+from tests.training.makers import played
 from touche_rad import files
-from touche_rad.debate import Debate, Response
+from touche_rad.debate import Response
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Where
-from touche_rad.models.occasion import on
-from touche_rad.plugins import Services, find, trainer
+from touche_rad.plugins import trainer
 from touche_rad.training.splits import held_out
 
 CHARITY = ARGUMENTS[2]
@@ -37,25 +36,6 @@ def server() -> Iterator[Scripted]:
         yield made
 
 
-def played(server: Scripted, run: Path, asked: Debate = ASKED) -> Response:
-    """Let the debater answer once, and write the run with its trace beside it."""
-
-    async def answer() -> Response:
-        trace = run.with_name(run.name + ".trace.jsonl")
-        model = Model(Where(server.url, "tiny"), deadline=5, trace=trace)
-        made: Any = find("debater", "inspiredebate").make(Services(BothSides(), model=model))
-        try:
-            with on(plugin="inspiredebate", debate=asked.key, turn=len(asked.turns) - 1):
-                found: Response = await made.answer(asked)
-                return found
-        finally:
-            await model.close()
-
-    response = anyio.run(answer)
-    run.write_text(files.response_line(asked, len(asked.turns) - 1, response) + "\n")
-    return response
-
-
 def data(sources: list[Path], out: Path, **more: Any) -> list[dict[str, Any]]:
     trainer("sft")(sources, out, **more)
     return [json.loads(line) for line in out.read_text().splitlines()]
@@ -64,7 +44,7 @@ def data(sources: list[Path], out: Path, **more: Any) -> list[dict[str, Any]]:
 def test_a_traced_run_gives_the_prompt_that_was_sent_and_the_reasoning_that_never_went_out(
     server: Scripted, tmp_path: Path
 ) -> None:
-    response = played(server, tmp_path / "run.jsonl")
+    response = played(server, tmp_path / "run.jsonl", ASKED)
     assert "Tins need coins" not in (tmp_path / "run.jsonl").read_text()
     (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
     assert record["messages"][:-1] == server.asked[-1]["messages"]
@@ -78,7 +58,7 @@ def test_a_trace_alone_and_a_run_with_it_give_the_same_once(
     server: Scripted, tmp_path: Path
 ) -> None:
     run, trace = tmp_path / "run.jsonl", tmp_path / "run.jsonl.trace.jsonl"
-    played(server, run)
+    played(server, run, ASKED)
     by_trace = data([trace], tmp_path / "a.jsonl")
     both = data([run, trace], tmp_path / "b.jsonl")
     assert [one["messages"] for one in by_trace] == [one["messages"] for one in both]
@@ -91,7 +71,7 @@ def test_after_a_repair_and_a_longer_answer_the_last_valid_one_is_learnt(
     long = {**SPOKEN, "argument": "Coins fill tins. " * 30}
     said = iter(["nonsense", json.dumps(long), json.dumps(SPOKEN)])
     answering(server, {"Terms": {"terms": ["penny"]}, "Speech": lambda _: next(said)})
-    played(server, tmp_path / "run.jsonl")
+    played(server, tmp_path / "run.jsonl", ASKED)
     with (tmp_path / "run.jsonl.trace.jsonl").open("a") as trace:
         trace.write('{"step": "inspiredebate.speech", "asked": {"mess')
     (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
@@ -104,13 +84,13 @@ def test_after_a_repair_and_a_longer_answer_the_last_valid_one_is_learnt(
 def test_a_refusal_is_never_learnt(server: Scripted, tmp_path: Path) -> None:
     refusal = {"reasoning": "no", "argument": "I can't provide an argument for this."}
     answering(server, {"Terms": {"terms": ["penny"]}, "Speech": refusal})
-    played(server, tmp_path / "run.jsonl")
+    played(server, tmp_path / "run.jsonl", ASKED)
     with pytest.raises(UserError, match="no answer can be learnt from"):
         data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
 
 
 def test_data_that_was_made_can_be_given_again(server: Scripted, tmp_path: Path) -> None:
-    played(server, tmp_path / "run.jsonl")
+    played(server, tmp_path / "run.jsonl", ASKED)
     first = data([tmp_path / "run.jsonl"], tmp_path / "a.jsonl")
     again = data([tmp_path / "a.jsonl"], tmp_path / "b.jsonl")
     assert [one["messages"] for one in again] == [one["messages"] for one in first]

@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.training.makers import write_lines
+from tests.debaters.world import debate
+from tests.models import scripted
+from tests.models.by_schema import answering, schema_of
+from tests.training.makers import played, write_lines
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.errors import InputError, OptionError, UserError
@@ -62,6 +65,32 @@ def test_two_runs_judged_on_the_same_debates_give_a_pair(tmp_path: Path) -> None
     assert pair["gaps"] == pytest.approx({"relation": 0.6, "quality": 0.1})
     assert [one["role"] for one in pair["prompt"]] == ["system", "user"]
     assert pair["sources"] == ["a.jsonl", "b.jsonl"]
+
+
+ASKED = debate("The penny is worthless and should be abolished.", "No.", "Abolish the penny!")
+
+
+def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_reasoning(
+    tmp_path: Path,
+) -> None:
+    """Judged runs hold no reasoning, and each its own past: the traces tell what was asked."""
+    judged, traces = [], []
+    with scripted.serving() as server:
+        for name, said, score in (("a", "Coins fill tins.", 0.9), ("b", "Coins are old.", 0.2)):
+            speech = {"reasoning": f"WHY {name}", "argument": said}
+            answering(server, {"Terms": {"terms": ["penny", name]}, "Speech": speech})
+            response = played(server, tmp_path / f"{name}.jsonl", ASKED)
+            traces.append(tmp_path / f"{name}.jsonl.trace.jsonl")
+            turns = (ASKED.turns[0].model_copy(update={"response": response}), ASKED.turns[1])
+            whole = ASKED.model_copy(update={"turns": turns}).answered(response)
+            scores = ({Maxim.RELATION: Verdict(score=0.5)}, {Maxim.RELATION: Verdict(score=score)})
+            judged.append(tmp_path / f"{name}.judged.jsonl")
+            judged[-1].write_text(files.evaluation_line(files.Evaluation(whole, scores)) + "\n")
+        sent = [body["messages"] for body in server.asked if schema_of(body) == "Speech"]
+    (pair,) = made([*judged, *traces], tmp_path / "pairs.jsonl")
+    assert json.loads(pair["chosen"][0]["content"])["reasoning"] == "WHY a"
+    assert json.loads(pair["rejected"][0]["content"])["reasoning"] == "WHY b"
+    assert pair["prompt"] == sent[0]
 
 
 def test_one_dimension_can_be_the_reward(tmp_path: Path) -> None:
