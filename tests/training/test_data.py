@@ -81,6 +81,29 @@ def test_after_a_repair_and_a_longer_answer_the_last_valid_one_is_learnt(
     assert json.loads(record["messages"][-1]["content"]) == SPOKEN
 
 
+def test_answers_that_begin_alike_are_told_apart(server: Scripted, tmp_path: Path) -> None:
+    """Runs of one model with other seeds begin alike, and reason otherwise."""
+    opening = "I hold against this that coins have their uses, and among them is"
+    sources = []
+    for name in ("tins", "tolls"):
+        speech = {"reasoning": f"WHY {name}", "argument": f"{opening} {name}."}
+        answering(server, {"Terms": {"terms": ["penny"]}, "Speech": speech})
+        played(server, tmp_path / f"{name}.jsonl", ASKED)
+        sources.append(tmp_path / f"{name}.jsonl")
+    found = [json.loads(one["messages"][-1]["content"]) for one in data(sources, tmp_path / "d")]
+    assert [(one["reasoning"], one["argument"]) for one in found] == [
+        ("WHY tins", f"{opening} tins."), ("WHY tolls", f"{opening} tolls."),
+    ]  # fmt: skip
+
+
+def test_what_went_out_cut_is_learnt_cut(server: Scripted, tmp_path: Path) -> None:
+    long = {"reasoning": "r", "argument": "First. " + "Coins fill tins. " * 30}
+    answering(server, {"Terms": {"terms": ["penny"]}, "Speech": long})
+    response = played(server, tmp_path / "run.jsonl", ASKED)
+    (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+    assert json.loads(record["messages"][-1]["content"])["argument"] == response.content
+
+
 def test_a_refusal_is_never_learnt(server: Scripted, tmp_path: Path) -> None:
     refusal = {"reasoning": "no", "argument": "I can't provide an argument for this."}
     answering(server, {"Terms": {"terms": ["penny"]}, "Speech": refusal})

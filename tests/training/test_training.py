@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import signal
 import subprocess
 import sys
@@ -233,6 +234,20 @@ def test_what_is_done_is_not_done_again(fine_tuned: Folder, tiny: Path) -> None:
     assert (fine_tuned.adapter / "adapter_model.safetensors").stat().st_mtime_ns == stamp
 
 
+def test_what_a_kill_after_the_last_step_left_undone_is_done(
+    fine_tuned: Folder, tiny: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(fine_tuned.root, tmp_path / "sft")
+    folder = Folder(tmp_path / "sft")
+    folder.report.unlink()
+    shutil.rmtree(folder.adapter)
+    source = fine_tuned.root.parent / "chats.jsonl"
+    told = trainer("sft")([source], folder.root, recipe=Recipe(base=str(tiny), **SFT))
+    before, after = weights(fine_tuned), weights(folder)
+    assert all((before[name] == after[name]).all() for name in before)
+    assert told["measured"] == report(fine_tuned)["measured"]
+
+
 def test_another_training_is_not_gone_on_with(fine_tuned: Folder, tiny: Path) -> None:
     source = fine_tuned.root.parent / "chats.jsonl"
     other = Recipe(base=str(tiny), **{**SFT, "seed": 7})
@@ -246,7 +261,7 @@ def test_a_folder_of_other_things_is_left_alone(tiny: Path, tmp_path: Path) -> N
         trainer("dpo")(
             [preferences(tmp_path.parent / "p.jsonl")], tmp_path, recipe=Recipe(base=str(tiny))
         )
-    assert (tmp_path / "thesis.txt").read_text() == "mine"
+    assert [one.name for one in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 def test_two_trainings_in_one_folder_are_kept_apart(tiny: Path, tmp_path: Path) -> None:

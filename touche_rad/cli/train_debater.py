@@ -60,7 +60,7 @@ def _recipe(function: F) -> F:
         click.option("--longest", type=int, default=4096, show_default=True,
                      help="Leave records of more tokens out."),
         click.option("--held-out", type=float, default=0.1, show_default=True,
-                     help="The share of the debates that is held out."),
+                     help="The share of the topics that is held out."),
         click.option("--save-every", type=int, default=50, show_default=True,
                      help="Steps between checkpoints and measurements."),
         click.option("--precision", default="auto", show_default=True,

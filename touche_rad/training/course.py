@@ -7,7 +7,6 @@ last of them.
 from __future__ import annotations
 
 import shutil
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,25 +89,18 @@ def follow(
     """Train, or go on with it, and return what was measured and how the model is asked."""
     need_extra()
     folder = Folder(root)
-    with folder.alone(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        return _followed(plan, folder, restart=restart, merged=merged, report=report)
-
-
-def _followed(
-    plan: Plan, folder: Folder, *, restart: bool, merged: bool, report: Report | None
-) -> Mapping[str, Any]:
-    goes_on = folder.take_up(plan.identity, restart=restart)
-    done = folder.finished()
-    if done is None:
-        counts = _data(plan, folder)
-        done = _trained(plan, folder, counts, report)
-    if merged and not (folder.merged / "config.json").is_file():
-        merge(plan.recipe, folder.adapter, folder.merged)
-        done = {**done, "serve": lines(plan.recipe, folder.adapter, folder.merged)}
-        folder.finish(done)
-        _card(plan, folder, done)
-    return {**done, "resumed": goes_on}
+    with folder.alone():
+        goes_on = folder.take_up(plan.identity, restart=restart)
+        done = folder.finished()
+        if done is None:
+            counts = _data(plan, folder)
+            done = _trained(plan, folder, counts, report)
+        if merged and not (folder.merged / "config.json").is_file():
+            merge(plan.recipe, folder.adapter, folder.merged)
+            done = {**done, "serve": lines(plan.recipe, folder.adapter, folder.merged)}
+            folder.finish(done)
+            _card(plan, folder, done)
+        return {**done, "resumed": goes_on}
 
 
 def _data(plan: Plan, folder: Folder) -> Mapping[str, Any]:

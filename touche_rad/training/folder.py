@@ -49,14 +49,12 @@ class Folder:
         """Begin a training here, or go on with the one that is here; return whether it goes on.
 
         Raises:
-            UserError: What is here is another training, or nothing of ours.
+            UserError: What is here is another training.
         """
         told = json.loads(json.dumps(identity))
         if self.identity.is_file() and not restart:
             self._compare(told)
             return True
-        if not self.identity.is_file() and any(one != self.lock for one in self.root.iterdir()):
-            raise UserError(f"{self.root} holds other things: write elsewhere")
         self._clear()
         with files.atomic_write(self.identity) as stream:
             stream.write(json.dumps(told, indent=1) + "\n")
@@ -81,6 +79,8 @@ class Folder:
         if self.root.exists() and not self.root.is_dir():
             raise UserError(f"{self.root} is a file: name a folder for the training")
         self.root.mkdir(parents=True, exist_ok=True)
+        if not self.identity.is_file() and any(one != self.lock for one in self.root.iterdir()):
+            raise UserError(f"{self.root} holds other things: write elsewhere")
         with self.lock.open("a") as held:
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

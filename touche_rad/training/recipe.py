@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 
@@ -40,6 +41,13 @@ class Recipe(BaseModel):
     precision: Precision = "auto"
     checkpointing: bool = False
     """Whether activations are computed twice, which spares memory."""
+
+    @field_validator("base", "adapter")
+    @classmethod
+    def _wherever_it_is_read(cls, given: str) -> str:
+        """A folder is known by its whole path, since later trainings begin elsewhere."""
+        place = Path(given).expanduser()
+        return str(place.absolute()) if given and place.is_dir() else given
 
     def layers(self) -> str | list[str]:
         """Return the layers as peft takes them."""

@@ -36,13 +36,10 @@ def _play(model: str, options: tuple[str, ...]) -> str:
 def _module(recipe: Recipe, adapter: Path) -> tuple[str, ...]:
     """Return vLLM's options for a base and an adapter on it."""
     place = str(adapter.absolute())
-    base = recipe.base
-    if Path(base).expanduser().is_dir():
-        base = str(Path(base).expanduser().absolute())
     rank = _rank(recipe, adapter)
     room = next((wide for wide in _RANKS if wide >= rank), rank)
     return (
-        f"vllm.model={base}", "vllm.served-model-name=base", "vllm.enable-lora=true",
+        f"vllm.model={recipe.base}", "vllm.served-model-name=base", "vllm.enable-lora=true",
         f"vllm.max-lora-rank={room}", f"vllm.lora-modules={_named(place)}",
     )  # fmt: skip
 

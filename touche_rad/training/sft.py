@@ -17,7 +17,7 @@ from touche_rad.training.course import Built, Plan, Records, follow
 from touche_rad.training.reasoning import Whence
 from touche_rad.training.recipe import Recipe
 from touche_rad.training.recorded import Reader, learn_traces, recorded
-from touche_rad.training.samples import write_records
+from touche_rad.training.samples import Sample, write_records
 from touche_rad.training.splits import held_out
 from touche_rad.training.traces import beside
 from touche_rad.training.weights import log_likelihood, tokens
@@ -86,10 +86,17 @@ def _built(
             "reasoning need --reasoning cited, or --reasoning teacher with -m"
         )
     share, seed = (recipe.held_out, recipe.seed) if recipe else (0.0, 0)
-    learnt, out = held_out(list(samples), lambda one: one.debate, share, seed)
+    topics = {one.prompt[0].content for one in samples}
+
+    def group(one: Sample) -> str:
+        """The task names the topic; where all have the same task, debates are told apart."""
+        return one.prompt[0].content if len(topics) > 1 else one.debate
+
+    learnt, out = held_out(list(samples), group, share, seed)
     counts = {
         "answers": len(samples),
         "debates": len({one.debate for one in samples}),
+        "topics": len(topics),
         "reasoning": dict(Counter(one.reasoning for one in samples)),
         "left_out": dict(reader.left_out),
     }

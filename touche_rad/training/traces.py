@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +19,8 @@ from touche_rad.text import clean
 from touche_rad.training.samples import Sample, answer_of, digest
 
 ENDING: Final = ".trace.jsonl"
+_BEGINNING: Final = 40
+"""Letters by which answers are looked up; the whole of them decides."""
 STEPS: Final = ("inspiredebate.speech", "inspiredebate.again")
 
 
@@ -87,20 +89,29 @@ class Thoughts:
     def learn(self, samples: Iterable[Sample]) -> None:
         """Remember answers."""
         for sample in samples:
-            self._by_words[_key(sample.spoken)].append(sample)
+            self._by_words[_plain(sample.spoken)[:_BEGINNING]].append(sample)
 
     def behind(self, content: str, utterance: str) -> Sample | None:
-        """Return the traced answer that a response is, where one is to the same words."""
-        said = clean(utterance)[:200]
-        for sample in self._by_words.get(_key(content), ()):
-            if said in sample.prompt[-1].content:
-                return sample
-        return None
+        """Return the traced answer that went out as this response, with the words that did.
+
+        An answer of too many words went out cut at a sentence's end; what merely begins alike is
+        another answer.
+        """
+        said, wanted = clean(utterance)[:200], _plain(content)
+        held = [
+            one
+            for one in self._by_words.get(wanted[:_BEGINNING], ())
+            if said in one.prompt[-1].content and _plain(one.spoken).startswith(wanted)
+        ]
+        best = min(held, key=lambda one: len(one.spoken), default=None)
+        if best is None:
+            return None
+        reasoning = Speech.model_validate_json(best.answer).reasoning
+        return replace(best, answer=answer_of(reasoning, content))
 
 
-def _key(text: str) -> str:
-    """What is left of an answer when it was cut at a sentence's end: how it begins."""
-    return " ".join(clean(text).lower().split())[:60]
+def _plain(text: str) -> str:
+    return " ".join(clean(text).lower().removesuffix("…").split())
 
 
 def beside(path: Path) -> Path | None:

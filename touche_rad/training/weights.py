@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ def need_extra() -> None:
         raise UserError(
             f"training needs the extra train (pip install 'touche-rad[train]'): {error.name}"
         ) from None
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
     constants.HF_HUB_DISABLE_TELEMETRY = True
     silence: Any = logging.disable_progress_bar
     silence()
@@ -92,9 +94,13 @@ def tokens(tokenizer: Any, prompt: Sequence[Message], answer: str | None = None)
     messages = [one.wire() for one in prompt]
     if answer is not None:
         messages.append({"role": "assistant", "content": answer})
-    text = tokenizer.apply_chat_template(
-        messages, tokenize=False, add_generation_prompt=answer is None
-    )
+    try:
+        text = tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=answer is None
+        )
+    except Exception as error:  # whatever a stranger's template raises
+        told = " ".join(str(error).split())[:200]
+        raise UserError(f"the model's chat template does not take these chats: {told}") from None
     found: list[int] = tokenizer(text, add_special_tokens=False).input_ids
     return found
 
