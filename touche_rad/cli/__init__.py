@@ -29,7 +29,7 @@ VERBS = {
     "score": "Score runs against labels or qrels, and compare them.",
     "report": "Make one page to look at.",
     "serve": "Serve a debater and a judge over HTTP, as the task asks.",
-    "train": "Train models of one's own: a stance model from a collection.",
+    "train": "Train models of one's own: a debater's, a judge's, a stance model.",
     "cache": "Show, export, merge and prune a model's kept answers.",
     "list": "List the plugins, what they need and their options.",
     "doctor": "Say what this machine has and lacks.",
