@@ -113,6 +113,16 @@ def test_a_right_draft_is_kept_whole(count: int, data: st.DataObject) -> None:
     assert {(e.source, e.relation, e.target) for e in reading.relations} == set(related)
 
 
+def test_an_id_that_was_given_anew_is_the_opponents_as_a_target_and_ones_own_as_a_source() -> None:
+    graph = example()
+    draft = Draft.model_validate({
+        "arguments": [{"id": 1, "text": "new"}],
+        "relations": [{"source": 1, "relation": "rebuttal", "target": 1}],
+    })  # fmt: skip
+    reading = read(draft, graph, Stamp("con", 3))
+    assert [(edge.source, edge.target) for edge in reading.relations] == [(9, 1)]
+
+
 def test_a_draft_takes_no_field_that_it_was_not_given() -> None:
     with pytest.raises(ValueError, match="side"):
         Draft.model_validate(
@@ -369,6 +379,7 @@ def test_a_chain_goes_on_through_premises_and_ends_behind_a_rebuttal() -> None:
     assert chain(graph, 2) == [0, 1, 2, 4], "its claim, the motion, and what strikes the claim"
     assert chain(graph, 7) == [3, 7]
     assert 5 not in chain(graph, 7), "what supports the struck claim is another story"
+    assert chain(graph, 0) == [0, 1, 3, 8], "the claims that stand on the motion"
 
 
 @given(GRAPH)
