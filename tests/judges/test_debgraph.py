@@ -622,6 +622,17 @@ def test_without_feedback_none_is_asked_for(server: Scripted) -> None:
     assert outcome.scores["ada"]["fact"] == 0.8
 
 
+def test_the_papers_profile_is_its_readings_and_each_may_be_changed() -> None:
+    plugin = find("panel", "debgraph")
+    assert plugin.parse({"profile": "paper"}).model_dump(exclude_defaults=True) == {
+        "profile": "paper", "judge": "round", "ask": "each", "show": "json", "faulty": "retry",
+        "retry_cap": 5, "most": 0, "rounds": "pro", "kinds": "literal", "order": "pro",
+        "pairs": "edges", "feedback_to": "winner",
+    }  # fmt: skip
+    changed = plugin.parse({"profile": "paper", "order": "both", "most": "7"}).model_dump()
+    assert (changed["order"], changed["most"], changed["ask"]) == ("both", 7, "each")
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [

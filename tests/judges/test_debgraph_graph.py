@@ -20,9 +20,10 @@ from judges.debgraph.merging import merge, read
 from judges.debgraph.options import Options
 from judges.debgraph.persuasion import Clash, Pair, pairs_of, pro_first
 from judges.debgraph.relations import Relation, kind_of
+from judges.debgraph.rounds import rounds_of
 from judges.debgraph.scores import factuality, larger, persuasion, points, scorecard, structure
 from tests.judges.debgraph_debate import DRAFTS
-from touche_rad.contest import Side
+from touche_rad.contest import Contest, Side, Speech
 
 RELATIONS = [relation.value for relation in Relation]
 SIDE = st.sampled_from(["pro", "con"])
@@ -150,6 +151,38 @@ def test_a_server_is_told_a_bound_that_no_answer_is_refused_for() -> None:
 )  # fmt: skip
 def test_an_argument_is_named_by_what_it_does(leaving: list[str], kind: str) -> None:
     assert kind_of(map(Relation, leaving)) == kind
+
+
+# Rounds
+
+
+@pytest.mark.parametrize(
+    ("spoken", "in_time", "pro_first"),
+    [
+        ("PCPC", "PC PC", "PC PC"), ("CPCP", "CP CP", "PC PC"), ("PPC", "P PC", "PC P"),
+        ("PCCP", "PC CP", "PC PC"), ("PCP", "PC P", "PC P"), ("C", "C", "C"), ("PCxP", "PC P", "PC P"),
+        ("CCPPCP", "C CP PC P", "PC PC PC"), ("", "", ""), ("xx", "", ""),
+    ],
+)  # fmt: skip
+def test_speeches_are_paired_in_time_or_by_their_number(
+    spoken: str, in_time: str, pro_first: str
+) -> None:
+    contest = Contest(
+        motion="m", sides={"P": "pro", "C": "con", "x": "con"},
+        speeches=tuple(
+            Speech(speaker=who, text="  " if who == "x" else f"{who}{number}")
+            for number, who in enumerate(spoken)
+        ),
+    )  # fmt: skip
+    for order, wanted in (("time", in_time), ("pro", pro_first)):
+        rounds = rounds_of(contest, order)  # type: ignore[arg-type]
+        assert " ".join("".join(one.stamp.speaker for one in group) for group in rounds) == wanted
+        assert [one.stamp.round for group in rounds for one in group] == [
+            number for number, group in enumerate(rounds, 1) for _ in group
+        ]
+        for name in "PC":
+            heard = [one.text for group in rounds for one in group if one.stamp.speaker == name]
+            assert heard == [f"{name}{at}" for at, who in enumerate(spoken) if who == name]
 
 
 # Pairs
