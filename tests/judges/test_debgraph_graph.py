@@ -422,7 +422,7 @@ def test_circles_are_found_whatever_the_graph(graph: SceneGraph) -> None:
         assert len({graph.side(id_) for id_ in group}) == 1
 
 
-ANY_TEXT = st.text(st.characters(), max_size=20)
+ANY_TEXT = st.text(st.characters(), max_size=20) | st.text('\\"<&>x', max_size=4)
 
 
 @given(st.lists(st.tuples(ANY_TEXT, SIDE), max_size=6), ANY_TEXT)
