@@ -144,8 +144,10 @@ def chain(graph: SceneGraph, id_: int) -> list[int]:
     """Return what a reader follows from one argument, itself included.
 
     All that supports it, step by step; what it serves, up to the motion; and on either way what
-    attacks, or is attacked, one step from it.
+    attacks, or is attacked, one step from it. Of the motion, the claims that stand on it.
     """
+    if id_ == MOTION:
+        return sorted({MOTION, *(edge.source for edge in graph.entering(MOTION))})
     own = {id_, *_along(graph, id_, up=True), *_along(graph, id_, up=False)}
     near = {edge.source for one in own for edge in graph.entering(one) if edge.relation.attacks}
     near |= {edge.target for one in own for edge in graph.leaving(one) if edge.relation.attacks}
@@ -159,7 +161,7 @@ def _along(graph: SceneGraph, start: int, *, up: bool) -> set[int]:
         here = left.pop()
         for edge in graph.leaving(here) if up else graph.entering(here):
             end = edge.target if up else edge.source
-            if not edge.relation.attacks and end not in found and (up or here != MOTION):
+            if not edge.relation.attacks and end not in found:
                 found.add(end)
                 left.append(end)
     return found

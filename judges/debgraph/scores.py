@@ -58,7 +58,7 @@ class Points:
 
     claims: tuple[int, ...]
     supported: tuple[int, ...]
-    """Those of the claims that have a premise of their own side."""
+    """Those of the claims that have a premise."""
     rebuttals: int
     """Rebuttals of the other side's claims; of all its arguments with `rebutted=any`."""
     struck: tuple[int, ...]
@@ -86,12 +86,10 @@ def _points(
     rebutted: Literal["claim", "any"],
 ) -> Points:  # fmt: skip
     supported = tuple(
-        id_ for id_ in claims[side]
-        if any(
-            is_premise(edge.relation, kinds) and graph.side(edge.source) == side
-            for edge in graph.entering(id_)
-        )
-    )  # fmt: skip
+        id_
+        for id_ in claims[side]
+        if any(is_premise(edge.relation, kinds) for edge in graph.entering(id_))
+    )
     attacks = [
         edge for node in graph.arguments(side) for edge in graph.leaving(node.id)
         if edge.relation.attacks

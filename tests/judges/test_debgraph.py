@@ -437,24 +437,41 @@ def test_a_speech_that_is_too_long_is_read_as_far_as_there_is_room(server: Scrip
         Speech(speaker="ada", text="PRO-ONE speaks. " + "word " * 2000),
         Speech(speaker="bob", text="CON-ONE speaks."),
     )})  # fmt: skip
-    judged(server, long)
-    server.asked.clear()
-    whole = server.always
-    answering_again = too_long(9000, whole)
-    outcome = judged(server, long, then=lambda: setattr(server, "always", answering_again))
+
+    def small() -> None:
+        server.always = too_long(9000, server.always)
+
+    outcome = judged(server, long, then=small)
     lengths = [told.count("word ") for told in prompts(server, "SceneGraph")][:3]
     assert lengths[0] > 1.9 * lengths[1] > 3.6 * lengths[2]
     assert [one["shortened"] for one in outcome.details["speeches"]] == [True, False]
     assert outcome.winner is not None
 
 
+def test_a_shortened_prompt_still_says_what_was_wrong(server: Scripted) -> None:
+    long = CONTEST.model_copy(
+        update={"speeches": (Speech(speaker="ada", text="PRO-ONE speaks. " + "word " * 2000),)}
+    )
+    tries = iter([draft({1: "x"}, (1, "premise", 99))])
+    wrong_once = {"SceneGraph": lambda _: next(tries, DRAFTS["PRO-ONE"])}
+
+    def small() -> None:
+        server.always = too_long(9000, server.always)
+
+    judged(server, long, wrong_once, faulty="retry", then=small)
+    answered = [told for told in prompts(server, "SceneGraph") if len(told) <= 9000]
+    assert ["there is no argument 99" in told for told in answered] == [False, True]
+
+
 def test_a_long_graph_is_shown_in_lines_before_anything_is_left_out(server: Scripted) -> None:
     judged(server, profile="paper")
     longest = max(map(len, prompts(server, "SceneGraph")))
-    whole = server.always
     server.asked.clear()
-    small = too_long(longest - 1, whole)
-    outcome = judged(server, profile="paper", then=lambda: setattr(server, "always", small))
+
+    def small() -> None:
+        server.always = too_long(longest - 1, server.always)
+
+    outcome = judged(server, profile="paper", then=small)
     assert [len(one) for one in prompts(server, "SceneGraph") if len(one) >= longest] == [longest]
     assert "6 pro, round 2: " in prompts(server, "SceneGraph")[-1]
     assert "CON-TWO speaks." in prompts(server, "SceneGraph")[-1]
@@ -603,6 +620,17 @@ def test_without_feedback_none_is_asked_for(server: Scripted) -> None:
     assert all("- feedback" not in prompt_of(body) for body in server.asked)
     assert outcome.details["feedback"]["detailed"] == {"pro": [], "con": []}
     assert outcome.scores["ada"]["fact"] == 0.8
+
+
+def test_the_papers_profile_is_its_readings_and_each_may_be_changed() -> None:
+    plugin = find("panel", "debgraph")
+    assert plugin.parse({"profile": "paper"}).model_dump(exclude_defaults=True) == {
+        "profile": "paper", "judge": "round", "ask": "each", "show": "json", "faulty": "retry",
+        "retry_cap": 5, "most": 0, "rounds": "pro", "kinds": "literal", "order": "pro",
+        "pairs": "edges", "feedback_to": "winner",
+    }  # fmt: skip
+    changed = plugin.parse({"profile": "paper", "order": "both", "most": "7"}).model_dump()
+    assert (changed["order"], changed["most"], changed["ask"]) == ("both", 7, "each")
 
 
 @pytest.mark.parametrize(
@@ -794,9 +822,8 @@ def test_an_argument_that_was_not_judged_is_left_out_of_the_mean(server: Scripte
     def but_five(prompt: str) -> Any:
         found = ANSWERS["FactVerdicts"](prompt)
         verdicts = [one for one in found["verdicts"] if one["id"] != 5]
-        return {
-            "verdicts": [*verdicts, {"id": 77, "label": "true", "confidence": 1, "feedback": ""}]
-        }
+        more = [{"id": id_, "label": "false", "confidence": 1, "feedback": "no"} for id_ in (77, 3)]
+        return {"verdicts": [*verdicts, *more]}
 
     outcome = judged(server, answers={"FactVerdicts": but_five})
     assert outcome.scores["bob"]["fact"] == pytest.approx(0.8)

@@ -20,9 +20,10 @@ from judges.debgraph.merging import merge, read
 from judges.debgraph.options import Options
 from judges.debgraph.persuasion import Clash, Pair, pairs_of, pro_first
 from judges.debgraph.relations import Relation, kind_of
+from judges.debgraph.rounds import rounds_of
 from judges.debgraph.scores import factuality, larger, persuasion, points, scorecard, structure
 from tests.judges.debgraph_debate import DRAFTS
-from touche_rad.contest import Side
+from touche_rad.contest import Contest, Side, Speech
 
 RELATIONS = [relation.value for relation in Relation]
 SIDE = st.sampled_from(["pro", "con"])
@@ -113,6 +114,16 @@ def test_a_right_draft_is_kept_whole(count: int, data: st.DataObject) -> None:
     assert {(e.source, e.relation, e.target) for e in reading.relations} == set(related)
 
 
+def test_an_id_that_was_given_anew_is_the_opponents_as_a_target_and_ones_own_as_a_source() -> None:
+    graph = example()
+    draft = Draft.model_validate({
+        "arguments": [{"id": 1, "text": "new"}],
+        "relations": [{"source": 1, "relation": "rebuttal", "target": 1}],
+    })  # fmt: skip
+    reading = read(draft, graph, Stamp("con", 3))
+    assert [(edge.source, edge.target) for edge in reading.relations] == [(9, 1)]
+
+
 def test_a_draft_takes_no_field_that_it_was_not_given() -> None:
     with pytest.raises(ValueError, match="side"):
         Draft.model_validate(
@@ -140,6 +151,38 @@ def test_a_server_is_told_a_bound_that_no_answer_is_refused_for() -> None:
 )  # fmt: skip
 def test_an_argument_is_named_by_what_it_does(leaving: list[str], kind: str) -> None:
     assert kind_of(map(Relation, leaving)) == kind
+
+
+# Rounds
+
+
+@pytest.mark.parametrize(
+    ("spoken", "in_time", "pro_first"),
+    [
+        ("PCPC", "PC PC", "PC PC"), ("CPCP", "CP CP", "PC PC"), ("PPC", "P PC", "PC P"),
+        ("PCCP", "PC CP", "PC PC"), ("PCP", "PC P", "PC P"), ("C", "C", "C"), ("PCxP", "PC P", "PC P"),
+        ("CCPPCP", "C CP PC P", "PC PC PC"), ("", "", ""), ("xx", "", ""),
+    ],
+)  # fmt: skip
+def test_speeches_are_paired_in_time_or_by_their_number(
+    spoken: str, in_time: str, pro_first: str
+) -> None:
+    contest = Contest(
+        motion="m", sides={"P": "pro", "C": "con", "x": "con"},
+        speeches=tuple(
+            Speech(speaker=who, text="  " if who == "x" else f"{who}{number}")
+            for number, who in enumerate(spoken)
+        ),
+    )  # fmt: skip
+    for order, wanted in (("time", in_time), ("pro", pro_first)):
+        rounds = rounds_of(contest, order)  # type: ignore[arg-type]
+        assert " ".join("".join(one.stamp.speaker for one in group) for group in rounds) == wanted
+        assert [one.stamp.round for group in rounds for one in group] == [
+            number for number, group in enumerate(rounds, 1) for _ in group
+        ]
+        for name in "PC":
+            heard = [one.text for group in rounds for one in group if one.stamp.speaker == name]
+            assert heard == [f"{name}{at}" for at, who in enumerate(spoken) if who == name]
 
 
 # Pairs
@@ -369,6 +412,7 @@ def test_a_chain_goes_on_through_premises_and_ends_behind_a_rebuttal() -> None:
     assert chain(graph, 2) == [0, 1, 2, 4], "its claim, the motion, and what strikes the claim"
     assert chain(graph, 7) == [3, 7]
     assert 5 not in chain(graph, 7), "what supports the struck claim is another story"
+    assert chain(graph, 0) == [0, 1, 3, 8], "the claims that stand on the motion"
 
 
 @given(GRAPH)
@@ -378,7 +422,7 @@ def test_circles_are_found_whatever_the_graph(graph: SceneGraph) -> None:
         assert len({graph.side(id_) for id_ in group}) == 1
 
 
-ANY_TEXT = st.text(st.characters(), max_size=20)
+ANY_TEXT = st.text(st.characters(), max_size=20) | st.text('\\"<&>x', max_size=4)
 
 
 @given(st.lists(st.tuples(ANY_TEXT, SIDE), max_size=6), ANY_TEXT)
