@@ -54,7 +54,7 @@ class Column:
         if self.context == "direct":
             await self._directly(case, found)
             return found
-        memory = await self._listen(case, found)
+        memory = await self.listen(case, found)
         if len(found.analyses) == 0:
             found.reasons.append("no speech could be analysed")
             return found
@@ -66,7 +66,7 @@ class Column:
             found.reasons.append(f"the debate: {error}")
         return found
 
-    async def _listen(self, case: Case, found: Found) -> Memory:
+    async def listen(self, case: Case, found: Found) -> Memory:
         """Speech after speech: what to look back on is fetched before the new one is added."""
         context, analyses = Memory(), Memory()
         async with anyio.create_task_group() as group:

@@ -49,3 +49,40 @@ def called(server: Scripted) -> list[str]:
 def prompts(server: Scripted, schema: str) -> list[str]:
     """The prompts that asked for a schema, in order."""
     return [prompt_of(body) for body in server.asked if schema_of(body) == schema]
+
+
+def filled(schema: Mapping[str, Any], **given: Any) -> Any:
+    """Some value that fits a schema; a field whose name is given has that value."""
+    whole = schema.get("$defs", {})
+
+    def value(part: Mapping[str, Any]) -> Any:
+        if "$ref" in part:
+            return value(whole[part["$ref"].rpartition("/")[2]])
+        if "enum" in part or "const" in part:
+            return part.get("enum", [part.get("const")])[0]
+        kinds = {
+            "string": "said", "integer": int(part.get("maximum", 7)), "boolean": True,
+            "number": part.get("maximum", 0.9), "null": None,
+        }  # fmt: skip
+        if part.get("type") == "object":
+            return {name: given.get(name, value(of)) for name, of in part["properties"].items()}
+        if part.get("type") == "array":
+            return [value(part["items"])]
+        if "anyOf" in part:
+            return value(part["anyOf"][0])
+        return kinds[part["type"]]
+
+    return value(schema)
+
+
+def filling(server: Scripted, **given: Any) -> None:
+    """Let the endpoint answer whatever is asked with something that fits."""
+
+    def act(handler: Handler) -> None:
+        schema = handler.body["response_format"]["json_schema"]["schema"]
+        made = given.get(schema_of(handler.body))
+        said = made(prompt_of(handler.body)) if callable(made) else made
+        content = json.dumps(filled(schema, **given) if said is None else said)
+        handler.say(200, json.dumps(reply(content)).encode())
+
+    server.always = act

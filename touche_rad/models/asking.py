@@ -8,12 +8,13 @@ pass are tried again, later each time; a deadline holds over all of it.
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
@@ -134,6 +135,12 @@ class Model:
         self._here: WeakKeyDictionary[asyncio.AbstractEventLoop, _Here] = WeakKeyDictionary()
         self._mode = 0
         self._prefixes = Prefixes()
+
+    def with_settings(self, **changed: Any) -> Model:
+        """Return the same model, answering in another manner: same backend, cache and budget."""
+        other = copy.copy(self)
+        other.settings = replace(self.settings, **changed)
+        return other
 
     @property
     def place(self) -> str:

@@ -1,0 +1,175 @@
+"""The debater `best-of-n`: whose answers, who chooses, and what happens when either fails."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.models import scripted
+from tests.models.by_schema import filling, schema_of
+from tests.models.scripted import Scripted
+from tests.terminal import touche_rad
+from touche_rad.debate import Debate, Maxim, Response, Turn, Verdict
+from touche_rad.demo import demo_file
+from touche_rad.errors import OptionError, UserError, WorkError
+from touche_rad.models import Model
+from touche_rad.models.endpoint import Where
+from touche_rad.plugins import Services, debater, find, judge
+
+ASKED = Debate(claim="Zoos are good.", turns=(Turn(utterance="Zoos are good."),))
+
+
+class _Says:
+    said = ""
+
+    def __init__(self, options: Any, services: Services) -> None:
+        self.services = services
+
+    def answer(self, debate: Debate) -> Response:
+        return Response(content=self.said)
+
+
+@debater("says-short")
+class Short(_Says):
+    """Says little."""
+
+    said = "No."
+
+
+@debater("says-long")
+class Long(_Says):
+    """Says more."""
+
+    said = "No, and that is all there is to it."
+
+
+@debater("says-nothing")
+class Nothing(_Says):
+    """Fails."""
+
+    def answer(self, debate: Debate) -> Response:
+        raise RuntimeError("no idea")
+
+
+@debater("says-its-seed")
+class Seed(_Says):
+    """Asks a model, or would."""
+
+    uses = ("model",)
+
+    def answer(self, debate: Debate) -> Response:
+        model = self.services.model
+        assert model is not None
+        return Response(content=f"seed {model.settings.seed} at {model.settings.temperature:g}.")
+
+
+SEEN: list[str] = []
+
+
+@judge("likes-long")
+class LikesLong:
+    """Likes many letters."""
+
+    def __init__(self, options: Any, services: Services) -> None:
+        pass
+
+    def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
+        assert debate.last.response is not None
+        SEEN.append(debate.last.response.content)
+        return dict.fromkeys(Maxim, Verdict(score=len(debate.last.response.content) / 100))
+
+
+@judge("has-no-idea")
+class NoIdea(LikesLong):
+    """Has no verdict."""
+
+    def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
+        raise RuntimeError("no idea")
+
+
+def answered(model: Model | None = None, **options: str) -> str:
+    SEEN.clear()
+    made = find("debater", "best-of-n").make(Services(model=model), options)
+
+    async def work() -> Response:
+        response: Response = await made.answer(ASKED)
+        return response
+
+    return anyio.run(work).content
+
+
+def test_the_judge_chooses_among_the_debaters_answers() -> None:
+    assert answered(of="says-short,says-long", judge="likes-long") == Long.said
+    assert sorted(SEEN) == sorted([Short.said, Long.said])
+
+
+def test_equal_answers_are_judged_once_and_a_single_one_not_at_all() -> None:
+    assert answered(of="says-short,says-short,says-long", judge="likes-long") == Long.said
+    assert len(SEEN) == 2
+    assert answered(of="says-short", judge="likes-long") == Short.said
+    assert SEEN == []
+
+
+def test_who_fails_is_left_out() -> None:
+    assert answered(of="says-nothing,says-short", judge="likes-long") == Short.said
+    with pytest.raises(WorkError, match="no idea"):
+        answered(of="says-nothing", judge="likes-long")
+
+
+def test_without_a_verdict_the_first_answer_goes_out() -> None:
+    assert answered(of="says-short,says-long", judge="has-no-idea") == Short.said
+
+
+def test_a_debater_with_a_model_answers_n_times_first_in_its_own_manner() -> None:
+    model = Model(Where("http://127.0.0.1:9/v1", "tiny"))
+    answered(model, of="says-its-seed", judge="likes-long", n="3", temperature="0.5")
+    assert sorted(SEEN) == ["seed 0 at 0.", "seed 1 at 0.5.", "seed 2 at 0.5."]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [({"of": "best-of-n"}, "its own answers"), ({"of": "nobody"}, "'nobody'"),
+     ({"of": "sinai"}, "cannot answer here"), ({"of": "says-short", "judge": "nobody"}, "'nobody'"),
+     ({"of": "says-short", "judge": "debatrix"}, "cannot judge here"), ({"of": "grounded:x"}, "NAME:key=value"),
+     ({"of": "verbatim:wit=1"}, "wit"), ({"of": ","}, "at least one")],
+)  # fmt: skip
+def test_what_cannot_be_is_told_before_anything_is_asked(
+    options: dict[str, str], told: str
+) -> None:
+    with pytest.raises((OptionError, UserError), match=told):
+        answered(**options)
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    with scripted.serving() as made:
+        filling(made)
+        yield made
+
+
+def test_a_panel_chooses_too_by_how_far_the_system_is_ahead(server: Scripted) -> None:
+    def verdict(told: str) -> Any:
+        good = "No, and that" in told
+        mark = {"comment": "c", "score": 9 if good else 2}
+        return {"analysis": "a", "debater_1": {"comment": "c", "score": 5}, "debater_2": mark,
+                "comment": "c", "winner": "debater_2" if good else "debater_1"}  # fmt: skip
+
+    filling(server, Verdict=verdict)
+    model = Model(Where(server.url, "tiny"), deadline=5)
+    panel = "debatrix:context=direct:columns=single"
+    assert answered(model, of="says-short,says-long", judge=panel) == Long.said
+    assert [schema_of(body) for body in server.asked] == ["Verdict", "Verdict"]
+
+
+def test_the_terminal_answers_with_the_best_of_our_own(tmp_path: Path) -> None:
+    out = tmp_path / "run.jsonl"
+    ended = touche_rad("respond", demo_file("debates.jsonl"), "-d", "best-of-n", "-o", out)
+    assert ended.code == 0, ended.err
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert rows
+    assert all(row["arguments"] and len(row["content"].split()) <= 60 for row in rows)

@@ -1,0 +1,189 @@
+"""The papers' panels as judges of the four maxims: which dimension speaks, and who speaks else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from judges.debgraph.graph import Edge, SceneGraph, Stamp
+from judges.debgraph.relations import Relation
+from judges.grice.adapters import newest, quantity, relation
+from tests.judges.debgraph_debate import draft
+from tests.models import scripted
+from tests.models.by_schema import filling, prompt_of, schema_of
+from tests.models.scripted import Scripted
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
+from touche_rad.demo import demo_file
+from touche_rad.judging import judge as judge_file
+from touche_rad.models import Model
+from touche_rad.models.endpoint import Where
+from touche_rad.plugins import Services, find
+from touche_rad.runner import run
+
+DEBATE = Debate(
+    id="d", claim="CLAIM",
+    turns=tuple(
+        Turn(
+            utterance=f"USER-{n} speaks of libraries.",
+            response=Response(
+                content=f"SYSTEM-{n} answers.",
+                arguments=(Argument(id=f"a{n}", text=f"SOURCE-{n} says so."),),
+            ),
+        )
+        for n in (1, 2)
+    ),
+)  # fmt: skip
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    with scripted.serving() as made:
+        filling(made)
+        yield made
+
+
+def judged(server: Scripted, name: str, debate: Debate = DEBATE) -> dict[Maxim, Verdict]:
+    async def work() -> Any:
+        model = Model(Where(server.url, "tiny"), deadline=5)
+        try:
+            return await find("judge", name).make(Services(model=model)).judge(debate)
+        finally:
+            await model.close()
+
+    found: dict[Maxim, Verdict] = anyio.run(work)
+    return found
+
+
+def test_debatrix_hears_the_talk_once_for_each_maxim(server: Scripted) -> None:
+    filling(server, score=6)
+    verdicts = judged(server, "debatrix-grice")
+    assert {maxim: round(one.score or 0, 3) for maxim, one in verdicts.items()} == dict.fromkeys(
+        Maxim, 0.556
+    )
+    told = [prompt_of(body) for body in server.asked]
+    assert len(told) == 4 * 4
+    for question in ("deduced from the retrieved arguments", "contrary to the user's",
+                     "clear and precise", "at most one of each kind"):  # fmt: skip
+        assert sum(question in one for one in told) == 4
+    last = [one for one in told if "new speech, number 4" in one]
+    assert all("SYSTEM-2" in one and "SOURCE-2" in one for one in last)
+
+
+def test_a_score_of_six_is_a_yes_and_of_five_a_no(server: Scripted) -> None:
+    filling(server, score=5)
+    assert not any(one.yes for one in judged(server, "debatrix-grice").values())
+    filling(server, score=6)
+    assert all(one.yes for one in judged(server, "debatrix-grice").values())
+
+
+def test_debatrix_judges_all_turns_of_a_debate_in_one_pass(
+    server: Scripted, tmp_path: Path
+) -> None:
+    source = tmp_path / "debates.jsonl"
+    source.write_text(files.annotated_line(DEBATE) + "\n", "utf-8")
+    model = Model(Where(server.url, "tiny"), deadline=5)
+    made = find("judge", "debatrix-grice").make(Services(model=model))
+    out = tmp_path / "out.jsonl"
+    run(lambda: judge_file(source, out, made, identity={}, model=model), out)
+    (evaluation,) = files.read_evaluations(out)
+    assert [len(turn) for turn in evaluation.turns] == [4, 4]
+    assert len(server.asked) == 4 * 4
+
+
+def graph(*relations: tuple[int, Relation, int]) -> SceneGraph:
+    """The user's 1 and 3, the system's 2 in the first round and 4, 5, 6 in the second."""
+    made = SceneGraph("motion")
+    for id_, side, number in ((1, "pro", 1), (2, "con", 1), (3, "pro", 2)):
+        made.add(id_, f"argument {id_}", Stamp(side, number))  # type: ignore[arg-type]
+    for id_ in {source for source, _, _ in relations} - {1, 2, 3}:
+        made.add(id_, f"argument {id_}", Stamp("con", 2))
+    for source, how, target in relations:
+        made.relate(Edge(source, target, how))
+    return made
+
+
+REBUTS, SUPPORTS, CLAIMS = Relation.REBUTTAL, Relation.PREMISE, Relation.CLAIM
+
+
+@pytest.mark.parametrize(
+    ("relations", "good"),
+    [([(4, REBUTS, 3)], True), ([(4, REBUTS, 3), (5, SUPPORTS, 2)], True), ([], False),
+     ([(4, REBUTS, 3), (5, REBUTS, 1)], False), ([(4, SUPPORTS, 2), (5, SUPPORTS, 2)], False),
+     ([(4, REBUTS, 3), (5, SUPPORTS, 4), (6, SUPPORTS, 4)], True)],
+)  # fmt: skip
+def test_quantity_is_one_attack_and_one_defence_at_most(relations: Any, good: bool) -> None:
+    made = graph(*relations)
+    assert quantity(made, newest(made, 2)).yes is good
+
+
+@pytest.mark.parametrize(
+    ("relations", "score"),
+    [([(4, REBUTS, 3)], 1.0), ([(4, REBUTS, 1)], 1.0), ([(4, CLAIMS, 0)], 0.5),
+     ([(4, SUPPORTS, 2)], 0.0), ([], 0.0)],
+)  # fmt: skip
+def test_relation_is_a_rebuttal_of_the_user(relations: Any, score: float) -> None:
+    made = graph(*relations)
+    assert relation(made, newest(made, 2)).score == score
+
+
+def test_debgraph_draws_the_talk_and_leaves_the_rest_to_the_model_free_judge(
+    server: Scripted,
+) -> None:
+    def drawn(told: str) -> Any:
+        if "USER-1" in told:
+            return draft({1: "user's"}, (1, "claim", 0))
+        return draft({2: "answer"}, (2, "rebuttal", 1))
+
+    filling(server, SceneGraph=drawn)
+    verdicts = judged(server, "debgraph-grice", DEBATE.view(0))
+    assert {schema_of(body) for body in server.asked} == {"SceneGraph"}
+    assert verdicts[Maxim.RELATION].score == 1.0
+    assert "attack the user's" in verdicts[Maxim.QUANTITY].rationale
+    for maxim in (Maxim.QUALITY, Maxim.MANNER):
+        assert verdicts[maxim].rationale.startswith("model-free")
+
+
+def test_inspirescore_checks_facts_by_the_cited_arguments_alone(server: Scripted) -> None:
+    verdicts = judged(server, "inspirescore-grice")
+    told = {schema_of(body): prompt_of(body) for body in server.asked}
+    assert "SOURCE-2 says so" in told["Verdicts"]
+    assert "SOURCE-1" not in told["Verdicts"]
+    assert "Formalised" not in told, "logic says nothing about a maxim"
+    assert verdicts[Maxim.QUALITY].score == 1.0
+    assert verdicts[Maxim.MANNER].score == 1.0
+    assert verdicts[Maxim.QUANTITY].rationale.startswith("model-free")
+    assert "topic relevance" in verdicts[Maxim.RELATION].rationale
+
+
+def test_inspirescores_relation_is_bounded_by_the_stance_it_does_not_know(
+    server: Scripted,
+) -> None:
+    free = find("judge", "grounded").make(Services()).judge(DEBATE)
+    found = judged(server, "inspirescore-grice")[Maxim.RELATION].score
+    assert found == min(1.0, free[Maxim.RELATION].score)
+
+
+@pytest.mark.parametrize("name", ["debatrix-grice", "debgraph-grice", "inspirescore-grice"])
+def test_the_terminal_judges_with_each_and_a_dead_model_loses_nothing(
+    server: Scripted, tmp_path: Path, name: str
+) -> None:
+    out = tmp_path / "out.jsonl"
+    lines = demo_file("debates.jsonl").read_text("utf-8").splitlines()[:2]
+    (tmp_path / "two.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    ended = touche_rad("judge", tmp_path / "two.jsonl", "-j", name, "-o", out,
+                       "-m", f"{server.url}#tiny")  # fmt: skip
+    assert ended.code == 0, ended.err
+    scores = [verdict.score for one in files.read_evaluations(out)
+              for turn in one.turns for verdict in turn.values()]  # fmt: skip
+    assert scores
+    assert all(score is not None and 0 <= score <= 1 for score in scores)
+    server.always = lambda handler: handler.say(500, b"{}")
+    dead = touche_rad("judge", tmp_path / "two.jsonl", "-j", name, "-o", tmp_path / "dead.jsonl",
+                      "-m", f"{server.url}#tiny", "-o", "model.deadline=0.3")  # fmt: skip
+    assert dead.code == 0, dead.err
