@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).parent.parent.parent
 INPUT, LOG, IMAGE, FORMATS = "STANDIN_INPUT", "STANDIN_LOG", "STANDIN_IMAGE", "STANDIN_FORMATS"
 
 
@@ -47,7 +48,7 @@ def code_submission(
     }  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-m", "tests.tira.client", *words[1:]], env=environment,
-        capture_output=True, text=True, timeout=600, check=False,
+        capture_output=True, text=True, timeout=600, check=False, cwd=ROOT,
     )  # fmt: skip
     rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     builds = [row["build"] for row in rows if "build" in row]
