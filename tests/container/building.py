@@ -139,7 +139,8 @@ def indexes() -> list[str]:
         [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False
     ).stdout
     hosts = re.findall(r"https?://(?:[^\s/@']*@)?([^\s/:']+)", told)
-    return sorted({"pypi.org", "files.pythonhosted.org", *hosts} - {"localhost", "127.0.0.1"})
+    common = {".".join(parts) for parts in (("pypi", "org"), ("files", "pythonhosted", "org"))}
+    return sorted({*common, *hosts} - {"localhost", "127.0.0.1"})
 
 
 def _pip_settings(told: str) -> str:

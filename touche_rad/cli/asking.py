@@ -155,6 +155,16 @@ def _number(key: str, value: str, kind: Callable[[str], Any]) -> Any:
     return number
 
 
+def counted(model: Model | None) -> Callable[[], str]:
+    """Return what tells how often a model was asked so far, for a progress bar."""
+
+    def told() -> str:
+        total = model.usage.total if model is not None else None
+        return f"{total.calls} calls" if total is not None and total.calls else ""
+
+    return told
+
+
 def described(model: Model | None) -> dict[str, Any]:
     """What of the model names a run."""
     return {"model": model.identity} if model is not None else {}

@@ -70,10 +70,11 @@ def _run(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> i
     places = tira.places("respond", source, chosen.path, files.DEBATES, name)
     debater = runs.Debater.choose(given, chosen, places.out)
     bad = files.BadLines(skip=given["skip_bad"])
+    told = asking.counted(debater.services.model)
     method = runs.method("debater", given["debater"], chosen, debater.identity)
     with (
         runs.tracked("respond", places, given, method),
-        progress("responding", quiet=given["quiet"]) as report,
+        progress("responding", quiet=given["quiet"], besides=told) as report,
     ):
         status = run(
             lambda: respond(

@@ -54,10 +54,11 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
         turns = tira.configured_turns() or turns
     identity = {**debater.identity, "user": options.model_dump()}
     bad = files.BadLines(skip=given["skip_bad"])
+    told = asking.counted(debater.services.model)
     method = runs.method("debater", given["debater"], chosen, identity | {"turns": turns})
     with (
         runs.tracked("simulate", places, given, method),
-        progress("simulating", quiet=given["quiet"]) as report,
+        progress("simulating", quiet=given["quiet"], besides=told) as report,
     ):
         status = run(
             lambda: simulate(

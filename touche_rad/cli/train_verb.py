@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from touche_rad.cli import asking, shared
+from touche_rad.cli import asking, shared, train_debater
 from touche_rad.cli.console import progress, say
 from touche_rad.errors import UserError
 
@@ -110,3 +110,7 @@ def examples(debates: Path, labels: Path, output: Path, count: int, seed: int, q
     told = trainer("examples")(debates, labels, output, count=count, seed=seed)
     say(f"the examples are in {output}", quiet=quiet)
     click.echo(json.dumps(told, indent=2))
+
+
+for one in train_debater.COMMANDS:
+    command.add_command(one)

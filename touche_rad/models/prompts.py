@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Final, Literal
@@ -46,8 +46,9 @@ class Prompt:
     source: str
 
     @classmethod
+    @cache
     def load(cls, package: str, name: str) -> Prompt:
-        """Read `NAME.jinja` beside a package's modules."""
+        """Read `NAME.jinja` beside a package's modules, once."""
         return cls.read(files(package).joinpath(f"{name}.jinja"), f"{package}/{name}")
 
     @classmethod

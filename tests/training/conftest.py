@@ -1,0 +1,48 @@
+"""Two trainings of a tiny model, made once, that many tests look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.extras import needs
+from tests.models.tiny import tiny_model
+from tests.training.makers import DPO, SFT, chats, preferences
+from touche_rad.plugins import trainer
+from touche_rad.training.folder import Folder
+from touche_rad.training.recipe import Recipe
+
+
+@pytest.fixture(scope="session")
+def one_thread() -> Iterator[None]:
+    """As many threads as the killed processes have, so that sums are rounded alike."""
+    needs("torch", "transformers", "peft", "trl")
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def tiny(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_model(tmp_path_factory.mktemp("model") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def fine_tuned(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    folder = tmp_path_factory.mktemp("training")
+    recipe = Recipe(base=str(tiny), **SFT)
+    trainer("sft")([chats(folder / "chats.jsonl")], folder / "sft", recipe=recipe, merged=True)
+    return Folder(folder / "sft")
+
+
+@pytest.fixture(scope="session")
+def preferring(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    folder = tmp_path_factory.mktemp("training")
+    recipe = Recipe(base=str(tiny), **DPO)
+    trainer("dpo")([preferences(folder / "pairs.jsonl")], folder / "dpo", recipe=recipe)
+    return Folder(folder / "dpo")

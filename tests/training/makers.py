@@ -1,0 +1,79 @@
+"""Data that a tiny model can learn from: a form to copy, and a preference with a rule behind it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from tests.debaters.world import BothSides
+from tests.models.scripted import Scripted
+from touche_rad import files
+from touche_rad.debate import Debate, Response
+from touche_rad.debaters.inspiredebate.conversation import conversation
+from touche_rad.models import Model
+from touche_rad.models.endpoint import Where
+from touche_rad.models.occasion import on
+from touche_rad.plugins import Services, find
+from touche_rad.training.samples import answer_of
+
+SFT = {"rate": 5e-3, "epochs": 3, "batch": 2, "held_out": 0.2, "save_every": 3}
+DPO = {"rate": 2e-3, "epochs": 20, "batch": 8, "held_out": 0.3, "save_every": 10}
+"""How a tiny model learns in seconds."""
+
+THINGS = ("zoos", "trams", "coins", "flags", "bells", "maps", "boats", "mills", "choirs", "parks")
+
+
+def write_lines(path: Path, rows: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def chats(path: Path) -> Path:
+    """Answers as the debater gives them, to its own prompts; all of one form."""
+    rows = []
+    for thing in THINGS:
+        debate = Debate(id=f"on {thing}", claim=f"We need no {thing}.").spoken(f"No {thing}!")
+        prompt = conversation(debate, ())
+        answer = answer_of(f"They want no {thing}.", f"Towns live by {thing}.")
+        messages = [*(one.wire() for one in prompt), {"role": "assistant", "content": answer}]
+        rows.append({"messages": messages, "debate": debate.id, "turn": 0, "reasoning": "given"})
+    return write_lines(path, rows)
+
+
+def preferences(path: Path) -> Path:
+    """Prefer the answer that takes up the opponent's word: no word is better by itself."""
+    rows = []
+    for thing in THINGS:
+        for word, other in (("gold", "iron"), ("iron", "gold")):
+            prompt = [{"role": "system", "content": f"Debate {thing}."},
+                      {"role": "user", "content": f"{thing}: {word}."}]  # fmt: skip
+            chosen, rejected = answer_of("so", f"{word}!"), answer_of("so", f"{other}!")
+            rows.append({
+                "prompt": prompt,
+                "chosen": [{"role": "assistant", "content": chosen}],
+                "rejected": [{"role": "assistant", "content": rejected}],
+                "group": thing,
+            })  # fmt: skip
+    return write_lines(path, rows)
+
+
+def played(server: Scripted, run: Path, asked: Debate) -> Response:
+    """Let the debater answer once, and write the run with its trace beside it."""
+
+    async def answer() -> Response:
+        trace = run.with_name(run.name + ".trace.jsonl")
+        model = Model(Where(server.url, "tiny"), deadline=5, trace=trace)
+        made: Any = find("debater", "inspiredebate").make(Services(BothSides(), model=model))
+        try:
+            with on(plugin="inspiredebate", debate=asked.key, turn=len(asked.turns) - 1):
+                found: Response = await made.answer(asked)
+                return found
+        finally:
+            await model.close()
+
+    response = anyio.run(answer)
+    run.write_text(files.response_line(asked, len(asked.turns) - 1, response) + "\n")
+    return response

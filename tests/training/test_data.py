@@ -1,0 +1,208 @@
+"""What is learnt from: traces with their reasoning, and runs of any debater."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.debaters.world import ARGUMENTS, debate
+from tests.models import scripted
+from tests.models.by_schema import answering, prompts
+from tests.models.scripted import Scripted
+from tests.training.makers import played
+from touche_rad import files
+from touche_rad.debate import Response
+from touche_rad.errors import InputError, UserError
+from touche_rad.models import Model
+from touche_rad.models.endpoint import Where
+from touche_rad.plugins import trainer
+from touche_rad.training.splits import held_out
+
+CHARITY = ARGUMENTS[2]
+SPOKEN = {"reasoning": "Tins need coins.", "argument": f"You forget: {CHARITY.text}"}
+ASKED = debate("The penny is worthless and should be abolished.", "No.", "Abolish the penny!")
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    with scripted.serving() as made:
+        answering(made, {"Terms": {"terms": ["penny charity"]}, "Speech": SPOKEN})
+        yield made
+
+
+def data(sources: list[Path], out: Path, **more: Any) -> list[dict[str, Any]]:
+    trainer("sft")(sources, out, **more)
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+def test_a_traced_run_gives_the_prompt_that_was_sent_and_the_reasoning_that_never_went_out(
+    server: Scripted, tmp_path: Path
+) -> None:
+    response = played(server, tmp_path / "run.jsonl", ASKED)
+    assert "Tins need coins" not in (tmp_path / "run.jsonl").read_text()
+    (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+    assert record["messages"][:-1] == server.asked[-1]["messages"]
+    answer = json.loads(record["messages"][-1]["content"])
+    assert list(answer) == ["reasoning", "argument"]
+    assert answer == {"reasoning": "Tins need coins.", "argument": response.content}
+    assert (record["reasoning"], record["debate"], record["turn"]) == ("given", ASKED.key, 1)
+
+
+def test_a_trace_alone_and_a_run_with_it_give_the_same_once(
+    server: Scripted, tmp_path: Path
+) -> None:
+    run, trace = tmp_path / "run.jsonl", tmp_path / "run.jsonl.trace.jsonl"
+    played(server, run, ASKED)
+    by_trace = data([trace], tmp_path / "a.jsonl")
+    both = data([run, trace], tmp_path / "b.jsonl")
+    assert [one["messages"] for one in by_trace] == [one["messages"] for one in both]
+    assert len(both) == 1
+
+
+def test_after_a_repair_and_a_longer_answer_the_last_valid_one_is_learnt(
+    server: Scripted, tmp_path: Path
+) -> None:
+    long = {**SPOKEN, "argument": "Coins fill tins. " * 30}
+    said = iter(["nonsense", json.dumps(long), json.dumps(SPOKEN)])
+    answering(server, {"Terms": {"terms": ["penny"]}, "Speech": lambda _: next(said)})
+    played(server, tmp_path / "run.jsonl", ASKED)
+    with (tmp_path / "run.jsonl.trace.jsonl").open("a") as trace:
+        trace.write('{"step": "inspiredebate.speech", "asked": {"mess')
+    (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+    assert [one["role"] for one in record["messages"]] == [
+        "system", "user", "assistant", "user", "assistant",
+    ]  # fmt: skip
+    assert json.loads(record["messages"][-1]["content"]) == SPOKEN
+
+
+def test_answers_that_begin_alike_are_told_apart(server: Scripted, tmp_path: Path) -> None:
+    """Runs of one model with other seeds begin alike, and reason otherwise."""
+    opening = "I hold against this that coins have their uses, and among them is"
+    sources = []
+    for name in ("tins", "tolls"):
+        speech = {"reasoning": f"WHY {name}", "argument": f"{opening} {name}."}
+        answering(server, {"Terms": {"terms": ["penny"]}, "Speech": speech})
+        played(server, tmp_path / f"{name}.jsonl", ASKED)
+        sources.append(tmp_path / f"{name}.jsonl")
+    found = [json.loads(one["messages"][-1]["content"]) for one in data(sources, tmp_path / "d")]
+    assert [(one["reasoning"], one["argument"]) for one in found] == [
+        ("WHY tins", f"{opening} tins."), ("WHY tolls", f"{opening} tolls."),
+    ]  # fmt: skip
+
+
+def test_what_went_out_cut_is_learnt_cut(server: Scripted, tmp_path: Path) -> None:
+    long = {"reasoning": "r", "argument": "First. " + "Coins fill tins. " * 30}
+    answering(server, {"Terms": {"terms": ["penny"]}, "Speech": long})
+    response = played(server, tmp_path / "run.jsonl", ASKED)
+    (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+    assert json.loads(record["messages"][-1]["content"])["argument"] == response.content
+
+
+def test_a_refusal_is_never_learnt(server: Scripted, tmp_path: Path) -> None:
+    refusal = {"reasoning": "no", "argument": "I can't provide an argument for this."}
+    answering(server, {"Terms": {"terms": ["penny"]}, "Speech": refusal})
+    played(server, tmp_path / "run.jsonl", ASKED)
+    with pytest.raises(UserError, match="no answer can be learnt from"):
+        data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+
+
+def test_data_that_was_made_can_be_given_again(server: Scripted, tmp_path: Path) -> None:
+    played(server, tmp_path / "run.jsonl", ASKED)
+    first = data([tmp_path / "run.jsonl"], tmp_path / "a.jsonl")
+    again = data([tmp_path / "a.jsonl"], tmp_path / "b.jsonl")
+    assert [one["messages"] for one in again] == [one["messages"] for one in first]
+
+
+@pytest.fixture
+def quoted(tmp_path: Path) -> Path:
+    """A run of another debater, with no trace: it quotes, and says so beforehand."""
+    response = Response(content=f"I disagree: {CHARITY.text}", arguments=(CHARITY,))
+    run = tmp_path / "quoted.jsonl"
+    run.write_text(files.response_line(ASKED, 1, response) + "\n")
+    return run
+
+
+def test_answers_without_reasoning_are_left_out_and_the_way_out_is_told(
+    quoted: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=r"no reasoning: 1.*--reasoning cited"):
+        data([quoted], tmp_path / "data.jsonl")
+
+
+def test_what_an_answer_cites_can_stand_for_its_reasoning(quoted: Path, tmp_path: Path) -> None:
+    (record,) = data([quoted], tmp_path / "data.jsonl", whence="cited")
+    answer = json.loads(record["messages"][-1]["content"])
+    assert answer["reasoning"] == f"{CHARITY.supports} {CHARITY.text}"
+    assert answer["argument"] == f"I disagree: {CHARITY.text}"
+    assert f"1. [{CHARITY.topic}] {CHARITY.text}" in record["messages"][-2]["content"]
+    assert record["reasoning"] == "cited"
+
+
+def test_a_teacher_gives_the_reasoning_to_an_argument_that_stays(
+    quoted: Path, tmp_path: Path, server: Scripted
+) -> None:
+    answering(server, {"Hindsight": {"reasoning": "TAUGHT"}})
+    teacher = Model(Where(server.url, "tiny"), deadline=5)
+    (record,) = data([quoted], tmp_path / "data.jsonl", whence="teacher", teacher=teacher)
+    answer = json.loads(record["messages"][-1]["content"])
+    assert answer == {"reasoning": "TAUGHT", "argument": f"I disagree: {CHARITY.text}"}
+    (told,) = prompts(server, "Hindsight")
+    for element in ("Abolish the penny!", CHARITY.text, "I disagree", "do not change it"):
+        assert element in told
+
+
+def test_where_the_teacher_fails_nothing_is_made_up(
+    quoted: Path, tmp_path: Path, server: Scripted
+) -> None:
+    answering(server, {"Hindsight": "no idea"})
+    teacher = Model(Where(server.url, "tiny"), deadline=5)
+    with pytest.raises(UserError, match="the teacher failed: 1"):
+        data([quoted], tmp_path / "data.jsonl", whence="teacher", teacher=teacher)
+
+
+def test_a_teacher_must_be_named(quoted: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="-m"):
+        data([quoted], tmp_path / "data.jsonl", whence="teacher")
+
+
+def test_reasoning_beside_a_response_is_taken(tmp_path: Path) -> None:
+    said = Response(content="The penny stays.", arguments=(), reasoning="MINE")  # type: ignore[call-arg]
+    (tmp_path / "run.jsonl").write_text(files.response_line(ASKED, 1, said) + "\n")
+    (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+    assert json.loads(record["messages"][-1]["content"])["reasoning"] == "MINE"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"messages": [{"role": "system", "content": "s"}]}', "expected the answer last"),
+        ('{"messages": [{"role": "system", "content": 1}]}', "role and content"),
+    ],
+)
+def test_wrong_data_is_told_with_its_line(tmp_path: Path, line: str, told: str) -> None:
+    (tmp_path / "bad.jsonl").write_text(line + "\n")
+    with pytest.raises(InputError, match=f"bad.jsonl:1.*{told}"):
+        data([tmp_path / "bad.jsonl"], tmp_path / "data.jsonl")
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers()), max_size=60),
+    st.floats(0, 0.99), st.integers(0, 9),
+)  # fmt: skip
+def test_no_debate_is_on_both_sides_of_a_split(
+    items: list[tuple[int, int]], share: float, seed: int
+) -> None:
+    learnt, out = held_out(items, lambda one: str(one[0]), share, seed)
+    assert sorted(learnt + out) == sorted(items)
+    assert not {one[0] for one in learnt} & {one[0] for one in out}
+    if len({one[0] for one in items}) > 1 and share > 0:
+        assert learnt
+        assert out
+    again = held_out(items[::-1], lambda one: str(one[0]), share, seed)
+    assert {one[0] for one in again[1]} == {one[0] for one in out}

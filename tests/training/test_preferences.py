@@ -1,0 +1,246 @@
+"""Preference pairs: the better-scored of two answers, by a margin, and nothing but the scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.debaters.world import debate
+from tests.models import scripted
+from tests.models.by_schema import answering, schema_of
+from tests.training.makers import played, write_lines
+from touche_rad import files
+from touche_rad.debate import Debate, Maxim, Response, Verdict
+from touche_rad.errors import InputError, OptionError, UserError
+from touche_rad.judging import NO_VERDICT
+from touche_rad.models import Message
+from touche_rad.plugins import trainer
+from touche_rad.training.pairing import Rule, pairs
+from touche_rad.training.samples import Sample, answer_of, spoken
+from touche_rad.training.scores import Scored
+
+DIMENSIONS = ("clarity", "facts", "logic")
+
+
+def evaluated(
+    path: Path, *answers: tuple[str, float, float | None], motion: str = "Coins go"
+) -> Path:
+    """Judged answers to the same words, each with the scores of Relation and Quality."""
+    lines = []
+    for content, relation, quality in answers:
+        debate = Debate(id=path.stem, claim=motion).spoken(f"{motion}!")
+        debate = debate.answered(Response(content=content, reasoning=f"why {content}"))  # type: ignore[call-arg]
+        verdicts = {
+            Maxim.RELATION: Verdict(score=relation),
+            Maxim.QUALITY: Verdict(score=1.0, rationale=f"{NO_VERDICT} (x); 1 stands in for it")
+            if quality is None
+            else Verdict(score=quality),
+        }
+        lines.append(files.evaluation_line(files.Evaluation(debate, (verdicts,))))
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def made(sources: list[Path], out: Path, **rule: Any) -> list[dict[str, Any]]:
+    trainer("preferences")(sources, out, rule=Rule(**rule))
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+def test_two_runs_judged_on_the_same_debates_give_a_pair(tmp_path: Path) -> None:
+    one = evaluated(tmp_path / "a.jsonl", ("Coins fill tins.", 0.9, 0.6))
+    two = evaluated(tmp_path / "b.jsonl", ("Coins are heavy.", 0.3, 0.5))
+    (pair,) = made([two, one], tmp_path / "pairs.jsonl")
+    chosen, rejected = pair["chosen"][0]["content"], pair["rejected"][0]["content"]
+    assert json.loads(chosen) == {
+        "reasoning": "why Coins fill tins.",
+        "argument": "Coins fill tins.",
+    }
+    assert spoken(rejected) == "Coins are heavy."
+    assert pair["gap"] == pytest.approx((0.6 + 0.1) / 2)
+    assert pair["gaps"] == pytest.approx({"relation": 0.6, "quality": 0.1})
+    assert [one["role"] for one in pair["prompt"]] == ["system", "user"]
+    assert pair["sources"] == ["a.jsonl", "b.jsonl"]
+
+
+ASKED = debate("The penny is worthless and should be abolished.", "No.", "Abolish the penny!")
+
+
+def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_reasoning(
+    tmp_path: Path,
+) -> None:
+    """Judged runs hold no reasoning, and each its own past: the traces tell what was asked."""
+    judged, traces = [], []
+    with scripted.serving() as server:
+        for name, said, score in (("a", "Coins fill tins.", 0.9), ("b", "Coins are old.", 0.2)):
+            speech = {"reasoning": f"WHY {name}", "argument": said}
+            answering(server, {"Terms": {"terms": ["penny", name]}, "Speech": speech})
+            response = played(server, tmp_path / f"{name}.jsonl", ASKED)
+            traces.append(tmp_path / f"{name}.jsonl.trace.jsonl")
+            turns = (ASKED.turns[0].model_copy(update={"response": response}), ASKED.turns[1])
+            whole = ASKED.model_copy(update={"turns": turns}).answered(response)
+            scores = ({Maxim.RELATION: Verdict(score=0.5)}, {Maxim.RELATION: Verdict(score=score)})
+            judged.append(tmp_path / f"{name}.judged.jsonl")
+            judged[-1].write_text(files.evaluation_line(files.Evaluation(whole, scores)) + "\n")
+        sent = [body["messages"] for body in server.asked if schema_of(body) == "Speech"]
+    (pair,) = made([*judged, *traces], tmp_path / "pairs.jsonl")
+    assert json.loads(pair["chosen"][0]["content"])["reasoning"] == "WHY a"
+    assert json.loads(pair["rejected"][0]["content"])["reasoning"] == "WHY b"
+    assert pair["prompt"] == sent[0]
+
+
+def test_one_dimension_can_be_the_reward(tmp_path: Path) -> None:
+    both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.1), ("True.", 0.2, 0.6))
+    (pair,) = made([both], tmp_path / "p.jsonl", reward=("quality",))
+    assert spoken(pair["chosen"][0]["content"]) == "True."
+    assert pair["gaps"] == pytest.approx({"quality": 0.5})
+
+
+def test_a_dimension_with_a_margin_of_its_own_can_forbid_a_pair(tmp_path: Path) -> None:
+    both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.1), ("True.", 0.2, 0.4))
+    assert made([both], tmp_path / "p.jsonl", margins={"quality": -0.5})
+    with pytest.raises(UserError, match="below a dimension's margin: 1"):
+        made([both], tmp_path / "p.jsonl", margins={"quality": -0.2})
+
+
+def test_by_each_dimension_none_may_speak_against(tmp_path: Path) -> None:
+    against = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.1), ("True.", 0.2, 0.6))
+    with pytest.raises(UserError, match="dimensions against each other: 1"):
+        made([against], tmp_path / "p.jsonl", by="each")
+    (pair,) = made([against], tmp_path / "p.jsonl", by="each", margins={"quality": 0.6})
+    assert spoken(pair["chosen"][0]["content"]) == "Apt."
+
+
+def test_a_score_that_could_not_be_had_counts_for_nothing(tmp_path: Path) -> None:
+    both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.5, 0.5), ("True.", 0.2, None))
+    (pair,) = made([both], tmp_path / "p.jsonl")
+    assert pair["gaps"] == pytest.approx({"relation": 0.3})
+
+
+def test_what_answers_other_words_is_no_pair(tmp_path: Path) -> None:
+    one = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.9))
+    two = evaluated(tmp_path / "b.jsonl", ("Dull.", 0.1, 0.1), motion="Zoos go")
+    with pytest.raises(UserError, match="alone in its context: 2"):
+        made([one, two], tmp_path / "p.jsonl")
+
+
+def test_an_unknown_dimension_is_told(tmp_path: Path) -> None:
+    both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.1), ("True.", 0.2, 0.6))
+    with pytest.raises(UserError, match=r"no judge scored 'wit' .*quality, relation"):
+        made([both], tmp_path / "p.jsonl", reward=("wit",))
+
+
+def outcome(path: Path, *plays: tuple[float, float]) -> Path:
+    """Whole debates of two sides on one motion, with a verdict on each."""
+    rows = []
+    for number, (pro, con) in enumerate(plays):
+        speeches = [
+            {"speaker": name, "text": f"{name} {number}.{at}", "reasoning": f"r {name}"}
+            for at in range(2) for name in ("A", "B")
+        ]  # fmt: skip
+        contest = {"id": f"c{number}", "motion": "Coins go", "sides": {"A": "pro", "B": "con"},
+                   "speeches": speeches}  # fmt: skip
+        scores = {"A": {"EA": pro, "LV": None}, "B": {"EA": con, "LV": 0.5}}
+        rows.append({"contest": contest, "outcome": {"winner": "A", "scores": scores}})
+    return write_lines(path, rows)
+
+
+def test_a_debate_of_a_model_with_itself_is_paired_by_its_sides_as_in_the_paper(
+    tmp_path: Path,
+) -> None:
+    found = made([outcome(tmp_path / "o.jsonl", (0.9, 0.2))], tmp_path / "p.jsonl", pairing="sides")
+    told = [(spoken(p["chosen"][0]["content"]), spoken(p["rejected"][0]["content"])) for p in found]
+    assert told == [("A 0.0", "B 0.0"), ("A 0.1", "B 0.1")]
+    opening, later = (pair["prompt"] for pair in found)
+    assert "in support of the topic" in opening[-1]["content"]
+    assert "for the topic" in opening[0]["content"]
+    assert [one["role"] for one in later] == ["system", "user", "assistant", "user"]
+    assert later[-1]["content"].startswith("B 0.0")
+
+
+def test_whole_debates_on_a_motion_are_paired_turn_by_turn(tmp_path: Path) -> None:
+    plays = outcome(tmp_path / "o.jsonl", (0.9, 0.2), (0.4, 0.7))
+    found = made([plays], tmp_path / "p.jsonl", pairing="debate")
+    told = {(spoken(p["chosen"][0]["content"]), spoken(p["rejected"][0]["content"])) for p in found}
+    assert told == {("A 0.0", "A 1.0"), ("A 0.1", "A 1.1"), ("B 1.0", "B 0.0"), ("B 1.1", "B 0.1")}
+
+
+def test_a_wrong_outcome_is_told_with_its_line(tmp_path: Path) -> None:
+    bad = write_lines(tmp_path / "o.jsonl", [{"contest": {"motion": "x"}, "outcome": {}}])
+    with pytest.raises(InputError, match=r"o\.jsonl:1: sides"):
+        made([bad], tmp_path / "p.jsonl")
+
+
+SCORES = st.dictionaries(
+    st.sampled_from(DIMENSIONS), st.none() | st.integers(0, 10).map(lambda n: n / 10)
+)
+
+
+def answers(scores: list[dict[str, float | None]]) -> list[Scored]:
+    prompt = (Message("system", "s"), Message("user", "u"))
+    return [
+        Scored(Sample(prompt, answer_of("r", f"answer {at}"), "d", history="h"), one, "m", f"c{at}")
+        for at, one in enumerate(scores)
+    ]
+
+
+@given(st.lists(SCORES, max_size=7), st.integers(0, 8).map(lambda n: n / 10), st.integers(1, 9))
+def test_the_chosen_is_better_by_the_margin_in_the_mean_of_what_both_have(
+    scores: list[dict[str, float | None]], margin: float, most: int
+) -> None:
+    found, left_out = pairs(answers(scores), Rule(margin=margin, most=most))
+    assert len(found) <= most
+    for pair in found:
+        shared = [
+            (a, b)
+            for name in DIMENSIONS
+            if (a := pair.better.scores.get(name)) is not None
+            and (b := pair.worse.scores.get(name)) is not None
+        ]
+        gap = sum(a - b for a, b in shared) / len(shared)
+        assert gap > 0
+        assert gap >= margin - 1e-6
+        assert pair.gap == pytest.approx(gap)
+    count = len(scores) * (len(scores) - 1) // 2
+    if len(scores) > 1:
+        assert len(found) + left_out.total() == count
+
+
+@given(st.lists(SCORES, min_size=2, max_size=2), st.sampled_from(["total", "each"]))
+def test_the_preference_does_not_go_by_the_order_of_the_runs(
+    scores: list[dict[str, float | None]], by: Any
+) -> None:
+    one, other = answers(scores)
+    told = [
+        [(pair.better, pair.worse) for pair in pairs(order, Rule(by=by))[0]]
+        for order in ([one, other], [other, one])
+    ]
+    assert told[0] == told[1]
+
+
+@given(st.lists(SCORES, min_size=2, max_size=2))
+def test_by_each_the_worse_is_ahead_by_the_margin_nowhere(
+    scores: list[dict[str, float | None]],
+) -> None:
+    for pair in pairs(answers(scores), Rule(by="each", margin=0.2))[0]:
+        assert min(pair.gaps.values()) > -0.2
+        assert max(pair.gaps.values()) >= 0.2 - 1e-6
+
+
+def test_the_terminal_makes_pairs_and_tells_wrong_margins(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from touche_rad.cli import train_debater
+
+    both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.6), ("Dull.", 0.2, 0.5))
+    out = tmp_path / "pairs.jsonl"
+    args = [str(both), "-o", str(out), "--margin", "0.3", "--margin", "quality=0.1"]
+    done = CliRunner().invoke(train_debater.preferences, args)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["pairs"] == 1
+    wrong = CliRunner().invoke(train_debater.preferences, [*args, "--margin", "wide"])
+    assert isinstance(wrong.exception, OptionError)

@@ -1,0 +1,276 @@
+"""A tiny random model learns on the CPU: the loss falls, preferences are learnt, kills change nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.training.makers import DPO, SFT, chats, preferences
+from touche_rad.errors import UserError
+from touche_rad.models import Message
+from touche_rad.plugins import trainer
+from touche_rad.training.folder import MARK, Folder
+from touche_rad.training.metrics import read
+from touche_rad.training.recipe import Recipe
+
+pytestmark = pytest.mark.slow
+
+
+def report(folder: Folder) -> dict[str, Any]:
+    found = folder.finished()
+    assert found is not None
+    return found
+
+
+def weights(folder: Folder) -> dict[str, Any]:
+    from safetensors.torch import load_file
+
+    return load_file(folder.adapter / "adapter_model.safetensors")
+
+
+def killed(method: str, source: Path, out: Path, tiny: Path, settings: dict[str, Any]) -> None:
+    """Train in a process of its own, and kill it when its first checkpoint is whole."""
+    said = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+    command = [sys.executable, "-c",
+               "import torch; torch.set_num_threads(1); from touche_rad.cli import main; main()",
+               "train", method, str(source), "-o", str(out), "--base", str(tiny), "-q", *said]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        while not list(out.glob(f"checkpoints/*/{MARK}")):
+            assert process.poll() is None, process.stdout and process.stdout.read().decode()
+            time.sleep(0.005)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert not (out / "report.json").exists(), "the kill came too late to show anything"
+
+
+def test_the_loss_falls_on_what_was_held_out(fine_tuned: Folder) -> None:
+    told = report(fine_tuned)
+    assert (told["learnt"], told["held_out"], told["steps"]) == (8, 2, 12)
+    assert told["measured"]["loss"]["after"] < told["measured"]["loss"]["before"] - 0.5
+    assert told["loss"]["last"] < told["loss"]["first"] - 0.5
+
+
+def test_only_the_answer_is_learnt(fine_tuned: Folder, tiny: Path) -> None:
+    """The trainer's first loss is that of the answers' tokens, and of no other."""
+    from touche_rad.training.sft import Sft
+    from touche_rad.training.weights import base_model, tokenizer_of
+
+    records = [json.loads(line) for line in fine_tuned.data.read_text().splitlines()]
+    model = base_model(Recipe(base=str(tiny))).eval()
+    mean = Sft().measure(model, tokenizer_of(str(tiny)), records)["loss"]
+    assert read(fine_tuned.metrics)[1]["loss"] == pytest.approx(mean, abs=0.05)
+
+
+def test_metrics_have_each_step_once_and_are_drawn(fine_tuned: Folder) -> None:
+    rows = read(fine_tuned.metrics)
+    assert [row["step"] for row in rows if "loss" in row] == list(range(1, 13))
+    assert [row["step"] for row in rows if "eval_loss" in row] == [3, 6, 9, 12]
+    drawn = (fine_tuned.root / "loss.svg").read_text()
+    assert drawn.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
+    assert "eval_loss" in drawn
+    assert drawn.count("<polyline") == 4
+
+
+def test_the_card_tells_data_by_digest_settings_and_what_was_measured(fine_tuned: Folder) -> None:
+    from touche_rad.training.folder import sha256
+
+    card = fine_tuned.card.read_text()
+    for path in (fine_tuned.data, fine_tuned.held_out, fine_tuned.root.parent / "chats.jsonl"):
+        assert f"| `{path.name}` |" in card
+        assert sha256(path) in card
+    assert "| rate | 0.005 |" in card
+    assert f"| loss | {report(fine_tuned)['measured']['loss']['before']} |" in card
+    assert f"-m vllm:{fine_tuned.merged}" in card
+    assert "{{" not in card
+
+
+def test_the_printed_lines_name_the_adapter_and_the_merged_model(
+    fine_tuned: Folder, tiny: Path
+) -> None:
+    serve = report(fine_tuned)["serve"]
+    adapter = fine_tuned.adapter
+    for part in (f"-m vllm:{adapter} ", f"vllm.model={tiny} ", "vllm.enable-lora=true",
+                 "vllm.max-lora-rank=16", f"vllm.lora-modules={adapter}={adapter} "):  # fmt: skip
+        assert part in serve["adapter"]
+    assert f"-m vllm:{fine_tuned.merged} " in serve["merged"]
+    assert "-d inspiredebate" in serve["merged"]
+
+
+def test_the_merged_model_says_what_base_and_adapter_say(fine_tuned: Folder, tiny: Path) -> None:
+    from peft import PeftModel
+
+    from touche_rad.training.weights import base_model, log_likelihood, tokenizer_of
+
+    prompt, answer = [Message("user", "No trams!")], "Towns live by trams."
+    tokenizer = tokenizer_of(str(tiny))
+
+    def likelihood(model: Any) -> float:
+        return log_likelihood(model.eval(), tokenizer, prompt, answer)
+
+    base = likelihood(base_model(Recipe(base=str(tiny))))
+    merged = likelihood(base_model(Recipe(base=str(fine_tuned.merged))))
+    adapted = PeftModel.from_pretrained(base_model(Recipe(base=str(tiny))), fine_tuned.adapter)
+    assert merged == pytest.approx(likelihood(adapted), abs=1e-3)
+    assert merged > base + 1
+
+
+def test_the_debater_plays_with_the_merged_model(fine_tuned: Folder) -> None:
+    """In this process; a tiny model says nothing, and the answer is whole all the same."""
+    import anyio
+
+    from tests.debaters.world import BothSides, debate
+    from touche_rad.models import Model
+    from touche_rad.models.asking import Settings
+    from touche_rad.models.places import backend_at
+    from touche_rad.plugins import Services, find
+
+    async def play() -> Any:
+        backend = backend_at(f"hf:{fine_tuned.merged}")
+        model = Model(backend, settings=Settings(max_tokens=16), deadline=60)
+        made: Any = find("debater", "inspiredebate").make(Services(BothSides(), model=model))
+        try:
+            return await made.answer(debate("The penny is worthless.")), model.usage.total.calls
+        finally:
+            await model.close()
+
+    response, calls = anyio.run(play)
+    assert response.content
+    assert response.arguments
+    assert calls >= 2
+
+
+def test_preferences_are_learnt_for_motions_that_were_held_out(preferring: Folder) -> None:
+    """Which word is preferred hangs on the prompt: a model that ignores it is right half the time."""
+    told = report(preferring)
+    assert told["held_out"] == 6
+    assert told["measured"]["preference_accuracy"]["before"] == 0.5
+    assert told["measured"]["preference_accuracy"]["after"] > 0.9
+    assert (
+        told["measured"]["likelihood_gap"]["after"] > told["measured"]["likelihood_gap"]["before"]
+    )
+    assert told["loss"]["last"] < told["loss"]["first"]
+    for name in ("loss", "accuracy", "margin"):
+        assert (preferring.root / f"{name}.svg").is_file()
+
+
+def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
+    fine_tuned: Folder, tmp_path: Path
+) -> None:
+    """Eq. 5: both ratios are 1 where training begins, so the first loss is log 2, also after SFT."""
+    from click.testing import CliRunner
+
+    from touche_rad.cli import train_debater
+
+    source, out = preferences(tmp_path / "pairs.jsonl"), tmp_path / "dpo"
+    args = [source, "--from", fine_tuned.root, "-o", out, "--beta", "1", "--rate", "2e-3"]
+    done = CliRunner().invoke(
+        train_debater.dpo, [*map(str, args), "--batch", "8", "--epochs", "2", "--held-out", "0"]
+    )
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["loss"]["first"] == pytest.approx(math.log(2), abs=1e-4)
+    assert told["recipe"]["base"] == report(fine_tuned)["recipe"]["base"]
+    assert told["serve"]["adapter"] in done.stderr, "the line to play with stands at the end"
+    before, after = weights(fine_tuned), weights(Folder(out))
+    assert before.keys() == after.keys(), "one adapter on the same base, and no reference beside it"
+    assert any((before[name] != after[name]).any() for name in before)
+    assert not (out / "adapter" / "ref").exists()
+
+
+def test_a_finished_training_is_merged_later(fine_tuned: Folder, tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from touche_rad.cli import train_debater
+
+    out = tmp_path / "whole"
+    done = CliRunner().invoke(train_debater.merge, [str(fine_tuned.root), "-o", str(out)])
+    assert done.exit_code == 0, done.output
+    assert f"-m vllm:{out} " in json.loads(done.stdout)["serve"]["merged"]
+    model = "model.safetensors"
+    assert (out / model).read_bytes() == (fine_tuned.merged / model).read_bytes()
+
+
+@pytest.mark.parametrize("method", ["sft", "dpo"])
+def test_a_killed_training_goes_on_to_the_same_model(
+    method: str, request: pytest.FixtureRequest, tiny: Path, tmp_path: Path
+) -> None:
+    undisturbed = request.getfixturevalue("fine_tuned" if method == "sft" else "preferring")
+    settings = SFT if method == "sft" else DPO
+    make = chats if method == "sft" else preferences
+    source = make(tmp_path / ("chats.jsonl" if method == "sft" else "pairs.jsonl"))
+    out = tmp_path / "out"
+    killed(method, source, out, tiny, settings)
+    torn = out / "checkpoints" / "checkpoint-99"
+    torn.mkdir()
+    recipe = Recipe(base=str(tiny), **settings)
+    told = trainer(method)([source], out, recipe=recipe)
+    assert told["resumed"]
+    assert not torn.exists()
+    before, after = weights(undisturbed), weights(Folder(out))
+    assert before.keys() == after.keys()
+    for name in before:
+        assert (before[name] - after[name]).abs().max() < 1e-6, name
+    steps = [[row["step"] for row in read(f.metrics)] for f in (undisturbed, Folder(out))]
+    assert steps[0] == steps[1]
+    assert told["measured"] == report(undisturbed)["measured"]
+
+
+def test_what_is_done_is_not_done_again(fine_tuned: Folder, tiny: Path) -> None:
+    stamp = (fine_tuned.adapter / "adapter_model.safetensors").stat().st_mtime_ns
+    source = fine_tuned.root.parent / "chats.jsonl"
+    told = trainer("sft")([source], fine_tuned.root, recipe=Recipe(base=str(tiny), **SFT))
+    assert told["steps"] == 12
+    assert (fine_tuned.adapter / "adapter_model.safetensors").stat().st_mtime_ns == stamp
+
+
+def test_what_a_kill_after_the_last_step_left_undone_is_done(
+    fine_tuned: Folder, tiny: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(fine_tuned.root, tmp_path / "sft")
+    folder = Folder(tmp_path / "sft")
+    folder.report.unlink()
+    shutil.rmtree(folder.adapter)
+    source = fine_tuned.root.parent / "chats.jsonl"
+    told = trainer("sft")([source], folder.root, recipe=Recipe(base=str(tiny), **SFT))
+    before, after = weights(fine_tuned), weights(folder)
+    assert all((before[name] == after[name]).all() for name in before)
+    assert told["measured"] == report(fine_tuned)["measured"]
+
+
+def test_another_training_is_not_gone_on_with(fine_tuned: Folder, tiny: Path) -> None:
+    source = fine_tuned.root.parent / "chats.jsonl"
+    other = Recipe(base=str(tiny), **{**SFT, "seed": 7})
+    with pytest.raises(UserError, match="another seed: 0, now 7"):
+        trainer("sft")([source], fine_tuned.root, recipe=other)
+
+
+def test_a_folder_of_other_things_is_left_alone(tiny: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(UserError, match="holds other things"):
+        trainer("dpo")(
+            [preferences(tmp_path.parent / "p.jsonl")], tmp_path, recipe=Recipe(base=str(tiny))
+        )
+    assert [one.name for one in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_two_trainings_in_one_folder_are_kept_apart(tiny: Path, tmp_path: Path) -> None:
+    source, recipe = chats(tmp_path / "chats.jsonl"), Recipe(base=str(tiny), **SFT)
+    with Folder(tmp_path / "out").alone(), pytest.raises(UserError, match="another process"):
+        trainer("sft")([source], tmp_path / "out", recipe=recipe)
+
+
+def test_what_is_too_long_is_left_out_and_never_cut(tiny: Path, tmp_path: Path) -> None:
+    recipe = Recipe(base=str(tiny), **{**SFT, "longest": 64})
+    with pytest.raises(UserError, match="8 records are too long"):
+        trainer("sft")([chats(tmp_path / "chats.jsonl")], tmp_path / "out", recipe=recipe)

@@ -1,0 +1,85 @@
+"""Reasoning first, then the argument: one answer, of which the argument alone goes out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import BaseModel, Field
+
+from touche_rad.debaters.inspiredebate.conversation import without_oldest
+from touche_rad.models import Message, Model, ModelError, Prompt
+from touche_rad.models.schemas import Page, Paragraph
+from touche_rad.text import clean, count_words
+
+
+class Speech(BaseModel):
+    """What the model answers; the reasoning comes first, so that the argument follows from it."""
+
+    reasoning: Page = Field(min_length=1)
+    argument: Paragraph = Field(min_length=1)
+
+
+class Refused(ModelError):
+    """The model would not argue, though it answered in form."""
+
+
+_REFUSAL: Final = re.compile(
+    r"^\W*(?:(?:i['’]?m|i am) (?:really |very |so )?(?:sorry|afraid)\W+(?:but )?|sorry\W+(?:but )?"
+    r"|unfortunately\W+)?(?:"
+    r"i (?:can['’]?t|cannot|can not|won['’]?t|will not|must decline to|refuse to)\s+"
+    r"(?:\w+\s+){0,2}?"
+    r"(?:provide|help (?:you|with)|assist|argue|generate|create|write|fulfil|comply)"
+    r"|(?:i['’]?m|i am) (?:unable|not able|not comfortable)"
+    r"|as an? (?:ai|language model|artificial)\b)",
+    re.IGNORECASE,
+)
+"""How a text begins that declines. To be sorry, or not to support a view, is no refusal."""
+
+
+def refused(text: str) -> bool:
+    """Whether a text declines the task instead of doing it (the paper's appendix B.1)."""
+    return _REFUSAL.search(text) is not None
+
+
+async def speech(
+    model: Model, messages: Sequence[Message], *, words: int, again: int
+) -> tuple[str, Speech]:
+    """Ask for an answer; one that refuses or is too long is asked for again, so many times.
+
+    Returns:
+        The argument, and the whole answer.
+
+    Raises:
+        Refused: The model refuses still.
+        ModelError: There is no valid answer.
+    """
+    shorten = without_oldest(messages)
+    best = await model.ask(messages, Speech, step="inspiredebate.speech", shorten=shorten)
+    said = list(messages)
+    for _ in range(again):
+        if not _wrong(best, words):
+            break
+        said += [Message("assistant", best.model_dump_json()), _again(best, words)]
+        try:
+            better = await model.ask(said, Speech, step="inspiredebate.again")
+        except ModelError:
+            break
+        if not refused(better.argument) or refused(best.argument):
+            best = better
+    argument = clean(best.argument)
+    if refused(argument) or not argument:
+        raise Refused(f"{model.name}: refuses to argue: {argument[:80]!r}")
+    return argument, best
+
+
+def _wrong(one: Speech, words: int) -> bool:
+    return refused(one.argument) or count_words(one.argument) > words
+
+
+def _again(one: Speech, words: int) -> Message:
+    (message,) = Prompt.load(__package__, "again").messages(
+        refused=refused(one.argument), count=count_words(one.argument), words=words
+    )
+    return message

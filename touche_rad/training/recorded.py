@@ -1,0 +1,157 @@
+"""Samples from recorded debates, of whatever debater played them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from touche_rad import files
+from touche_rad.debate import Debate
+from touche_rad.debaters.inspiredebate.conversation import Side, Wording, conversation
+from touche_rad.debaters.inspiredebate.evidence import of_argument
+from touche_rad.debaters.inspiredebate.speech import refused
+from touche_rad.errors import InputError, UserError
+from touche_rad.models import Model
+from touche_rad.text import clean
+from touche_rad.training import reasoning
+from touche_rad.training.reasoning import Whence
+from touche_rad.training.samples import (
+    Sample,
+    answer_of,
+    digest,
+    messages_at,
+    read_records,
+)
+from touche_rad.training.traces import Thoughts, beside, is_trace, rows_of, traced
+
+
+@dataclass
+class Reader:
+    """How responses are made into samples.
+
+    A response whose call was traced is taken with the prompt and the reasoning of that call; any
+    other is given the prompt that the debater would have sent, with what it cites as the evidence.
+    """
+
+    whence: Whence = "given"
+    words: int = 60
+    wording: Wording = "close"
+    thoughts: Thoughts = field(default_factory=Thoughts)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def sample(self, debate: Debate, turn: int, source: str, side: Side = "con") -> Sample | None:
+        """Return what can be learnt from a turn, or note why nothing can."""
+        response = debate.turns[turn].response
+        content = clean(response.content) if response is not None else ""
+        if response is None or not content:
+            self.left_out["no response"] += 1
+            return None
+        if refused(content):
+            self.left_out["a refusal"] += 1
+            return None
+        asked = debate.asked(turn)
+        traced = self.thoughts.behind(content, asked.last.utterance)
+        history = _history(asked)
+        if traced is not None:
+            return replace(
+                traced, debate=debate.key, turn=turn, side=side, source=source, history=history
+            )
+        prompt = conversation(
+            asked, [of_argument(one) for one in response.arguments], side=side, words=self.words,
+            wording=self.wording,
+        )  # fmt: skip
+        thought, whence = reasoning.given(response), "given"
+        if not thought and self.whence == "cited":
+            thought, whence = reasoning.cited(response), "cited"
+        if not thought and self.whence == "teacher":
+            whence = "teacher"
+        elif not thought:
+            self.left_out["no reasoning"] += 1
+            return None
+        answer = answer_of(thought, content) if thought else content
+        return Sample(prompt, answer, debate.key, turn, side, source, whence, history)
+
+    def thought_through(
+        self,
+        samples: Sequence[Sample],
+        teacher: Model | None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> dict[int, Sample]:
+        """Let the teacher give what has no reasoning yet; by place, since some may be left out."""
+        found = {at: one for at, one in enumerate(samples) if one.reasoning != "teacher"}
+        wanting = [at for at, one in enumerate(samples) if one.reasoning == "teacher"]
+        if not wanting:
+            return found
+        if teacher is None:
+            raise UserError("--reasoning teacher asks a language model: give one with -m")
+        asked = [(samples[at].prompt, samples[at].answer) for at in wanting]
+        for at, thought in zip(wanting, reasoning.taught(teacher, asked, report), strict=True):
+            if thought:
+                found[at] = replace(samples[at], answer=answer_of(thought, samples[at].answer))
+            else:
+                self.left_out["the teacher failed"] += 1
+        return dict(sorted(found.items()))
+
+
+def _history(asked: Debate) -> str:
+    """Return a digest of what the opponent has said so far, which is what is being answered.
+
+    Our own earlier answers are left out: judged runs of recorded debates show each run's own, while
+    every run was shown those of the record.
+    """
+    return digest(turn.utterance for turn in asked.turns)
+
+
+def first_record(path: Path) -> Mapping[str, Any]:
+    """Return a file's first record, which says what kind of file it is; of a table, nothing."""
+    try:
+        return next((record for _, record in read_records(path)), {})
+    except InputError:
+        return {}
+
+
+def learn_traces(reader: Reader, paths: Iterable[Path]) -> None:
+    """Read all traces first: those that are given, and those that lie beside runs."""
+    for path in paths:
+        if not path.is_file():
+            raise UserError(f"{path}: there is no such file")
+        trace = path if is_trace(first_record(path)) else beside(path)
+        if trace is not None:
+            reader.thoughts.learn(traced(rows_of(trace), trace.name))
+
+
+def recorded(reader: Reader, path: Path) -> Iterator[Sample]:
+    """Yield the samples of a file: a trace, training data made before, or any run of debates."""
+    first = first_record(path)
+    if is_trace(first):
+        yield from traced(rows_of(path), path.name)
+    elif _is_data(first):
+        yield from _made_before(path)
+    else:
+        for _, views in files.read_views(path):
+            for view in views:
+                sample = reader.sample(view, len(view.turns) - 1, path.name)
+                if sample is not None:
+                    yield sample
+
+
+def _is_data(first: Mapping[str, Any]) -> bool:
+    """Whether a record is a chat that begins with a task, as no file of debates does."""
+    messages = first.get("messages")
+    opening = messages[0] if isinstance(messages, list) and messages else None
+    return isinstance(opening, dict) and opening.get("role") == "system"
+
+
+def _made_before(path: Path) -> Iterator[Sample]:
+    for number, record in read_records(path):
+        messages = messages_at(record.get("messages"), path, number, "messages")
+        if messages[-1].role != "assistant" or len(messages) < 2:
+            raise InputError(path, "expected the answer last", line=number, field="messages")
+        yield Sample(
+            messages[:-1], messages[-1].content, str(record.get("debate", number)),
+            int(record.get("turn") or 0), str(record.get("side", "con")), path.name,
+            str(record.get("reasoning", "given")), digest(one.content for one in messages[:-1]),
+        )  # fmt: skip

@@ -1,0 +1,93 @@
+"""The trainer's loop as we run it: marked checkpoints, our metrics, nothing sent anywhere.
+
+Imported only where the extra `train` is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import datasets
+import torch
+from transformers import PrinterCallback, TrainerCallback
+
+from touche_rad.training.folder import MARK, Folder, steps_of
+from touche_rad.training.metrics import Metrics
+from touche_rad.training.recipe import Recipe
+
+Report = Callable[[int, int], None]
+
+
+class Keeper(TrainerCallback):
+    """Marks whole checkpoints, notes metrics, and tells how far it is."""
+
+    def __init__(self, metrics: Metrics, report: Report | None) -> None:
+        """Keep where to."""
+        self.metrics, self.report = metrics, report
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Mark the checkpoint; the trainer has written all of it."""
+        (Path(args.output_dir) / f"checkpoint-{state.global_step}" / MARK).touch()
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        """Note what the trainer measured; its summary of the whole is none of a step."""
+        if logs and "train_runtime" not in logs:
+            self.metrics.note(state.global_step, logs)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Tell a person."""
+        if self.report is not None:
+            self.report(state.global_step, state.max_steps)
+
+
+def settings(recipe: Recipe, folder: Folder, *, evaluates: bool) -> dict[str, Any]:
+    """Return what both trainers are told alike."""
+    cuda = torch.cuda.is_available()
+    return {
+        "output_dir": str(folder.checkpoints),
+        "num_train_epochs": recipe.epochs,
+        "learning_rate": recipe.rate,
+        "per_device_train_batch_size": recipe.batch,
+        "per_device_eval_batch_size": recipe.batch,
+        "gradient_accumulation_steps": recipe.accumulate,
+        "warmup_steps": recipe.warmup,
+        "max_length": None,
+        "seed": recipe.seed,
+        "data_seed": recipe.seed,
+        "bf16": cuda and recipe.precision in ("auto", "bfloat16"),
+        "fp16": cuda and recipe.precision == "float16",
+        "gradient_checkpointing": recipe.checkpointing,
+        "save_strategy": "steps",
+        "save_steps": recipe.save_every,
+        "save_total_limit": 2,
+        "eval_strategy": "steps" if evaluates else "no",
+        "eval_steps": recipe.save_every,
+        "logging_steps": 1,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "dataloader_pin_memory": cuda,
+    }
+
+
+def dataset(rows: list[dict[str, Any]]) -> Any:
+    """Return rows as the trainers take them."""
+    datasets.disable_progress_bars()
+    return datasets.Dataset.from_list(rows)
+
+
+def run(
+    trainer: Any, folder: Folder, checkpoint: Path | None, metrics: Metrics, report: Report | None
+) -> int:
+    """Train to the end, from a checkpoint where there is one; return how many steps that is."""
+    trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(Keeper(metrics, report))
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    return int(trainer.state.global_step)
+
+
+def begun_at(folder: Folder) -> tuple[Path | None, int]:
+    """Return the checkpoint to go on from, and how far it is."""
+    checkpoint = folder.last_checkpoint()
+    return checkpoint, steps_of(checkpoint)

@@ -1,0 +1,122 @@
+"""Models, tokenizers and adapters for training. What is heavy is imported when asked for."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from touche_rad.errors import UserError
+from touche_rad.models import Message
+from touche_rad.training.recipe import Recipe
+
+
+def need_extra() -> None:
+    """Say what is missing before anything else is done; nothing is told to anybody's server."""
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+    try:
+        import peft  # noqa: F401
+        import trl  # noqa: F401
+        from huggingface_hub import constants
+        from transformers.utils import logging
+    except ImportError as error:
+        raise UserError(
+            f"training needs the extra train (pip install 'touche-rad[train]'): {error.name}"
+        ) from None
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
+    constants.HF_HUB_DISABLE_TELEMETRY = True
+    silence: Any = logging.disable_progress_bar
+    silence()
+
+
+def tokenizer_of(base: str) -> Any:
+    """Read the tokenizer; one without a chat template cannot learn a conversation."""
+    from transformers import AutoTokenizer
+
+    _check_folder(base)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(base)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{base}: cannot be read: {' '.join(str(error).split())[:200]}") from None
+    if not getattr(tokenizer, "chat_template", None):
+        raise UserError(f"{base} has no chat template: take an instruction-tuned model")
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def base_model(recipe: Recipe) -> Any:
+    """Read the base model's weights, in the precision that the machine is good at."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    _check_folder(recipe.base)
+    kind = {
+        "auto": torch.bfloat16 if torch.cuda.is_available() else torch.float32,
+        "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16,
+    }[recipe.precision]  # fmt: skip
+    try:
+        return AutoModelForCausalLM.from_pretrained(recipe.base, dtype=kind)
+    except (OSError, ValueError) as error:
+        told = " ".join(str(error).split())[:200]
+        raise UserError(f"{recipe.base}: cannot be read: {told}") from None
+
+
+def with_adapter(recipe: Recipe) -> Any:
+    """Return the base with an adapter that learns: a new one, or the one that is gone on from."""
+    import torch
+    from peft import LoraConfig, PeftModel, get_peft_model
+
+    model = base_model(recipe)
+    torch.manual_seed(recipe.seed)
+    if recipe.adapter:
+        if not (Path(recipe.adapter) / "adapter_config.json").is_file():
+            raise UserError(f"{recipe.adapter}: there is no adapter in it")
+        return _placed(PeftModel.from_pretrained(model, recipe.adapter, is_trainable=True))
+    wanted = LoraConfig(
+        r=recipe.rank, lora_alpha=recipe.alpha, lora_dropout=recipe.dropout,
+        target_modules=recipe.layers(), task_type="CAUSAL_LM", bias="none",
+    )  # fmt: skip
+    return _placed(get_peft_model(model, wanted))
+
+
+def _placed(model: Any) -> Any:
+    """Put a model on the graphics card, where there is one: it is measured before it is trained."""
+    import torch
+
+    return model.to("cuda") if torch.cuda.is_available() else model
+
+
+def tokens(tokenizer: Any, prompt: Sequence[Message], answer: str | None = None) -> list[int]:
+    """Return the tokens of a chat, up to where the answer begins or with the answer."""
+    messages = [one.wire() for one in prompt]
+    if answer is not None:
+        messages.append({"role": "assistant", "content": answer})
+    try:
+        text = tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=answer is None
+        )
+    except Exception as error:  # whatever a stranger's template raises
+        told = " ".join(str(error).split())[:200]
+        raise UserError(f"the model's chat template does not take these chats: {told}") from None
+    found: list[int] = tokenizer(text, add_special_tokens=False).input_ids
+    return found
+
+
+def log_likelihood(model: Any, tokenizer: Any, prompt: Sequence[Message], answer: str) -> float:
+    """Return how likely an answer is after its prompt: the sum over its tokens."""
+    import torch
+
+    before, whole = tokens(tokenizer, prompt), tokens(tokenizer, prompt, answer)
+    ids = torch.tensor([whole], device=model.device)
+    with torch.inference_mode():
+        rows = model(ids).logits[0, len(before) - 1 : -1].float()
+    likely = torch.log_softmax(rows, -1).gather(1, ids[0, len(before) :, None])
+    return float(likely.sum())
+
+
+def _check_folder(base: str) -> None:
+    if base.startswith(("/", ".", "~")) and not Path(base).expanduser().is_dir():
+        raise UserError(f"{base}: there is no such folder")
