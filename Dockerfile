@@ -41,6 +41,8 @@ COPY docker/start.sh /app/start.sh
 COPY docker/evaluation.json /app/evaluation.json
 WORKDIR /app
 ENV TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python3", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/health', timeout=4)"]
 
 # --- beside vLLM: -m vllm:MODEL starts the server of this image ---
 FROM ${GPU_BASE} AS gpu
@@ -60,6 +62,8 @@ COPY docker/start.sh /app/start.sh
 WORKDIR /app
 ENV TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache HF_HUB_OFFLINE=1
 EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30m --retries=3 \
+    CMD ["python3", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/health', timeout=4)"]
 ENTRYPOINT []
 CMD ["/app/start.sh"]
 

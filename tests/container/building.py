@@ -6,6 +6,7 @@ reach its package index (certificates, pip's settings) is lent to the build and 
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shlex
@@ -131,6 +132,7 @@ def build(base: str, tag: str, *, target: str = "slim") -> None:
         )  # fmt: skip
 
 
+@functools.cache
 def indexes() -> list[str]:
     """The addresses that pip has packages from here, which no image may name."""
     told = subprocess.run(

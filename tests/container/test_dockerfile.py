@@ -28,3 +28,40 @@ def test_each_base_image_can_be_replaced_and_no_registry_of_packages_is_named() 
     for name in ("BASE", "OFFICIAL_BASE", "GPU_BASE"):
         assert re.search(rf"^ARG {name}=\S+$", text, re.MULTILINE)
     assert "pypi" not in text.lower()
+
+
+def stages() -> dict[str, str]:
+    """The Dockerfile's text by target, lines that go on joined."""
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    parts = re.split(r"^FROM \S+ AS (\w+)$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_whatever_is_copied_is_there_and_reaches_the_build() -> None:
+    let_in = {
+        line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"
+    }
+    for name, text in stages().items():
+        model = re.sub(r"\$\{MODEL\}", "docker/no-model", text)
+        for sources in re.findall(r"^COPY (?!--from)(.+) \S+$", model, re.MULTILINE):
+            for source in sources.split():
+                assert (ROOT / source).exists(), (name, source)
+                assert source.split("/")[0] in let_in, (name, source)
+    for target in re.findall(r"COPY --from=(\w+)", stages()["slim"]):
+        assert target in stages()
+
+
+def test_each_target_has_the_package_an_index_a_start_and_a_health_check() -> None:
+    assert set(stages()) == {"made", "official", "gpu", "slim"}
+    for name in ("made", "official", "gpu"):
+        text = stages()[name]
+        assert "ARG COLLECTION=touche_rad/demo/arguments.jsonl\n" in text
+        assert 'touche-rad index "/src/${COLLECTION}" -o /opt/index' in text
+        assert "rm -rf /src" not in text.partition("touche-rad index")[0]
+    assert (ROOT / "touche_rad/demo/arguments.jsonl").is_file()
+    for name in ("official", "gpu", "slim"):
+        text = stages()[name]
+        assert "TOUCHE_RAD_INDEX=/opt/index" in text
+        assert re.search(r"^COPY docker/start.sh .*/app/", text, re.MULTILINE)
+        assert "http://127.0.0.1:8080/health" in text.partition("HEALTHCHECK")[2]
+    assert (ROOT / "docker/start.sh").stat().st_mode & 0o111

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).parent.parent.parent
 INPUT, LOG, IMAGE, FORMATS = "STANDIN_INPUT", "STANDIN_LOG", "STANDIN_IMAGE", "STANDIN_FORMATS"
 
 
@@ -47,7 +48,7 @@ def code_submission(
     }  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-m", "tests.tira.client", *words[1:]], env=environment,
-        capture_output=True, text=True, timeout=600, check=False,
+        capture_output=True, text=True, timeout=600, check=False, cwd=ROOT,
     )  # fmt: skip
     rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     builds = [row["build"] for row in rows if "build" in row]
@@ -76,7 +77,8 @@ def _stand_in() -> None:
         _write_down({"build": (build_args or "").split()})
 
     def run(self: Any, **how: Any) -> None:
-        forwarded = environment_variables_to_forward(how.get("forward_environment_variables"))
+        forward: Any = environment_variables_to_forward
+        forwarded = forward(how.get("forward_environment_variables"))
         mounted = {
             name: str(place["path"] if isinstance(place, dict) else place)
             for name, place in (how.get("mount_directory") or {}).items()
@@ -89,10 +91,10 @@ def _stand_in() -> None:
         )
         one.in_image(os.environ[IMAGE]) if os.environ[IMAGE] else one.here()
 
-    Client.get_dataset = get_dataset
-    Client.download_dataset = download_dataset
-    LocalExecutionIntegration.build_docker_image = build
-    LocalExecutionIntegration.run = run
+    client: Any = Client
+    client.get_dataset, client.download_dataset = get_dataset, download_dataset
+    docker: Any = LocalExecutionIntegration
+    docker.build_docker_image, docker.run = build, run
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,8 @@ class _Run:
         from tests.container.building import Image
 
         given, out = "/tira-data/input", "/tira-data/output"
-        ((tracker, how),) = tirex_tracker_mounts_or_none().items()
+        mounted: Any = tirex_tracker_mounts_or_none
+        ((tracker, how),) = mounted().items()
         mounts = {Path(tracker): f"{how['bind']}:ro", self.given: f"{given}:ro", self.out: out}
         environment = {"inputDataset": given, "outputDir": out, **self.forwarded}
         for number, (variable, place) in enumerate(self.mounted.items()):
