@@ -90,9 +90,7 @@ class Alignment:
         """
         said, written = negated(self.said), negated(self.written)
         found = [
-            self.said[a]
-            for a, b in self.pairs
-            if self.said[a].matters and said[a] != written[b]
+            self.said[a] for a, b in self.pairs if self.said[a].matters and said[a] != written[b]
         ]
         return found[0] if len(found) > self.as_negative() else None
 
