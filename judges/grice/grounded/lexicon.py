@@ -105,8 +105,8 @@ def lexicon() -> Lexicon:
 
 
 _WORD_LISTS = (
-    "negators", "not_negated", "exaggerators", "mild", "hedges", "numbers", "witnesses", "conditions",
-    "attitudes", "harmless", "light", "reversals",
+    "negators", "not_negated", "exaggerators", "mild", "hedges", "numbers", "witnesses",
+    "conditions", "attitudes", "harmless", "light", "reversals",
 )  # fmt: skip
 
 
