@@ -14,7 +14,7 @@ from judges.grice.grounded.tokens import Passage
 
 GENERIC = 0.2
 """What a shared word is worth that any two debates share."""
-BROAD = 0.5
+BROAD = 0.4
 """What one is worth that many share."""
 
 

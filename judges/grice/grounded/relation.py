@@ -46,12 +46,19 @@ def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
         Cue("before", link(said, before), f"{opening} is about what was said earlier"),
         Cue("target", link(attacked, last), "what it cites attacks what the user said last"),
         Cue("topic", on_topic(scene, found), f"{opening} is on the matter"),
+        Cue("point", to_the_point(scene, found), f"{opening} takes up the point made last"),
         Cue("denial", _denial(scene), f"{opening} contradicts the user in so many words"),
         Cue("echo", echoed, f"{opening} repeats the user's words"),
         Cue("again", again(scene), f"{opening} was said before"),
         Cue("turned", turned(found), f"{opening} turns what it cites into the user's side"),
         Cue("surrender", float(given_in is not None), f"{short(given_in or '')} gives in"),
     ]
+
+
+def to_the_point(scene: Scene, found: Sequence[Finding]) -> float:
+    """How firmly all that is tied to what the last message adds to the claim under debate."""
+    said = merged((scene.response, *scene.targets, *_rested_on(scene, found)))
+    return link(said, matter(scene.user) - matter(scene.claim))
 
 
 def on_topic(scene: Scene, found: Sequence[Finding]) -> float:

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.judges.makers import USER, ZOO, debate, judge, turn
+from touche_rad.debate import Maxim, Turn
+
+SAID = "Breeding in zoos has saved animals from dying out, and cages have become large enclosures."
+NEXT = "Animals in large enclosures still suffer, and breeding in zoos never ends in the wild."
+
+
+def verdicts(answer: str, *texts: str, user: str = NEXT, before: tuple[Turn, ...] = ()):
+    return judge().judge(debate(answer, *texts, user=user, before=before))
+
+
+@pytest.mark.parametrize(
+    "answer", [SAID, f"Let me repeat: {SAID}", "As I said, breeding in zoos has saved animals from dying out."]
+)
+def test_what_was_answered_before_is_no_answer_but_still_an_argument(answer):
+    found = verdicts(answer, SAID, before=(turn(USER, SAID),))
+    assert not found[Maxim.RELATION].yes
+    assert "said before" in found[Maxim.RELATION].rationale
+    assert found[Maxim.QUANTITY].yes
+
+
+def test_said_for_the_first_time_it_answers():
+    assert verdicts(SAID, SAID, before=(turn(USER, ZOO),))[Maxim.RELATION].yes
+
+
+@pytest.mark.parametrize(
+    "user",
+    ["Sorry, I was distracted. What did you say about animals in cages and large enclosures?",
+     "Could you explain that again: animals are saved by breeding in zoos?"],
+)  # fmt: skip
+def test_a_user_who_asks_to_hear_it_again_is_answered(user):
+    assert verdicts(SAID, SAID, user=user, before=(turn(USER, SAID),))[Maxim.RELATION].yes
+
+
+@pytest.mark.parametrize(
+    "turned",
+    ["Breeding in zoos has not saved animals from dying out, and cages have not become large enclosures.",
+     "Breeding in zoos has never saved animals from dying out, nor have cages become large enclosures."],
+)  # fmt: skip
+def test_an_argument_turned_into_its_contrary_speaks_for_the_user(turned):
+    found = verdicts(turned, SAID, user=USER)
+    assert not found[Maxim.RELATION].yes
+    assert not found[Maxim.QUANTITY].yes
+    assert not found[Maxim.QUALITY].yes
+
+
+def test_a_turned_number_leaves_the_stance_alone():
+    text = "Breeding in zoos has saved 17 kinds of animals, and cages have become enclosures."
+    found = verdicts(text.replace("17", "71"), text, user=USER)
+    assert not found[Maxim.QUALITY].yes
+    assert found[Maxim.RELATION].yes
+    assert found[Maxim.QUANTITY].yes
