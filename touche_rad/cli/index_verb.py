@@ -6,19 +6,21 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from touche_rad.cli import shared
+from touche_rad.cli import asking, shared
 from touche_rad.cli.console import Progress, progress, say
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
     from touche_rad.plugins import VectorsWanted
+    from touche_rad.schemes import Annotator
 
 SERVERS = "elasticsearch:"
 DENSE_FIELDS = ("text", "attacks", "supports", "topic", "all")
@@ -38,12 +40,23 @@ DENSE_FIELDS = ("text", "attacks", "supports", "topic", "all")
 @click.option("--dense-precision", type=click.Choice(["float16", "int8"]), default="float16",
               show_default=True, help="How the vectors are kept.")  # fmt: skip
 @click.option("--dense-graph", is_flag=True, help="Make a graph for approximate search (HNSW).")
+@click.option("--annotate", is_flag=True,
+              help="Make the memory too: a model (-m) says which schemes are used.")  # fmt: skip
+@click.option("--annotate-profile", type=click.Choice(["lean", "paper"]), default="lean",
+              show_default=True, help="One call for several, or two for each one.")  # fmt: skip
+@click.option("--annotate-per-call", type=click.IntRange(1, 16), default=4, show_default=True,
+              help="Arguments that a lean call is about.")  # fmt: skip
+@click.option("--annotate-cost", is_flag=True,
+              help="Say what --annotate would take, and annotate nothing.")  # fmt: skip
+@asking.model_options
+@shared.seed
 @shared.skip_bad
 @shared.quiet
 @shared.show_config
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     source: str,
     short: tuple[str, ...],
     output: str | None,
@@ -56,6 +69,7 @@ def command(
     dense_graph: bool,
     skip_bad: bool,
     quiet: bool,
+    **given: Any,
 ) -> None:
     """Make an argument index from SOURCE.
 
@@ -75,18 +89,85 @@ def command(
         else None
     )
     options = chosen.of("index")
+    annotator = _annotator(given, chosen, quiet=quiet)
     there = index_exists(str(place), options) and not replace
-    if there and wanted is None:
+    if there and wanted is None and annotator is None:
         raise UserError(f"{place} is there already: --replace makes it anew")
-    if there and wanted is not None and source.startswith(SERVERS):
-        _vectors(str(place), wanted, of=None, skip_bad=skip_bad, quiet=quiet)
+    made = _Made(str(place), skip_bad, quiet)
+    if there and source.startswith(SERVERS):
+        made.besides(wanted, annotator, of=None, only_cost=given["annotate_cost"])
         return
     with _file(source, str(place), quiet=quiet) as path:
         if not there:
             _words(path, str(place), options, replace=replace, skip_bad=skip_bad, quiet=quiet)
+        of = path if there else None
+        made.besides(wanted, annotator, of=of, only_cost=given["annotate_cost"])
+
+
+def _annotator(given: Mapping[str, Any], chosen: shared.Chosen, *, quiet: bool) -> Annotator | None:
+    """Make who annotates, where that was asked; no model is started yet."""
+    if not (given["annotate"] or given["annotate_cost"]):
+        if given["model"]:
+            say("note: only --annotate asks a model; -m is not used", quiet=quiet)
+        return None
+    from touche_rad.models.places import named_by_environment
+    from touche_rad.schemes import Annotator
+
+    if not (given["model"] or named_by_environment()):
+        raise UserError(
+            "index --annotate needs a language model: -m URL#MODEL, -m vllm:MODEL, or "
+            "OPENAI_BASE_URL and OPENAI_MODEL in the environment"
+        )
+    model = asking.made({**given, "quiet": quiet}, chosen)
+    return Annotator(model, profile=given["annotate_profile"], per_call=given["annotate_per_call"])
+
+
+@dataclass(frozen=True)
+class _Made:
+    """An index that is there, and what is made beside it."""
+
+    place: str
+    skip_bad: bool
+    quiet: bool
+
+    def besides(
+        self,
+        wanted: VectorsWanted | None,
+        annotator: Annotator | None,
+        *,
+        of: Path | None,
+        only_cost: bool,
+    ) -> None:
         if wanted is not None:
-            of = path if there else None
-            _vectors(str(place), wanted, of=of, skip_bad=skip_bad, quiet=quiet)
+            _vectors(self.place, wanted, of=of, skip_bad=self.skip_bad, quiet=self.quiet)
+        if annotator is not None:
+            self._memory(annotator, of, only_cost=only_cost)
+
+    def _memory(self, annotator: Annotator, of: Path | None, *, only_cost: bool) -> None:
+        from touche_rad import files
+        from touche_rad.models.waiting import waited
+        from touche_rad.plugins import keeps_memory
+
+        home = keeps_memory(self.place)
+        cost = home.cost_of_annotating(self.place, annotator)
+        if cost.texts:
+            say(f"to annotate {cost.told}", quiet=self.quiet and not only_cost)
+        if only_cost:
+            return
+        begun = time.monotonic()
+        held = files.read_arguments(of, bad=files.BadLines(skip=self.skip_bad)) if of else None
+        try:
+            with progress("annotating", quiet=self.quiet) as report:
+                count = home.annotate(self.place, annotator, of=held, report=report)
+        finally:
+            waited(annotator.model.close())
+        asked = annotator.model.usage.total
+        told = (
+            f"annotated {count} arguments by {annotator.model.name} in {self.place} in "
+            f"{time.monotonic() - begun:.1f} s: {asked.calls} calls, {asked.from_cache} answers "
+            f"from the cache, {asked.prompt_tokens + asked.completion_tokens:,} tokens"
+        )
+        say(told if count else f"{self.place} is annotated already", quiet=self.quiet)
 
 
 @contextmanager

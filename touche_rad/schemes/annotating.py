@@ -15,8 +15,7 @@ from typing import Any, Final, Literal
 
 from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.faults import Invalid, OverBudget
-from touche_rad.schemes.answers import Together, marks_of, reasons_of, scoring, together
-from touche_rad.schemes.answers import Schemes as SchemesAnswer
+from touche_rad.schemes.answers import Named, Together, marks_of, reasons_of, scoring, together
 from touche_rad.schemes.definitions import Exemplars, dimensions, exemplars, schemes
 from touche_rad.schemes.vocabulary import REASON_WORDS, Annotation, Mark, Scheme
 from touche_rad.text import clean
@@ -125,9 +124,7 @@ class Annotator:
     async def _one(self, text: str) -> Annotation | ModelError:
         """Ask as the paper does; what has no scheme has nothing to be scored."""
         try:
-            named = await self.model.ask(
-                self._asked(text), SchemesAnswer, step="schemes.annotation"
-            )
+            named = await self.model.ask(self._asked(text), Named, step="schemes.annotation")
             reasons = reasons_of(named)
             if not reasons:
                 return Annotation()

@@ -30,7 +30,7 @@ class Reason(BaseModel):
     reason: Line = ""
 
 
-Schemes: type[BaseModel] = create_model(
+Named: type[BaseModel] = create_model(
     "Schemes",
     __config__=ConfigDict(extra="forbid"),
     **{one.name.lower(): (Reason | None, Field(None, alias=one.value)) for one in Scheme},  # type: ignore[call-overload]
