@@ -127,7 +127,7 @@ class Rdebater:
         if not self.options.optimization_module:
             return Revised((Attempt(first),), "unasked")
         return await revised(
-            first, self._gate(brief, allowance), partial(self._violations, brief.debate),
+            first, self._gate(brief, allowance), partial(self._violations, brief),
             self.options.max_revisions,
         )  # fmt: skip
 
@@ -137,30 +137,32 @@ class Rdebater:
         once = self.options.summarise == "once"
         return Separate(self.model, brief, allowance, once=once)
 
-    def _violations(self, debate: Debate, candidate: Candidate) -> list[str]:
+    def _violations(self, brief: Brief, candidate: Candidate) -> list[str]:
         """Say what of the task's rules a candidate breaks."""
         if not self.options.task_rules:
             return []
         count, most = count_words(candidate.text), self.options.max_words
         found = [f"It has {count} words, and {most} at most are allowed."] if count > most else []
-        if words(candidate.text) in [words(clean(said)) for said in debate.said]:
+        if words(candidate.text) in [words(clean(said)) for said in brief.debate.said]:
             found.append("It was said before, word for word.")
+        if brief.evidence and not self._cited(brief, candidate):
+            found.append("It uses none of the remembered arguments.")
         return found
+
+    def _cited(self, brief: Brief, candidate: Candidate) -> tuple[Argument, ...]:
+        given = [one.argument for one in brief.evidence]
+        return cited(candidate.text, candidate.named, given, self.options.cited)
 
     def _response(self, brief: Brief, recall: Recall, made: Revised | None) -> Response:
         """Return the best candidate as it may be said; a quotation where there is none."""
-        given = [one.argument for one in brief.evidence]
-        best = made.best(partial(self._violations, brief.debate)) if made else Candidate("")
+        best = made.best(partial(self._violations, brief)) if made else Candidate("")
         content = cut_to_words(clean(best.text), self.options.max_words)
-        if not content:
-            quoted = (given or [one.argument for one in recall.evidence])[0]
-            return self._quoting(quoted)
-        found = cited(content, best.named, given, self.options.cited)
+        found = self._cited(brief, replace(best, text=content))
+        if not content or (self.options.task_rules and brief.evidence and not found):
+            quoted = (brief.evidence or recall.evidence)[0].argument
+            content = cut_to_words(clean(quoted.text), self.options.max_words)
+            found = (quoted,)
         return Response(content=content, arguments=found)
-
-    def _quoting(self, argument: Argument) -> Response:
-        content = cut_to_words(clean(argument.text), self.options.max_words)
-        return Response(content=content, arguments=(argument,))
 
     async def _baseline(self, debate: Debate) -> Response:
         """Answer as the paper's baselines do."""

@@ -22,7 +22,7 @@ from touche_rad.text import clean
 MOST_PREDICATES: Final = 24
 """Predicates of one utterance; the paper's example has 23 for two of them."""
 MOST_FLAWS: Final = 8
-_PREDICATE: Final = re.compile(r"^\W*([A-Za-z]\w*)\s*\((.+)\)\W*$")
+_PREDICATE: Final = re.compile(r"^[\W\d]*([A-Za-z]\w*)\s*\((.+)\)\W*$")
 
 
 class Predicates(BaseModel):
@@ -69,7 +69,7 @@ def predicates(said: Iterable[str]) -> tuple[Predicate, ...]:
         match = _PREDICATE.match(raw)
         if match:
             one = Predicate(match[1], _parted(match[2]), f"{match[1]}({match[2]})")
-            found.setdefault(" ".join(one.raw.lower().split()), one)
+            found.setdefault("".join(one.raw.lower().split()), one)
     return tuple(found.values())
 
 

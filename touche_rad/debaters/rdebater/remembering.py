@@ -29,6 +29,7 @@ class Remembering:
         self._index = index
         self._annotator = annotator
         self._made: OrderedDict[_Key, list[Annotation | None]] = OrderedDict()
+        self.known(())  # a memory that cannot be read is told now and not in a debate
 
     def known(self, ids: Sequence[str]) -> list[Annotation | None]:
         """Return what the index's memory holds of these arguments."""
