@@ -118,6 +118,10 @@ class Memory(Protocol):
         """Return the annotation of each argument, or None where there is none."""
         ...
 
+    def using(self, ids: Sequence[str]) -> list[bool | None]:
+        """Return whether each argument uses any scheme, or None where that is not known."""
+        ...
+
 
 @runtime_checkable
 class RemembersIndex(Protocol):

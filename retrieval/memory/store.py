@@ -111,6 +111,14 @@ class ArgumentMemory:
         """Return the annotation of each argument, or None where there is none."""
         return [self._of(self._number(one)) for one in ids]
 
+    def using(self, ids: Sequence[str]) -> list[bool | None]:
+        """Return whether each argument uses any scheme, or None where that is not known."""
+        numbers = [self._number(one) for one in ids]
+        known = [number for number in numbers if number is not None and self._known[number]]
+        used = self._labels[known].any(axis=(1, 2)).tolist() if known else []
+        found = dict(zip(known, used, strict=True))
+        return [None if number is None else found.get(number) for number in numbers]
+
     def _of(self, number: int | None) -> Annotation | None:
         if number is None or not self._known[number]:
             return None

@@ -74,6 +74,7 @@ def test_each_argument_has_its_schemes_with_labels_and_reasons(
     assert len(memory) == 9
     for one in open_index(str(tmp_path / "ix")).arguments():
         (found,) = memory.annotations([one.id])
+        assert memory.using([one.id, "nobody"]) == [bool(found.marks), None]
         wanted = marks(one.text)
         assert found.schemes == tuple(wanted)
         for scheme, labels in wanted.items():

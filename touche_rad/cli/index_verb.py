@@ -32,7 +32,7 @@ DENSE_FIELDS = ("text", "attacks", "supports", "topic", "all")
               show_default=True, help="How the vectors are kept.")  # fmt: skip
 @click.option("--dense-graph", is_flag=True, help="Make a graph for approximate search (HNSW).")
 @click.option("--utterances", is_flag=True,
-              help="Take what debates say, not cite; SOURCE may be a transcript (.txt).")  # fmt: skip
+              help="Take what debates say, not cite; SOURCE may be a .txt.")  # fmt: skip
 @click.option("--annotate", is_flag=True,
               help="Make the memory too: a model (-m) says which schemes are used.")  # fmt: skip
 @click.option("--annotate-profile", type=click.Choice(["lean", "paper"]), default="lean",

@@ -12,7 +12,7 @@ import anyio
 from touche_rad.debaters.rdebater.allowance import Allowance
 from touche_rad.debaters.rdebater.recall import Remembered
 from touche_rad.models import ModelError
-from touche_rad.plugins import ArgumentIndex, RemembersIndex
+from touche_rad.plugins import ArgumentIndex, Memory, RemembersIndex
 from touche_rad.schemes import Annotation, Annotator
 
 KEPT: Final = 5_000
@@ -33,8 +33,17 @@ class Remembering:
 
     def known(self, ids: Sequence[str]) -> list[Annotation | None]:
         """Return what the index's memory holds of these arguments."""
-        memory = self._index.memory if isinstance(self._index, RemembersIndex) else None
+        memory = self._memory
         return memory.annotations(ids) if memory is not None else [None] * len(ids)
+
+    def using(self, ids: Sequence[str]) -> list[bool | None]:
+        """Return whether each is known to use any scheme."""
+        memory = self._memory
+        return memory.using(ids) if memory is not None else [None] * len(ids)
+
+    @property
+    def _memory(self) -> Memory | None:
+        return self._index.memory if isinstance(self._index, RemembersIndex) else None
 
     async def annotated(
         self, evidence: Sequence[Remembered], allowance: Allowance

@@ -68,12 +68,8 @@ FIELDS_OF_ALL = ("attacks", "text", "supports")
 
 def _with_schemes(remembering: Remembering, arguments: Sequence[Argument]) -> list[Argument]:
     """Pass over what the memory knows to use no scheme, unless nothing else is left."""
-    known = remembering.known([one.id for one in arguments])
-    kept = [
-        one
-        for one, annotation in zip(arguments, known, strict=True)
-        if annotation is None or annotation.marks
-    ]
+    known = remembering.using([one.id for one in arguments])
+    kept = [one for one, uses in zip(arguments, known, strict=True) if uses is not False]
     return kept or list(arguments)
 
 
