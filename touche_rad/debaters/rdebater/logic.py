@@ -62,15 +62,21 @@ class Logic:
 
 
 def predicates(said: Iterable[str]) -> tuple[Predicate, ...]:
-    """Read predicates, each once; what has no predicate's form is left out."""
+    """Read predicates, each once; what has no predicate's form is left out.
+
+    Where nothing has, the lines stand as they are: a plain claim can still be reasoned from.
+    """
     found: dict[str, Predicate] = {}
+    plain: dict[str, Predicate] = {}
     for line in said:
         raw = clean(line)
         match = _PREDICATE.match(raw)
         if match:
             one = Predicate(match[1], _parted(match[2]), f"{match[1]}({match[2]})")
             found.setdefault("".join(one.raw.lower().split()), one)
-    return tuple(found.values())
+        elif raw:
+            plain.setdefault(raw, Predicate("", (), raw))
+    return tuple((found or plain).values())
 
 
 def _parted(inner: str) -> tuple[str, ...]:
