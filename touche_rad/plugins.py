@@ -546,7 +546,7 @@ def keeps_memory(location: str) -> KeepsMemory:
     """Return the home of an index that is to be annotated."""
     home = _home(location)
     if not isinstance(home, KeepsMemory):
-        raise UserError(f"{location}: no memory can be kept there; annotate an index in a folder")
+        raise UserError(f"{location}: no memory can be kept there")
     return home
 
 

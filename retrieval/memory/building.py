@@ -59,7 +59,7 @@ async def annotate(
     with _making(folder) as making:
         before = read_about(target)
         if before is not None:
-            if _plain(before.by) != _plain(annotator.identity):
+            if plain(before.by) != plain(annotator.identity):
                 raise UserError(
                     f"{target} was annotated otherwise ({_difference(before.by, annotator)}): "
                     "remove it, and make it anew"
@@ -88,7 +88,7 @@ async def _record(path: Path, store: Store, annotator: Annotator, report: Report
         while done < len(store):
             last = min(done + size, len(store))
             texts = [store.at(number).text for number in range(done, last)]
-            found = await _block(texts, annotator, partial(_told, report, done, len(store)))
+            found = await block(texts, annotator, partial(_told, report, done, len(store)))
             try:
                 out.write(b"".join(map(_line, found)))
                 out.flush()
@@ -103,10 +103,10 @@ def _told(report: Report | None, before: int, total: int, texts: int) -> None:
         report(min(before + texts, total), total)
 
 
-async def _block(
+async def block(
     texts: list[str], annotator: Annotator, report: Callable[[int], None]
 ) -> list[Annotation | ModelError]:
-    """Annotate a block.
+    """Annotate a block of texts, by as many calls as it takes, at once.
 
     Raises:
         WorkError: The model could not be asked, or has no answer for any text.
@@ -194,16 +194,17 @@ def _is_of(making: Path, what: Mapping[str, Any], *, loosely: bool = False) -> b
         told = json.loads((making / "of.json").read_text("utf-8"))
     except (OSError, ValueError):
         return False
-    return bool(told["by"] == _plain(what["by"]) if loosely else told == _plain(what))
+    return bool(told["by"] == plain(what["by"]) if loosely else told == plain(what))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a value as JSON gives it back, so that what was written can be compared."""
     return json.loads(json.dumps(value))
 
 
 def _difference(by: Mapping[str, Any], annotator: Annotator) -> str:
-    now = _plain(annotator.identity)
-    return ", ".join(f"{key} {by.get(key)}" for key in now if _plain(by.get(key)) != now[key])
+    now = plain(annotator.identity)
+    return ", ".join(f"{key} {by.get(key)}" for key in now if plain(by.get(key)) != now[key])
 
 
 def _lines(path: Path) -> int:

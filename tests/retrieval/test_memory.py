@@ -54,7 +54,7 @@ def index(source: Path, place: Path, server: Scripted, *more: str) -> Ended:
     return Ended(code, out.getvalue(), err.getvalue())
 
 
-def remembered(place: Path) -> Any:
+def remembered(place: Path | str) -> Any:
     found = open_index(str(place))
     assert isinstance(found, RemembersIndex)
     return found.memory
