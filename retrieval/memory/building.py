@@ -21,8 +21,8 @@ from retrieval.memory.store import MEMORY, Writing, read_about
 from retrieval.store import Store
 from touche_rad.errors import UserError, WorkError
 from touche_rad.models import ModelError
-from touche_rad.models.faults import Cut, Empty, Invalid, Overflow, Refusal
 from touche_rad.schemes import Annotation, Annotator, Cost
+from touche_rad.schemes.annotating import OF_THE_TEXT
 
 CALLS: Final = 64
 """Calls of a block; after each, what is annotated is kept."""
@@ -121,17 +121,13 @@ async def block(
     for part, one in zip(parts, answered, strict=True):
         found += [one] * len(part) if isinstance(one, ModelError) else one
     failed = [one for one in found if isinstance(one, ModelError)]
-    stopping = [one for one in failed if not isinstance(one, _OF_THE_TEXT)]
+    stopping = [one for one in failed if not isinstance(one, OF_THE_TEXT)]
     if stopping or len(failed) == len(found):
         raise WorkError(
             f"the annotation stops: {(stopping or failed)[0]}; what is done is kept, and the same "
             "command goes on from there"
         )
     return found
-
-
-_OF_THE_TEXT: Final = (Invalid, Refusal, Cut, Empty, Overflow)
-"""What may be wrong with one text's answer alone; anything else would go wrong with the next."""
 
 
 def _line(one: Annotation | ModelError) -> bytes:

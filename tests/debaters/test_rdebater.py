@@ -390,6 +390,14 @@ def test_annotations_made_in_passing_are_kept(server: Scripted) -> None:
     assert called(server).count("Together") == 1
 
 
+def test_many_records_are_annotated_a_few_at_a_time(server: Scripted) -> None:
+    many = [one.model_copy(update={"id": f"{one.id}.{copy}"}) for one in ARGUMENTS[:4] for copy in "ab"]  # fmt: skip
+    found = lean(server, index=BothSides(many), k="8", calls="9")
+    assert len(found["evidence"]) == 8
+    assert called(server) == ["Reading", "Together", "Together", "Draft", "Check"]
+    assert found["means"][Scheme.CAUSAL.value] == 3
+
+
 # The loop
 
 
@@ -628,6 +636,14 @@ def test_a_model_that_is_down_leaves_a_quotation(server: Scripted) -> None:
     assert by == "rdebater"
     assert response.content in {one.text for one in ARGUMENTS}
     assert response.arguments[0].text == response.content
+
+
+@pytest.mark.parametrize("said", ["", "?!", "the of and", "\ud800 penny", "penny " * 3_000, "пенни\x00"])  # fmt: skip
+@pytest.mark.parametrize("profile", ["lean", "paper"])
+def test_any_message_is_answered(server: Scripted, said: str, profile: str) -> None:
+    response = answer(server, debate(said), profile=profile)
+    assert 0 < count_words(response.content) <= 60
+    assert response.arguments
 
 
 def test_injected_instructions_stay_in_the_material(server: Scripted) -> None:

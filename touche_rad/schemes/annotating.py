@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any, Final, Literal
 
 from touche_rad.models import Model, ModelError, Prompt
-from touche_rad.models.faults import Invalid, OverBudget
+from touche_rad.models.faults import Cut, Empty, Invalid, Overflow, Refusal
 from touche_rad.schemes.answers import Named, Together, marks_of, reasons_of, scoring, together
 from touche_rad.schemes.definitions import Exemplars, dimensions, exemplars, schemes
 from touche_rad.schemes.vocabulary import REASON_WORDS, Annotation, Mark, Scheme
@@ -29,6 +29,9 @@ _LETTERS: Final = 4
 """Letters of a token, about."""
 _ANSWER: Final = {"lean": 90, "paper": 150}
 """Tokens of an answer for one text, about."""
+
+OF_THE_TEXT: Final = (Invalid, Refusal, Cut, Empty, Overflow)
+"""What may be wrong with one text's answer alone; anything else would go wrong with the next."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ class Annotator:
         found = await self._several(texts)
         if again and len(texts) > 1:
             for place, one in enumerate(found):
-                if isinstance(one, ModelError) and not isinstance(one, OverBudget):
+                if isinstance(one, OF_THE_TEXT):
                     found[place] = (await self._several([texts[place]]))[0]
         return found
 

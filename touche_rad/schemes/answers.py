@@ -14,7 +14,7 @@ from touche_rad.text import clean
 
 Label = Literal["poor", "general", "good", "excellent"]
 LabelOrNone = Literal["none", "poor", "general", "good", "excellent"]
-FewWords = Annotated[str, Field(json_schema_extra={"maxLength": 100})]
+FewWords = Annotated[str, Field(json_schema_extra={"maxLength": 60})]
 _ALIASES: Final[dict[Dimension, tuple[str, ...]]] = {
     Dimension.ACCEPTABILITY: ("acceptability",),
     Dimension.INFERENCE: ("Inference", "inference"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import anyio
 
@@ -29,6 +29,9 @@ from touche_rad.plugins import Services
 from touche_rad.schemes import Annotator
 from touche_rad.text import clean, count_words, cut_to_words, words
 
+TOGETHER: Final = 6
+"""Records that one call annotates: an answer about more might be cut off."""
+
 
 class Rdebater:
     """Remembers arguments by their schemes, finds the opponent's flaws, drafts and revises."""
@@ -41,8 +44,9 @@ class Rdebater:
         self.index = services.need_index("debater rdebater")
         self.model = services.need_model("debater rdebater")
         annotator = Annotator(
-            self.model, profile=options.profile, per_call=options.k, shown=options.exemplars
-        )
+            self.model, profile=options.profile, per_call=min(options.k, TOGETHER),
+            shown=options.exemplars,
+        )  # fmt: skip
         asks = options.argumentation_schemes and options.annotate == "hits"
         self._remembering = Remembering(self.index, annotator if asks else None)
 

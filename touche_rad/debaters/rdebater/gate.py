@@ -15,6 +15,7 @@ from touche_rad.models.schemas import Line, Paragraph
 from touche_rad.text import clean
 
 FEW = Field(json_schema_extra={"maxItems": 4})
+TWO = Field(json_schema_extra={"maxItems": 2})
 
 
 class Summary(BaseModel):
@@ -41,10 +42,19 @@ class Modified(BaseModel):
     utterance: str = Field(min_length=1)
 
 
+class Short(Summary):
+    """The summary as the lean profile writes it, before the rest of its answer."""
+
+    overview: Line
+    supporting: list[Line] = TWO
+    opposing: list[Line] = TWO
+    divergences: list[Line] = TWO
+
+
 class Check(BaseModel):
     """The lean profile's answer: summary, judgement and, where needed, the text anew."""
 
-    summary: Summary
+    summary: Short
     judgement: Judgement
     numbers: list[int] = Field(default=[], json_schema_extra={"maxItems": 9})
     utterance: str = ""

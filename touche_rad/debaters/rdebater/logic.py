@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, Field
 
@@ -16,7 +16,7 @@ from touche_rad.debate import Debate
 from touche_rad.debaters.rdebater.allowance import Allowance
 from touche_rad.debaters.rdebater.history import opposing
 from touche_rad.models import Model, Prompt
-from touche_rad.models.schemas import Line, Page, Paragraph
+from touche_rad.models.schemas import Page
 from touche_rad.text import clean
 
 MOST_PREDICATES: Final = 24
@@ -25,10 +25,14 @@ MOST_FLAWS: Final = 8
 _PREDICATE: Final = re.compile(r"^[\W\d]*([A-Za-z]\w*)\s*\((.+)\)\W*$")
 
 
+Formula = Annotated[str, Field(json_schema_extra={"maxLength": 100})]
+Flaw = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
+
+
 class Predicates(BaseModel):
     """What f_pred answers: one predicate a line."""
 
-    predicates: list[Line] = Field(json_schema_extra={"maxItems": MOST_PREDICATES})
+    predicates: list[Formula] = Field(json_schema_extra={"maxItems": MOST_PREDICATES})
 
 
 class Chain(BaseModel):
@@ -40,7 +44,7 @@ class Chain(BaseModel):
 class Flaws(BaseModel):
     """What f_logic answers."""
 
-    flaws: list[Paragraph] = Field(json_schema_extra={"maxItems": MOST_FLAWS})
+    flaws: list[Flaw] = Field(json_schema_extra={"maxItems": MOST_FLAWS})
 
 
 @dataclass(frozen=True)

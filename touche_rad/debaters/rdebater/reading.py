@@ -7,17 +7,17 @@ from pydantic import BaseModel, Field
 from touche_rad.debate import Debate
 from touche_rad.debaters.rdebater.history import lines
 from touche_rad.debaters.rdebater.keywords import Keyword, kept, plain_keywords
-from touche_rad.debaters.rdebater.logic import Logic, flaws, predicates
+from touche_rad.debaters.rdebater.logic import Flaw, Formula, Logic, flaws, predicates
 from touche_rad.models import Model, Prompt, dropping_oldest
-from touche_rad.models.schemas import Line, Paragraph
+from touche_rad.models.schemas import Paragraph
 
 
 class Reading(BaseModel):
     """The answer: each step stands on the one before it, and is therefore written after it."""
 
-    predicates: list[Line] = Field(json_schema_extra={"maxItems": 8})
+    predicates: list[Formula] = Field(json_schema_extra={"maxItems": 8})
     chain: Paragraph
-    flaws: list[Line] = Field(json_schema_extra={"maxItems": 3})
+    flaws: list[Flaw] = Field(json_schema_extra={"maxItems": 3})
     keywords: list[Keyword] = Field(json_schema_extra={"maxItems": 8})
 
 

@@ -64,21 +64,21 @@ class Remembering:
     async def _asked(
         self, annotator: Annotator, evidence: Sequence[Remembered], allowance: Allowance
     ) -> list[Annotation | None]:
-        """Ask for all at once, or for each.
+        """Ask for as many at once as a call is about.
 
         What is kept is kept by what was asked together, so that an answer does not depend on
         which debates came before.
         """
-        if annotator.profile == "lean":
-            return await self._call(annotator, evidence, allowance, 1)
         made: list[Annotation | None] = [None] * len(evidence)
+        step, calls = annotator.per_call, 1 if annotator.profile == "lean" else 2
 
-        async def one(place: int) -> None:
-            (made[place],) = await self._call(annotator, evidence[place : place + 1], allowance, 2)
+        async def some(start: int) -> None:
+            part = evidence[start : start + step]
+            made[start : start + step] = await self._call(annotator, part, allowance, calls)
 
         async with anyio.create_task_group() as group:
-            for place in range(len(evidence)):
-                group.start_soon(one, place)
+            for start in range(0, len(evidence), step):
+                group.start_soon(some, start)
         return made
 
     async def _call(
