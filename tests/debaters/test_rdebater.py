@@ -23,7 +23,7 @@ from tests.schemes import ANSWERS
 from touche_rad.answering import Answerer, chain_of
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.rdebater import Rdebater
-from touche_rad.errors import OptionError
+from touche_rad.errors import OptionError, UserError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Where
 from touche_rad.plugins import Services, find
@@ -545,6 +545,57 @@ def test_where_no_keyword_matches_all_of_the_memory_is_searched(server: Scripted
     found = lean(server)
     assert found["evidence"]
     assert "no keyword matched: all of the memory was searched" in found["notes"]
+
+
+class Meant(BothSides):
+    """A collection whose vectors find later arguments nearer, if they have the field."""
+
+    def __init__(self, *fields: str) -> None:
+        super().__init__()
+        self.fields = fields
+        self.asked: list[tuple[str, str]] = []
+
+    @property
+    def meaning(self) -> Meant:
+        return self
+
+    def likeness(self, field: str, texts: list[str], ids: list[str]) -> list[list[float]]:
+        self._note(field, texts)
+        return [[float(id_.removeprefix("7.")) / 10 for id_ in ids] for _ in texts]
+
+    def nearest(self, field: str, texts: list[str], k: int) -> list[list[str]]:
+        self._note(field, texts)
+        return [["7.6", "7.5"][:k] for _ in texts]
+
+    def _note(self, field: str, texts: list[str]) -> None:
+        if field not in self.fields:
+            raise UserError(f"no field {field}")
+        self.asked += [(field, text) for text in texts]
+
+
+def test_candidates_are_ranked_by_the_vectors_cosine_with_the_whole_history(
+    server: Scripted,
+) -> None:
+    index = Meant("attacks", "text")
+    found = lean(server, index=index)
+    ids = [one["id"] for one in found["evidence"]]
+    assert ids == sorted(ids, reverse=True)
+    assert "ranked by the cosine of vectors" in found["notes"]
+    assert index.asked == [("attacks", "\n".join(reversed(SAID)))], "one vector for the history"
+    lean(server, index=index, likeness="text")
+    assert index.asked[-1][0] == "text"
+
+
+def test_vectors_of_other_fields_are_done_without(server: Scripted) -> None:
+    found = lean(server, index=Meant("topic"))
+    assert found["evidence"] == lean(server)["evidence"]
+    assert "ranked by the cosine of words" in found["notes"]
+
+
+def test_where_no_keyword_matches_the_vectors_search_all_of_the_memory(server: Scripted) -> None:
+    answering(server, LEAN | {"Reading": {**LEAN["Reading"], "keywords": ["zeppelin"]}})
+    found = lean(server, index=Meant("attacks"))
+    assert [one["id"] for one in found["evidence"]] == ["7.6", "7.5"]
 
 
 def test_what_was_cited_before_is_not_taken_again(server: Scripted) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from touche_rad.debate import Argument
@@ -48,6 +48,7 @@ RECORDS = some.lists(MARKS | some.none(), max_size=6).map(
 )
 
 
+@settings(deadline=None)
 @given(RECORDS, some.integers(1, 8))
 def test_the_mean_is_the_sum_of_labels_over_k_and_absent_is_nought(
     records: list[Remembered], k: int
@@ -60,6 +61,7 @@ def test_the_mean_is_the_sum_of_labels_over_k_and_absent_is_nought(
             assert means[scheme] == 0
 
 
+@settings(deadline=None)
 @given(RECORDS, some.integers(1, 8), some.floats(0, 4))
 def test_priors_are_strictly_above_the_threshold_and_exemplars_use_one_of_them(
     records: list[Remembered], k: int, threshold: float
@@ -84,6 +86,7 @@ def test_how_many_records_must_share_a_scheme(k: int, level: Level, least: int) 
         assert (chosen == (Scheme.VALUE,)) is (count >= least)
 
 
+@settings(deadline=None)
 @given(some.lists(some.integers(-4, 4), max_size=9), some.integers(0, 9))
 def test_the_k_that_are_most_like_stand_first(likeness: list[int], k: int) -> None:
     arguments = [argument(number) for number in range(len(likeness))]
@@ -93,6 +96,7 @@ def test_the_k_that_are_most_like_stand_first(likeness: list[int], k: int) -> No
     assert places == sorted(places), "equal ones as they stood"
 
 
+@settings(deadline=None)
 @given(TEXTS, some.lists(TEXTS, max_size=5))
 def test_the_cosine_of_words_is_one_for_the_same_words_and_nought_for_none(
     said: str, texts: list[str]
@@ -106,6 +110,7 @@ def test_the_cosine_of_words_is_one_for_the_same_words_and_nought_for_none(
             assert one == 0
 
 
+@settings(deadline=None)
 @given(TEXTS, some.lists(TEXTS, max_size=3))
 def test_a_rule_matches_any_phrase_word_for_word(text: str, keywords: list[str]) -> None:
     said = text.split()
@@ -125,6 +130,7 @@ def test_a_part_of_a_word_is_no_match() -> None:
     assert not rule_match("Anything.", ["", "?"])
 
 
+@settings(deadline=None)
 @given(some.lists(some.sampled_from([
     "Cause(A,B)", "cause( A, B )", "1. Increase(Trade, {UK, Germany}, 7%)", "- Negate(Cause(A,B)).",
     "The opponent says so.", "", "Cause()", "Cause(A,B) because",
@@ -143,6 +149,7 @@ def test_predicates_are_read_once_and_sentences_are_left_out(lines: list[str]) -
             assert one.arguments == ("Cause(A,B)",)
 
 
+@settings(deadline=None)
 @given(some.integers(0, 6), some.lists(some.tuples(some.integers(1, 3), some.integers(0, 2))))
 def test_an_allowance_never_gives_more_than_it_has(
     calls: int, asked: list[tuple[int, int]]
@@ -160,6 +167,7 @@ def test_an_allowance_never_gives_more_than_it_has(
     assert given_out == allowance.spent <= calls
 
 
+@settings(deadline=None)
 @given(TEXTS, some.lists(TEXTS, min_size=1, max_size=4), some.integers(1, 3), some.data())
 def test_only_what_was_used_is_cited(
     content: str, texts: list[str], most: int, data: some.DataObject

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from tests.models import scripted
@@ -134,6 +134,37 @@ def test_the_scoring_agent_is_told_the_dimensions_labels_and_exemplars(
     assert "What the annotation found:" in told
     text = told.split("The utterance:\n")[1].split("\n")[0]
     assert all(scheme.value in told.split("What the annotation")[1] for scheme in marks(text))
+
+
+def test_the_papers_other_names_of_the_dimensions_are_read(
+    server: Scripted, tmp_path: Path
+) -> None:
+    names = [{"Acceptability": "good", "Inference": "poor", "Relevance": "good", "Robustness": "general"},
+             {"acceptability": "good", "inference": "poor", "relevance": "good", "Defeasibility": "general"}]  # fmt: skip
+    for number, told in enumerate(names):
+        one = Scheme.VALUE.value
+        answering(server, {"Schemes": {one: {"reason": "R"}}, "Scoring": {one: told}})
+        place = tmp_path / f"ix{number}"
+        index(collection(tmp_path, 1), place, server, "--annotate-profile", "paper")
+        (found,) = remembered(place).annotations(["0000"])
+        assert [level.word for level in found.marks[Scheme.VALUE].levels.values()] == [
+            "good", "poor", "good", "general",
+        ]  # fmt: skip
+
+
+def test_a_scheme_with_no_label_at_all_is_not_used_and_an_unknown_one_is_refused(
+    server: Scripted, tmp_path: Path
+) -> None:
+    one = Scheme.VALUE.value
+    none = {dimension.value: "none" for dimension in Dimension}
+    answering(server, {"Schemes": {one: {"reason": "R"}}, "Scoring": {one: none}})
+    paper = ("--annotate-profile", "paper")
+    index(collection(tmp_path, 1), tmp_path / "none", server, *paper)
+    (found,) = remembered(tmp_path / "none").annotations(["0000"])
+    assert found.marks == {}
+    answering(server, {"Schemes": {"Shouting Argumentation": {"reason": "R"}}})
+    assert index(collection(tmp_path, 1), tmp_path / "ix", server, *paper).code == 1
+    assert remembered(tmp_path / "ix") is None
 
 
 def test_what_it_costs_is_told_before_anything_is_asked(server: Scripted, tmp_path: Path) -> None:
@@ -290,6 +321,7 @@ def test_a_replaced_index_has_no_memory_of_the_old_one(server: Scripted, tmp_pat
     assert remembered(tmp_path / "ix") is None
 
 
+@settings(deadline=None)
 @given(LEVELS)
 def test_one_label_lies_between_the_four(levels: list[Level]) -> None:
     named = [level for level in levels if level]
@@ -302,6 +334,7 @@ def test_one_label_lies_between_the_four(levels: list[Level]) -> None:
     assert collapsed(levels, "min") == min(named, default=Level.NONE)
 
 
+@settings(deadline=None)
 @given(LEVELS)
 def test_the_mean_goes_to_the_nearest_label_and_a_half_goes_down(levels: list[Level]) -> None:
     named = [int(level) for level in levels if level]

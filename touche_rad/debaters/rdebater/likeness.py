@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from touche_rad.debate import Argument
 from touche_rad.errors import ToucheRadError
-from touche_rad.plugins import ArgumentIndex, MeaningIndex
+from touche_rad.plugins import ArgumentIndex, Meaning, MeaningIndex
 from touche_rad.text import content_words
 
 
@@ -16,15 +17,27 @@ def likeness(
     index: ArgumentIndex, field: str, said: str, arguments: Sequence[Argument]
 ) -> tuple[list[float], str]:
     """Return each argument's cosine with what was said, and what it was taken of."""
-    meaning = index.meaning if isinstance(index, MeaningIndex) else None
+    meaning = _meaning(index)
     if meaning is not None and arguments:
-        try:
+        with suppress(ToucheRadError, KeyError):
             (found,) = meaning.likeness(field, [said], [one.id for one in arguments])
-        except (ToucheRadError, KeyError):
-            pass
-        else:
             return found, "vectors"
     return by_words(said, [str(getattr(one, field)) for one in arguments]), "words"
+
+
+def nearest(index: ArgumentIndex, field: str, said: str, k: int) -> list[Argument]:
+    """Return the arguments nearest to what was said, where there are vectors of the field."""
+    meaning = _meaning(index)
+    if meaning is None or not said.strip():
+        return []
+    with suppress(ToucheRadError, KeyError):
+        (ids,) = meaning.nearest(field, [said], k)
+        return [one for one in map(index.get, ids) if one is not None]
+    return []
+
+
+def _meaning(index: ArgumentIndex) -> Meaning | None:
+    return index.meaning if isinstance(index, MeaningIndex) else None
 
 
 def by_words(said: str, texts: Sequence[str]) -> list[float]:

@@ -8,7 +8,7 @@ from itertools import islice
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.rdebater.history import together
-from touche_rad.debaters.rdebater.likeness import likeness
+from touche_rad.debaters.rdebater.likeness import likeness, nearest
 from touche_rad.debaters.rdebater.options import RdebaterOptions
 from touche_rad.debaters.rdebater.recall import (
     Recall,
@@ -56,14 +56,18 @@ def _cited(debate: Debate) -> frozenset[str]:
 
 
 def _anything(index: ArgumentIndex, debate: Debate, options: RdebaterOptions) -> list[Argument]:
-    """Return what is nearest to the last message by any field; at last whatever there is."""
+    """Return what is nearest to the debate in meaning, or to the last message by any field.
+
+    At last whatever there is.
+    """
+    near = nearest(index, options.likeness, together(debate), options.coarse)
+    if near:
+        return near
     said = clean(debate.last.utterance)[:LONGEST_QUERY] or clean(debate.claim)[:LONGEST_QUERY]
-    hits = [hit for field in FIELDS_OF_ALL for hit in index.search(field, said, options.coarse)]
+    fields = dict.fromkeys(("attacks", *options.searched, "text", "supports"))
+    hits = [hit for field in fields for hit in index.search(field, said, options.coarse)]
     found = {hit.argument.id: hit.argument for hit in hits}
     return list(found.values()) or list(islice(index.arguments(), options.k + 20))
-
-
-FIELDS_OF_ALL = ("attacks", "text", "supports")
 
 
 def _with_schemes(remembering: Remembering, arguments: Sequence[Argument]) -> list[Argument]:
