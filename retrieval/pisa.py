@@ -18,7 +18,9 @@ from retrieval.statements import ROLES, STATEMENTS, Statements
 from retrieval.store import Store, digest
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError, nearest
-from touche_rad.plugins import Meaning, Options, Services, VectorsWanted
+from touche_rad.models.waiting import waited
+from touche_rad.plugins import Meaning, Memory, Options, Services, VectorsWanted
+from touche_rad.schemes import Annotator, Cost
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
@@ -63,6 +65,30 @@ class PisaIndexes:
             folder, collection, loaded(wanted.encoder), fields=wanted.fields,
             precision=wanted.precision, graph=wanted.graph, report=report,
         )  # fmt: skip
+
+    def annotate(
+        self,
+        location: str,
+        annotator: Annotator,
+        *,
+        of: Iterable[Argument] | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Annotate what an index holds; a killed run is gone on with."""
+        from retrieval.memory import annotate
+
+        folder = Path(location)
+        collection = read_manifest(folder).collection
+        if of is not None and digest(of) != collection:
+            raise UserError(f"{location} holds other arguments: --replace makes it anew")
+        return waited(annotate(folder, collection, annotator, report=report))
+
+    def cost_of_annotating(self, location: str, annotator: Annotator) -> Cost:
+        """Return what annotating what is left will take, about."""
+        from retrieval.memory import cost
+
+        read_manifest(Path(location))
+        return cost(Path(location), annotator)
 
 
 class PisaArguments:
@@ -164,6 +190,13 @@ class PisaArguments:
 
         first = next(iter(self._vectors.values()))
         return meaning(first, self._store.number, self._store.id_at)
+
+    @cached_property
+    def memory(self) -> Memory | None:
+        """Which schemes the arguments use, where the index was annotated."""
+        from retrieval.memory import open_memory
+
+        return open_memory(self.folder, self.manifest.collection, self._store.number)
 
     def nearest(
         self, encoder: str, field: str, queries: Vectors, k: int, *, approximate: bool = False

@@ -25,6 +25,7 @@ from touche_rad.contest import Contest, Outcome
 from touche_rad.debate import Argument, Debate, Hit, Response, Verdicts
 from touche_rad.errors import OptionError, UserError, WorkError, nearest
 from touche_rad.models import Model
+from touche_rad.schemes import Annotation, Annotator, Cost
 
 Kind = Literal["debater", "judge", "panel", "retriever", "index", "user"]
 KINDS: tuple[Kind, ...] = ("debater", "judge", "panel", "retriever", "index")
@@ -107,6 +108,58 @@ class MeaningIndex(Protocol):
     @property
     def meaning(self) -> Meaning | None:
         """What it knows, if it does."""
+        ...
+
+
+class Memory(Protocol):
+    """What an index remembers of its arguments: which schemes they use, and how well."""
+
+    def annotations(self, ids: Sequence[str]) -> list[Annotation | None]:
+        """Return the annotation of each argument, or None where there is none."""
+        ...
+
+    def using(self, ids: Sequence[str]) -> list[bool | None]:
+        """Return whether each argument uses any scheme, or None where that is not known."""
+        ...
+
+
+@runtime_checkable
+class RemembersIndex(Protocol):
+    """An index that may have a memory."""
+
+    @property
+    def memory(self) -> Memory | None:
+        """Its memory, if it was annotated."""
+        ...
+
+
+@runtime_checkable
+class KeepsMemory(Protocol):
+    """A home that keeps a memory beside an index."""
+
+    def annotate(
+        self,
+        location: str,
+        annotator: Annotator,
+        *,
+        of: Iterable[Argument] | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Annotate what the index holds, going on where a killed run was.
+
+        Args:
+            location: The index.
+            annotator: Who annotates.
+            of: The arguments that the index must hold; another index is refused.
+            report: Told how many arguments are done of how many.
+
+        Returns:
+            How many are annotated; 0 where all were before.
+        """
+        ...
+
+    def cost_of_annotating(self, location: str, annotator: Annotator) -> Cost:
+        """Return what annotating what is left will take, about."""
         ...
 
 
@@ -511,6 +564,14 @@ def add_vectors(
     if not isinstance(home, KeepsVectors):
         raise UserError(f"{location}: no vectors can be kept there")
     return home.add_vectors(location, wanted, of=of, report=report)
+
+
+def keeps_memory(location: str) -> KeepsMemory:
+    """Return the home of an index that is to be annotated."""
+    home = _home(location)
+    if not isinstance(home, KeepsMemory):
+        raise UserError(f"{location}: no memory can be kept there")
+    return home
 
 
 def _home(location: str, options: Mapping[str, str] | None = None) -> IndexHome:

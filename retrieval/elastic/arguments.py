@@ -18,7 +18,7 @@ from retrieval.fields import FIELDS, known
 from retrieval.searching import FieldSearch
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError, nearest
-from touche_rad.plugins import Meaning
+from touche_rad.plugins import Meaning, Memory
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
@@ -235,6 +235,16 @@ class ElasticArguments:
         from retrieval.elastic.meaning import meaning
 
         return meaning(self)
+
+    @cached_property
+    def memory(self) -> Memory | None:
+        """Which schemes the arguments use, where an index of ours was annotated to its end."""
+        told = (self.ours or {}).get("memory") or {}
+        if not told.get("complete"):
+            return None
+        from retrieval.elastic.memory import ElasticMemory
+
+        return ElasticMemory(self.location)
 
     @property
     def _source(self) -> dict[str, Any]:

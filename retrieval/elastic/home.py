@@ -16,7 +16,9 @@ from retrieval.elastic.loading import load
 from touche_rad import plugins
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
+from touche_rad.models.waiting import waited
 from touche_rad.plugins import Services, VectorsWanted
+from touche_rad.schemes import Annotator, Cost
 
 
 class ElasticIndexes:
@@ -60,6 +62,26 @@ class ElasticIndexes:
         """Write all arguments of an index to a file; a killed dump goes on."""
         return dump(location, path, report)
 
+    def annotate(
+        self,
+        location: str,
+        annotator: Annotator,
+        *,
+        of: Iterable[Argument] | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Annotate what an index of ours holds; a killed run is gone on with."""
+        from retrieval.elastic.memory import annotate
+
+        _holds(location, of)
+        return waited(annotate(location, annotator, report))
+
+    def cost_of_annotating(self, location: str, annotator: Annotator) -> Cost:
+        """Return what annotating what is left will take, about."""
+        from retrieval.elastic.memory import cost
+
+        return cost(location, annotator)
+
     def add_vectors(
         self,
         location: str,
@@ -71,11 +93,17 @@ class ElasticIndexes:
         """Encode what an index of ours holds; a killed run is gone on with."""
         from retrieval.dense.search import loaded
         from retrieval.elastic.vectors import add_vectors
-        from retrieval.store import digest
 
         if wanted.graph:
             raise UserError("Elasticsearch makes its own graph: leave --dense-graph out")
-        ours = ElasticArguments(location).ours or {}
-        if of is not None and digest(of) != ours.get("collection"):
-            raise UserError(f"{location} holds other arguments: --replace makes it anew")
+        _holds(location, of)
         return add_vectors(location, loaded(wanted.encoder), wanted, report)
+
+
+def _holds(location: str, of: Iterable[Argument] | None) -> None:
+    """Refuse an index that holds other arguments than these."""
+    from retrieval.store import digest
+
+    ours = ElasticArguments(location).ours or {}
+    if of is not None and digest(of) != ours.get("collection"):
+        raise UserError(f"{location} holds other arguments: --replace makes it anew")

@@ -52,7 +52,12 @@ _TRACE = click.option(
 
 def options(function: F) -> F:
     """Add all of them."""
-    for option in (_TRACE, _RUN_DEADLINE, _MAX_TOKENS, _MAX_CALLS, _CACHE, _MODEL):
+    return model_options(_TRACE(function))
+
+
+def model_options(function: F) -> F:
+    """Add those of a verb that leaves no trace beside a run."""
+    for option in (_RUN_DEADLINE, _MAX_TOKENS, _MAX_CALLS, _CACHE, _MODEL):
         function = option(function)
     return function
 

@@ -1,0 +1,181 @@
+"""R-Debater's formulas, for any records: matching, the cosine's Top-k, means, priors, predicates."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from touche_rad.debate import Argument
+from touche_rad.debaters.rdebater.allowance import Allowance
+from touche_rad.debaters.rdebater.citing import cited
+from touche_rad.debaters.rdebater.likeness import by_words
+from touche_rad.debaters.rdebater.logic import predicates
+from touche_rad.debaters.rdebater.recall import (
+    Remembered,
+    prior_evidence,
+    prior_schemes,
+    rule_match,
+    scheme_means,
+    top_k,
+)
+from touche_rad.models.faults import OverBudget
+from touche_rad.schemes import Annotation, Dimension, Level, Mark, Scheme
+
+WORDS = some.lists(some.sampled_from("the penny bees roof train is not cheap".split()), max_size=8)
+TEXTS = WORDS.map(" ".join)
+LEVELS = some.sampled_from([level for level in Level if level])
+MARKS = some.dictionaries(some.sampled_from(list(Scheme)), LEVELS, max_size=7)
+
+
+def argument(number: int, text: str = "") -> Argument:
+    return Argument(id=str(number), text=text)
+
+
+def record(number: int, marks: dict[Scheme, Level] | None) -> Remembered:
+    if marks is None:
+        return Remembered(argument(number), 0.0)
+    levels = {
+        scheme: Mark(levels=dict.fromkeys(Dimension, level)) for scheme, level in marks.items()
+    }
+    return Remembered(argument(number), 0.0, Annotation(marks=levels))
+
+
+RECORDS = some.lists(MARKS | some.none(), max_size=6).map(
+    lambda found: [record(number, marks) for number, marks in enumerate(found)]
+)
+
+
+@settings(deadline=None)
+@given(RECORDS, some.integers(1, 8))
+def test_the_mean_is_the_sum_of_labels_over_k_and_absent_is_nought(
+    records: list[Remembered], k: int
+) -> None:
+    means = scheme_means(records, k)
+    for scheme in Scheme:
+        labels = [one.annotation.level(scheme) for one in records if one.annotation]
+        assert means[scheme] == sum(labels) / k
+        if not any(scheme in one.schemes for one in records):
+            assert means[scheme] == 0
+
+
+@settings(deadline=None)
+@given(RECORDS, some.integers(1, 8), some.floats(0, 4))
+def test_priors_are_strictly_above_the_threshold_and_exemplars_use_one_of_them(
+    records: list[Remembered], k: int, threshold: float
+) -> None:
+    means = scheme_means(records, k)
+    schemes = prior_schemes(means, threshold)
+    assert set(schemes) == {scheme for scheme in Scheme if means[scheme] > threshold}
+    prior = prior_evidence(records, schemes)
+    assert [one for one in records if set(one.schemes) & set(schemes)] == list(prior)
+    assert not (prior and not schemes)
+
+
+@pytest.mark.parametrize(("k", "level", "least"), [
+    (3, Level.EXCELLENT, 2), (5, Level.EXCELLENT, 3), (10, Level.EXCELLENT, 6),
+    (3, Level.GOOD, 3), (6, Level.GOOD, 5), (5, Level.GENERAL, 6),
+])  # fmt: skip
+def test_how_many_records_must_share_a_scheme(k: int, level: Level, least: int) -> None:
+    """Above 2 with k records: more than k/2 excellent ones, more than 2k/3 good ones."""
+    for count in range(k + 1):
+        records = [record(number, {Scheme.VALUE: level}) for number in range(count)]
+        chosen = prior_schemes(scheme_means(records, k), 2.0)
+        assert (chosen == (Scheme.VALUE,)) is (count >= least)
+
+
+@settings(deadline=None)
+@given(some.lists(some.integers(-4, 4), max_size=9), some.integers(0, 9))
+def test_the_k_that_are_most_like_stand_first(likeness: list[int], k: int) -> None:
+    arguments = [argument(number) for number in range(len(likeness))]
+    found = top_k(arguments, [float(one) for one in likeness], k)
+    assert [one.likeness for one in found] == sorted(likeness, reverse=True)[:k]
+    places = [(-one.likeness, int(one.argument.id)) for one in found]
+    assert places == sorted(places), "equal ones as they stood"
+
+
+@settings(deadline=None)
+@given(TEXTS, some.lists(TEXTS, max_size=5))
+def test_the_cosine_of_words_is_one_for_the_same_words_and_nought_for_none(
+    said: str, texts: list[str]
+) -> None:
+    found = by_words(said, texts)
+    assert all(-1e-9 <= one <= 1 + 1e-9 for one in found)
+    for text, one in zip(texts, found, strict=True):
+        if sorted(text.split()) == sorted(said.split()) and "penny" in text:
+            assert math.isclose(one, 1.0)
+        if not set(text.split()) & set(said.split()):
+            assert one == 0
+
+
+@settings(deadline=None)
+@given(TEXTS, some.lists(TEXTS, max_size=3))
+def test_a_rule_matches_any_phrase_word_for_word(text: str, keywords: list[str]) -> None:
+    said = text.split()
+
+    def stands(phrase: list[str]) -> bool:
+        return bool(phrase) and any(
+            said[place : place + len(phrase)] == phrase for place in range(len(said))
+        )
+
+    wanted = any(stands(keyword.split()) for keyword in keywords)
+    assert rule_match(text.upper() + "!", keywords) is wanted
+
+
+def test_a_part_of_a_word_is_no_match() -> None:
+    assert rule_match("The ban is old.", ["ban"])
+    assert not rule_match("The banana is old.", ["ban"])
+    assert not rule_match("Anything.", ["", "?"])
+
+
+@settings(deadline=None)
+@given(some.lists(some.sampled_from([
+    "Cause(A,B)", "cause( A, B )", "1. Increase(Trade, {UK, Germany}, 7%)", "- Negate(Cause(A,B)).",
+    "The opponent says so.", "", "Cause()", "Cause(A,B) because",
+])))  # fmt: skip
+def test_predicates_are_read_once_and_sentences_are_left_out(lines: list[str]) -> None:
+    found = predicates(lines)
+    assert len({one.raw.lower() for one in found}) == len(found)
+    if any(line[-1:] in (")", ".") and "(" in line and "()" not in line for line in lines):
+        assert all(one.functor and one.arguments for one in found)
+    else:
+        assert {one.raw for one in found} == set(lines) - {""}, "where none is, lines stand"
+    for one in found:
+        if one.functor == "Increase":
+            assert one.arguments == ("Trade", "{UK, Germany}", "7%")
+        if one.functor == "Negate":
+            assert one.arguments == ("Cause(A,B)",)
+
+
+@settings(deadline=None)
+@given(some.integers(0, 6), some.lists(some.tuples(some.integers(1, 3), some.integers(0, 2))))
+def test_an_allowance_never_gives_more_than_it_has(
+    calls: int, asked: list[tuple[int, int]]
+) -> None:
+    allowance, given_out = Allowance(calls), 0
+    for wanted, keep in asked:
+        left = allowance.left
+        try:
+            allowance.take(wanted, keep=keep)
+        except OverBudget:
+            assert left - wanted < keep
+            assert allowance.left == left
+        else:
+            given_out += wanted
+    assert given_out == allowance.spent <= calls
+
+
+@settings(deadline=None)
+@given(TEXTS, some.lists(TEXTS, min_size=1, max_size=4), some.integers(1, 3), some.data())
+def test_only_what_was_used_is_cited(
+    content: str, texts: list[str], most: int, data: some.DataObject
+) -> None:
+    given_ = [argument(number, text) for number, text in enumerate(texts)]
+    named = data.draw(some.lists(some.sampled_from(given_), unique_by=lambda one: one.id))
+    found = cited(content, named, given_, most)
+    assert len(found) <= most
+    assert len({one.id for one in found}) == len(found)
+    said = set(content.split())
+    assert all(said & set(one.text.split()) for one in found)

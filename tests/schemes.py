@@ -1,0 +1,55 @@
+"""A model that annotates by plain rules: what it says of a text depends on the text alone."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+from touche_rad.schemes import Dimension, Scheme
+
+LABELS = ("poor", "general", "good", "excellent")
+_NUMBERED = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
+
+
+def marks(text: str) -> dict[Scheme, dict[Dimension, str]]:
+    """The schemes of a text and their labels, by its digest: none to three of them."""
+    digest = hashlib.sha256(text.encode()).digest()
+    found = {list(Scheme)[byte % 7] for byte in digest[: digest[20] % 4]}
+    return {
+        scheme: {one: LABELS[digest[8 + place] % 4] for place, one in enumerate(Dimension)}
+        for scheme in Scheme
+        if scheme in found
+    }
+
+
+def together(told: str) -> dict[str, Any]:
+    """The lean answer."""
+    asked = told.rsplit("is not to be done.", 1)[1]
+    return {
+        "arguments": [
+            {"number": int(number), "schemes": [
+                {"scheme": scheme.value, "reason": f"of {text[:20]}",
+                 **{one.name.lower(): label for one, label in labels.items()}}
+                for scheme, labels in marks(text).items()]}
+            for number, text in _NUMBERED.findall(asked)
+        ]
+    }  # fmt: skip
+
+
+def annotation(told: str) -> dict[str, Any]:
+    """The paper's first answer."""
+    text = told.rsplit("The utterance:\n", 1)[1].strip()
+    return {scheme.value: {"reason": f"of {text[:20]}"} for scheme in marks(text)}
+
+
+def scoring(told: str) -> dict[str, Any]:
+    """The paper's second answer."""
+    text = told.rsplit("The utterance:\n", 1)[1].split("\n\nWhat the annotation")[0].strip()
+    return {
+        scheme.value: {one.value: label for one, label in labels.items()}
+        for scheme, labels in marks(text).items()
+    }
+
+
+ANSWERS: dict[str, Any] = {"Together": together, "Schemes": annotation, "Scoring": scoring}

@@ -1,0 +1,103 @@
+"""Debates as utterances: sides, moderators, courtesies, free debates; and an index made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.demo import demo_file
+from touche_rad.errors import InputError
+from touche_rad.plugins import open_index
+from touche_rad.transcripts import argumentative, read_transcript, read_utterances
+
+TRANSCRIPT = """\
+Motion: Should zoos be closed?
+Moderator: Good evening. The affirmative side begins.
+Stage: constructive speeches
+Pro-1: Good evening, everyone. Cages harm animals. (applause)
+They pace all day.
+Moderator: Thank you. Two minutes for the other side.
+Con-1 (rebuttal): Thank you, chair. Zoos bred the oryx back from twelve animals.
+Con-2 (free debate): So you would let them die?
+Stage: free debate
+Pro-2: And who put them there?
+Stage: closing
+Pro-1: My time is up.
+Affirmative 3: A cage is no ark.
+
+Topic: Should homework go?
+Negative: Practice makes a habit.
+"""
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Path:
+    path = tmp_path / "club.txt"
+    path.write_text(TRANSCRIPT)
+    return path
+
+
+def test_moderators_free_debates_and_courtesies_are_left_out(transcript: Path) -> None:
+    zoo, homework = read_transcript(transcript)
+    assert [speech.speaker for speech in zoo.speeches] == [
+        "Pro-1",
+        "Con-1",
+        "Pro-1",
+        "Affirmative 3",
+    ]
+    found = list(read_utterances(transcript))
+    assert [(one.id, one.text) for one in found] == [
+        ("club-1.1", "Cages harm animals. They pace all day."),
+        ("club-1.2", "Zoos bred the oryx back from twelve animals."),
+        ("club-1.4", "A cage is no ark."),
+        ("club-2.1", "Practice makes a habit."),
+    ]
+    assert homework.motion == "Should homework go?"
+
+
+def test_an_utterance_is_for_its_side(transcript: Path) -> None:
+    pro, con, *_ = read_utterances(transcript)
+    assert (pro.supports, pro.attacks) == ("Should zoos be closed?", "")
+    assert (con.supports, con.attacks) == ("", "Should zoos be closed?")
+    assert (con.topic, dict(con)["side"], dict(con)["speaker"]) == (
+        "Should zoos be closed?", "con", "Con-1",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "left"), [
+    ("Thank you. Cars poison the air.", "Cars poison the air."),
+    ("My time is up.", ""),
+    ("Time is what the poor lack. That is all.", "Time is what the poor lack."),
+    ("Thanks to the new line, and to the many who paid for it with their taxes and their patience, "
+     "the town grew.",
+     "Thanks to the new line, and to the many who paid for it with their taxes and their patience, "
+     "the town grew."),
+    ("History shows it. Hi all.", "History shows it."),
+])  # fmt: skip
+def test_what_only_greets_or_counts_the_time_is_no_argument(said: str, left: str) -> None:
+    assert argumentative(said) == left
+
+
+def test_what_is_no_transcript_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear Sir,\n")
+    with pytest.raises(InputError, match="Motion"):
+        list(read_transcript(path))
+
+
+def test_an_index_is_made_of_what_was_said(transcript: Path, tmp_path: Path) -> None:
+    made = touche_rad("index", transcript, "--utterances", "-o", tmp_path / "ix")
+    assert made.code == 0, made.err
+    (hit, *_) = open_index(str(tmp_path / "ix")).search("text", "oryx", 3)
+    assert hit.argument.id == "club-1.2"
+    demo = touche_rad("index", demo_file("debates.jsonl"), "--utterances", "-o", tmp_path / "demo")
+    assert demo.code == 0, demo.err
+    said = sum(
+        1 + (turn.response is not None)
+        for debate in files.read_debates(demo_file("debates.jsonl"))
+        for turn in debate.turns
+    )
+    assert 0.9 * said < len(open_index(str(tmp_path / "demo"))) <= said

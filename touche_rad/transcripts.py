@@ -1,0 +1,130 @@
+"""From debates to utterances: what one side says at one point, without what is no argument.
+
+The rules are plain: moderators, the free debate and what only greets, thanks or counts the time
+are left out. An utterance becomes an argument of a collection, for its side and against the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from touche_rad import files
+from touche_rad.contest import Contest, Side, Speech, contest_of
+from touche_rad.debate import Argument
+from touche_rad.errors import InputError
+from touche_rad.text import clean, content_words, count_words, sentences
+
+TRANSCRIPT: Final = ".txt"
+_SIDES: Final[dict[str, Side]] = {
+    "pro": "pro", "affirmative": "pro", "proposition": "pro", "government": "pro",
+    "con": "con", "negative": "con", "opposition": "con",
+}  # fmt: skip
+_MOTION: Final = re.compile(r"^(?:motion|topic)[ \t]*:[ \t]*(.+)$", re.IGNORECASE | re.MULTILINE)
+_STAGE: Final = re.compile(r"^(?:stage|session)\s*:\s*(.+)$", re.IGNORECASE)
+_SPEAKER: Final = re.compile(
+    rf"^(?P<who>(?P<side>{'|'.join(_SIDES)}|moderator|chair(?:man|woman|person)?|host|judge|"
+    r"time ?keeper|audience)(?:[ -]?\d+)?)\s*(?:\((?P<stage>[^)]*)\))?\s*:\s*(?P<text>.*)$",
+    re.IGNORECASE,
+)
+_INFORMAL: Final = re.compile(r"\b(?:free|open|informal)\b", re.IGNORECASE)
+_NOTE: Final = re.compile(
+    r"[\[(](?:applause|laughter|inaudible|crosstalk|pause|bell|music)[\])]", re.IGNORECASE
+)
+_META: Final = re.compile(
+    r"^(?:and |so |well |now |okay |ok )*(?:"
+    r"thank(?:s| you)\b|good (?:morning|afternoon|evening|day)\b|hello\b|hi\b|welcome\b|"
+    r"(?:dear |honou?rable |ladies )(?:chair|judges|and gentlemen|members|opponents)|"
+    r"(?:my|the|our|your) time (?:is|has)\b|time(?:'s| is) up\b|that(?:'s| is) (?:all|it)\b|"
+    r"i (?:yield|rest my case|give the floor)\b|please (?:go ahead|continue|begin)\b|next speaker\b"
+    r")",
+    re.IGNORECASE,
+)
+_LONGEST_META: Final = 15
+"""Words of a sentence that can be nothing but a courtesy."""
+
+
+def argumentative(text: str) -> str:
+    """Return what is left of an utterance without notes of the scene and mere courtesies."""
+    said = sentences(clean(_NOTE.sub(" ", text)))
+    return " ".join(one for one in said if not _is_meta(one))
+
+
+def _is_meta(sentence: str) -> bool:
+    return (
+        count_words(sentence) <= _LONGEST_META and _META.match(sentence.lstrip("“\"'")) is not None
+    )
+
+
+def utterances(contest: Contest, name: str) -> Iterator[Argument]:
+    """Yield a debate's utterances as arguments, numbered as they were spoken."""
+    motion = clean(contest.motion)
+    for number, speech in enumerate(contest.speeches, 1):
+        text = argumentative(speech.text)
+        if content_words(text):
+            side = contest.sides[speech.speaker]
+            yield Argument(
+                id=f"{name}.{number}", text=text, topic=motion,
+                **{"supports" if side == "pro" else "attacks": motion},
+                speaker=speech.speaker, side=side,
+            )  # fmt: skip
+
+
+def read_utterances(path: Path, bad: files.BadLines | None = None) -> Iterator[Argument]:
+    """Yield the utterances of a file of debates, or of a transcript (.txt)."""
+    contests: Iterable[Contest] = (
+        read_transcript(path)
+        if path.suffix.lower() == TRANSCRIPT
+        else map(contest_of, files.read_debates(path, bad))
+    )
+    named: set[str] = set()
+    for number, contest in enumerate(contests, 1):
+        name = contest.id if contest.id and contest.id not in named else f"{path.stem}-{number}"
+        named.add(name)
+        yield from utterances(contest, name)
+
+
+def read_transcript(path: Path) -> Iterator[Contest]:
+    """Yield the debates of a transcript.
+
+    `Motion: ...` begins a debate, `Stage: ...` a part of it; `Pro-1 (rebuttal): ...` and the like
+    begin an utterance, which goes on until the next. Moderators and free debates are left out.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(path, f"cannot be read: {error}") from None
+    _, *parts = _MOTION.split(text)
+    if not parts:
+        raise InputError(path, "expected a transcript that begins with a line 'Motion: ...'")
+    for motion, body in zip(parts[::2], parts[1::2], strict=True):
+        speeches = tuple(_speeches(body))
+        if speeches:
+            sides = {one.speaker: _SIDES[_side(one.speaker)] for one in speeches}
+            yield Contest(motion=motion.strip(), sides=sides, speeches=speeches)
+
+
+def _speeches(body: str) -> Iterator[Speech]:
+    """Yield the speeches of both sides, each with the lines that follow its beginning."""
+    formal, speaker, said = True, "", list[str]()
+    for line in body.splitlines():
+        staged, spoken = _STAGE.match(line), _SPEAKER.match(line)
+        if not staged and not spoken:
+            said.append(line)
+            continue
+        if speaker:
+            yield Speech(speaker=speaker, text="\n".join(said))
+        speaker, said = "", []
+        if staged:
+            formal = not _INFORMAL.search(staged[1])
+        elif spoken and formal and not _INFORMAL.search(spoken["stage"] or ""):
+            speaker = spoken["who"] if spoken["side"].lower() in _SIDES else ""
+            said = [spoken["text"]]
+    if speaker:
+        yield Speech(speaker=speaker, text="\n".join(said))
+
+
+def _side(speaker: str) -> str:
+    return re.split(r"[ -]?\d", speaker.lower())[0].strip()
