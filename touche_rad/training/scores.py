@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome
 from touche_rad.debate import Debate, Response, Turn
+from touche_rad.debaters.inspiredebate.speech import parted
 from touche_rad.errors import InputError
 from touche_rad.judging import NO_VERDICT
-from touche_rad.training.recorded import Reader, first_record
+from touche_rad.training.recorded import Reader, first_record, is_contest
 from touche_rad.training.samples import Sample, digest, read_records
 
+B = TypeVar("B", bound=BaseModel)
 Scores = Mapping[str, float | None]
 
 
@@ -32,13 +34,38 @@ class Scored:
     """Which playing of the debate it is from."""
 
 
-def scored(reader: Reader, path: Path) -> Iterator[Scored]:
-    """Yield the scored answers of a file of evaluations, or of outcomes of whole debates."""
-    first = first_record(path)
-    if "outcome" in first:
-        yield from _of_outcomes(reader, path)
+def scored(reader: Reader, path: Path, contests: Mapping[str, Contest]) -> Iterator[Scored]:
+    """Yield the scored answers of a file of evaluations, or of a panel's outcomes.
+
+    Args:
+        reader: How answers are made into samples.
+        path: The scores.
+        contests: The debates that outcomes are on, by id.
+    """
+    if "outcome" in first_record(path):
+        yield from _of_outcomes(reader, path, contests)
     else:
         yield from _of_evaluations(reader, path)
+
+
+def contests_of(paths: Sequence[Path]) -> dict[str, Contest]:
+    """Read the files of whole debates among some files."""
+    found: dict[str, Contest] = {}
+    for path in paths:
+        if is_contest(first_record(path)):
+            for number, record in read_records(path):
+                one = _valid(Contest, record, path, number)
+                found[one.id] = one
+    return found
+
+
+def _valid(kind: type[B], record: Any, path: Path, line: int) -> B:
+    try:
+        return kind.model_validate(record)
+    except ValidationError as error:
+        told = error.errors()[0]
+        field = ".".join(map(str, told["loc"]))
+        raise InputError(path, told["msg"], line=line, field=field) from None
 
 
 def _of_evaluations(reader: Reader, path: Path) -> Iterator[Scored]:
@@ -57,22 +84,20 @@ def _of_evaluations(reader: Reader, path: Path) -> Iterator[Scored]:
                 yield Scored(sample, scores, motion, f"{path.name}#{number}")
 
 
-def _of_outcomes(reader: Reader, path: Path) -> Iterator[Scored]:
+def _of_outcomes(reader: Reader, path: Path, contests: Mapping[str, Contest]) -> Iterator[Scored]:
     """A verdict on a whole debate holds for each speech of a side."""
     for number, record in read_records(path):
-        try:
-            contest = Contest.model_validate(record.get("contest"))
-            outcome = Outcome.model_validate(record.get("outcome"))
-        except ValidationError as error:
-            told = error.errors()[0]
-            field = ".".join(map(str, told["loc"]))
-            raise InputError(path, told["msg"], line=number, field=field) from None
+        outcome = _valid(Outcome, record.get("outcome"), path, number)
+        contest = contests.get(str(record.get("id")))
+        if contest is None:
+            expected = f"expected the contest {record.get('id')!r}: give the file of contests too"
+            raise InputError(path, expected, line=number, field="id")
         if len(contest.speakers) != 2:
             reader.left_out["a debate of more than two"] += 1
             continue
         for speaker in contest.speakers:
-            debate, turns = _seen_by(speaker, contest)
-            for at in turns:
+            debate = _seen_by(speaker, contest)
+            for at in range(len(debate.turns)):
                 sample = reader.sample(debate, at, path.name, contest.sides[speaker])
                 if sample is not None:
                     yield Scored(
@@ -81,19 +106,18 @@ def _of_outcomes(reader: Reader, path: Path) -> Iterator[Scored]:
                     )  # fmt: skip
 
 
-def _seen_by(speaker: str, contest: Contest) -> tuple[Debate, list[int]]:
+def _seen_by(speaker: str, contest: Contest) -> Debate:
     """Return a contest as one speaker answers it; who opens is given the motion."""
     turns: list[Turn] = []
     heard: list[str] = []
     for speech in contest.speeches:
         if speech.speaker != speaker:
-            heard.append(speech.text)
+            heard.append(parted(speech.text)[1])
             continue
         said = Response(content=speech.text, **_extras(speech.model_extra))
         turns.append(Turn(utterance="\n".join(heard) or contest.motion, response=said))
         heard = []
-    debate = Debate(id=contest.id, claim=contest.motion, turns=tuple(turns))
-    return debate, list(range(len(turns)))
+    return Debate(id=contest.id, claim=contest.motion, turns=tuple(turns))
 
 
 def _extras(given: Mapping[str, Any] | None) -> dict[str, Any]:
