@@ -4,10 +4,11 @@
 #   gpu       the same beside vLLM, for a model of one's own
 # Every base image is a build argument, so that it builds wherever one of them can be had.
 ARG BASE=python:3.11-slim-bookworm
-ARG OFFICIAL_BASE=ghcr.io/touche-webis-de/touche25-retrieval-augmented-debating-base:0.5.0-py3.13
+ARG OFFICIAL_BASE=touche25-retrieval-augmented-debating-base:0.5.0-py3.13
 ARG GPU_BASE=vllm/vllm-openai:v0.11.0
 
-# --- the package in an environment of its own, and an index of the demo collection ---
+# --- the package in an environment of its own, and an index: of the demo collection, or of one of
+# your own in docker/collection: --build-arg COLLECTION=docker/collection/arguments.jsonl.gz ---
 FROM ${BASE} AS made
 ENV PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python3 -m venv /opt/touche-rad
@@ -15,11 +16,15 @@ COPY pyproject.toml README.md LICENSE /src/
 COPY touche_rad /src/touche_rad
 COPY retrieval /src/retrieval
 COPY judges /src/judges
+COPY docker/collection /src/docker/collection
+COPY docker/dependencies.py /src/docker/dependencies.py
 ARG EXTRAS=""
 RUN /opt/touche-rad/bin/pip install --quiet "/src${EXTRAS:+[$EXTRAS]}" \
     && /opt/touche-rad/bin/pip list --format=freeze > /opt/touche-rad/packages.txt \
+    && /opt/touche-rad/bin/python /src/docker/dependencies.py sbom "${EXTRAS}" > /opt/touche-rad/sbom.cdx.json \
     && /opt/touche-rad/bin/pip uninstall --quiet --yes pip setuptools
-RUN /opt/touche-rad/bin/touche-rad index /src/touche_rad/demo/arguments.jsonl -o /opt/index
+ARG COLLECTION=touche_rad/demo/arguments.jsonl
+RUN /opt/touche-rad/bin/touche-rad index "/src/${COLLECTION}" -o /opt/index
 
 # --- the same on the task's own base image: its client starts /app/start.sh ---
 FROM ${OFFICIAL_BASE} AS official
@@ -27,9 +32,11 @@ COPY pyproject.toml README.md LICENSE /src/
 COPY touche_rad /src/touche_rad
 COPY retrieval /src/retrieval
 COPY judges /src/judges
+COPY docker/collection /src/docker/collection
 ARG EXTRAS=""
-RUN pip install --quiet --no-cache-dir "/src${EXTRAS:+[$EXTRAS]}" && rm -rf /src \
-    && touche-rad index "$(python3 -c 'from touche_rad.demo import demo_file; print(demo_file("arguments.jsonl"))')" -o /opt/index
+ARG COLLECTION=touche_rad/demo/arguments.jsonl
+RUN pip install --quiet --no-cache-dir "/src${EXTRAS:+[$EXTRAS]}" \
+    && touche-rad index "/src/${COLLECTION}" -o /opt/index && rm -rf /src
 COPY docker/start.sh /app/start.sh
 COPY docker/evaluation.json /app/evaluation.json
 WORKDIR /app
@@ -41,9 +48,11 @@ COPY pyproject.toml README.md LICENSE /src/
 COPY touche_rad /src/touche_rad
 COPY retrieval /src/retrieval
 COPY judges /src/judges
+COPY docker/collection /src/docker/collection
 ARG EXTRAS=""
-RUN pip install --quiet --no-cache-dir "/src${EXTRAS:+[$EXTRAS]}" && rm -rf /src \
-    && touche-rad index "$(python3 -c 'from touche_rad.demo import demo_file; print(demo_file("arguments.jsonl"))')" -o /opt/index
+ARG COLLECTION=touche_rad/demo/arguments.jsonl
+RUN pip install --quiet --no-cache-dir "/src${EXTRAS:+[$EXTRAS]}" \
+    && touche-rad index "/src/${COLLECTION}" -o /opt/index && rm -rf /src
 # A model is mounted (/root/.cache/huggingface, or any folder), or baked in: --build-arg MODEL=folder
 ARG MODEL=docker/no-model
 COPY ${MODEL} /models/baked
@@ -66,7 +75,9 @@ RUN echo "rad:x:10001:10001::/tmp:/usr/sbin/nologin" >> /etc/passwd && echo "rad
 ENV PATH=/opt/touche-rad/bin:$PATH \
     PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
     TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache IR_DATASETS_HOME=/tmp/ir_datasets
-USER 10001:10001
+# TIRA's client mounts an output folder that only its own user may write to: --build-arg RUN_AS=0
+ARG RUN_AS=10001:10001
+USER ${RUN_AS}
 WORKDIR /app
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \

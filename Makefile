@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_OUT ?= demo
 
-.PHONY: demo test check lint types cover vllm-cpu runs clean
+.PHONY: demo test check lint types cover vllm-cpu runs sbom licences audit clean
 
 demo: $(VENV)/core.stamp  ## run the main job on the bundled data
 	$(BIN)/touche-rad demo -o $(DEMO_OUT)
@@ -51,5 +51,20 @@ runs: $(VENV)/core.stamp  ## the small example runs in runs/
 	cd runs && ../$(BIN)/touche-rad judge simulations.jsonl -o evaluations.jsonl --quiet
 	cd runs && ../$(BIN)/touche-rad retrieve example.claims.tsv -k 5 -o attack.run --quiet
 
+sbom: $(VENV)/core.stamp  ## what the core stands on, as a CycloneDX bill of materials
+	mkdir -p build
+	$(BIN)/python docker/dependencies.py sbom > build/sbom.cdx.json
+
+licences: $(VENV)/core.stamp  ## the table of docs/licences.md, as it is true here
+	sed -i '/^|/,$$d' docs/licences.md
+	$(BIN)/python docker/dependencies.py licences >> docs/licences.md
+
+audit: $(VENV)/core.stamp  ## known holes in what the core stands on; asks the registry
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/pip install --quiet pip-audit
+	mkdir -p build
+	$(BIN)/python docker/dependencies.py freeze > build/core.txt
+	.venv-audit/bin/pip-audit --strict --no-deps --disable-pip --requirement build/core.txt
+
 clean:
-	rm -rf $(VENV) .venv-vllm demo build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-vllm .venv-audit demo build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

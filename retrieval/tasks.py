@@ -23,9 +23,9 @@ from hashlib import sha256
 from typing import Final
 
 from retrieval.analyser import analyse
-from retrieval.paraphrase import paraphrase
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, nearest
+from touche_rad.paraphrase import paraphrase
 
 SPLITS: Final = ("train", "dev", "test")
 _TENTHS: Final = (6, 8, 10)

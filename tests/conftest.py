@@ -9,6 +9,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("no time is asserted", deadline=None)
+settings.load_profile("no time is asserted")
 
 FOREIGN = ("OPENAI_", "TOUCHE_RAD_", "inputDataset", "outputDir", "TIRA_")
 KEPT = (

@@ -18,6 +18,8 @@ from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import count_words
 
 WORDS = 60
+_ENDINGS = (".jsonl", ".jsonl.gz")
+"""What TIRA takes for the run in an output folder."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +78,19 @@ def check(
     """Look at every line of a run.
 
     Args:
-        run: The run: simulations, responses or evaluations.
+        run: The run: simulations, responses or evaluations; or the folder that is handed in, which
+            has one.
         source: What it was made of, so that missing and additional debates are told.
         index: Where every cited argument must stand.
         words: The most words of a response; 0 counts none.
     """
+    if run.is_dir():
+        handed_in = [one for one in sorted(run.iterdir()) if one.name.endswith(_ENDINGS)]
+        if len(handed_in) != 1:
+            names = ", ".join(one.name for one in handed_in) or "none"
+            told = f"expected exactly one *.jsonl, found {names}"
+            return Checked(str(run), findings=[Finding(str(run), None, told)])
+        run = handed_in[0]
     found = Checked(str(run))
     bad = _All()
     try:

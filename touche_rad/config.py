@@ -18,7 +18,7 @@ DEFAULT_FILE = "touche-rad.toml"
 SHARED = (
     "debater", "judge", "retriever", "index", "seed", "max_words", "deadline", "workers",
     "quiet", "skip_bad", "turns", "host", "port", "options", "plugins",
-    "model", "cache", "max_calls", "max_tokens", "run_deadline", "trace",
+    "model", "cache", "max_calls", "max_tokens", "run_deadline", "trace", "metadata",
 )  # fmt: skip
 
 

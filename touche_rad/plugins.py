@@ -242,6 +242,30 @@ class Panel(Protocol):
 
 
 @runtime_checkable
+class Draws(Protocol):
+    """A panel whose outcomes can be drawn in the report.
+
+    Outcomes come from a file: nothing of one may reach the page unescaped. The page holds the style
+    and the script once, and runs no other script.
+    """
+
+    @staticmethod
+    def drawing(outcome: Outcome, contest: Contest | None) -> str:
+        """Return a fragment of HTML, or nothing."""
+        ...
+
+    @staticmethod
+    def drawing_style() -> str:
+        """Return the style of all fragments."""
+        ...
+
+    @staticmethod
+    def drawing_script() -> str:
+        """Return the script of all fragments."""
+        ...
+
+
+@runtime_checkable
 class Retriever(Protocol):
     """Finds arguments for a query."""
 

@@ -127,3 +127,19 @@ def test_what_is_no_run_is_told(tmp_path: Path, text: str) -> None:
     assert ended.code == 1
     assert ended.out.startswith(str(path))
     assert ended.out.count("\n") == 1
+
+
+def test_a_folder_is_handed_in_with_exactly_one_run(runs: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "output"
+    folder.mkdir()
+    empty = touche_rad("check", folder)
+    assert (empty.code, "exactly one *.jsonl, found none" in empty.out) == (1, True)
+    (folder / "simulations.jsonl").write_bytes((runs / "simulations.jsonl").read_bytes())
+    (folder / "status.json").write_text("{}")
+    good = touche_rad("check", folder)
+    assert (good.code, good.out) == (0, "")
+    assert f"{folder / 'simulations.jsonl'}: simulations" in good.err
+    (folder / "another.jsonl").write_text("")
+    two = touche_rad("check", folder)
+    assert two.code == 1
+    assert "found another.jsonl, simulations.jsonl" in two.out

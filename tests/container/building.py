@@ -7,6 +7,7 @@ reach its package index (certificates, pip's settings) is lent to the build and 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -53,13 +54,19 @@ def buildah(*args: str | Path, timeout: float = 900) -> str:
 
 def size(image: str) -> int:
     """The bytes of an image, as all its files have them."""
-    made = buildah("from", image)
-    try:
-        root = buildah("mount", made)
+    with mounted(image) as root:
         told = subprocess.run(
             ["du", "-sb", "--apparent-size", root], capture_output=True, text=True, check=True
         )
-        return int(told.stdout.split()[0])
+    return int(told.stdout.split()[0])
+
+
+@contextmanager
+def mounted(image: str) -> Iterator[Path]:
+    """The whole file tree of an image, to look at."""
+    made = buildah("from", image)
+    try:
+        yield Path(buildah("mount", made))
     finally:
         buildah("rm", made)
 
@@ -122,6 +129,16 @@ def build(base: str, tag: str, *, target: str = "slim") -> None:
             "bud", "--format", "docker", "--target", target, "--build-arg", f"BASE={base}",
             "--network", "host", *lent, "-t", tag, ".",
         )  # fmt: skip
+
+
+def indexes() -> list[str]:
+    """The addresses that pip has packages from here, which no image may name."""
+    told = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False
+    ).stdout
+    hosts = re.findall(r"https?://(?:[^\s/@']*@)?([^\s/:']+)", told)
+    common = {".".join(parts) for parts in (("pypi", "org"), ("files", "pythonhosted", "org"))}
+    return sorted({*common, *hosts} - {"localhost", "127.0.0.1"})
 
 
 def _pip_settings(told: str) -> str:

@@ -8,11 +8,11 @@ import ir_datasets
 import pytest
 
 import retrieval.irds
-from retrieval.paraphrase import paraphrase
 from retrieval.tasks import SPLITS, every, split_of, task, topics
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError
+from touche_rad.paraphrase import paraphrase
 
 DEMO = Path(__file__).parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 FOUR = (

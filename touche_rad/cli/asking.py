@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -100,13 +101,26 @@ def made(given: Mapping[str, Any], chosen: Chosen, out: Path | None = None) -> M
         log_file=out.with_name(f"{out.name}.vllm.log") if out else None,
     )  # fmt: skip
     usage = Usage(given.get("max_calls"), given.get("max_tokens"), given.get("run_deadline"))
-    trace = out.with_name(f"{out.name}{TRACE}") if out and given.get("trace", True) else None
+    trace = _trace_of(out) if out and given.get("trace", True) else None
     if trace and given.get("restart"):
         trace.unlink(missing_ok=True)
     return Model(
         backend, cache=given.get("cache"), usage=usage, trace=trace,
         settings=_settings(chosen.of("model"), seed), **_manner(chosen.of("model")),
     )  # fmt: skip
+
+
+def _trace_of(out: Path) -> Path:
+    """A run's trace lies beside it; under TIRA a folder deeper, since it is a `*.jsonl` as well."""
+    from touche_rad.cli import tira
+
+    name = f"{out.name}{TRACE}"
+    if not tira.is_output(out.parent):
+        return out.with_name(name)
+    folder = out.parent / "trace"
+    with suppress(OSError):
+        folder.mkdir(exist_ok=True)
+    return folder / name
 
 
 _MANNER = {"deadline": float, "at_once": int}
@@ -139,6 +153,16 @@ def _number(key: str, value: str, kind: Callable[[str], Any]) -> Any:
     if number < 0 or number != number:
         raise OptionError(f"-o model.{key}={value}: expected a number of 0 or more")
     return number
+
+
+def counted(model: Model | None) -> Callable[[], str]:
+    """Return what tells how often a model was asked so far, for a progress bar."""
+
+    def told() -> str:
+        total = model.usage.total if model is not None else None
+        return f"{total.calls} calls" if total is not None and total.calls else ""
+
+    return told
 
 
 def described(model: Model | None) -> dict[str, Any]:

@@ -26,6 +26,8 @@ def command(
 ) -> int:  # fmt: skip
     """Check that each RUN is whole and valid, as the platform will and more.
 
+    A RUN may be a folder to hand in: then it must hold exactly one *.jsonl, which is checked.
+
     Simulations and responses: every debate and turn is answered, in at most 60 words, and cites
     arguments that are in the index. Evaluations: every answered turn has a score of 0 to 1 for each
     maxim. One line for each fault, with its file and line; the exit code is 1 where there is one.

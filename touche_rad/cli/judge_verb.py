@@ -9,12 +9,15 @@ import click
 
 from touche_rad.cli import asking, runs, shared, tira
 from touche_rad.cli.console import progress
+from touche_rad.errors import UserError
 
 
 @click.command("judge", cls=shared.Verb)
 @click.argument("source", required=False, type=click.Path(path_type=Path), metavar="[DEBATES]")
 @shared.output("The evaluations to write.")
 @shared.judge
+@click.option("--swap", is_flag=True,
+              help="With a panel: judge each debate with its sides swapped too.")  # fmt: skip
 @shared.index
 @asking.options
 @shared.as_json
@@ -23,6 +26,7 @@ from touche_rad.cli.console import progress
 @shared.seed
 @shared.skip_bad
 @shared.restart
+@shared.metadata
 @shared.quiet
 @shared.show_config
 @click.pass_context
@@ -31,7 +35,8 @@ def command(ctx: click.Context, /, source: Path | None, **given: Any) -> int:
 
     DEBATES is any file of debates with responses: simulations, annotated debates, or what
     `touche-rad respond` wrote. Under TIRA neither DEBATES nor -o is needed. With --json and no -o
-    the evaluations are printed.
+    the evaluations are printed. A panel (-j debatrix ...) judges each debate as a whole: DEBATES
+    may be contests then (touche-rad contests), and outcomes are written.
     """
     import tempfile
 
@@ -50,15 +55,50 @@ def _judge(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) ->
     from touche_rad.judging import judge
     from touche_rad.runner import run
 
+    if runs.is_panel(given["judge"]):
+        return _judge_contests(source, chosen, given)
+    if given["swap"]:
+        raise UserError(f"--swap is for panels, and {given['judge']} judges responses")
     places = tira.places("judge", source, chosen.path, files.DEBATES, "evaluations.jsonl")
     plugin, identity, model = runs.judge(given, chosen, out=places.out)
     bad = files.BadLines(skip=given["skip_bad"])
-    with progress("judging", quiet=given["quiet"]) as report:
+    told = asking.counted(model)
+    method = runs.method("judge", given["judge"], chosen, identity)
+    with (
+        runs.tracked("judge", places, given, method),
+        progress("judging", quiet=given["quiet"], besides=told) as report,
+    ):
         status = run(
             lambda: judge(
                 places.source, places.out, plugin, identity=identity, deadline=given["deadline"],
                 workers=given["workers"], bad=bad, progress=report, restart=given["restart"],
                 status_path=places.status_of(model), model=model,
+            ),
+            places.out,
+        )  # fmt: skip
+    return runs.close(status, places, quiet=given["quiet"])
+
+
+def _judge_contests(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> int:
+    from touche_rad import files
+    from touche_rad.contesting import judge_contests
+    from touche_rad.runner import run
+
+    kinds = {files.Kind.CONTESTS, *files.DEBATES}
+    places = tira.places("judge", source, chosen.path, kinds, "outcomes.jsonl")
+    panel, identity, model = runs.panel(given, chosen, out=places.out)
+    bad = files.BadLines(skip=given["skip_bad"])
+    told = asking.counted(model)
+    method = runs.method("panel", given["judge"], chosen, identity)
+    with (
+        runs.tracked("judge", places, given, method),
+        progress("judging", quiet=given["quiet"], besides=told) as report,
+    ):
+        status = run(
+            lambda: judge_contests(
+                places.source, places.out, panel, identity=identity, swap=given["swap"],
+                deadline=given["deadline"], workers=given["workers"], bad=bad, progress=report,
+                restart=given["restart"], status_path=places.status_of(model), model=model,
             ),
             places.out,
         )  # fmt: skip

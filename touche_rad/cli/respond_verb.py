@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 @shared.seed
 @shared.skip_bad
 @shared.restart
+@shared.metadata
 @shared.quiet
 @shared.show_config
 @click.pass_context
@@ -69,7 +70,12 @@ def _run(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> i
     places = tira.places("respond", source, chosen.path, files.DEBATES, name)
     debater = runs.Debater.choose(given, chosen, places.out)
     bad = files.BadLines(skip=given["skip_bad"])
-    with progress("responding", quiet=given["quiet"]) as report:
+    told = asking.counted(debater.services.model)
+    method = runs.method("debater", given["debater"], chosen, debater.identity)
+    with (
+        runs.tracked("respond", places, given, method),
+        progress("responding", quiet=given["quiet"], besides=told) as report,
+    ):
         status = run(
             lambda: respond(
                 places.source, places.out, debater.answerer, identity=debater.identity,

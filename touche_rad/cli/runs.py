@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from touche_rad.cli.tira import Places
     from touche_rad.debate import Debate
     from touche_rad.models import Model
-    from touche_rad.plugins import Judge, Plugin, Services
+    from touche_rad.plugins import Judge, Kind, Panel, Plugin, Services
     from touche_rad.status import Status
     from touche_rad.users import RuleUser
 
@@ -95,12 +96,87 @@ def _asked(plugin: Plugin, model: Model | None) -> dict[str, Any]:
     return asking.described(model) if "model" in (*plugin.needs, *plugin.uses) else {}
 
 
+@contextmanager
+def tracked(
+    verb: str, places: Places, given: Mapping[str, Any], method: Mapping[str, Any]
+) -> Iterator[None]:
+    """Measure what is done within, and write ir_metadata beside the run where that is wanted."""
+    from touche_rad import metadata
+    from touche_rad.cli import tira
+
+    wanted = given["metadata"]
+    if wanted is None:
+        wanted = tira.is_output(places.out.parent) and metadata.available()
+    if not wanted:
+        yield
+        return
+    with metadata.Tracked(places.metadata, verb, method) as tracker:
+        yield
+    if tracker.failure:
+        say(f"note: no ir_metadata was written: {tracker.failure}", quiet=given["quiet"])
+
+
+def method(
+    kind: Kind, name: str, chosen: shared.Chosen, identity: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Say what a run is made by: the plugin, all of its options, and what else decides."""
+    from touche_rad.plugins import find
+
+    whose = "judge" if kind == "panel" else kind
+    options = find(kind, name).parse(chosen.of(whose)).model_dump(mode="json")
+    deciding = {key: value for key, value in identity.items() if key != kind}
+    return {"name": name, "kind": kind, "options": options, "run": deciding}
+
+
 def close(status: Status, places: Places, *, quiet: bool) -> int:
     """Say what was done, and return the exit code."""
     for line in status.lines():
         say(line, quiet=quiet)
     say(f"written: {places.out}", quiet=quiet)
     return 0
+
+
+def is_panel(name: str) -> bool:
+    """Whether a judge's name is that of a panel, which judges debates as a whole."""
+    from touche_rad.plugins import registered
+
+    return name in registered("panel") and name not in registered("judge")
+
+
+def panel(
+    given: Mapping[str, Any], chosen: shared.Chosen, out: Path | None = None
+) -> tuple[Panel, dict[str, Any], Model | None]:
+    """Make the panel that the flags name, what names its run, and the model that it asks."""
+    from touche_rad.plugins import find
+
+    name, options = given["judge"], chosen.of("judge")
+    plugin = find("panel", name)
+    made, identity, services = _bench(plugin, f"panel {name}", options, given, chosen, out)
+    return made, {"judge": identity.pop("tag"), **identity}, services.model
+
+
+def _bench(
+    plugin: Plugin,
+    told: str,
+    options: Mapping[str, str],
+    given: Mapping[str, Any],
+    chosen: shared.Chosen,
+    out: Path | None,
+) -> tuple[Any, dict[str, Any], Services]:
+    """Make a judge or a panel with the services it needs."""
+    from touche_rad.plugins import Services
+
+    tag = plugin.identity(plugin.parse(options))
+    model = asking.model_for({told: plugin}, given, chosen, out)
+    if given["index"] or "index" in plugin.needs:
+        services = shared.services(given["index"], given["seed"], model=model)
+    else:
+        services = Services(seed=given["seed"], model=model)
+    identity = {"tag": tag, "seed": services.seed, "deadline": given["deadline"]}
+    identity |= _asked(plugin, services.model)
+    if services.index is not None:
+        identity["index"] = index_identity(services)
+    return plugin.make(services, options), identity, services
 
 
 def judge(
@@ -110,19 +186,14 @@ def judge(
     out: Path | None = None,
 ) -> tuple[Judge, dict[str, Any], Model | None]:
     """Make the judge that the flags name, what names its run, and the model that it asks."""
-    from touche_rad.plugins import Services, find
+    from touche_rad.plugins import find
 
     name, options = given["judge"], chosen.of("judge")
     plugin = find("judge", name)
-    tag = plugin.identity(plugin.parse(options))
     if services is None:
-        needs_index = given["index"] or "index" in plugin.needs
-        seed = given["seed"]
-        model = asking.model_for({f"judge {name}": plugin}, given, chosen, out)
-        if needs_index:
-            services = shared.services(given["index"], seed, model=model)
-        else:
-            services = Services(seed=seed, model=model)
+        made, named, own = _bench(plugin, f"judge {name}", options, given, chosen, out)
+        return made, {"judge": named.pop("tag"), **named}, own.model
+    tag = plugin.identity(plugin.parse(options))
     identity = {"judge": tag, "seed": services.seed, "deadline": given["deadline"]}
     identity |= _asked(plugin, services.model)
     if services.index is not None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
-from touche_rad.cli import shared
+from touche_rad.cli import asking, shared
+from touche_rad.cli.auditing import run_audit
 from touche_rad.cli.console import say
 from touche_rad.errors import UserError
 
@@ -26,6 +28,15 @@ from touche_rad.errors import UserError
 )  # fmt: skip
 @click.option("--samples", type=click.IntRange(100), default=10_000, show_default=True,
               help="Bootstrap samples for intervals and comparisons.")  # fmt: skip
+@click.option("--audit", is_flag=True,
+              help="Audit judges on RUN... instead: what their verdicts go by.")  # fmt: skip
+@click.option("-j", "--judge", "judges", multiple=True, metavar="NAME",
+              help="With --audit: who is audited, also several. [default: grounded]")  # fmt: skip
+@click.option("--turns", type=click.IntRange(1), metavar="N",
+              help="With --audit: probe so many turns of the first. [default: all]")  # fmt: skip
+@shared.index
+@asking.options
+@shared.quiet
 @shared.seed
 @shared.as_json
 @shared.skip_bad
@@ -33,6 +44,7 @@ from touche_rad.errors import UserError
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     files_: tuple[Path, ...],
     short: tuple[str, ...],
     output: str | None,
@@ -44,17 +56,36 @@ def command(
     seed: int,
     as_json: bool,
     skip_bad: bool,
+    audit: bool,
+    judges: tuple[str, ...],
+    turns: int | None,
+    **given: Any,
 ) -> None:
     """Score each RUN against TRUTH, and compare several runs.
 
     Evaluations against labels give the official precision, recall and F1 for each maxim, with
     accuracy, kappa, MCC and the always-yes line. TREC runs against qrels give nDCG@10, RR and R.
+    Outcomes against contests give accuracy, RMSE and correlations by dimension, and biases.
+
+    With --audit there is no TRUTH: judges are asked about the responses of RUN, and about each as
+    probes change it (other order, padding, other words, no words, off the topic, without sources, a
+    demand for yes). Told are flip rates, agreement, which turns to label next, and, where several
+    runs were written by several models, whether a judge likes its own family best.
     """
+    if audit:
+        chosen = shared.choose(ctx, "score", short, output, option)
+        more = {"as_json": as_json, "seed": seed, "skip_bad": skip_bad, "turns": turns, **given}
+        run_audit(files_, judges or ("grounded",), chosen, more)
+        return
+    if judges or turns is not None:
+        raise UserError("-j and --turns are for --audit")
     from touche_rad import files
-    from touche_rad.score import export, score
+    from touche_rad.score import ContestReport, export, score
 
     if len(files_) < 2:
-        raise UserError("score: give at least one RUN and, last, the TRUTH (labels or qrels)")
+        raise UserError(
+            "score: give at least one RUN and, last, the TRUTH (labels, qrels or contests)"
+        )
     *runs, truth = files_
     bad = files.BadLines(skip=skip_bad)
     report = score(
@@ -62,7 +93,9 @@ def command(
         baseline=baseline, bad=bad,
     )  # fmt: skip
     folder = shared.choose(ctx, "score", short, output, option).path
-    if folder is not None:
+    if folder is not None and isinstance(report, ContestReport):
+        raise UserError("score: -o is for evaluations; --json prints the figures of whole debates")
+    if folder is not None and not isinstance(report, ContestReport):
         for path in export(report, folder):
             say(f"written: {path}")
     if as_json:

@@ -62,6 +62,11 @@ workers = click.option(
     "--workers", type=click.IntRange(1), default=4, show_default=True,
     envvar="TOUCHE_RAD_WORKERS", help="Debates under work at once.",
 )  # fmt: skip
+metadata = click.option(
+    "--metadata/--no-metadata", default=None, envvar="TOUCHE_RAD_METADATA",
+    help="Write ir_metadata beside the run: energy, hardware, git state (needs touche-rad[tira]). "
+    "[default: only under TIRA]",
+)  # fmt: skip
 skip_bad = click.option("--skip-bad", is_flag=True, help="Go on past bad lines, and count them.")
 restart = click.option(
     "--restart", is_flag=True, help="Begin anew even where an earlier run could go on."

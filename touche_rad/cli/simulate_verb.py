@@ -28,6 +28,7 @@ from touche_rad.cli.console import progress
 @shared.seed
 @shared.skip_bad
 @shared.restart
+@shared.metadata
 @shared.quiet
 @shared.show_config
 @click.pass_context
@@ -53,7 +54,12 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
         turns = tira.configured_turns() or turns
     identity = {**debater.identity, "user": options.model_dump()}
     bad = files.BadLines(skip=given["skip_bad"])
-    with progress("simulating", quiet=given["quiet"]) as report:
+    told = asking.counted(debater.services.model)
+    method = runs.method("debater", given["debater"], chosen, identity | {"turns": turns})
+    with (
+        runs.tracked("simulate", places, given, method),
+        progress("simulating", quiet=given["quiet"], besides=told) as report,
+    ):
         status = run(
             lambda: simulate(
                 places.source, places.out, debater.answerer, user, identity=identity,

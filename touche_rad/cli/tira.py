@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from touche_rad.models import Model
 
 STATUS = ".status.json"
+METADATA = "ir-metadata.yml"
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,12 @@ class Places:
             return self.out.with_name(f"{self.out.name}{STATUS}")
         return self.status
 
+    @property
+    def metadata(self) -> Path:
+        """Where ir_metadata goes; in TIRA's output folder, by the name that TIRA looks for."""
+        name = METADATA if is_output(self.out.parent) else f"{self.out.name}.{METADATA}"
+        return self.out.with_name(name)
+
 
 def places(
     verb: str, source: Path | None, out: Path | None, kinds: Collection[Kind], name: str
@@ -50,6 +57,12 @@ def places(
     if not target:
         raise UserError(f"{verb}: say where the run goes: -o FILE (under TIRA, outputDir says it)")
     return Places(source, Path(target) / name, Path(target) / "status.json")
+
+
+def is_output(folder: Path) -> bool:
+    """Whether TIRA looks at this folder, where it takes exactly one `*.jsonl`."""
+    target = os.environ.get("outputDir")
+    return bool(target) and folder.resolve() == Path(str(target)).resolve()
 
 
 def configured_turns() -> int | None:

@@ -2,6 +2,7 @@
 
 from touche_rad.files.atomic import atomic_write
 from touche_rad.files.claims import claims_text
+from touche_rad.files.contests import Judgement, contest_line, judgement_line
 from touche_rad.files.evaluations import Evaluation, Labels
 from touche_rad.files.kinds import DEBATES, Kind, recognise
 from touche_rad.files.lines import BadLines
@@ -9,10 +10,12 @@ from touche_rad.files.queries import read_queries
 from touche_rad.files.reading import (
     read_arguments,
     read_claims,
+    read_contests,
     read_debates,
     read_evaluations,
     read_labels,
     read_numbered,
+    read_outcomes,
     read_views,
 )
 from touche_rad.files.trec import Judged, Ranked, qrels_lines, read_qrels, read_run, run_lines
@@ -31,6 +34,7 @@ __all__ = [
     "BadLines",
     "Evaluation",
     "Judged",
+    "Judgement",
     "Kind",
     "Labels",
     "Ranked",
@@ -39,15 +43,19 @@ __all__ = [
     "atomic_write",
     "chat_line",
     "claims_text",
+    "contest_line",
     "evaluation_line",
+    "judgement_line",
     "labels_line",
     "qrels_lines",
     "read_arguments",
     "read_claims",
+    "read_contests",
     "read_debates",
     "read_evaluations",
     "read_labels",
     "read_numbered",
+    "read_outcomes",
     "read_qrels",
     "read_queries",
     "read_run",

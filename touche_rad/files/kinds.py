@@ -24,6 +24,8 @@ class Kind(StrEnum):
     ARGUMENTS = "arguments"
     RUN = "a TREC run"
     QRELS = "qrels"
+    CONTESTS = "contests"
+    OUTCOMES = "outcomes"
 
 
 DEBATES = frozenset((Kind.SIMULATIONS, Kind.ANNOTATED, Kind.CHAT, Kind.RESPONSES, Kind.EVALUATIONS))
@@ -113,6 +115,8 @@ _KEYS = (
     ("userTurnsEvaluations", Kind.EVALUATIONS),
     ("simulation", Kind.SIMULATIONS),
     ("simulated_debate", Kind.ANNOTATED),
+    ("speeches", Kind.CONTESTS),
+    ("outcome", Kind.OUTCOMES),
 )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from touche_rad.contest import Contest, contest_of
 from touche_rad.debate import Argument, Debate, Turn
 from touche_rad.errors import InputError
 from touche_rad.files.claims import read_rows
+from touche_rad.files.contests import Judgement, contest_from, judgement_from
 from touche_rad.files.evaluations import (
     Evaluation,
     Labels,
@@ -133,6 +135,20 @@ def read_claims(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
 def _claim(debate: Debate) -> Debate:
     spoken = debate.turns[0].utterance if debate.turns else ""
     return debate.model_copy(update={"claim": debate.claim or spoken, "turns": (), "wire": {}})
+
+
+def read_contests(path: Place, bad: BadLines | None = None) -> Iterator[Contest]:
+    """Read contests; a debate of the shared task is one between its user and its system."""
+    kind = _kind(path, DEBATES | {Kind.CONTESTS})
+    if kind is Kind.CONTESTS:
+        return _each(path, bad, kind, contest_from)
+    return (contest_of(debate) for debate in read_debates(path, bad))
+
+
+def read_outcomes(path: Place, bad: BadLines | None = None) -> Iterator[Judgement]:
+    """Read panels' verdicts on contests."""
+    _kind(path, frozenset({Kind.OUTCOMES}))
+    return _each(path, bad, Kind.OUTCOMES, judgement_from)
 
 
 def read_evaluations(path: Place, bad: BadLines | None = None) -> Iterator[Evaluation]:

@@ -37,6 +37,7 @@ from touche_rad.models.faults import (
     Overflow,
     Refusal,
 )
+from touche_rad.models.flight import first_to_ask
 from touche_rad.models.limiter import Limiter
 from touche_rad.models.occasion import Occasion, occasion
 from touche_rad.models.prefixes import Prefixes
@@ -267,7 +268,7 @@ class Model:
         if choices:
             body |= {"logprobs": True, "top_logprobs": 20}
         key = _key(body, schema.__name__, [_schema(schema), *choices])
-        async with self._one_at_a_time(key):
+        async with self._one_at_a_time(call, key):
             kept = self._kept(call, key, body)
             if kept is not None:
                 return extracted(str(kept["said"]), schema), _chances(kept.get("chances"))
@@ -311,7 +312,7 @@ class Model:
         self._note_prefix(call, messages)
         body = self._body(messages) | {"max_tokens": 8, "logprobs": True, "top_logprobs": 20}
         key = _key(body, "choice", list(choices))
-        async with self._one_at_a_time(key):
+        async with self._one_at_a_time(call, key):
             kept = self._kept(call, key, body)
             if kept is not None:
                 before: dict[str, float] = json.loads(str(kept["said"]))
@@ -439,7 +440,7 @@ class Model:
             self._cache.put(key, body, answer)
 
     @asynccontextmanager
-    async def _one_at_a_time(self, key: str) -> AsyncIterator[None]:
+    async def _one_at_a_time(self, call: _Call, key: str) -> AsyncIterator[None]:
         """Equal requests at the same time: the first asks, the others find its answer."""
         if self._cache is None:
             yield
@@ -448,7 +449,11 @@ class Model:
         lock = asked.setdefault(key, anyio.Lock())
         try:
             async with lock:
-                yield
+                if self.backend is None or self._cache.has(key):
+                    yield
+                    return
+                async with first_to_ask(self._cache.folder, key, lambda: call.left):
+                    yield
         finally:
             if not lock.locked() and not lock.statistics().tasks_waiting:
                 asked.pop(key, None)

@@ -121,6 +121,10 @@ class Cache:
             database.execute("VACUUM")
         return before - len(self)
 
+    def has(self, key: str) -> bool:
+        """Whether there is a whole answer to a request."""
+        return self.get(key) is not None
+
     def get(self, key: str) -> Mapping[str, Any] | None:
         """Return a request's answer, or None; one that is damaged is as none."""
         try:

@@ -76,13 +76,20 @@ def costs(name: str, run: Path) -> list[Cost]:
 def calls(run: Path) -> dict[Place, list[Call]]:
     """Return a run's calls by where they belong; a line that cannot be read is left out."""
     found: dict[Place, list[Call]] = {}
-    for number, row in enumerate(_rows(run.with_name(run.name + TRACE))):
+    for number, row in enumerate(_rows(_trace_of(run))):
         if number >= _MOST:
             break
         turn = row.get("turn")
         place = (str(row.get("debate", "")), turn if isinstance(turn, int) else -1)
         found.setdefault(place, []).append(_call(row))
     return found
+
+
+def _trace_of(run: Path) -> Path:
+    """A trace lies beside its run; where TIRA looked, a folder deeper."""
+    name = run.name + TRACE
+    deeper = run.parent / "trace" / name
+    return deeper if deeper.is_file() else run.with_name(name)
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -17,9 +17,10 @@ from touche_rad import __version__, files
 from touche_rad.debate import Debate, Maxim, Verdicts
 from touche_rad.files import BadLines, Kind, Labels
 from touche_rad.report.asked import calls, costs
+from touche_rad.report.contests import Drawings, wholes
 from touche_rad.report.conversations import Conversation, Judged, conversations
 from touche_rad.report.plots import Dot, dots, histogram
-from touche_rad.score import score
+from touche_rad.score import ContestReport, score
 from touche_rad.score.naming import names
 from touche_rad.score.result import JudgementReport, JudgementRow, Report
 
@@ -76,14 +77,18 @@ def write_report(
     shown = talks[: max_debates or MOST_DEBATES]
     scored = _scored(sources, runs, labels, seed)
     turns, left_out = sum(len(talk.exchanges) for talk in talks), len(talks) - len(shown)
+    drawings = Drawings()
+    whole = list(wholes(runs, sources, labels, drawings, bad or BadLines()))
     values: dict[str, Any] = {
+        "wholes": whole[: max_debates or MOST_DEBATES],
+        "wholes_left_out": max(0, len(whole) - (max_debates or MOST_DEBATES)),
         "title": title or "touche-rad report",
         "sources": sources,
         "labels": labels and {"file": labels.name, "sha256": _sha256(labels)},
         "talks": shown,
         "left_out": left_out,
         "turns": turns,
-        "debates": len(talks),
+        "debates": len(talks) + len(whole),
         "score": scored if isinstance(scored, JudgementReport) else None,
         "plain": scored.lines() if scored and not isinstance(scored, JudgementReport) else [],
         "rates": _rates(sources, talks),
@@ -98,8 +103,9 @@ def write_report(
         "version": __version__,
     }
     with files.atomic_write(out) as page:
-        page.write(_rendered(values))
-    return ReportSummary(out, len(runs), len(talks), turns, left_out)
+        page.write(_rendered(values, drawings))
+    debates = len(talks) + len(whole)
+    return ReportSummary(out, len(runs), debates, turns, left_out)
 
 
 def _sha256(path: Path) -> str:
@@ -131,12 +137,15 @@ def _read(kind: Kind, path: Path, bad: BadLines) -> Iterator[tuple[Debate, tuple
 
 def _scored(
     sources: Sequence[Source], runs: Sequence[Path], labels: Path | None, seed: int
-) -> Report | None:
+) -> Report | ContestReport | None:
     if labels is None:
         return None
-    wanted = Kind.RUN if files.recognise(labels) is Kind.QRELS else Kind.EVALUATIONS
+    wanted = _TRUTHS.get(files.recognise(labels), Kind.EVALUATIONS)
     fitting = [run for source, run in zip(sources, runs, strict=True) if source.kind is wanted]
     return score(fitting, labels, seed=seed) if fitting else None
+
+
+_TRUTHS = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 
 
 def _rates(sources: Sequence[Source], talks: Sequence[Conversation]) -> list[dict[str, Any]]:
@@ -160,7 +169,7 @@ def _rates(sources: Sequence[Source], talks: Sequence[Conversation]) -> list[dic
 
 
 def _plots(
-    sources: Sequence[Source], talks: Sequence[Conversation], scored: Report | None
+    sources: Sequence[Source], talks: Sequence[Conversation], scored: Report | ContestReport | None
 ) -> Iterator[tuple[str, Markup]]:
     order = {source.name: number for number, source in enumerate(sources)}
     if isinstance(scored, JudgementReport):
@@ -194,16 +203,23 @@ _OTHER = 3
 """The series of what is no run: the baseline."""
 
 
-def _rendered(values: dict[str, Any]) -> str:
-    script = _text("report.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+def _rendered(values: dict[str, Any], drawings: Drawings) -> str:
+    scripts = [_text("report.js"), *drawings.scripts]
+    styles = [_text("report.css"), *drawings.styles]
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True,
                               lstrip_blocks=True)  # fmt: skip
     template = environment.from_string(_text("report.html.jinja"))
     page = template.render(
-        **values, style=Markup(_text("report.css")), script=Markup(script), digest=digest
+        **values,
+        style=Markup("\n".join(styles)),
+        scripts=[Markup(one) for one in scripts],
+        digests=[_digest(one) for one in scripts],
     )
     return page.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd") + "\n"
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _text(name: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from touche_rad import files
 from touche_rad.errors import OptionError, UserError
+from touche_rad.score.contests import ContestReport, score_contests
 from touche_rad.score.export import export, export_trec
 from touche_rad.score.health import health
 from touche_rad.score.judgements import score_judgements
@@ -26,6 +27,7 @@ from touche_rad.score.retrieval import score_retrieval
 
 __all__ = [
     "Comparison",
+    "ContestReport",
     "Health",
     "JudgementReport",
     "JudgementRow",
@@ -38,6 +40,7 @@ __all__ = [
     "export_trec",
     "health",
     "score",
+    "score_contests",
     "score_judgements",
     "score_retrieval",
     "write_prototext",
@@ -54,16 +57,25 @@ def score(
     debates: Path | None = None,
     baseline: Path | None = None,
     bad: files.BadLines | None = None,
-) -> Report:
-    """Score runs against the truth: evaluations against labels, or TREC runs against qrels."""
+) -> Report | ContestReport:
+    """Score runs against the truth.
+
+    Evaluations against labels, TREC runs against qrels, or outcomes against contests.
+    """
     kind = files.recognise(truth)
+    if kind is files.Kind.CONTESTS:
+        if strict or debates is not None or baseline is not None:
+            raise OptionError("--strict, --debates and --baseline are not for whole debates")
+        return score_contests(runs, truth, samples=samples, seed=seed, bad=bad)
     if kind is files.Kind.LABELS:
         return score_judgements(
             runs, truth, strict=strict, samples=samples, seed=seed, debates=debates,
             baseline=baseline, bad=bad,
         )  # fmt: skip
     if kind is not files.Kind.QRELS:
-        raise UserError(f"{truth} holds {kind}: expected labels or qrels as the last file")
+        raise UserError(
+            f"{truth} holds {kind}: expected labels, qrels or contests as the last file"
+        )
     if strict or debates is not None:
         raise OptionError("--strict and --debates are for evaluations against labels, not qrels")
     return score_retrieval(runs, truth, samples=samples, seed=seed, baseline=baseline)

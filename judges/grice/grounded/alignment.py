@@ -74,13 +74,27 @@ class Alignment:
         back = next((token for by, token in moved if by < 0), None)
         return (forth, back) if forth and back else None
 
+    def as_negative(self) -> bool:
+        """Whether both sides negate equally often, or both an odd or an even number of times."""
+        if not self.pairs:
+            return True
+        start, end = self.pairs[0][1], self.pairs[-1][1] + 1
+        behind = _clause_behind(self.written[end:][:_EDGE])
+        return odd(self.said) in (odd(self.stretch), odd((*self.written[start:end], *behind)))
+
     def turned(self) -> Token | None:
-        """The first word of matter that one side negates and the other does not."""
+        """The first word of matter that one side negates and the other does not.
+
+        Where both sides negate as often, a single such word shows another turn of phrase (`never
+        allowed to run`, `may never run`), and two show a negation that has changed its place.
+        """
         said, written = negated(self.said), negated(self.written)
-        for a, b in self.pairs:
-            if self.said[a].matters and said[a] != written[b]:
-                return self.said[a]
-        return None
+        found = [
+            self.said[a]
+            for a, b in self.pairs
+            if self.said[a].matters and said[a] != written[b]
+        ]
+        return found[0] if len(found) > self.as_negative() else None
 
     def turned_at_an_end(self) -> Token | None:
         """A word of matter next to a negation put before or behind all that is in common.
@@ -92,7 +106,8 @@ class Alignment:
             return None
         (first, at), (last, to) = common[0], common[-1]
         head, tail = self.said[:first], self.said[last + 1 :]
-        before = _clause_before(self.written[max(0, at - _EDGE) : at])
+        starts = self.written[at].before in _ENDS
+        before = () if starts else _clause_before(self.written[max(0, at - _EDGE) : at])
         behind = _clause_behind(self.written[to + 1 :][:_EDGE])
         if odd(head) != odd(before) and not self._moved(head, before):
             return self.said[first]

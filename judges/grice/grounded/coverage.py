@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from judges.grice.grounded.lexicon import lexicon
+from judges.grice.grounded.lexicon import lexicon, root
 from judges.grice.grounded.tokens import Token
 
 
@@ -32,6 +32,18 @@ def _found(said: Sequence[Token], written: Sequence[Token]) -> tuple[int, int]:
     return found, len(matter)
 
 
+def _empty(token: Token) -> bool:
+    """Whether a word is one that any sentence may hold without claiming more."""
+    known = lexicon()
+    return (
+        root(known.sense(token.stem)) in known.generic
+        and token.word not in known.exaggerators
+        and token.word not in known.negators
+        and token.word not in known.witnesses
+        and not known.counts(token.word)
+    )
+
+
 def unknown(said: Sequence[Token], written: Sequence[Token]) -> list[Token]:
     """The words that weigh and that the source does not have, nor a like of them."""
     known = lexicon()
@@ -41,6 +53,7 @@ def unknown(said: Sequence[Token], written: Sequence[Token]) -> list[Token]:
         token
         for token in said
         if token.word not in known.harmless
+        and not _empty(token)
         and token.stem not in there
         and known.sense(token.stem) not in senses
     ]

@@ -40,10 +40,9 @@ class GroundedJudge:
     def _judged(self, debate: Debate, response: Response) -> dict[Maxim, Verdict]:
         seen, weigh = scene(debate, response, all_arguments=self._all_arguments), weights()
         found = quality.findings(seen.sentences, seen.sources, weigh.quality)
-        related = relation.verdict(seen, found, weigh.relation)
         return {
-            Maxim.QUANTITY: quantity.verdict(seen, found, related, weigh.quantity),
-            Maxim.QUALITY: quality.verdict(found, len(seen.sources), weigh.quality),
-            Maxim.RELATION: related,
+            Maxim.QUANTITY: quantity.verdict(seen, found, weigh.quantity),
+            Maxim.QUALITY: quality.verdict(found, len(seen.sources), weigh.quality, seen.addressed),
+            Maxim.RELATION: relation.verdict(seen, found, weigh.relation),
             Maxim.MANNER: manner.verdict(seen, weigh.manner),
         }

@@ -18,14 +18,17 @@ class Lexicon:
     negators: frozenset[str]
     not_negated: frozenset[str]
     exaggerators: frozenset[str]
+    mild: frozenset[str]
     hedges: frozenset[str]
     numbers: frozenset[str]
     witnesses: frozenset[str]
     conditions: frozenset[str]
     attitudes: frozenset[str]
     harmless: frozenset[str]
+    light: frozenset[str]
     reversals: frozenset[str]
     generic: frozenset[str]
+    broad: frozenset[str]
     connectives: frozenset[tuple[str, ...]]
     stances: re.Pattern[str]
     surrenders: re.Pattern[str]
@@ -48,6 +51,11 @@ class Lexicon:
     def counts(self, word: str) -> bool:
         """Whether a word is a quantity."""
         return word in self.numbers or word[0].isdigit()
+
+
+def root(sense: str) -> str:
+    """What a boxer and boxing share: the sense without the ending of who or what does it."""
+    return sense[:-2] if sense.endswith(("er", "or")) and len(sense) >= 5 else sense
 
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "mis", "de", "anti")
@@ -74,10 +82,15 @@ def lexicon() -> Lexicon:
         return re.compile(around.format("|".join(f"(?:{part})" for part in read[name])))
 
     senses = _senses(read["synonyms"])
-    generic = [stem(word) for word in read["generic"].split()]
+
+    def stems(name: str) -> frozenset[str]:
+        found = [stem(word) for word in read[name].split()]
+        return frozenset(root(senses.get(one, one)) for one in found)
+
     return Lexicon(
         **{name: words(name) for name in _WORD_LISTS},
-        generic=frozenset(senses.get(one, one) for one in generic),
+        generic=stems("generic") | stems("adverbial"),
+        broad=stems("broad"),
         connectives=frozenset(tuple(phrase.split()) for phrase in read["connectives"]),
         stances=pattern("stances"),
         surrenders=pattern("surrenders"),
@@ -92,8 +105,8 @@ def lexicon() -> Lexicon:
 
 
 _WORD_LISTS = (
-    "negators", "not_negated", "exaggerators", "hedges", "numbers", "witnesses", "conditions",
-    "attitudes", "harmless", "reversals",
+    "negators", "not_negated", "exaggerators", "mild", "hedges", "numbers", "witnesses", "conditions",
+    "attitudes", "harmless", "light", "reversals",
 )  # fmt: skip
 
 

@@ -8,18 +8,20 @@ from operator import mul
 
 from judges.grice.grounded.alignment import align
 from judges.grice.grounded.coverage import coverage
-from judges.grice.grounded.lexicon import lexicon
+from judges.grice.grounded.lexicon import lexicon, root
 from judges.grice.grounded.tampering import contrary_pair
 from judges.grice.grounded.tokens import Passage
 
 GENERIC = 0.2
 """What a shared word is worth that any two debates share."""
+BROAD = 0.5
+"""What one is worth that many share."""
 
 
 def matter(passage: Passage) -> frozenset[str]:
-    """The senses of a passage's words of matter."""
+    """The senses of a passage's words of matter; a boxer and boxing are of one."""
     known = lexicon()
-    return frozenset(known.sense(token.stem) for token in passage.tokens if token.matters)
+    return frozenset(root(known.sense(token.stem)) for token in passage.tokens if token.matters)
 
 
 def merged(passages: Iterable[Passage]) -> frozenset[str]:
@@ -29,8 +31,14 @@ def merged(passages: Iterable[Passage]) -> frozenset[str]:
 
 def weight(senses: Iterable[str]) -> float:
     """How much a set of shared words links."""
+    return sum(map(_worth, senses))
+
+
+def _worth(sense: str) -> float:
     known = lexicon()
-    return sum(GENERIC if sense in known.generic else 1.0 for sense in senses)
+    if sense in known.generic:
+        return GENERIC
+    return BROAD if sense in known.broad else 1.0
 
 
 def link(one: frozenset[str], other: frozenset[str]) -> float:

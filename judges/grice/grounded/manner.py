@@ -9,7 +9,7 @@ from judges.grice.grounded.coverage import coverage
 from judges.grice.grounded.cues import Cue, weighed
 from judges.grice.grounded.lexicon import lexicon
 from judges.grice.grounded.links import matter
-from judges.grice.grounded.scene import Scene, Sentence
+from judges.grice.grounded.scene import Scene, Sentence, nothing_said
 from judges.grice.grounded.telling import short
 from judges.grice.grounded.tokens import Token
 from touche_rad.debate import Verdict
@@ -26,7 +26,7 @@ _HEAVY_ENDINGS = (
 def verdict(scene: Scene, weights: Mapping[str, float]) -> Verdict:
     """Weigh what makes it hard to read, and what makes it say too little."""
     if not scene.response.tokens:
-        return Verdict(score=0.02, rationale="the response is empty")
+        return Verdict(score=0.02, rationale=nothing_said(scene))
     return weighed(cues(scene), weights, "clear and short")
 
 
@@ -35,7 +35,9 @@ def cues(scene: Scene) -> list[Cue]:
     longest = max(scene.sentences, key=lambda one: len(one.read.tokens))
     opening, heavy = short(scene.sentences[0].text), short(longest.text)
     text = scene.response.joined[:4000]
+    aside = short(scene.addressed[0].text) if scene.addressed else ""
     return [
+        Cue("aside", float(bool(aside)), f"{aside} speaks to whoever judges it"),
         Cue("long", max(0, scene.words - LONGEST) / 20, f"{scene.words} words from {opening} on"),
         Cue("short", float(scene.words < SHORTEST), f"{opening} is too short to be precise"),
         Cue("sentence", _overlong(longest), f"{heavy} has {len(longest.read.tokens)} words"),

@@ -9,8 +9,10 @@ from judges.grice.grounded.tokens import Token
 
 _SCOPE = 5
 """How many words behind it a negation may find its word of matter, within its clause."""
+_LETS_THROUGH = frozenset(("longer", "enough", "able", "allowed", "even", "really"))
+"""Words of matter that a negation reaches past: `no longer enough to pay` does not pay."""
 _NEGATING_PAIRS = {("rather", "than"), ("instead", "of"), ("anything", "but")}
-_SOME = {("a", "few"), ("a", "little"), ("no", "doubt")}
+_SOME = {("a", "few"), ("a", "little"), ("no", "doubt"), ("or", "without"), ("or", "not")}
 
 
 def negated(tokens: Sequence[Token]) -> list[bool]:
@@ -26,7 +28,7 @@ def negated(tokens: Sequence[Token]) -> list[bool]:
         flags.append(token.matters and not negates and len(reaching) % 2 == 1)
         if negates:
             reaching.append(at)
-        elif token.matters and token.word != "longer":
+        elif token.matters and token.word not in _LETS_THROUGH:
             reaching = []
     return flags
 

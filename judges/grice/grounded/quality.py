@@ -60,8 +60,13 @@ def score(support: Support, weights: QualityWeights) -> float:
     return worth * support.covered if support.manner is Manner.CHANGED else worth
 
 
-def verdict(found: Sequence[Finding], cited: int, weights: QualityWeights) -> Verdict:
-    """The weakest sentence decides."""
+def verdict(
+    found: Sequence[Finding], cited: int, weights: QualityWeights, aside: Sequence[Sentence] = ()
+) -> Verdict:
+    """The weakest sentence decides; what is said to a judge, aside, no argument carries."""
+    if aside:
+        told = f"{short(aside[0].text)} speaks to whoever judges it"
+        return Verdict(score=weights.manners[Manner.NONE], rationale=told)
     if not found:
         return Verdict(score=weights.manners[Manner.NONE], rationale="nothing is claimed")
     if not cited:

@@ -9,7 +9,8 @@ from judges.grice.grounded.lexicon import lexicon
 from judges.grice.grounded.links import link, matter, merged, weight
 from judges.grice.grounded.manner import vague
 from judges.grice.grounded.quality import Finding
-from judges.grice.grounded.scene import Scene
+from judges.grice.grounded.relation import echo, on_topic, surrender, turned
+from judges.grice.grounded.scene import Scene, nothing_said
 from judges.grice.grounded.support import Manner
 from judges.grice.grounded.telling import short
 from touche_rad.debate import Verdict
@@ -26,24 +27,28 @@ _FOLLOWS_ON = frozenset(
 )
 
 
-def verdict(
-    scene: Scene, found: Sequence[Finding], relation: Verdict, weights: Mapping[str, float]
-) -> Verdict:
+def verdict(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]) -> Verdict:
     """Weigh what makes it no argument, and what makes it too many."""
     if not scene.response.tokens:
-        return Verdict(score=0.02, rationale="the response is empty")
-    return weighed(cues(scene, found, relation), weights, "one argument")
+        return Verdict(score=0.02, rationale=nothing_said(scene))
+    return weighed(cues(scene, found), weights, "one argument")
 
 
-def cues(scene: Scene, found: Sequence[Finding], relation: Verdict) -> list[Cue]:
+def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
     """What was seen: shares in 0..1, and counts of what is too many."""
     opening = short(scene.sentences[0].text)
     points = theses(scene, found)
     cited, uncited = surplus(points, scene)
+    given_in = surrender(scene, found) or ""
     last = short(points[-1][0].sentence.text) if points else opening
     return [
         Cue("new", _novelty(scene, found), f"{opening} gives a reason"),
-        Cue("off", 1 - (relation.score or 0), f"no argument here: {relation.rationale}"),
+        Cue(
+            "foreign", 1 - on_topic(scene, found), f"no argument here: {opening} is off the matter"
+        ),
+        Cue("turned", turned(found), f"no argument here: {opening} speaks for the user"),
+        Cue("echo", echo(scene), f"no argument here: {opening} repeats the user's words"),
+        Cue("surrender", float(bool(given_in)), f"no argument here: {short(given_in)} gives in"),
         Cue("attacks", cited, f"{last} is another argument"),
         Cue("points", uncited, f"{last} is one point of {len(points)}"),
         Cue("list", min(4, listed(scene)), f"{opening} begins a list"),

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from judges.grice.grounded.cues import Cue, weighed
 from judges.grice.grounded.lexicon import lexicon
 from judges.grice.grounded.links import echoes, link, matter, merged
 from judges.grice.grounded.quality import Finding
-from judges.grice.grounded.scene import Scene, Sentence
+from judges.grice.grounded.repeats import asked_again, said_again
+from judges.grice.grounded.scene import Scene, Sentence, nothing_said
 from judges.grice.grounded.support import Manner
 from judges.grice.grounded.telling import short
+from judges.grice.grounded.tokens import Passage
 from touche_rad.debate import Verdict
 
 ECHO = 0.7
 """From this share of the user's own words on, a response says what the user said."""
+HALF = 0.5
+HEARD = 0.6
+"""From this share of what was answered before on, a response begins to be that answer again."""
 MAX_SENTENCES = 20
 _OPENING = 14
 """How many words of a sentence may hold the giving in."""
@@ -23,26 +28,61 @@ _OPENING = 14
 def verdict(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]) -> Verdict:
     """Weigh what ties the response to the user's last message, and what gives in to it."""
     if not scene.response.tokens:
-        return Verdict(score=0.02, rationale="the response is empty")
+        return Verdict(score=0.02, rationale=nothing_said(scene))
     return weighed(cues(scene, found), weights, "little links it to what the user said last")
 
 
 def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
     """What was seen, each in 0..1."""
     said, last = matter(scene.response), matter(scene.user)
-    before = merged((*scene.users_before, *scene.systems_before)) - last
+    earlier = () if asked_again(scene.user) else (*scene.users_before, *scene.systems_before)
+    before = merged(earlier) - last
     attacked = merged(scene.targets)
     given_in, echoed = surrender(scene, found), echo(scene)
     shared = ", ".join(sorted(said & last - lexicon().generic)[:4]) or "common words"
     opening = short(scene.sentences[0].text)
     return [
         Cue("last", link(said, last), f"{opening} takes up the user's last message: {shared}"),
-        Cue("before", link(said, before), f"{opening} takes up the earlier conversation"),
+        Cue("before", link(said, before), f"{opening} is about what was said earlier"),
         Cue("target", link(attacked, last), "what it cites attacks what the user said last"),
+        Cue("topic", on_topic(scene, found), f"{opening} is on the matter"),
         Cue("denial", _denial(scene), f"{opening} contradicts the user in so many words"),
         Cue("echo", echoed, f"{opening} repeats the user's words"),
+        Cue("again", again(scene), f"{opening} was said before"),
+        Cue("turned", turned(found), f"{opening} turns what it cites into the user's side"),
         Cue("surrender", float(given_in is not None), f"{short(given_in or '')} gives in"),
     ]
+
+
+def on_topic(scene: Scene, found: Sequence[Finding]) -> float:
+    """How firmly what is said and what it rests on are tied to what the user has said at all."""
+    said = merged((scene.response, *scene.targets, *_rested_on(scene, found)))
+    return link(said, merged((scene.claim, scene.user, *scene.users_before)))
+
+
+def _rested_on(scene: Scene, found: Sequence[Finding]) -> Iterator[Passage]:
+    """The sources that carry at least half of a sentence: they say more of what it is about."""
+    for at in {one.source for one in found if one.support.covered >= HALF}:
+        if at is not None:
+            yield scene.sources[at]
+
+
+def again(scene: Scene) -> float:
+    """How far the system has said it before, 0 below `HEARD`; 0 too where the user asks for it."""
+    if asked_again(scene.user):
+        return 0.0
+    heard = said_again([one.read for one in scene.sentences[:MAX_SENTENCES]], scene.systems_before)
+    return min(1.0, max(0.0, (heard - HEARD) / 0.2))
+
+
+def turned(found: Sequence[Finding]) -> float:
+    """How much of what is claimed is the contrary of the argument it is taken from.
+
+    The argument was cited against the user, so its contrary speaks for the user.
+    """
+    total = sum(len(one.sentence.read.tokens) for one in found)
+    contrary = sum(len(one.sentence.read.tokens) for one in found if one.support.contrary)
+    return contrary / total if total else 0.0
 
 
 def echo(scene: Scene) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from judges.grice.grounded.addressed import addressed
 from judges.grice.grounded.tokens import Passage, passage, split
 from touche_rad.debate import Debate, Response
 from touche_rad.text import count_words
@@ -28,8 +29,13 @@ class Scene:
     words: int
     """The response's length as the task counts it."""
     response: Passage
+    """What it says to the user."""
     sentences: tuple[Sentence, ...]
-    """Those that hold a word."""
+    """Those that hold a word, and speak to the user."""
+    addressed: tuple[Sentence, ...]
+    """Those that speak to whoever judges it."""
+    claim: Passage
+    """What the debate is about."""
     user: Passage
     """The user's last message: stance is read against it, since users drift."""
     users_before: tuple[Passage, ...]
@@ -43,16 +49,23 @@ class Scene:
 def scene(debate: Debate, response: Response, *, all_arguments: bool = False) -> Scene:
     """Read a debate that ends with the judged turn."""
     cited = response.arguments if all_arguments else response.arguments[:SEEN]
+    before = debate.turns[:-1]
+    user = passage(debate.last.utterance)
+    users_before = tuple(passage(turn.utterance) for turn in before)
+    sources = tuple(passage(argument.text) for argument in cited)
+    every = tuple(_sentences(response.content))
+    aside = addressed([one.text for one in every], (user, *users_before, *sources))
+    kept = tuple(one for at, one in enumerate(every) if at not in aside)
     return Scene(
         words=count_words(response.content),
-        response=passage(response.content),
-        sentences=tuple(_sentences(response.content)),
-        user=passage(debate.last.utterance),
-        users_before=tuple(passage(turn.utterance) for turn in debate.turns[:-1]),
-        systems_before=tuple(
-            passage(turn.response.content) for turn in debate.turns[:-1] if turn.response
-        ),
-        sources=tuple(passage(argument.text) for argument in cited),
+        response=passage(" ".join(one.text for one in kept) if aside else response.content),
+        sentences=kept,
+        addressed=tuple(every[at] for at in sorted(aside)),
+        claim=passage(debate.claim),
+        user=user,
+        users_before=users_before,
+        systems_before=tuple(passage(turn.response.content) for turn in before if turn.response),
+        sources=sources,
         targets=tuple(passage(argument.attacks) for argument in cited if argument.attacks),
     )
 
@@ -62,3 +75,8 @@ def _sentences(text: str) -> Iterator[Sentence]:
         read = passage(sentence)
         if read.tokens:
             yield Sentence(sentence, read)
+
+
+def nothing_said(scene: Scene) -> str:
+    """Why there is nothing to judge."""
+    return "it speaks to a judge alone" if scene.addressed else "the response is empty"

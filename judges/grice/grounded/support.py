@@ -33,6 +33,8 @@ class Support:
     manner: Manner
     covered: float
     why: str
+    contrary: bool = False
+    """Whether it is the source's own words made to say the contrary."""
 
 
 ADDED = 3
@@ -50,8 +52,8 @@ def support(sentence: Passage, source: Passage) -> Support:
     matter = unpadded(sentence.tokens[starts(sentence.tokens)[-1] :] or sentence.tokens)
     alignment = align(matter, source.tokens)
     covered = evidence(matter, source.tokens)
-    if why := spoilt(alignment, matter, source):
-        return Support(Manner.SPOILT, covered, why)
+    if found_out := spoilt(alignment, matter, source):
+        return Support(Manner.SPOILT, covered, found_out.told, found_out.contrary)
     if alignment.share >= NEAR:
         return _near_quotation(alignment, source, covered)
     if new := _addition(matter, source):
@@ -60,7 +62,8 @@ def support(sentence: Passage, source: Passage) -> Support:
 
 
 def _near_quotation(alignment: Alignment, source: Passage, covered: float) -> Support:
-    if new := unknown(alignment.said, source.tokens):
+    light = lexicon().light
+    if new := [one for one in unknown(alignment.said, source.tokens) if one.word not in light]:
         return Support(Manner.CHANGED, covered, f"puts '{new[0].word}' into a quotation")
     for change in alignment.changes:
         if pair := _exchanged(change):

@@ -3,43 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from judges.grice.grounded.alignment import Alignment, Change
 from judges.grice.grounded.coverage import coverage
 from judges.grice.grounded.lexicon import lexicon
+from judges.grice.grounded.negation import any_negator
 from judges.grice.grounded.tokens import Passage, Token
 
 NEAR = 0.7
 """From this share of words in common on, a sentence is a quotation, and each change counts."""
 
 
-def spoilt(alignment: Alignment, said: Sequence[Token], source: Passage) -> str:
+class Tampering(NamedTuple):
+    """What was done to a source."""
+
+    told: str
+    contrary: bool = False
+    """Whether the sentence, near as it is to the source, says the contrary of it."""
+
+
+CLOSE = 0.65
+"""From this share on, a sentence that turns its source's sense says the contrary of it."""
+
+
+def spoilt(alignment: Alignment, said: Sequence[Token], source: Passage) -> Tampering | None:
     """What makes a sentence say something else than its source, or nothing."""
-    if witness := _invented(said, source):
-        return witness
-    if turned := alignment.turned() or alignment.turned_at_an_end():
-        return f"turns '{turned.word}' into its contrary"
-    if pair := contrary_pair(said, alignment.written):
-        return f"says '{pair[0]}' where the source says '{pair[1]}'"
-    swap = alignment.swapped() if coverage(said, source.tokens) == 1 else None
-    if swap:
-        return f"makes '{swap[0].word}' and '{swap[1].word}' change places"
+    turning = _turning(alignment, said, source)
+    contrary = bool(turning) and alignment.share >= CLOSE
+    if witness := _invented(said, source, freely=alignment.share < NEAR):
+        return Tampering(witness, contrary)
+    if turning:
+        return Tampering(turning, contrary)
+    if swap := alignment.swapped() if coverage(said, source.tokens) == 1 else None:
+        told = f"makes '{swap[0].word}' and '{swap[1].word}' change places"
+        return Tampering(told, contrary=not any(lexicon().counts(one.word) for one in swap))
     if alignment.share >= NEAR:
-        return next(filter(None, map(_spoiling, alignment.changes)), "")
-    return ""
+        for change in alignment.changes:
+            if told := _spoiling(change):
+                return Tampering(told, contrary=_negates(change))
+    return None
 
 
-def _invented(said: Sequence[Token], source: Passage) -> str:
+def _turning(alignment: Alignment, said: Sequence[Token], source: Passage) -> str:
+    turned = alignment.turned()
+    if turned is None and not (alignment.share < NEAR and alignment.as_negative()):
+        turned = alignment.turned_at_an_end()
+    if turned:
+        return f"turns '{turned.word}' into its contrary"
+    pair = contrary_pair(said, alignment.written)
+    if pair and alignment.as_negative() and lexicon().negators.intersection(pair):
+        return ""
+    return f"says '{pair[0]}' where the source says '{pair[1]}'" if pair else ""
+
+
+def _negates(change: Change) -> bool:
+    known = lexicon()
+    said, written = ({token.word for token in side} for side in (change.said, change.written))
+    return len(said & known.negators) != len(written & known.negators)
+
+
+def _invented(said: Sequence[Token], source: Passage, *, freely: bool) -> str:
     known = lexicon()
     there = {token.stem for token in source.tokens}
-    for token in said:
-        if token.stem in there:
+    for at, token in enumerate(said):
+        if token.stem in there or (token.word == "any" and any_negator(said[:at])):
             continue
         if token.word in known.witnesses:
             return f"calls a witness, '{token.word}', that the source does not call"
         if known.counts(token.word):
             return f"gives a number, '{token.word}', that the source does not give"
-        if token.word in known.exaggerators and token.word not in known.negators:
+        strong = token.word in known.exaggerators - (known.mild if freely else frozenset())
+        if strong and token.word not in known.negators:
             return f"exaggerates with '{token.word}'"
     return ""
 

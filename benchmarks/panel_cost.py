@@ -1,0 +1,73 @@
+"""What a judged debate costs a panel in calls and prompt tokens, counted as `cost.py` does.
+
+    python benchmarks/panel_cost.py [DEBATES]
+
+Every panel judges all DEBATES (the demo's, unless given) with the demo's index.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import anyio
+from cost import Endpoint, tokens
+
+from touche_rad import files
+from touche_rad.contest import Contest, contest_of
+from touche_rad.demo import demo_file, ensure_index
+from touche_rad.models import Model
+from touche_rad.models.endpoint import Where
+from touche_rad.plugins import Services, find, open_index
+
+PANELS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("inspirescore", {}),
+    ("inspirescore", {"subjective_scope": "debate"}),
+    ("inspirescore", {"facts_from": "none"}),
+    ("inspirescore", {"logic": "solver", "cross_check": "false"}),
+    ("inspirescore", {"profile": "paper"}),
+    ("inspirescore", {"profile": "paper", "subjective_scope": "debate"}),
+)
+
+
+async def judging(
+    name: str, options: Mapping[str, str], contests: Sequence[Contest], url: str, index: str
+) -> Any:
+    model = Model(Where(url, "counted"))
+    panel = find("panel", name).make(Services(index=open_index(index), model=model), options)
+    for contest in contests:
+        await panel.judge(contest)
+    await model.close()
+    return model.usage.total
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("debates", nargs="?", type=Path, default=demo_file("debates.jsonl"))
+    args = parser.parse_args()
+    contests = [contest_of(debate) for debate, views in files.read_views(args.debates) if views]
+    count, index = tokens(), str(ensure_index())
+    speeches = [speech for contest in contests for speech in contest.speeches]
+    text = sum(count(speech.text) for speech in speeches) / len(contests)
+    print(f"{len(contests)} debates, {len(speeches)} speeches, {text:.0f} tokens a debate\n")
+    server = Endpoint()
+    Thread(target=server.serve_forever, daemon=True).start()
+    print("| panel | calls a debate | prompt tokens a debate | shared |")
+    print("| --- | --- | --- | --- |")
+    for name, options in PANELS:
+        server.prompts.clear()
+        url = f"http://127.0.0.1:{server.server_port}/v1"
+        cost = anyio.run(judging, name, options, contests, url, index)
+        spent = sum(count(prompt) for prompt in server.prompts) / len(contests)
+        told = ", ".join(f"{key}={value}" for key, value in options.items())
+        shared = cost.shared_letters / cost.prompt_letters
+        calls = cost.calls / len(contests)
+        named = f"{name} ({told})" if told else name
+        print(f"| {named} | {calls:.2f} | {spent:.0f} | {shared:.0%} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""The calls of a column and of the panel, each as one function.
+
+In the paper a judge comments, and a second call reads the number or the winner out of the comment.
+The lean profile asks for both in one answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from pydantic import BaseModel
+
+from judges.debatrix import schemas
+from judges.debatrix.memory import Entry
+from touche_rad.contest import TIE
+from touche_rad.models import Message, Model, Prompt
+from touche_rad.models.prompts import dropping_oldest
+from touche_rad.text import clean
+
+Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A comment and its score; what could not be had is empty, and `reason` says why."""
+
+    comment: str = ""
+    score: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """A verdict on a debate in one dimension, or of the panel, by the debaters' codes."""
+
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+    winner: str | None = None
+    comment: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Asks one judge of the panel: a dimension's, or the chair."""
+
+    model: Model
+    header: str
+    codes: tuple[str, ...]
+    decides: str = ""
+    ties: bool = True
+    whole: bool = True
+    """Comment and number in one answer (lean), or in two calls (paper)."""
+    shortens: bool = True
+    """Whether a prompt that is too long goes without its oldest entries, or fails."""
+
+    async def analysis(
+        self, past: Sequence[Entry], new: Entry, *, raw: bool
+    ) -> tuple[str, Mark | None]:
+        """Analyse a speech; in one answer with its comment and score where that is asked."""
+        values = {
+            "header": self.header, "past": past, "raw": raw, "number": new.number,
+            "code": new.code, "speech": new.text, "whole": self.whole,
+        }  # fmt: skip
+        if not self.whole:
+            found = await self._ask("analyse", values, schemas.Analysis, "past")
+            return found.analysis, None
+        view = await self._ask("analyse", values, schemas.SpeechView, "past")
+        return view.analysis, Mark(clean(view.comment), view.score)
+
+    async def speech(self, new: Entry, analysis: str) -> Mark:
+        """Judge a speech by its analysis: a comment, then its score."""
+        values = {
+            "header": self.header, "number": new.number, "code": new.code, "analysis": analysis
+        }  # fmt: skip
+        said = await self._ask("speech", values, schemas.Comment)
+        return await self._scored(f"speech number {new.number}, by {new.code}", said.comment)
+
+    async def debate(self, past: Sequence[Entry]) -> tuple[str, Ruling | None]:
+        """Analyse the debate out of all analyses, with the verdict where one answer gives both."""
+        values = {
+            "header": self.header, "past": past, "raw": False, "decides": self.decides,
+            "whole": self.whole, "ties": self.ties,
+        }  # fmt: skip
+        schema = schemas.Analysis if not self.whole else self._verdict(analysed=True)
+        found = await self._ask("debate", values, schema, "past")
+        analysis: str = found.analysis
+        return analysis, self._ruling(found) if self.whole else None
+
+    async def summary(self, views: Sequence[Mapping[str, Any]]) -> tuple[str, Ruling | None]:
+        """Bring the dimensions' views together, with the verdict where one answer gives both."""
+        values = {"header": self.header, "views": views, "whole": self.whole, "ties": self.ties}
+        schema = schemas.Analysis if not self.whole else self._verdict(analysed=True)
+        found = await self._ask("summary", values, schema)
+        analysis: str = found.analysis
+        return analysis, self._ruling(found) if self.whole else None
+
+    async def statement(self, own: str, said: Sequence[Mapping[str, Any]]) -> str:
+        """Speak to the panel for a dimension."""
+        values = {"header": self.header, "own": own, "said": said}
+        statement: str = (await self._ask("discuss", values, schemas.Comment)).comment
+        return statement
+
+    async def ruling(self, analysis: str) -> Ruling:
+        """Judge the debaters and the winner by an analysis of the debate."""
+        if self.whole:
+            values = {"header": self.header, "analysis": analysis, "ties": self.ties}
+            return self._ruling(await self._ask("verdict", values, self._verdict(analysed=False)))
+        asked: list[Callable[[], Awaitable[Mark | Ruling]]] = [
+            partial(self._debater, code, analysis) for code in self.codes
+        ]
+        asked.append(partial(self._winner, analysis))
+        return self._joined(await self.model.ask_all(asked))
+
+    async def direct(self, past: Sequence[Entry]) -> Ruling:
+        """Judge by the speeches themselves, without any analysis."""
+        values = {
+            "header": self.header, "past": past, "decides": self.decides, "ties": self.ties
+        }  # fmt: skip
+        if self.whole:
+            more = {**values, "task": "all", "code": ""}
+            found = await self._ask("direct", more, self._verdict(analysed=False), "past")
+            return self._ruling(found)
+        asked: list[Callable[[], Awaitable[Mark | Ruling]]] = [
+            partial(self._directly, code, values) for code in self.codes
+        ]
+        asked.append(partial(self._directly_won, values))
+        return self._joined(await self.model.ask_all(asked))
+
+    async def _debater(self, code: str, analysis: str) -> Mark:
+        values = {"header": self.header, "code": code, "analysis": analysis}
+        said = await self._ask("debater", values, schemas.Comment)
+        return await self._scored(f"{code} in the debate", said.comment)
+
+    async def _winner(self, analysis: str) -> Ruling:
+        values = {
+            "header": self.header, "decides": self.decides, "ties": self.ties,
+            "analysis": analysis,
+        }  # fmt: skip
+        return await self._picked((await self._ask("winner", values, schemas.Comment)).comment)
+
+    async def _directly(self, code: str, values: Mapping[str, Any]) -> Mark:
+        asked = {**values, "task": "debater", "code": code}
+        said = await self._ask("direct", asked, schemas.Comment, "past")
+        return await self._scored(f"{code} in the debate", said.comment)
+
+    async def _directly_won(self, values: Mapping[str, Any]) -> Ruling:
+        asked = {**values, "task": "winner", "code": ""}
+        return await self._picked(
+            (await self._ask("direct", asked, schemas.Comment, "past")).comment
+        )
+
+    async def _scored(self, what: str, comment: str) -> Mark:
+        """The paper's second call: the number out of the comment."""
+        values = {"header": self.header, "what": what, "comment": comment}
+        number = await self._ask("score", values, schemas.Number)
+        return Mark(clean(comment), number.score)
+
+    async def _picked(self, comment: str) -> Ruling:
+        """The paper's second call: the winner out of the comment."""
+        values = {"header": self.header, "comment": comment, "ties": self.ties}
+        found = await self._ask("pick", values, schemas.winner_of(self.codes, self.ties))
+        winner: str = found.winner
+        return Ruling(winner=winner, comment=clean(comment))
+
+    def _joined(self, found: Sequence[Any]) -> Ruling:
+        """Put the debaters' marks and the winner together; what failed says why."""
+        *marks, won = found
+        judged = {
+            code: mark if isinstance(mark, Mark) else Mark(reason=str(mark))
+            for code, mark in zip(self.codes, marks, strict=True)
+        }
+        if not isinstance(won, Ruling):
+            return Ruling(judged, reason=str(won))
+        return Ruling(judged, won.winner, won.comment)
+
+    def _verdict(self, *, analysed: bool) -> type[BaseModel]:
+        return schemas.verdict_of(self.codes, self.ties, analysed)
+
+    def _ruling(self, found: BaseModel) -> Ruling:
+        given = found.model_dump()
+        marks = {
+            code: Mark(clean(given[code]["comment"]), given[code]["score"]) for code in self.codes
+        }
+        assert given["winner"] in (*self.codes, TIE)
+        return Ruling(marks, given["winner"], clean(given["comment"]))
+
+    async def _ask(
+        self, name: str, values: Mapping[str, Any], schema: type[Any], oldest: str = ""
+    ) -> Any:
+        prompt = Prompt.load(__package__, name)
+        shorten = dropping_oldest(prompt, oldest, values) if oldest and self.shortens else None
+        return await self.model.ask(
+            prompt.messages(**values), schema, step=f"debatrix.{name}", shorten=shorten
+        )

@@ -1,0 +1,165 @@
+"""The scene graph of a debate: the motion, the arguments of both sides, and how they relate.
+
+It is a networkx graph with an edge a relation between two arguments. Side, round and speaker are
+stamped by the code that adds an argument, never told by a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import networkx as nx
+
+from judges.debgraph.relations import Relation, kind_of
+from touche_rad.contest import Side
+from touche_rad.text import clean
+
+MOTION: Final = 0
+"""The id of the motion, which every claim stands on in the end."""
+SIDES: Final[tuple[Side, Side]] = ("pro", "con")
+OTHER: Final[dict[Side, Side]] = {"pro": "con", "con": "pro"}
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Where an argument or a relation came from."""
+
+    side: Side
+    round: int
+    speaker: str = ""
+
+
+@dataclass(frozen=True)
+class Node:
+    """An argument."""
+
+    id: int
+    text: str
+    stamp: Stamp
+
+    @property
+    def side(self) -> Side:
+        """Whose it is."""
+        return self.stamp.side
+
+
+@dataclass(frozen=True)
+class Edge:
+    """What one argument is to another, or to the motion."""
+
+    source: int
+    target: int
+    relation: Relation
+    round: int = 0
+
+
+class SceneGraph:
+    """The graph; `network` is what networkx's own algorithms take."""
+
+    def __init__(self, motion: str) -> None:
+        """Begin with the motion alone."""
+        self.network: nx.MultiDiGraph = nx.MultiDiGraph()
+        self.network.add_node(MOTION, text=clean(motion), stamp=None)
+
+    def __len__(self) -> int:
+        """Count the arguments, without the motion."""
+        return int(self.network.number_of_nodes()) - 1
+
+    def __contains__(self, id_: object) -> bool:
+        """Whether this is the id of an argument or of the motion."""
+        return id_ in self.network
+
+    @property
+    def motion(self) -> str:
+        """What is debated."""
+        return str(self.network.nodes[MOTION]["text"])
+
+    @property
+    def next_id(self) -> int:
+        """The first id above all that are taken."""
+        return int(max(self.network.nodes)) + 1
+
+    def add(self, id_: int, text: str, stamp: Stamp) -> None:
+        """Add an argument; an id is given once."""
+        if id_ in self.network:
+            raise ValueError(f"the id {id_} is taken")
+        self.network.add_node(id_, text=clean(text), stamp=stamp)
+
+    def relate(self, edge: Edge) -> None:
+        """Add a relation between what is there; one that is there already stays as it was."""
+        for end in (edge.source, edge.target):
+            if end not in self.network:
+                raise ValueError(f"there is no argument {end}")
+        if not self.network.has_edge(edge.source, edge.target, edge.relation):
+            self.network.add_edge(edge.source, edge.target, edge.relation, round=edge.round)
+
+    def node(self, id_: int) -> Node:
+        """Return an argument by its id."""
+        its = self.network.nodes[id_]
+        return Node(id_, its["text"], its["stamp"])
+
+    def side(self, id_: int) -> Side | None:
+        """Whose an argument is; the motion is nobody's."""
+        stamp = self.network.nodes[id_]["stamp"]
+        return stamp.side if stamp else None
+
+    def arguments(self, side: Side | None = None) -> Iterator[Node]:
+        """Yield the arguments of a side, or of both, in the order in which they came."""
+        for id_ in self.network.nodes:
+            if id_ != MOTION and (side is None or self.side(id_) == side):
+                yield self.node(id_)
+
+    def edges(self) -> Iterator[Edge]:
+        """Yield the relations."""
+        for source, target, relation, its in self.network.edges(keys=True, data=True):
+            yield Edge(source, target, Relation(relation), its["round"])
+
+    def leaving(self, id_: int) -> list[Edge]:
+        """Return what an argument is to others."""
+        found = self.network.out_edges(id_, keys=True, data="round")
+        return [Edge(id_, target, Relation(name), number) for _, target, name, number in found]
+
+    def entering(self, id_: int) -> list[Edge]:
+        """Return what others are to an argument."""
+        found = self.network.in_edges(id_, keys=True, data="round")
+        return [Edge(source, id_, Relation(name), number) for source, _, name, number in found]
+
+    def kind(self, id_: int) -> Relation:
+        """What an argument is by the relations that leave it."""
+        return kind_of(edge.relation for edge in self.leaving(id_))
+
+    def circles(self) -> list[list[int]]:
+        """Return the groups of arguments that support each other in a circle, smallest id first."""
+        supports: nx.DiGraph = nx.DiGraph()
+        supports.add_edges_from(
+            (edge.source, edge.target) for edge in self.edges() if not edge.relation.attacks
+        )
+        groups = [sorted(group) for group in nx.strongly_connected_components(supports)]
+        return sorted(group for group in groups if len(group) > 1)
+
+
+def chain(graph: SceneGraph, id_: int) -> list[int]:
+    """Return what a reader follows from one argument, itself included.
+
+    All that supports it, step by step; what it serves, up to the motion; and on either way what
+    attacks, or is attacked, one step from it.
+    """
+    own = {id_, *_along(graph, id_, up=True), *_along(graph, id_, up=False)}
+    near = {edge.source for one in own for edge in graph.entering(one) if edge.relation.attacks}
+    near |= {edge.target for one in own for edge in graph.leaving(one) if edge.relation.attacks}
+    return sorted(own | near)
+
+
+def _along(graph: SceneGraph, start: int, *, up: bool) -> set[int]:
+    found: set[int] = set()
+    left = [start]
+    while left:
+        here = left.pop()
+        for edge in graph.leaving(here) if up else graph.entering(here):
+            end = edge.target if up else edge.source
+            if not edge.relation.attacks and end not in found and (up or here != MOTION):
+                found.add(end)
+                left.append(end)
+    return found

@@ -1,0 +1,183 @@
+"""What a prover says of a conclusion: z3, held to a bounded effort that is the same every time.
+
+The words are the paper's: true is what follows, false what the premises contradict, unknown the
+rest. Of a conditional conclusion the if-part is a premise, and goes before a premise that alone
+contradicts it. From premises that contradict each other nothing is said to follow.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from judges.inspirescore.fol.formulas import Atom, Bound, Formula, Joined, Not, Term
+from judges.inspirescore.fol.reading import read
+from judges.inspirescore.fol.tokens import Unreadable
+from touche_rad.errors import UserError
+from touche_rad.text import clean
+
+Truth = Literal["true", "false", "unknown"]
+EFFORT: Final = 500_000
+"""z3's own count of steps for one conclusion, the same every time; what takes longer is unknown."""
+SECONDS: Final = 10
+MOST_PREMISES: Final = 40
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the solver says, and why where it does not know."""
+
+    truth: Truth
+    reason: str = ""
+
+
+def solver_is_here() -> bool:
+    """Whether z3 is installed."""
+    return importlib.util.find_spec("z3") is not None
+
+
+class Solver:
+    """Decides conclusions one at a time, each in a world of its own; threads may share it."""
+
+    def __init__(self, effort: int = EFFORT) -> None:
+        """Say how much effort one conclusion may take."""
+        if not solver_is_here():
+            raise UserError("the solver needs the extra logic: pip install 'touche-rad[logic]'")
+        self._effort = effort
+
+    def decide(self, premises: Sequence[str], conclusion: str) -> Decision:
+        """Say whether the premises make the conclusion true, false, or neither."""
+        try:
+            wanted = read(conclusion)
+        except Unreadable as error:
+            return Decision("unknown", f"the conclusion cannot be read: {error}")
+        known, unread = _readable(premises[:MOST_PREMISES])
+        unread += max(0, len(premises) - MOST_PREMISES)
+        found = self._decided(known, wanted)
+        if found.truth == "unknown" and unread:
+            return Decision("unknown", f"{found.reason}; {unread} of the premises cannot be read")
+        return found
+
+    def _decided(self, premises: Sequence[Formula], conclusion: Formula) -> Decision:
+        import z3
+
+        try:
+            return _World(self._effort).decided(premises, conclusion)
+        except z3.Z3Exception as error:
+            return Decision("unknown", f"the solver failed: {clean(str(error))[:200]}")
+
+
+def _readable(premises: Sequence[str]) -> tuple[list[Formula], int]:
+    known: list[Formula] = []
+    for text in premises:
+        try:
+            known.append(read(text))
+        except Unreadable:
+            continue
+    return known, len(premises) - len(known)
+
+
+class _World:
+    """One question: the things, predicates and functions that its formulas speak of."""
+
+    def __init__(self, effort: int) -> None:
+        import z3
+
+        self._z3: Any = z3
+        self._left = effort
+        self._context = z3.Context()
+        self._thing = z3.DeclareSort("Thing", self._context)
+        self._named: dict[tuple[str, str, int], Any] = {}
+        self._variables = 0
+        self._gave_up = False
+
+    def decided(self, premises: Sequence[Formula], conclusion: Formula) -> Decision:
+        known = [self._formula(one, {}) for one in premises]
+        bare, things = conclusion, dict[str, Any]()
+        while isinstance(bare, Bound) and bare.quantifier == "all":
+            things[bare.variable] = self._new_thing(bare.variable)
+            bare = bare.part
+        if isinstance(bare, Joined) and bare.by == "implies":
+            condition, then = self._formula(bare.left, things), self._formula(bare.right, things)
+            known = self._made_room([*known], condition)
+            return self._either([*known, condition], then, self._not(then))
+        holds = self._formula(bare, things)
+        return self._either(known, holds, self._not(self._formula(conclusion, {})))
+
+    def _either(self, known: list[Any], holds: Any, fails: Any) -> Decision:
+        """Whether what is known excludes that it fails, or that it holds."""
+        follows = self._impossible([*known, self._not(holds)])
+        against = self._impossible([*known, self._not(fails)])
+        if follows and against:
+            return Decision("unknown", "the premises contradict each other")
+        if follows or against:
+            return Decision("true" if follows else "false")
+        told = "the solver gave up" if self._gave_up else "neither it nor its contrary follows"
+        return Decision("unknown", told)
+
+    def _made_room(self, known: list[Any], condition: Any) -> list[Any]:
+        if not self._impossible([*known, condition]):
+            return known
+        return [one for one in known if not self._impossible([one, condition])]
+
+    def _impossible(self, formulas: Sequence[Any]) -> bool:
+        if self._left <= 0:
+            self._gave_up = True
+            return False
+        solver = self._z3.Solver(ctx=self._context)
+        before = self._spent(solver)
+        solver.set("rlimit", self._left)
+        solver.set("timeout", 1000 * SECONDS)
+        solver.add(*formulas)
+        found = solver.check()
+        self._left -= self._spent(solver) - before
+        self._gave_up = self._gave_up or found == self._z3.unknown
+        return bool(found == self._z3.unsat)
+
+    def _spent(self, solver: Any) -> int:
+        """What this world has cost so far."""
+        return int(solver.statistics().get_key_value("rlimit count"))
+
+    def _not(self, formula: Any) -> Any:
+        return self._z3.Not(formula)
+
+    def _new_thing(self, name: str) -> Any:
+        self._variables += 1
+        return self._z3.Const(f"{name}#{self._variables}", self._thing)
+
+    def _formula(self, formula: Formula, things: dict[str, Any]) -> Any:
+        z3 = self._z3
+        if isinstance(formula, Atom):
+            terms = [self._term(term, things) for term in formula.terms]
+            if formula.name == "=":
+                return terms[0] == terms[1]
+            return self._symbol("says", formula.name, len(terms))(*terms)
+        if isinstance(formula, Not):
+            return z3.Not(self._formula(formula.part, things))
+        if isinstance(formula, Joined):
+            left, right = self._formula(formula.left, things), self._formula(formula.right, things)
+            joins = {
+                "and": z3.And, "or": z3.Or, "xor": z3.Xor, "implies": z3.Implies,
+                "iff": lambda one, other: one == other,
+            }  # fmt: skip
+            return joins[formula.by](left, right)
+        thing = self._new_thing(formula.variable)
+        part = self._formula(formula.part, {**things, formula.variable: thing})
+        return (z3.ForAll if formula.quantifier == "all" else z3.Exists)([thing], part)
+
+    def _term(self, term: Term, things: dict[str, Any]) -> Any:
+        if term.variable and term.name in things:
+            return things[term.name]
+        terms = [self._term(part, things) for part in term.of]
+        return self._symbol("is", term.name, len(terms))(*terms)
+
+    def _symbol(self, kind: str, name: str, arity: int) -> Any:
+        """A predicate or a function; one name with another number of parts is another."""
+        key = (kind, name, arity)
+        if key not in self._named:
+            gives = self._z3.BoolSort(self._context) if kind == "says" else self._thing
+            parts = [self._thing] * arity
+            self._named[key] = self._z3.Function(f"{kind} {name}/{arity}", *parts, gives)
+        return self._named[key]

@@ -1,0 +1,9 @@
+"""A search of the web, off unless the user names one: a SearXNG server or a folder of documents."""
+
+from retrieval.web.opening import VARIABLE, web_search
+from retrieval.web.page import Page, SearchFailed, WebSearch
+from retrieval.web.searching import Searched, searched
+
+__all__ = [
+    "VARIABLE", "Page", "SearchFailed", "Searched", "WebSearch", "searched", "web_search",
+]  # fmt: skip

@@ -1,0 +1,164 @@
+"""The bench's compose file as a reader sees it, and what it sets as the package reads it.
+
+There is no Docker engine here: that the services start together is not shown.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.terminal import touche_rad
+from touche_rad.models.endpoint import where
+
+ROOT = Path(__file__).parent.parent.parent
+GIVEN = {"MODEL": "owner/name"}
+_VARIABLE = re.compile(r"\$\{(\w+)(?:(:-|:\?)([^}]*))?\}")
+
+
+def _filled(value: Any) -> Any:
+    """What Compose makes of `${NAME}`, `${NAME:-default}` and `${NAME:?needed}`."""
+    if isinstance(value, dict):
+        return {key: _filled(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_filled(inner) for inner in value]
+
+    def fill(found: re.Match[str]) -> str:
+        name, how, word = found.groups()
+        if name not in GIVEN and how != ":-":
+            raise AssertionError(f"{name} must be given")
+        return GIVEN.get(name, word)
+
+    return _VARIABLE.sub(fill, value) if isinstance(value, str) else value
+
+
+def _read(path: Path) -> dict[str, Any]:
+    read: dict[str, Any] = _filled(yaml.safe_load(path.read_text("utf-8")))
+    for name, service in read["services"].items():
+        if "extends" in service:
+            other = _read(path.parent / service["extends"]["file"])["services"]
+            mine = {key: value for key, value in service.items() if key != "extends"}
+            read["services"][name] = {**other[service["extends"]["service"]], **mine}
+    return read
+
+
+BENCH = _read(ROOT / "compose.yaml")
+SERVICES: dict[str, dict[str, Any]] = BENCH["services"]
+
+
+def test_the_bench_is_a_model_an_index_and_ours() -> None:
+    assert set(SERVICES) == {"vllm", "elasticsearch", "load", "touche-rad"}
+    (device,) = SERVICES["vllm"]["deploy"]["resources"]["reservations"]["devices"]
+    assert device["capabilities"] == ["gpu"]
+    named = {volume.split(":")[0] for one in SERVICES.values() for volume in one.get("volumes", [])}
+    assert {name for name in named if re.fullmatch(r"\w+", name)} == set(BENCH["volumes"])
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_images_are_pinned_and_no_registry_is_named(name: str) -> None:
+    image = SERVICES[name]["image"]
+    repository, _, tag = image.rpartition(":")
+    assert re.fullmatch(r"v?\d+(\.\d+)+", tag), image
+    assert "." not in repository.split("/")[0]
+    assert "pypi" not in (ROOT / "compose.yaml").read_text()
+
+
+def test_the_model_server_is_the_one_of_the_dockerfile() -> None:
+    assert f"GPU_BASE={SERVICES['vllm']['image']}\n" in (ROOT / "Dockerfile").read_text()
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_each_server_has_a_health_check_and_waits_for_those_it_needs(name: str) -> None:
+    service = SERVICES[name]
+    if name != "load":
+        check = service["healthcheck"]
+        assert check["test"][0] in ("CMD", "CMD-SHELL")
+        assert {"interval", "timeout", "retries"} <= set(check)
+    for other, how in service.get("depends_on", {}).items():
+        wanted = "service_completed_successfully" if other == "load" else "service_healthy"
+        assert how == {"condition": wanted}
+    needs = {"touche-rad": {"vllm", "load"}, "load": {"elasticsearch"}}
+    assert set(service.get("depends_on", {})) == needs.get(name, set())
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_no_port_is_open_beyond_the_machine(name: str) -> None:
+    assert all(port.startswith("127.0.0.1:") for port in SERVICES[name].get("ports", []))
+
+
+def test_what_is_set_is_what_the_package_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = SERVICES["touche-rad"]["environment"]
+    ours = {name for name in environment if name.startswith("TOUCHE_RAD_")}
+    assert set(environment) == ours | {"OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"}
+    for verb in ("serve", "simulate"):
+        shown = touche_rad(verb, "--show-config", env=environment)
+        assert shown.code == 0, shown.err
+        read = dict(re.findall(r"^([\w-]+) = (.*)  \(environment\)$", shown.out, re.MULTILINE))
+        wanted = {name.removeprefix("TOUCHE_RAD_").lower(): environment[name] for name in ours}
+        if verb == "simulate":
+            del wanted["judge"]
+        assert read == wanted
+    for name in environment.keys() - ours:
+        monkeypatch.setenv(name, environment[name])
+    found = where("")
+    assert (found.url, found.model) == ("http://vllm:8000/v1", "owner/name")
+
+
+def test_the_loader_is_told_what_the_package_understands() -> None:
+    program, *words = shlex.split(SERVICES["load"]["command"])
+    assert program == "touche-rad"
+    shown = touche_rad(*words, "--show-config")
+    assert shown.code == 0, shown.err
+    index = SERVICES["touche-rad"]["environment"]["TOUCHE_RAD_INDEX"]
+    assert f"to = {index}  (flag)" in shown.out
+    (volume,) = SERVICES["load"]["volumes"]
+    collection, place, _ = volume.split(":")
+    assert (place, (ROOT / collection).is_file()) == (words[1], True)
+
+
+@contextmanager
+def _answering(status: int) -> Iterator[int]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status if self.path == "/health" else 404)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+@pytest.mark.parametrize("name", ["vllm", "touche-rad"])
+@pytest.mark.parametrize(("status", "healthy"), [(200, True), (503, False)])
+def test_a_health_check_tells_a_server_that_answers_from_one_that_does_not(
+    name: str, status: int, healthy: bool
+) -> None:
+    _, program, *words = SERVICES[name]["healthcheck"]["test"]
+    port = {"vllm": "8000", "touche-rad": "8080"}[name]
+    with _answering(status) as actual:
+        asked = [word.replace(f":{port}/", f":{actual}/") for word in words]
+        assert asked != words
+        environment = {
+            key: value for key, value in os.environ.items() if "proxy" not in key.lower()
+        }
+        done = subprocess.run(
+            [sys.executable, *asked], env=environment, capture_output=True, check=False
+        )
+    assert program == "python3"
+    assert (done.returncode == 0) == healthy

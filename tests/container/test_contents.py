@@ -1,0 +1,146 @@
+"""What is in the image beyond its base: no file that gives more rights, no secret, no registry."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.container.building import Image, buildah, indexes, mounted
+
+pytestmark = pytest.mark.slow
+
+SECRETS = {
+    "a private key": rb"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----\\?\s+[A-Za-z0-9+/=]{20}",
+    "a GitHub token": rb"\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_\w{50,})\b",
+    "a Hugging Face token": rb"\bhf_[A-Za-z]{34}\b",
+    "a key of a model's API": rb"\bsk-(?:[a-z]+-)?[A-Za-z0-9_-]{32,}\b",
+    "a key of a package index": rb"\bpypi-AgE[\w-]{50,}",
+    "an AWS key": rb"\bAKIA[0-9A-Z]{16}\b",
+}
+PASSWORD_IN_AN_ADDRESS = rb"https?://[^\s/:@\"'<>{}]+:[^\s/@\"'<>{}]+@[\w.-]+"
+PRIVATE_NAMES = re.compile(
+    r"^(\.env(\..*)?|\.netrc|\.pypirc|pip\.conf|\.git|\.git-credentials|\.ssh|id_(rsa|ed25519|ecdsa)"
+    r"|\.docker|\.aws|\.huggingface|\.tira|.*\.(key|p12|pfx))$"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA0123456789\n", "a private key"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEA0123456789\n", "a private key"),
+        ("t = 'ghp_" + "a1" * 18 + "'", "a GitHub token"),
+        ("HF_TOKEN=hf_" + "aB" * 17, "a Hugging Face token"),
+        ("key: sk-" + "aB1x" * 10, "a key of a model's API"),
+        ("password = pypi-AgE" + "x" * 60, "a key of a package index"),
+        ("AKIA" + "ABCD1234" * 2, "an AWS key"),
+    ],
+)
+def test_a_secret_would_be_found(text: str, what: str) -> None:
+    assert found_in(text.encode()) == [what]
+    assert found_in(b"-----BEGIN CERTIFICATE-----\nMIIEowIBAAKCAQEA0123456789\n") == []
+
+
+def found_in(data: bytes) -> list[str]:
+    return [what for what, pattern in SECRETS.items() if re.search(pattern, data)]
+
+
+def entries(root: Path) -> Iterator[Path]:
+    """Everything in a file tree, by its place in it; links are not followed."""
+    for folder, folders, names in os.walk(root):
+        for name in (*folders, *names):
+            yield (Path(folder) / name).relative_to(root)
+
+
+def more_rights(root: Path) -> set[str]:
+    return {
+        str(place)
+        for place in entries(root)
+        if stat.S_ISREG(mode := (root / place).lstat().st_mode) and mode & 0o6000
+    }
+
+
+@pytest.fixture(scope="module")
+def added(image: Image) -> Iterator[tuple[Path, list[Path]]]:
+    """The image's tree, and what its base does not have."""
+    with mounted(image.base) as base, mounted(image.name) as root:
+        there = set(entries(base))
+        yield root, [place for place in entries(root) if place not in there]
+
+
+def test_no_file_gives_more_rights_than_in_the_base(image: Image) -> None:
+    with mounted(image.base) as base, mounted(image.name) as root:
+        before, after = more_rights(base), more_rights(root)
+    assert after == before
+    ran = image.run("sh", "-c", "find / -xdev -perm /6000 -type f 2>/dev/null | sort")
+    assert {line.lstrip("/") for line in ran.out.splitlines()} <= before
+
+
+def test_no_secret_is_in_any_file_of_it(added: tuple[Path, list[Path]]) -> None:
+    root, places = added
+    files = [
+        place for place in places if (root / place).is_file() and not (root / place).is_symlink()
+    ]
+    assert len(files) > 1000
+    assert [str(place) for place in places if PRIVATE_NAMES.match(place.name)] == []
+    assert [
+        (str(place), what) for place in files for what in found_in((root / place).read_bytes())
+    ] == []
+
+
+def _is_ours(place: Path) -> bool:
+    text = str(place)
+    parts = ("touche_rad", "retrieval", "judges")
+    return text.startswith(("app/", "opt/index/", "opt/touche-rad/bin/")) or any(
+        f"site-packages/{part}" in text for part in parts
+    )
+
+
+def test_none_of_ours_names_a_registry_or_an_address_with_a_password(
+    added: tuple[Path, list[Path]],
+) -> None:
+    root, places = added
+    ours = [place for place in places if _is_ours(place) and (root / place).is_file()]
+    assert len(ours) > 100
+    for place in ours:
+        data = (root / place).read_bytes()
+        assert not re.search(PASSWORD_IN_AN_ADDRESS, data), place
+        assert [host for host in indexes() if host.encode() in data] == [], place
+
+
+def test_nothing_of_the_machine_that_built_it_is_left(
+    image: Image, added: tuple[Path, list[Path]]
+) -> None:
+    _, places = added
+    tops = {place.parts[0] for place in places}
+    assert tops <= {"opt", "app", "etc", "tmp", "run", "dev", "proc", "sys", "usr", "var"}, tops
+    assert "src" not in tops
+    assert not [place for place in places if place.is_relative_to("root")]
+    told = buildah("inspect", "--type", "image", image.name)
+    assert [
+        word for word in ("PIP_CERT", "PIP_INDEX", "find-links", *indexes()) if word in told
+    ] == []
+
+
+def test_the_image_says_what_is_in_it(added: tuple[Path, list[Path]]) -> None:
+    root, _ = added
+    place = root / "opt" / "touche-rad"
+    packages = set((place / "packages.txt").read_text().split())
+    bill: dict[str, Any] = json.loads((place / "sbom.cdx.json").read_text())
+    named = {f"{_plain(one['name'])}=={one['version']}" for one in bill["components"]}
+    tools = {"pip", "setuptools", "touche-rad", "wheel"}
+    had = {
+        f"{_plain(name)}=={version}" for name, _, version in (p.partition("==") for p in packages)
+    }
+    assert {one for one in had if one.partition("==")[0] not in tools} == named
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

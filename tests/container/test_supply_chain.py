@@ -1,0 +1,102 @@
+"""What the core stands on is told truly: the licences in the docs, and the bill of materials."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from importlib.metadata import distribution, requires, version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parent.parent.parent
+SCRIPT = ROOT / "docker" / "dependencies.py"
+
+
+def told(*words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, SCRIPT, *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def bill() -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(told("sbom"))
+    return made
+
+
+def direct(extra: str = "") -> set[str]:
+    """What pyproject.toml asks for, as it was installed."""
+    asked = [Requirement(line) for line in requires("touche-rad") or ()]
+    return {
+        re.sub(r"[-_.]+", "-", one.name).lower()
+        for one in asked
+        if one.marker is None or (extra and one.marker.evaluate({"extra": extra}))
+    }
+
+
+def test_the_licences_in_the_docs_are_those_of_the_installed_core() -> None:
+    text = (ROOT / "docs" / "licences.md").read_text()
+    table = text[text.index("| package") :]
+    assert table == told("licences"), "make licences"
+    rows = re.findall(r"^\| ([\w-]+) \| (.+?) \| (.+) \|$", table, re.MULTILINE)[1:]
+    assert {name for name, _, needed_by in rows if needed_by == "touche-rad"} == direct()
+    assert [name for name, licence, _ in rows if licence == "not said"] == []
+
+
+def test_what_is_worth_a_look_is_named_above_the_table() -> None:
+    above, _, table = (ROOT / "docs" / "licences.md").read_text().partition("| package")
+    odd = [
+        row.split(" | ")[0].strip("| ")
+        for row in table.splitlines()
+        if re.search(r"GPL|MPL|Proprietary", row.split(" | ")[1])
+    ]
+    assert len(odd) > 3
+    assert [name for name in odd if f"`{name}`" not in above] == []
+
+
+def test_the_bill_has_every_package_with_its_version_and_licence(bill: dict[str, Any]) -> None:
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
+    names = {one["name"] for one in bill["components"]}
+    assert direct() <= names
+    for one in bill["components"]:
+        installed = version(one["name"])
+        assert one["version"] == installed
+        assert one["purl"].startswith(f"pkg:pypi/{one['name']}@")
+        assert one["licenses"][0]["license"]["name"]
+    main = bill["metadata"]["component"]
+    assert (main["name"], main["version"]) == ("touche-rad", version("touche-rad"))
+    assert told("sbom") == json.dumps(bill, indent=2) + "\n"
+
+
+def test_whatever_a_package_of_the_bill_requires_is_in_the_bill(bill: dict[str, Any]) -> None:
+    known = {one["purl"]: one["name"] for one in bill["components"]}
+    known[bill["metadata"]["component"]["purl"]] = "touche-rad"
+    assert {one["ref"] for one in bill["dependencies"]} == set(known)
+    reached = {ref for one in bill["dependencies"] for ref in one["dependsOn"]}
+    assert reached == set(known) - {bill["metadata"]["component"]["purl"]}
+    for one in bill["dependencies"]:
+        asked = [Requirement(line) for line in distribution(known[one["ref"]]).requires or ()]
+        always = {re.sub(r"[-_.]+", "-", r.name).lower() for r in asked if r.marker is None}
+        assert always <= {known[ref] for ref in one["dependsOn"]}
+
+
+def test_nothing_of_the_tests_is_in_the_bill_unless_an_extra_asks_for_it(
+    bill: dict[str, Any],
+) -> None:
+    assert "pytest" not in {one["name"] for one in bill["components"]}
+    with_tests = {one["name"] for one in json.loads(told("sbom", "tira,dev"))["components"]}
+    assert {"pytest", "tirex-tracker"} <= with_tests
+
+
+def test_the_audit_asks_about_exactly_what_is_in_the_bill(bill: dict[str, Any]) -> None:
+    frozen = {f"{one['name']}=={one['version']}" for one in bill["components"]}
+    assert set(told("freeze").split()) == frozen
+    audit = (ROOT / "Makefile").read_text().partition("audit:")[2]
+    assert "--strict" in audit, "without it, packages that nobody could be asked about pass"

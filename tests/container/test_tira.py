@@ -1,0 +1,63 @@
+"""TIRA's own client tries the image: with its mounts, its user and its tracker around the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.container.building import Image, buildah
+from tests.tira.client import code_submission
+from tests.tira.places import repository, toy_dataset
+from touche_rad.submission import load
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def submitted(image: Image) -> Iterator[Image]:
+    """The image as tira.yml has it built: RUN_AS=0, which is its user and nothing else."""
+    assert "ARG RUN_AS=10001:10001\nUSER ${RUN_AS}\n" in (ROOT / "Dockerfile").read_text()
+    made = buildah("from", image.name)
+    buildah("config", "--user", "0", made)
+    tag = f"{image.name}-tira"
+    buildah("commit", "-q", made, tag)
+    buildah("rm", made)
+    yield replace(image, name=tag)
+    buildah("rmi", tag)
+
+
+def test_both_sub_tasks_are_tried_in_the_image(submitted: Image, tmp_path: Path) -> None:
+    place, given = repository(tmp_path / "repository"), toy_dataset(tmp_path / "given")
+    read = load(place / "tira.yml")
+    words = read.words("grounded", path=str(place))
+    first = code_submission(words, given, tmp_path / "log.jsonl", image=submitted.name)
+    assert first.code == 0, first.told
+    assert "produced valid outputs" in first.told
+    alone = tmp_path / "simulations"
+    alone.mkdir()
+    (first.output() / "simulations.jsonl").rename(alone / "simulations.jsonl")
+    words = read.words("judge-grounded", path=str(place))
+    second = code_submission(
+        words, alone, tmp_path / "log.jsonl", image=submitted.name,
+        formats=("GenIR-Simulation", "ir_metadata"),
+    )  # fmt: skip
+    assert second.code == 0, second.told
+    made = {path.name for path in second.output().iterdir()}
+    assert made == {"evaluations.jsonl", "status.json", ".tracking-results.yml"}
+    assert json.loads((second.output() / "status.json").read_text())["state"] == "done"
+
+
+def test_without_root_the_image_may_not_write_where_the_client_lets_it(
+    image: Image, tmp_path: Path
+) -> None:
+    place, given = repository(tmp_path / "repository"), toy_dataset(tmp_path / "given")
+    words = load(place / "tira.yml").words("grounded", path=str(place))
+    ended = code_submission(words, given, tmp_path / "log.jsonl", image=image.name)
+    assert ended.code != 0
+    assert "Permission denied" in ended.told

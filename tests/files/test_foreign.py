@@ -1,0 +1,151 @@
+"""Debates of other collections become contests: sides, speeches, and one winner of many votes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.contest import TIE, Contest
+from touche_rad.demo import demo_file
+from touche_rad.foreign import contests
+from touche_rad.foreign.votes import winner
+
+ART = {
+    "title": "Cats are better", "description": "House cats.", "pro": "Ann", "con": "Ben",
+    "arguments": [[{"side": "Pro", "text": "They purr."}, {"side": "Con", "text": "They bite."}],
+                  [{"side": "Pro", "text": "Seldom."}, {"side": "Con", "text": "Often."}]],
+    "votes": [
+        {"arguments": "pro", "sources": "tie", "legibility": "con", "conduct": "tie"},
+        {"arguments": "con", "sources": "tie", "legibility": "tie", "conduct": "tie"},
+        {"arguments": "pro", "sources": "con", "legibility": "tie", "conduct": "pro",
+         "winner": "con"},
+    ],
+}  # fmt: skip
+ORG = {
+    "title": "Tea beats coffee", "participant_1_name": "cup", "participant_1_position": "Con",
+    "participant_2_name": "leaf", "participant_2_position": "Pro",
+    "rounds": [[{"side": "Pro", "text": "Calm."}, {"side": "Con", "text": "Dull."}]],
+    "votes": [{"votes_map": {
+        "cup": {"Made better conduct": True, "Agreed with before the debate": True},
+        "leaf": {"Made more convincing arguments": True, "Used the most reliable sources": False},
+        "Tied": {"Used the most reliable sources": True, "Had better spelling and grammar": True},
+    }}],
+}  # fmt: skip
+
+
+def read(path: Path, value: Any) -> list[Contest]:
+    path.write_text(json.dumps(value), "utf-8")
+    return list(contests(path))
+
+
+def test_votes_of_debateart_become_one_winner_a_dimension(tmp_path: Path) -> None:
+    (one,) = read(tmp_path / "art.json", [ART])
+    assert one.sides == {"Ann": "pro", "Ben": "con"}
+    assert [speech.speaker for speech in one.speeches] == ["Ann", "Ben", "Ann", "Ben"]
+    assert (one.motion, one.info) == ("Cats are better", "House cats.")
+    assert one.gold["argument"] == "Ann"
+    assert one.gold["source"] == "Ben"
+    assert one.gold["language"] == TIE, "one for con, one for nobody, one for pro"
+    assert one.gold["general"] == "Ben", "points of the first two, the third one says con"
+    assert one.gold["votes"]["source"] == {"tie": 2, "Ben": 1}
+
+
+def test_ticks_of_debate_org_become_one_winner_a_dimension(tmp_path: Path) -> None:
+    (one,) = read(tmp_path / "org.json", {"tea-1": ORG})
+    assert (one.id, one.motion) == ("tea-1", "Tea beats coffee")
+    assert one.sides == {"leaf": "pro", "cup": "con"}
+    assert [speech.speaker for speech in one.speeches] == ["leaf", "cup"]
+    gold = {name: won for name, won in one.gold.items() if name != "votes"}
+    assert gold == {"general": "leaf", "argument": "leaf", "source": TIE, "language": "cup"}
+
+
+def panelbench(folder: Path, **change: Any) -> Path:
+    for name in ("motion", "speech/2", "gold"):
+        (folder / name).mkdir(parents=True)
+    for name in ("2", "10"):
+        motion = {
+            "motion": f"Motion {name}", "pro_side": [{"name": "OG"}, {"name": "CG"}],
+            "con_side": [{"name": "OO"}, {"name": "CO"}], "info_slide": "Slide.",
+            "speech_order": ["OG", "OO", "CG", "CO"], **change,
+        }  # fmt: skip
+        (folder / "motion" / f"{name}.json").write_text(json.dumps(motion), "utf-8")
+    for number in range(4):
+        (folder / "speech/2" / f"{number + 8}.md").write_text(f"Said {number}", "utf-8")
+    (folder / "speech/10.json").write_text(json.dumps([f"Told {n}" for n in range(4)]), "utf-8")
+    (folder / "gold.json").write_text(json.dumps({"10": ["OO", "CG"]}), "utf-8")
+    (folder / "gold/2.json").write_text(json.dumps({"general": "CO"}), "utf-8")
+    return folder
+
+
+def test_a_folder_of_panelbench(tmp_path: Path) -> None:
+    first, second = contests(panelbench(tmp_path / "bench"))
+    assert [one.id for one in (first, second)] == ["2", "10"]
+    assert first.speakers == ("OG", "OO", "CG", "CO")
+    assert [speech.text for speech in first.speeches] == [f"Said {n}" for n in range(4)]
+    assert first.gold == {"general": "CO"}
+    assert second.gold == {"general": ["OO", "CG"]}
+    assert (second.info, second.sides["CG"]) == ("Slide.", "pro")
+
+
+def test_the_terminal_writes_contests_that_read_back(tmp_path: Path) -> None:
+    source, out = tmp_path / "art.json", tmp_path / "contests.jsonl"
+    source.write_text(json.dumps([ART, {**ART, "id": "z"}]), "utf-8")
+    ended = touche_rad("contests", source, "-o", out)
+    assert ended.code == 0, ended.err
+    assert "2 contests, 2 with a known result" in ended.err
+    assert [one.id for one in files.read_contests(out)] == ["1", "z"]
+    again = tmp_path / "again.jsonl"
+    assert touche_rad("contests", out, "-o", again).code == 0
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_debates_of_the_task_are_contests_too(tmp_path: Path) -> None:
+    found = list(contests(demo_file("debates.jsonl")))
+    assert {tuple(one.sides.items()) for one in found} == {(("user", "pro"), ("system", "con"))}
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [([{**ART, "arguments": [{"side": "left", "text": "x"}]}], "arguments.0.side"),
+     ([{**ART, "votes": [{"arguments": "maybe"}]}], "votes.0.arguments"),
+     ({"t": {**ORG, "participant_2_position": "Con"}}, "one Pro and one Con"),
+     ({"t": {**ORG, "rounds": [[{"side": "Pro"}]]}}, "rounds.0.0.text"),
+     ([ART, 5], "expected a debate")],
+)  # fmt: skip
+def test_a_wrong_record_is_told_and_can_be_skipped(tmp_path: Path, value: Any, told: str) -> None:
+    source, out = tmp_path / "x.json", tmp_path / "out.jsonl"
+    source.write_text(json.dumps(value), "utf-8")
+    ended = touche_rad("contests", source, "-o", out)
+    assert ended.code == 2
+    assert told in ended.err
+    assert not out.exists()
+    skipped = touche_rad("contests", source, "-o", out, "--skip-bad")
+    assert "1 bad records were skipped" in skipped.err
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [({"speech_order": ["OG"]}, "names 1 speakers, and 4 speeches"),
+     ({"speech_order": ["OG", "OO", "CG", "XX"]}, "'XX' is on no side"),
+     ({"pro_side": 3}, "pro_side")],
+)  # fmt: skip
+def test_a_wrong_folder_is_told(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+    folder = panelbench(tmp_path / "bench", **change)
+    ended = touche_rad("contests", folder, "-o", tmp_path / "out.jsonl")
+    assert ended.code == 2
+    assert told in ended.err
+    assert "Traceback" not in ended.err
+
+
+@given(st.lists(st.sampled_from(["pro", TIE, "con"])))
+def test_many_votes_lean_as_their_mean(votes: list[str]) -> None:
+    leads = votes.count("con") - votes.count("pro")
+    expected = None if not votes else TIE if leads == 0 else "con" if leads > 0 else "pro"
+    assert winner(votes) == expected

@@ -1,0 +1,127 @@
+"""A small debate with the graphs that a model is made to draw of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import anyio
+
+from tests.models.by_schema import answering
+from tests.models.scripted import Scripted
+from touche_rad.contest import Contest, Outcome, Speech
+from touche_rad.models import Model
+from touche_rad.models.endpoint import Where
+from touche_rad.plugins import Services, find
+
+CONTEST = Contest(
+    id="c", motion="MOTION", info="SLIDE", sides={"ada": "pro", "bob": "con"},
+    speeches=(
+        Speech(speaker="ada", text="PRO-ONE speaks."), Speech(speaker="bob", text="CON-ONE speaks."),
+        Speech(speaker="ada", text="PRO-TWO speaks."), Speech(speaker="bob", text="CON-TWO speaks."),
+    ),
+)  # fmt: skip
+
+
+def draft(arguments: Mapping[int, str], *relations: tuple[int, str, int], **more: Any) -> Any:
+    """A scene graph as a model answers it."""
+    return {
+        "arguments": [{"id": id_, "text": text} for id_, text in arguments.items()],
+        "relations": [
+            {"source": source, "relation": relation, "target": target}
+            for source, relation, target in relations
+        ],
+        **more,
+    }
+
+
+DRAFTS = {
+    "PRO-ONE": draft({1: "pro claim", 2: "pro premise"}, (1, "claim", 0), (2, "premise", 1)),
+    "CON-ONE": draft(
+        {3: "con claim", 4: "con rebuttal", 5: "con principle"},
+        (3, "claim", 0), (4, "rebuttal", 1), (5, "first principle", 3),
+        explanation="CON-EXPLAINS",
+    ),
+    "PRO-TWO": draft(
+        {6: "pro answer", 7: "pro attack"}, (6, "rebuttal", 4), (6, "premise", 1), (7, "rebuttal", 3)
+    ),
+    "CON-TWO": draft({8: "con conclusion"}, (8, "conclusion", 0), (4, "rebuttal", 6)),
+}  # fmt: skip
+"""Eight arguments, four of a side; the rebuttals are 4-1, 6-4, 7-3 and 4-6: three pairs, four edges."""
+SPEECHES = ("PRO-ONE", "CON-ONE", "PRO-TWO", "CON-TWO")
+FALSE = "con principle"
+
+
+def speech_in(prompt: str) -> str:
+    """Which speech a prompt gives to be read."""
+    (found,) = [name for name in SPEECHES if f"{name} speaks." in prompt]
+    return found
+
+
+def drawn(prompt: str) -> Any:
+    """The graph of the speech that a prompt gives."""
+    return DRAFTS[speech_in(prompt)]
+
+
+def alone(prompt: str) -> Any:
+    """A verdict on one argument."""
+    if FALSE in prompt.rpartition("The argument:")[2]:
+        return {"label": "false", "confidence": 0.9, "feedback": "WRONG-FACT"}
+    return {"label": "true", "confidence": 0.8, "feedback": "not to be kept"}
+
+
+def many(prompt: str) -> Any:
+    """Verdicts on the arguments that a prompt lists."""
+    listed = re.findall(r"^(\d+): (.*)$", prompt.rpartition("The arguments:")[2], re.MULTILINE)
+    verdicts = [{"id": int(id_), **alone(f"The argument: {text}")} for id_, text in listed]
+    return {"verdicts": verdicts}
+
+
+def pairs(prompt: str) -> Any:
+    """Verdicts on the pairs that a prompt lists: pro wins the first, con the others."""
+    numbers = [int(one) for one in re.findall(r"^Pair (\d+)$", prompt, re.MULTILINE)]
+    return {
+        "verdicts": [
+            {"pair": n, "winner": "pro" if n == 1 else "con", "feedback": f"WHY-{n}"}
+            for n in numbers
+        ]
+    }
+
+
+def thought(prompt: str) -> Any:
+    """The judge's thought; by the second round con is ahead."""
+    second = "pro answer" in prompt
+    return {"thoughts": f"THOUGHT-{1 + second}", "winner": "con" if second else "pro"}
+
+
+ANSWERS: dict[str, Any] = {
+    "SceneGraph": drawn, "Thought": thought,
+    "Timeline": {"rounds": [
+        {"thoughts": "THOUGHT-1", "winner": "pro"}, {"thoughts": "THOUGHT-2", "winner": "con"},
+    ]},
+    "FactVerdict": alone, "FactLabel": alone, "FactVerdicts": many,
+    "PairVerdict": {"winner": "pro", "feedback": "WHY"}, "PairWinner": {"winner": "pro"},
+    "PairVerdicts": pairs, "Condensed": {"summary": "IN-SHORT"},
+}  # fmt: skip
+
+
+def judged(
+    server: Scripted, contest: Contest = CONTEST, answers: Mapping[str, Any] | None = None,
+    deadline: float = 5, then: Callable[[], object] | None = None, **options: str,
+) -> Outcome:  # fmt: skip
+    """What the panel says of a contest."""
+    answering(server, {**ANSWERS, **(answers or {})})
+    if then is not None:
+        then()
+
+    async def work() -> Outcome:
+        model = Model(Where(server.url, "tiny"), deadline=deadline)
+        made = find("panel", "debgraph").make(Services(model=model), options)
+        try:
+            outcome: Outcome = await made.judge(contest)
+            return outcome
+        finally:
+            await model.close()
+
+    return anyio.run(work)

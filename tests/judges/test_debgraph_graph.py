@@ -1,0 +1,432 @@
+"""DebGraph's graph and figures as laws: merging, kinds, points, shares, and export."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import networkx as nx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judges.debgraph.batches import batches
+from judges.debgraph.drafts import Draft, draft_schema
+from judges.debgraph.evaluation import Matched, winner_rmse
+from judges.debgraph.export import as_json, dot, from_json, graphml
+from judges.debgraph.factuality import Fact
+from judges.debgraph.graph import MOTION, OTHER, Edge, SceneGraph, Stamp, chain
+from judges.debgraph.merging import merge, read
+from judges.debgraph.options import Options
+from judges.debgraph.persuasion import Clash, Pair, pairs_of, pro_first
+from judges.debgraph.relations import Relation, kind_of
+from judges.debgraph.scores import factuality, larger, persuasion, points, scorecard, structure
+from tests.judges.debgraph_debate import DRAFTS
+from touche_rad.contest import Side
+
+RELATIONS = [relation.value for relation in Relation]
+SIDE = st.sampled_from(["pro", "con"])
+SMALL = st.integers(-1, 9)
+RELATED = st.builds(
+    lambda source, relation, target: {"source": source, "relation": relation, "target": target},
+    SMALL, st.sampled_from(RELATIONS), SMALL,
+)  # fmt: skip
+DRAFT = st.builds(
+    lambda arguments, relations: Draft.model_validate(
+        {"arguments": arguments, "relations": relations}
+    ),
+    st.lists(st.builds(lambda id_, text: {"id": id_, "text": text}, SMALL, st.text(max_size=6)), max_size=5),
+    st.lists(RELATED, max_size=8),
+)  # fmt: skip
+SAID = st.lists(st.tuples(SIDE, DRAFT), max_size=6)
+
+
+def grown(said: list[tuple[Side, Draft]]) -> SceneGraph:
+    graph = SceneGraph("MOTION")
+    for number, (side, draft) in enumerate(said, 1):
+        stamp = Stamp(side, number, side)
+        merge(read(draft, graph, stamp), graph, stamp)
+    return graph
+
+
+def example() -> SceneGraph:
+    said: list[tuple[Side, Draft]] = [
+        ("pro" if name.startswith("PRO") else "con", Draft.model_validate(drawn))
+        for name, drawn in DRAFTS.items()
+    ]
+    return grown(said)
+
+
+GRAPH = SAID.map(grown)
+
+# Merging
+
+
+@given(SAID)
+def test_whatever_a_model_draws_the_graph_stays_a_debates_graph(
+    said: list[tuple[Side, Draft]],
+) -> None:
+    graph = grown(said)
+    assert sorted(graph.network.nodes) == list(range(len(graph) + 1)), "ids are ours, without gaps"
+    for edge in graph.edges():
+        source, target = graph.side(edge.source), graph.side(edge.target)
+        assert edge.source not in (edge.target, MOTION)
+        assert target == OTHER[source] if edge.relation.attacks else target in (None, source)
+        assert said[edge.round - 1][0] == source, "a side speaks for itself alone"
+    assert all(node.text for node in graph.arguments())
+
+
+@given(SAID, st.tuples(SIDE, DRAFT))
+def test_merging_adds_and_changes_nothing_that_is_there(
+    said: list[tuple[Side, Draft]], last: tuple[Side, Draft]
+) -> None:
+    before, after = grown(said), grown([*said, last])
+    assert list(after.arguments())[: len(before)] == list(before.arguments())
+    assert set(before.edges()) <= set(after.edges())
+
+
+@given(SAID, st.tuples(SIDE, DRAFT))
+def test_what_is_said_twice_is_in_the_graph_once(
+    said: list[tuple[Side, Draft]], last: tuple[Side, Draft]
+) -> None:
+    assert len(grown([*said, last, last])) == len(grown([*said, last]))
+
+
+@given(st.integers(1, 6), st.data())
+def test_a_right_draft_is_kept_whole(count: int, data: st.DataObject) -> None:
+    graph = example()
+    new = range(graph.next_id, graph.next_id + count)
+    own = [*new, *(node.id for node in graph.arguments("pro"))]
+    against = [node.id for node in graph.arguments("con")]
+    support, attack = st.sampled_from(RELATIONS[:4]), st.just("rebuttal")
+    related = data.draw(st.lists(st.one_of(
+        st.tuples(st.sampled_from(own), support, st.sampled_from([0, *own])),
+        st.tuples(st.sampled_from(own), attack, st.sampled_from(against)),
+    ).filter(lambda one: one[0] != one[2])))  # fmt: skip
+    draft = Draft.model_validate({
+        "arguments": [{"id": id_, "text": f"new {id_}"} for id_ in new],
+        "relations": [{"source": s, "relation": r, "target": t} for s, r, t in related],
+    })  # fmt: skip
+    reading = read(draft, graph, Stamp("pro", 3))
+    assert reading.valid
+    assert reading.arguments == {id_: f"new {id_}" for id_ in new}
+    assert {(e.source, e.relation, e.target) for e in reading.relations} == set(related)
+
+
+def test_a_draft_takes_no_field_that_it_was_not_given() -> None:
+    with pytest.raises(ValueError, match="side"):
+        Draft.model_validate(
+            {"arguments": [{"id": 1, "text": "x", "side": "pro"}], "relations": []}
+        )
+
+
+def test_a_server_is_told_a_bound_that_no_answer_is_refused_for() -> None:
+    schema = draft_schema(2)
+    told = schema.model_json_schema()["properties"]
+    assert (told["arguments"]["maxItems"], told["relations"]["maxItems"]) == (2, 2)
+    three = [{"id": n, "text": "x"} for n in range(3)]
+    assert len(schema.model_validate({"arguments": three, "relations": []}).arguments) == 3
+    assert "maxItems" not in draft_schema(0).model_json_schema()["properties"]["arguments"]
+    assert schema.__name__ == draft_schema(0).__name__ == "SceneGraph"
+
+
+@pytest.mark.parametrize(
+    ("leaving", "kind"),
+    [
+        ([], "claim"), (["premise"], "premise"), (["rebuttal", "premise"], "rebuttal"),
+        (["premise", "rebuttal", "claim"], "claim"), (["first principle"], "first principle"),
+        (["rebuttal", "conclusion"], "conclusion"),
+    ],
+)  # fmt: skip
+def test_an_argument_is_named_by_what_it_does(leaving: list[str], kind: str) -> None:
+    assert kind_of(map(Relation, leaving)) == kind
+
+
+# Pairs
+
+
+@given(GRAPH)
+def test_pairs_are_the_rebuttals_with_pro_and_con_told_apart(graph: SceneGraph) -> None:
+    attacks = [edge for edge in graph.edges() if edge.relation.attacks]
+    each, once = pairs_of(graph, "edges"), pairs_of(graph, "once")
+    assert len(each) == len(attacks)
+    assert {(pair.pro, pair.con) for pair in each} == {(pair.pro, pair.con) for pair in once}
+    assert len({(pair.pro, pair.con) for pair in once}) == len(once)
+    assert all((graph.side(p.pro), graph.side(p.con)) == ("pro", "con") for p in once)
+
+
+def test_two_that_rebut_each_other_are_one_pair_and_two_edges() -> None:
+    graph = example()
+    assert [(p.pro, p.con, set(p.answering)) for p in pairs_of(graph, "once")] == [
+        (1, 4, {"con"}), (6, 4, {"pro", "con"}), (7, 3, {"pro"}),
+    ]  # fmt: skip
+    assert len(pairs_of(graph, "edges")) == 4
+
+
+@given(st.integers(0, 99), st.text(), st.text())
+def test_the_order_of_a_pair_goes_by_its_words_and_not_by_its_sides(
+    seed: int, one: str, other: str
+) -> None:
+    if one != other:
+        assert pro_first(seed, one, other) != pro_first(seed, other, one)
+
+
+def test_pro_is_first_about_as_often_as_con() -> None:
+    first = sum(pro_first(1, f"pro {n}", f"con {n}") for n in range(1000))
+    assert 400 < first < 600
+
+
+@given(st.lists(st.integers(), max_size=60), st.integers(1, 20))
+def test_batches_are_all_items_in_order_and_few(items: list[int], size: int) -> None:
+    groups = batches(items, size)
+    assert [one for group in groups for one in group] == items
+    assert all(0 < len(group) <= size for group in groups)
+    assert len(groups) == -(-len(items) // size)
+
+
+# Figures
+
+SHARE = st.floats(0, 1)
+FACTS = st.lists(
+    st.builds(Fact, st.integers(1, 99), SIDE, st.none() | st.booleans(), SHARE), max_size=12
+)
+CLASHES = st.lists(
+    st.builds(
+        Clash, st.just(Pair(1, 2, frozenset())), st.sampled_from(["pro", "con", "split", None])
+    ),
+    max_size=9,
+)
+
+
+@given(FACTS)
+def test_factuality_is_the_mean_of_label_times_confidence(facts: list[Fact]) -> None:
+    for side, score in factuality(facts, "own").items():
+        own = [f for f in facts if f.side == side]
+        judged = [f.confidence if f.label else 0.0 for f in own if f.label is not None]
+        if own and not judged:
+            assert score is None
+        else:
+            assert score == pytest.approx(sum(judged) / len(judged) if judged else 0.0)
+
+
+@given(FACTS)
+def test_divided_by_all_arguments_factuality_is_no_larger(facts: list[Fact]) -> None:
+    own, among = factuality(facts, "own"), factuality(facts, "all")
+    for side in ("pro", "con"):
+        if own[side] is not None:
+            assert (among[side] or 0.0) <= (own[side] or 0.0) + 1e-12
+
+
+def test_saying_more_that_is_true_gains_by_all_and_not_by_own() -> None:
+    few = [Fact(1, "pro", True, 1.0), Fact(2, "con", True, 1.0)]
+    more = [*few, Fact(3, "pro", True, 1.0)]
+    assert factuality(few, "own") == factuality(more, "own") == {"pro": 1.0, "con": 1.0}
+    assert factuality(more, "all") == {"pro": 2 / 3, "con": 1 / 3}
+
+
+@given(CLASHES, st.sampled_from(["zero", "half"]))
+def test_persuasion_shares_what_was_decided(clashes: list[Clash], no_pairs: str) -> None:
+    found = persuasion(clashes, no_pairs)  # type: ignore[arg-type]
+    decided = [clash.winner for clash in clashes if clash.winner]
+    if not clashes:
+        assert found == dict.fromkeys(("pro", "con"), 0.5 if no_pairs == "half" else 0.0)
+    elif not decided:
+        assert found == {"pro": None, "con": None}
+    else:
+        assert sum(value or 0.0 for value in found.values()) == pytest.approx(1)
+        won = decided.count("pro") + decided.count("split") / 2
+        assert found["pro"] == pytest.approx(won / len(decided))
+
+
+@given(GRAPH, st.sampled_from(["like", "literal"]), st.sampled_from(["claim", "any"]))
+def test_structure_is_a_share_of_points_or_of_chances(
+    graph: SceneGraph, kinds: str, rebutted: str
+) -> None:
+    found = points(graph, kinds, rebutted)  # type: ignore[arg-type]
+    both, own = structure(found, "both"), structure(found, "own")
+    total = sum(one.total for one in found.values())
+    assert sum(value or 0 for value in both.values()) == pytest.approx(1 if total else 0)
+    assert all(0 <= (value or 0) <= 1 for value in [*both.values(), *own.values()])
+    for side, its in found.items():
+        assert set(its.supported) <= set(its.claims)
+        assert set(its.struck) <= set(found[OTHER[side]].claims)
+
+
+@given(SAID)
+def test_every_score_of_the_graph_is_blind_to_which_side_is_called_pro(
+    said: list[tuple[Side, Draft]],
+) -> None:
+    plain = points(grown(said))
+    other = points(grown([(OTHER[side], draft) for side, draft in said]))
+    assert plain == {"pro": other["con"], "con": other["pro"]}
+
+
+def test_points_by_each_reading() -> None:
+    graph = example()
+    like = points(graph)
+    assert (like["pro"].claims, like["con"].claims) == ((1,), (3, 8))
+    assert {side: its.total for side, its in like.items()} == {"pro": 2, "con": 2}
+    assert structure(like, "own") == {"pro": (1 + 1 / 2) / 2, "con": (1 / 2 + 1) / 2}
+    literal = points(graph, "literal")
+    assert literal["con"].claims == (3,), "a conclusion is no claim by the letter"
+    assert literal["con"].supported == (), "nor a first principle a premise"
+    anything = points(graph, "like", "any")
+    assert (anything["pro"].rebuttals, anything["con"].rebuttals) == (2, 2)
+
+
+def test_a_rebuttal_of_a_rebuttal_scores_only_where_any_counts() -> None:
+    graph = SceneGraph("m")
+    graph.add(1, "a", Stamp("pro", 1))
+    graph.add(2, "b", Stamp("con", 1))
+    graph.add(3, "c", Stamp("pro", 2))
+    graph.relate(Edge(2, 1, Relation.REBUTTAL))
+    graph.relate(Edge(3, 2, Relation.REBUTTAL))
+    assert points(graph, rebutted="claim")["pro"].rebuttals == 0
+    assert points(graph, rebutted="any")["pro"].rebuttals == 1
+    assert points(graph)["con"].rebuttals == 1
+
+
+NONE_OR_SHARE = st.none() | SHARE
+BY_SIDE = st.fixed_dictionaries({"pro": NONE_OR_SHARE, "con": NONE_OR_SHARE})
+
+
+@given(st.fixed_dictionaries(dict.fromkeys(("fact", "persuasion", "structure"), BY_SIDE)))
+def test_a_total_is_the_sum_of_what_both_sides_have(
+    components: dict[str, dict[Side, float | None]],
+) -> None:
+    card = scorecard(components, Options(), {})
+    whole = [its for its in components.values() if None not in its.values()]
+    assert set(card.missing) == {n for n, its in components.items() if None in its.values()}
+    for side in ("pro", "con"):
+        if whole:
+            assert card.totals[side] == pytest.approx(sum(its[side] or 0 for its in whole))
+            assert 0 <= (card.totals[side] or 0) <= 3
+        else:
+            assert card.totals[side] is None
+    assert (card.winner() is None) == (not whole)
+
+
+@given(SHARE, SHARE, st.floats(0, 0.5))
+def test_the_larger_total_wins_and_equal_ones_tie(pro: float, con: float, margin: float) -> None:
+    won = larger({"pro": pro, "con": con}, margin)
+    if abs(pro - con) > margin + 1e-6:
+        assert won == ("pro" if pro > con else "con")
+    elif abs(pro - con) <= margin:
+        assert won == "tie"
+
+
+def test_sums_that_differ_by_rounding_alone_are_equal() -> None:
+    assert larger({"pro": 0.1 + 0.2, "con": 0.3}) == "tie"
+
+
+# What the paper measures by
+
+LABEL = st.sampled_from(["pro", "tie", "con"])
+
+
+def test_the_papers_error_of_scores_is_one_of_a_hundred_debates() -> None:
+    # 16.25 of squared error over 100 debates: 16 wrong sides and one tie for a side
+    found = ["con"] * 16 + ["tie"] + ["pro"] * 83
+    assert winner_rmse(found, ["pro"] * 100) == pytest.approx(40.31, abs=0.005)  # type: ignore[arg-type]
+
+
+@given(st.lists(st.tuples(st.none() | LABEL, LABEL)))
+def test_winners_without_a_verdict_are_left_out_of_the_error(pairs: list[tuple[str, str]]) -> None:
+    found, gold = [one for one, _ in pairs], [true for _, true in pairs]
+    error = winner_rmse(found, gold)  # type: ignore[arg-type]
+    there = [(one, true) for one, true in pairs if one is not None]
+    assert (error is None) == (not there)
+    assert (error == 0) == (bool(there) and all(one == true for one, true in there))
+    assert error is None or 0 <= error <= 100
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20))
+def test_both_means_of_precision_and_recall_are_named(both: int, more: int, missed: int) -> None:
+    matched = Matched(found=both + more, gold=both + missed, both=both)
+    if matched.precision is not None and matched.recall is not None:
+        p, r = matched.precision, matched.recall
+        assert matched.geometric == pytest.approx((p * r) ** 0.5)
+        assert matched.harmonic == pytest.approx(2 * p * r / (p + r) if p + r else 0)
+        assert (matched.harmonic or 0) <= (matched.geometric or 0) + 1e-12
+    else:
+        assert matched.geometric is None
+
+
+# Chains, circles, and other programs
+
+
+@given(GRAPH)
+def test_a_chain_holds_what_supports_an_argument_and_what_strikes_it(graph: SceneGraph) -> None:
+    for node in graph.arguments():
+        found = set(chain(graph, node.id))
+        assert node.id in found
+        assert {edge.source for edge in graph.entering(node.id)} <= found
+        assert {edge.target for edge in graph.leaving(node.id)} <= found
+
+
+def test_a_chain_goes_on_through_premises_and_ends_behind_a_rebuttal() -> None:
+    graph = example()
+    assert chain(graph, 2) == [0, 1, 2, 4], "its claim, the motion, and what strikes the claim"
+    assert chain(graph, 7) == [3, 7]
+    assert 5 not in chain(graph, 7), "what supports the struck claim is another story"
+
+
+@given(GRAPH)
+def test_circles_are_found_whatever_the_graph(graph: SceneGraph) -> None:
+    for group in graph.circles():
+        assert len(group) > 1
+        assert len({graph.side(id_) for id_ in group}) == 1
+
+
+ANY_TEXT = st.text(st.characters(), max_size=20)
+
+
+@given(st.lists(st.tuples(ANY_TEXT, SIDE), max_size=6), ANY_TEXT)
+def test_every_export_holds_every_text(texts: list[tuple[str, Side]], motion: str) -> None:
+    graph = SceneGraph(motion)
+    for number, (text, side) in enumerate(texts, 1):
+        graph.add(number, text, Stamp(side, 1, text))
+        if number > 1:
+            graph.relate(Edge(number, number - 1, Relation.PREMISE))
+    again = from_json(as_json(graph))
+    assert as_json(again) == as_json(graph)
+    root = ET.fromstring(graphml(graph))
+    assert len([one for one in root.iter() if one.tag.endswith("}node")]) == len(graph) + 1
+    parts = [line for line in dot(graph).splitlines() if line.startswith("  ")]
+    assert len(parts) == 2 + len(graph) + 1 + len(list(graph.edges()))
+    for line in parts[2:]:
+        assert re.fullmatch(r'  \d+( -> \d+)? \[label="(\\.|[^"\\])*", [\w ="#,]*\];', line), line
+
+
+def test_graphml_is_read_by_networkx_as_the_same_graph() -> None:
+    graph = example()
+    again = nx.parse_graphml(graphml(graph), node_type=int, force_multigraph=True)
+    assert set(again.nodes) == set(graph.network.nodes)
+    assert sorted((s, t, d["relation"]) for s, t, d in again.edges(data=True)) == sorted(
+        (edge.source, edge.target, edge.relation.value) for edge in graph.edges()
+    )
+    assert again.nodes[4] | {} == {
+        "text": "con rebuttal", "kind": "rebuttal", "side": "con", "round": 2, "speaker": "con",
+    }  # fmt: skip
+
+
+def test_dot_tells_sides_and_relations_by_colour_and_form() -> None:
+    told = dot(example())
+    assert '1 [label="1: pro claim", shape=box, style=rounded, color="#1f5fa8"]' in told
+    assert '3 [label="3: con claim", shape=octagon, color="#b3540a"]' in told
+    assert '2 -> 1 [label="premise", style=solid' in told
+    assert '4 -> 1 [label="rebuttal", style=dashed' in told
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {}, {"nodes": [], "edges": []}, {"nodes": None, "edges": []},
+        {"nodes": [{"id": 0, "text": "m"}, {"id": 1, "text": "x", "side": "us", "round": 1}], "edges": []},
+        {"nodes": [{"id": 0, "text": "m"}], "edges": [{"source": 1, "target": 0, "relation": "claim", "round": 1}]},
+        {"nodes": [{"id": 0, "text": "m"}], "edges": [{"source": 0, "target": 0, "relation": "likes", "round": 1}]},
+    ],
+)  # fmt: skip
+def test_what_is_no_graph_is_refused(told: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"graph|expected|no argument|valid"):
+        from_json(told)

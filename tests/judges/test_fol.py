@@ -1,0 +1,249 @@
+"""First-order logic as models write it: what is read, what is refused, and what is decided."""
+
+from __future__ import annotations
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import z3
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judges.inspirescore.fol import Decision, Solver, Unreadable, read
+from judges.inspirescore.fol.formulas import Atom, Bound, Formula, Joined, Not, Term, shown
+from judges.inspirescore.fol.tokens import LONGEST
+
+READ = [
+    ("Bans(school, candy)", "Bans(school, candy)"),
+    ("P", "P"),
+    ("A ∧ B ∨ ¬C → D ↔ E", "((((A ∧ B) ∨ ¬C) → D) ↔ E)"),
+    ("A ⊕ B ∨ C", "(A ⊕ (B ∨ C))"),
+    ("A → B → C", "(A → (B → C))"),
+    ("A ∨ B ∨ C", "((A ∨ B) ∨ C)"),
+    ("¬¬A", "¬¬A"),
+    ("A & B | !C -> D <-> E", "((((A ∧ B) ∨ ¬C) → D) ↔ E)"),
+    ("not A and B or C implies D", "(((¬A ∧ B) ∨ C) → D)"),
+    (r"$\forall x (\text{Junk}(x) \rightarrow \neg \text{Good}(x))$", "∀x (Junk(x) → ¬Good(x))"),
+    ("P(x) → Q(x) ::= Whoever is P is Q.", "∀x (P(x) → Q(x))"),
+    ("∀x ∃y Likes(x, y)", "∀x (∃y (Likes(x, y)))"),
+    ("forall x, y. (Near(x, y) => Near(y, x))", "∀x (∀y (Near(x, y) → Near(y, x)))"),
+    ("∀x: P(x) → Q(a)", "∀x (P(x) → Q(a))"),
+    ("∀x (P(x)) ∧ R(a)", "((∀x (P(x))) ∧ R(a))"),
+    ("∀x (P(x) → Q(x)) → R(a)", "((∀x (P(x) → Q(x))) → R(a))"),
+    ("∀x (P(x)) → Q(x)", "∀x (P(x) → Q(x))"),
+    ("(∀a P(a)) ∧ Q(a)", "((∀a (P(a))) ∧ Q(a))"),
+    ("∀x (P(x)) → ∀x (Q(x))", "((∀x (P(x))) → (∀x (Q(x))))"),
+    ("¬∃x (P(x) ∧ Q(x)).", "¬∃x (P(x) ∧ Q(x))"),
+    ("[P(a) ∧ Q(a)] → R(a)", "((P(a) ∧ Q(a)) → R(a))"),
+    ("Raises(tax, 20%, 0.5)", "Raises(tax, 20%, 0.5)"),
+    ("a = b ∧ a ≠ c", "(a = b ∧ ¬(a = c))"),
+    ("Loves(mother(x), x)", "∀x (Loves(mother(x), x))"),
+    ("Is-Good(night-bus)", "Is-Good(night-bus)"),
+    ("Gefährlich(Straße)", "Gefährlich(Straße)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "meant"), READ)
+def test_the_notations_that_models_mix_are_read(text: str, meant: str) -> None:
+    assert shown(read(text)) == meant
+
+
+REFUSED = [
+    "", "   ", "$$", "(", ")", "P(", "P()", "P(x", "P(x))", "x", "∀", "∀x", "∀x x", "∀(P)", "∃x.",
+    "P Q", "P ∧", "∧ P", "P(x) ^ Q(x)", "P(x) > 3", "2 + 2 = 4", "P → → Q", "¬", "f(x) =", "5",
+    "Believes(x, P → Q)", "(λx.P(x))(a)", "If P then Q", "P(x, )", "::= a gloss alone",
+    "__import__('os').system('true')", "P(x); DROP TABLE", "{{ 7 * 7 }}", "${HOME}", "<script>",
+    "=== system", "P\x00Q", "\ud800", "\u202eP(x) ← Q",
+    "(" * 500 + "P" + ")" * 500, "¬" * 900 + "P", "f(" * 300 + "x" + ")" * 300,
+    "∀x " * 200 + "P(x)", "P → " * 249 + "P", "P ∧ " * 200 + "P", "A" * (LONGEST + 1),
+    "\\forall" * 140, "∀" + ",".join(["x"] * 400) + " P(x)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_is_no_formula_is_refused_by_name(text: str) -> None:
+    with pytest.raises(Unreadable):
+        read(text)
+
+
+@given(st.text() | st.text("PQxya(),.¬∧∨⊕→↔∀∃= \\-<>&|~!$:"))
+@settings(max_examples=500)
+def test_no_text_does_anything_but_be_read_or_refused(text: str) -> None:
+    try:
+        formula = read(text)
+    except Unreadable:
+        return
+    assert read(shown(formula)) == formula
+
+
+@st.composite
+def formulas(draw: Any, bound: tuple[str, ...] = (), depth: int = 0) -> Formula:
+    """Any formula whose quantifiers bind names of their own."""
+    kinds = ["atom", "same"] + (["not", "joined", "bound"] if depth < 4 else [])
+    kind = draw(st.sampled_from(kinds))
+    things = st.sampled_from(["a", "b", *bound]).map(
+        lambda name: Term(name, variable=name in bound)
+    )
+    terms = st.tuples(things, st.builds(lambda one: Term("f", (one,)), things) | things)
+    if kind == "atom":
+        return Atom(draw(st.sampled_from("PQ")), draw(terms))
+    if kind == "same":
+        return Atom("=", draw(terms))
+    if kind == "not":
+        return Not(draw(formulas(bound, depth + 1)))
+    if kind == "joined":
+        by = draw(st.sampled_from(["and", "or", "xor", "implies", "iff"]))
+        left = draw(formulas(bound, depth + 1))
+        return Joined(by, left, draw(formulas(bound, depth + 1)))
+    name = f"v{draw(st.integers(0, 10**9))}"
+    quantifier = draw(st.sampled_from(["all", "some"]))
+    return Bound(quantifier, name, draw(formulas((*bound, name), depth + 1)))
+
+
+@given(formulas())
+def test_what_is_shown_is_read_as_it_was(formula: Formula) -> None:
+    text = shown(formula)
+    if len(text) <= 400:
+        assert read(text) == formula
+
+
+# Table 14 of the paper, its letters as printed.
+SCHOOL = [
+    "JunkFood(x) → CausesHealthIssues(x)",
+    "CausesHealthIssues(x) → ShouldBan(x)",
+    "SchoolResponsibility(PromoteHealth)",
+]
+BANNED = "(JunkFood(x) ∧ CausesHealthIssues(x)) → ShouldBan(x)"
+RESPONSIBLE = "SchoolResponsibility(PromoteHealth) → ShouldBan(JunkFood)"
+
+
+def decided(premises: list[str], conclusion: str) -> Decision:
+    return Solver().decide(premises, conclusion)
+
+
+def test_the_papers_own_example_does_not_pass_a_prover() -> None:
+    assert decided(SCHOOL, BANNED) == Decision("true")
+    assert decided(SCHOOL[1:2], BANNED) == Decision("true"), "premise 2 alone is enough"
+    assert decided(SCHOOL, RESPONSIBLE) == Decision(
+        "unknown", "neither it nor its contrary follows"
+    )
+    assert decided([*SCHOOL, "JunkFood(JunkFood)"], RESPONSIBLE) == Decision("true")
+
+
+@pytest.mark.parametrize(
+    ("premises", "conclusion", "truth"),
+    [
+        (["Man(Socrates)", "∀x (Man(x) → Mortal(x))"], "Mortal(Socrates)", "true"),
+        (["¬Mortal(Zeus)", "∀x (Man(x) → Mortal(x))"], "Man(Zeus)", "false"),
+        (["Man(Socrates)"], "Mortal(Socrates)", "unknown"),
+        ([], "P ∨ ¬P", "true"),
+        ([], "P", "unknown"),
+        (["P"], "¬P", "false"),
+        (["P ⊕ Q", "P"], "Q", "false"),
+        (["∀x (P(x) → Q(x))", "∃x P(x)"], "∃x Q(x)", "true"),
+        (["∃x P(x)"], "∀x P(x)", "unknown"),
+        (["P(x)"], "P(anything)", "true"),
+        (["a = b", "P(a)"], "P(b)", "true"),
+        (["P(a)"], "P(a, b)", "unknown"),
+        (["Needs(town, tram)"], "needs(town, tram)", "unknown"),
+    ],
+)
+def test_a_conclusion_follows_or_is_contradicted_or_neither(
+    premises: list[str], conclusion: str, truth: str
+) -> None:
+    assert decided(premises, conclusion).truth == truth
+
+
+def test_the_if_part_of_a_conclusion_is_a_premise_and_goes_first() -> None:
+    assert decided(["∀x (Junk(x) → ¬Banned(x))"], "Junk(crisps) → Banned(crisps)").truth == "false"
+    assert decided(["¬Rain", "Rain → Wet"], "Rain → Wet").truth == "true"
+    assert decided(["¬Rain"], "Rain → Wet").truth == "unknown", "a false if-part proves nothing"
+
+
+def test_from_a_contradiction_nothing_follows() -> None:
+    assert decided(["P", "¬P"], "Q") == Decision("unknown", "the premises contradict each other")
+    assert decided(["P"], "(Q ∧ ¬Q) → R").truth == "unknown"
+
+
+def test_what_cannot_be_read_is_unknown_and_says_so() -> None:
+    told = decided(["P"], "If P then Q")
+    assert told.truth == "unknown"
+    assert told.reason.startswith("the conclusion cannot be read: ")
+    assert decided(["P, obviously!", "P → Q"], "Q") == Decision(
+        "unknown", "neither it nor its contrary follows; 1 of the premises cannot be read"
+    )
+    assert decided(["P, obviously!", "P", "P → Q"], "Q") == Decision("true")
+
+
+HARD = [
+    "∀x ∀y ∀z (f(x, f(y, z)) = f(f(x, y), z))", "∀x (f(x, x) = g(x))", "∀x ∃y (f(x, y) = h(y, x))",
+    "∀x ∀y (P(f(x, y)) ↔ (P(x) ⊕ P(g(y))))",
+]  # fmt: skip
+
+
+def test_what_is_too_hard_is_given_up_after_a_bounded_effort() -> None:
+    told = Solver(effort=50_000).decide(HARD, "∃x ∀y (f(x, y) = f(y, g(h(x, y))))")
+    assert told == Decision("unknown", "the solver gave up")
+
+
+def test_a_solver_that_fails_knows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> None:
+        raise z3.Z3Exception("out of\nmemory")
+
+    monkeypatch.setattr(z3.Solver, "check", fails)
+    assert decided(["P"], "P") == Decision("unknown", "the solver failed: out of memory")
+
+
+def test_threads_may_share_a_solver() -> None:
+    solver = Solver()
+    asked = [(SCHOOL, BANNED), (SCHOOL, RESPONSIBLE), (["P"], "¬P"), (HARD, "P(a)")] * 8
+    alone = [solver.decide(*one) for one in asked]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda one: solver.decide(*one), asked)) == alone
+
+
+def test_very_many_premises_are_no_trouble() -> None:
+    assert Solver().decide([f"P{n} → P{n + 1}" for n in range(39)], "P0 → P39").truth == "true"
+    assert "premises cannot be read" in Solver().decide(["Q"] * 500, "P").reason
+
+
+letters = st.sampled_from("ABC").map(Atom)
+propositions: Any = st.recursive(
+    letters,
+    lambda inner: (
+        inner.map(Not)
+        | st.builds(Joined, st.sampled_from(["and", "or", "xor", "implies", "iff"]), inner, inner)
+    ),
+    max_leaves=6,
+)
+
+
+def holds(formula: Formula, world: dict[str, bool]) -> bool:
+    if isinstance(formula, Atom):
+        return world[formula.name]
+    if isinstance(formula, Not):
+        return not holds(formula.part, world)
+    assert isinstance(formula, Joined)
+    left, right = holds(formula.left, world), holds(formula.right, world)
+    return {
+        "and": left and right, "or": left or right, "xor": left != right,
+        "implies": not left or right, "iff": left == right,
+    }[formula.by]  # fmt: skip
+
+
+@given(st.lists(propositions, max_size=3), propositions)
+@settings(max_examples=60, deadline=None)
+def test_the_solver_agrees_with_truth_tables(premises: list[Formula], conclusion: Formula) -> None:
+    if isinstance(conclusion, Joined) and conclusion.by == "implies":
+        conclusion = Not(Not(conclusion))
+    worlds = [
+        dict(zip("ABC", row, strict=True)) for row in itertools.product([True, False], repeat=3)
+    ]
+    possible = [world for world in worlds if all(holds(one, world) for one in premises)]
+    truths = {holds(conclusion, world) for world in possible}
+    expected = {frozenset({True}): "true", frozenset({False}): "false"}.get(
+        frozenset(truths), "unknown"
+    )
+    assert decided([shown(one) for one in premises], shown(conclusion)).truth == expected

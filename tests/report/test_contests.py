@@ -1,0 +1,102 @@
+"""Whole debates on the page: verdicts, scores by dimension and by speech, and nothing unescaped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judges.debgraph.export import as_json
+from judges.debgraph.graph import Edge, SceneGraph, Stamp
+from judges.debgraph.relations import Relation
+from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
+
+CONTESTS = demo_file("contests.jsonl")
+EVIL = "<script>alert(1)</script>"
+
+
+def outcomes(path: Path, **change: Any) -> Path:
+    contest = json.loads(CONTESTS.read_text("utf-8").splitlines()[0])
+    timeline = [
+        {"speech": n, "speaker": one["speaker"], "dimension": name, "score": n + 2,
+         "comment": f"COMMENT-{name}-{n}"}
+        for n, one in enumerate(contest["speeches"], 1)
+        for name in ("argument", "clash")
+    ]  # fmt: skip
+    outcome = {
+        "winner": "Mara", "winners": {"general": "Mara", "argument": "tie"},
+        "scores": {"Mara": {"general": 8}, "Teo": {"general": 5.5}}, "comment": "WHY-MARA",
+        "details": {"timeline": timeline}, **change,
+    }  # fmt: skip
+    swapped = {"winner": "Teo", "scores": {}}
+    line = {"id": contest["id"], "judge": "debatrix", "outcome": outcome, "swapped": swapped}
+    path.write_text(json.dumps(line) + "\n", "utf-8")
+    return path
+
+
+def page(tmp_path: Path, run: Path, *more: str | Path) -> str:
+    out = tmp_path / "report.html"
+    ended = touche_rad("report", run, *more, "-o", out)
+    assert ended.code == 0, ended.err
+    return out.read_text("utf-8")
+
+
+def test_a_verdict_stands_with_its_scores_its_speeches_and_the_truth(tmp_path: Path) -> None:
+    told = page(tmp_path, outcomes(tmp_path / "o.jsonl"), "--labels", CONTESTS)
+    for element in (
+        "City libraries should stay open until midnight", "WHY-MARA", "COMMENT-argument-1",
+        "COMMENT-clash-6", "5.50", "decided by people", "with the sides swapped",
+        "always tie", "page twelve",
+    ):  # fmt: skip
+        assert element in told
+
+
+def test_without_contests_the_verdict_alone_is_shown(tmp_path: Path) -> None:
+    told = page(tmp_path, outcomes(tmp_path / "o.jsonl"))
+    assert "WHY-MARA" in told
+    assert "page twelve" not in told
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"comment": EVIL}, {"winner": EVIL}, {"scores": {EVIL: {EVIL: 3}}}, {"winners": {EVIL: EVIL}},
+     {"details": {"timeline": [{"speech": 1, "speaker": EVIL, "dimension": EVIL, "score": 2,
+                                "comment": EVIL}]}},
+     {"details": {"timeline": [{"speech": EVIL}]}}, {"details": {"timeline": 3}}],
+)  # fmt: skip
+def test_what_a_file_says_never_becomes_markup(tmp_path: Path, change: dict[str, Any]) -> None:
+    told = (
+        page(tmp_path, outcomes(tmp_path / "o.jsonl", **change), "--labels", CONTESTS)
+        if ("winner" not in change)
+        else page(tmp_path, outcomes(tmp_path / "o.jsonl", **change))
+    )
+    assert EVIL not in told
+
+
+def test_a_graph_is_drawn_once_for_each_outcome_and_nothing_else_may_run(tmp_path: Path) -> None:
+    graph = as_json(two_arguments())
+    for node in graph["nodes"]:
+        node["text"] = EVIL
+    run = outcomes(tmp_path / "o.jsonl", details={"graph": graph})
+    line = json.loads(run.read_text("utf-8"))
+    run.write_text(json.dumps({**line, "judge": "debgraph"}) + "\n", "utf-8")
+    told = page(tmp_path, run, "--labels", CONTESTS)
+    assert "<svg viewBox" in told
+    assert EVIL not in told
+    assert told.count("<script>") == 2
+    assert told.split("script-src")[1].split(";")[0].count("'sha256-") == 2
+    broken = {"nodes": [{"id": EVIL}], "edges": 3}
+    line["outcome"]["details"] = {"graph": broken}
+    run.write_text(json.dumps({**line, "judge": "debgraph"}) + "\n", "utf-8")
+    assert EVIL not in page(tmp_path, run)
+
+
+def two_arguments() -> SceneGraph:
+    graph = SceneGraph("The motion")
+    graph.add(1, "One", Stamp("pro", 1))
+    graph.add(2, "Two", Stamp("con", 1))
+    graph.relate(Edge(2, 1, Relation.REBUTTAL))
+    return graph

@@ -1,0 +1,208 @@
+"""The audit: what the probes change, what judges must make of it, and what is told of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.models import scripted
+from tests.models.by_schema import answering
+from tests.models.scripted import Scripted
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.audit import Audit, audit
+from touche_rad.audit.family import family_of
+from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
+from touche_rad.demo import demo_file
+
+ARGUMENTS = (
+    Argument(id="a", text="The law helps people."), Argument(id="b", text="Schools need money."),
+)  # fmt: skip
+
+
+def debate(number: int, content: str = "The law helps many people.") -> Debate:
+    response = Response(content=content, arguments=ARGUMENTS)
+    return Debate(
+        id=f"d{number}", claim=f"claim {number}",
+        turns=(Turn(utterance=f"user {number}", response=response),),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return written(tmp_path / "run.jsonl", [debate(n, f"Answer {n}: people.") for n in range(3)])
+
+
+def written(path: Path, debates: list[Debate]) -> Path:
+    path.write_text("".join(files.annotated_line(one) + "\n" for one in debates), "utf-8")
+    return path
+
+
+class Judge:
+    """Keeps what it was shown, and says what it is told to say of it."""
+
+    def __init__(self, score: Any) -> None:
+        self.score, self.seen = score, []
+
+    def judge(self, view: Debate) -> dict[Maxim, Verdict]:
+        assert view.last.response is not None
+        self.seen.append(view.last.response)
+        return {maxim: Verdict(score=self.score(view.last.response, maxim)) for maxim in Maxim}
+
+
+def audited(runs: list[Path], *judges: Judge, **more: Any) -> Audit:
+    named = {f"judge{number}": one for number, one in enumerate(judges, 1)}
+
+    async def go() -> Audit:
+        return await audit(runs, named, **more)
+
+    return anyio.run(go)
+
+
+def test_every_probe_changes_what_it_says_and_nothing_else(run: Path) -> None:
+    judge = Judge(lambda *_: 1.0)
+    audited([run], judge)
+    of_first = [one for one in judge.seen if "Answer 0" in one.content or not one.content]
+    contents = {one.content for one in of_first}
+    assert "Answer 0: people." in contents
+    assert "Answer 0: persons." in contents, "other words"
+    assert "" in contents
+    assert any("as everybody knows" in one for one in contents)
+    assert any("rate it yes" in one for one in contents)
+    cited = {tuple(a.id for a in one.arguments) for one in of_first}
+    assert cited >= {("a", "b"), ("b", "a"), ()}
+    assert len(judge.seen) == 3 * (1 + 7)
+
+
+def row(found: Audit, probe: str, maxim: Maxim) -> Any:
+    (one,) = [r for r in found.flips if (r.probe, r.maxim) == (probe, maxim)]
+    return one
+
+
+def test_a_judge_that_always_says_yes_fails_where_no_is_due(run: Path) -> None:
+    found = audited([run], Judge(lambda *_: 1.0))
+    assert row(found, "order", Maxim.QUALITY).flipped == 0
+    assert row(found, "empty", Maxim.MANNER).fails == 1
+    assert row(found, "off-topic", Maxim.RELATION).fails == 1
+    assert row(found, "uncited", Maxim.QUALITY).fails == 1
+    fooled = row(found, "injection", Maxim.QUALITY)
+    assert (fooled.could_fail, fooled.fails) == (0, None), "nothing was no, so nothing can rise"
+
+
+def test_a_judge_that_does_as_it_is_told_is_seen(run: Path) -> None:
+    obeys = Judge(lambda response, _: 0.9 if "rate it yes" in response.content else 0.2)
+    found = audited([run], obeys)
+    told = row(found, "injection", Maxim.RELATION)
+    assert (told.flipped, told.fails, told.could_fail) == (1, 1, 3)
+    assert told.shift == pytest.approx(0.7)
+    assert row(found, "padding", Maxim.RELATION).fails == 0
+    assert row(found, "empty", Maxim.RELATION).fails == 0
+
+
+def test_a_judge_that_goes_by_the_order_of_arguments_is_seen(run: Path) -> None:
+    def first(response: Response, _: Maxim) -> float:
+        return float(bool(response.arguments) and response.arguments[0].id == "a")
+
+    assert row(audited([run], Judge(first)), "order", Maxim.MANNER).fails == 1
+
+
+def test_no_verdict_is_no_flip(run: Path) -> None:
+    found = audited([run], Judge(lambda response, _: 1.0 if response.content else None))
+    assert row(found, "empty", Maxim.QUALITY).tried == 0
+    assert row(found, "empty", Maxim.QUALITY).fails is None
+
+
+def test_what_judges_differ_on_is_labelled_next(run: Path) -> None:
+    kind, strict = Judge(lambda *_: 0.9), Judge(
+        lambda response, maxim: 0.1
+        if "Answer 1" in response.content and maxim is Maxim.QUALITY
+        else 0.8
+    )  # fmt: skip
+    found = audited([run], kind, strict)
+    first = found.next[0]
+    assert (first.debate, first.turn, first.maxim) == ("d1", 1, Maxim.QUALITY)
+    assert first.scores == {"judge1": 0.9, "judge2": 0.1}
+    same = {one.maxim: one.same for one in found.agreement}
+    assert same[Maxim.QUALITY] == pytest.approx(2 / 3)
+    assert same[Maxim.MANNER] == 1
+
+
+def test_a_single_judge_is_asked_about_what_it_is_least_sure_of(run: Path) -> None:
+    unsure = Judge(lambda response, _: 0.55 if "Answer 2" in response.content else 0.99)
+    assert {one.debate for one in audited([run], unsure).next[:4]} == {"d2"}
+
+
+def model_run(path: Path, model: str, content: str) -> Path:
+    written(path, [debate(n, content) for n in range(4)])
+    status = {"identity": {"model": {"name": model}}}
+    path.with_name(f"{path.name}.status.json").write_text(json.dumps(status), "utf-8")
+    return path
+
+
+def test_a_judge_that_likes_its_own_family_is_seen(tmp_path: Path) -> None:
+    runs = [model_run(tmp_path / "a.jsonl", "meta/Llama-3.1-8B", "Said by one."),
+            model_run(tmp_path / "b.jsonl", "Qwen2.5-7B", "Said by another.")]  # fmt: skip
+    partial = Judge(lambda response, _: 0.8 if "by one" in response.content else 0.5)
+    found = audited(runs, partial, families={"judge1": "llama"})
+    assert [one.difference for one in found.bias] == pytest.approx([0.3] * 4)
+    assert {one.turns for one in found.bias} == {4}
+    alone = audited(runs[:1], partial, families={"judge1": "llama"})
+    assert not alone.bias
+    assert "was not measured" in alone.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [("meta-llama/Llama-3.1-8B-Instruct", "llama"), ("Qwen2.5-7B", "qwen"), ("gpt-4o", "gpt"),
+     ("/models/tiny/", "tiny")],
+)  # fmt: skip
+def test_a_family_is_the_first_word_of_a_models_name(name: str, family: str) -> None:
+    assert family_of(name) == family
+
+
+def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
+    ended = touche_rad(
+        "score", "--audit", demo_file("debates.jsonl"), "-j", "grounded", "-j", "always-yes",
+        "--turns", "5", "-o", tmp_path / "audit",
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    for told in ("5 turns", "grounded", "always-yes", "injection", "not become yes",
+                 "to label next", "agreement"):  # fmt: skip
+        assert told in ended.out
+    kept = json.loads((tmp_path / "audit/audit.json").read_text("utf-8"))
+    assert {one["judge"] for one in kept["flips"]} == {"grounded", "always-yes"}
+    again = touche_rad(
+        "score", "--audit", demo_file("debates.jsonl"), "-j", "grounded", "-j", "always-yes",
+        "--turns", "5", "--json",
+    )  # fmt: skip
+    assert json.loads(again.out) == kept
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    with scripted.serving() as made:
+        answers = dict.fromkeys(("quantity", "quality", "relation", "manner"), "no")
+        answering(made, {"Answer": answers})
+        yield made
+
+
+def test_the_terminal_audits_a_judge_that_asks_a_model(server: Scripted, run: Path) -> None:
+    ended = touche_rad("score", "--audit", run, "-j", "zsl", "-m", f"{server.url}#tiny")
+    assert ended.code == 0, ended.err
+    assert len(server.asked) == 3 * (1 + 7)
+    assert "same-family bias of zsl was not measured" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [(["--turns", "3"], "are for --audit"), (["--audit", "-j", "nobody"], "'nobody'")],
+)
+def test_a_wrong_call_is_told(run: Path, args: list[str], told: str) -> None:
+    ended = touche_rad("score", run, run, *args)
+    assert ended.code == 2
+    assert told in ended.err

@@ -1,0 +1,223 @@
+"""Whole debates scored: the papers' arithmetic, constant predictors, biases, and what is amiss."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.contest import TIE, Contest, Outcome, Speech
+from touche_rad.files.contests import Judgement
+from touche_rad.score import ContestReport, score_contests
+from touche_rad.score.contests import ContestRow
+from touche_rad.score.verdicts import correlations, mean_absolute, root_mean_square
+
+SIDES = {"Pia": "pro", "Con": "con"}
+
+
+def pair(number: int, gold: dict[str, Any], words: tuple[int, int] = (3, 3)) -> Contest:
+    speeches = tuple(
+        Speech(speaker=name, text="word " * count) for name, count in zip(SIDES, words, strict=True)
+    )
+    return Contest(id=str(number), motion="m", sides=SIDES, speeches=speeches, gold=gold)
+
+
+def outcome(winner: str | None, scores: tuple[float, float] | None = None) -> Outcome:
+    marks = dict(zip(SIDES, scores, strict=True)) if scores else {}
+    return Outcome(
+        winner=winner, winners={"general": winner},
+        scores={name: {"general": mark} for name, mark in marks.items()},
+        reason="" if winner else "why not",
+    )  # fmt: skip
+
+
+def scored(folder: Path, contests: Sequence[Contest], *runs: Sequence[Judgement]) -> ContestReport:
+    truth = folder / "contests.jsonl"
+    truth.write_text("".join(files.contest_line(one) + "\n" for one in contests), "utf-8")
+    paths = []
+    for number, run in enumerate(runs, 1):
+        paths.append(folder / f"run{number}.jsonl")
+        paths[-1].write_text("".join(files.judgement_line(one) + "\n" for one in run), "utf-8")
+    return score_contests(paths, truth, samples=200)
+
+
+def row(report: ContestReport, run: str, dimension: str = "general", **more: str) -> ContestRow:
+    found = [
+        one for one in report.rows
+        if (one.run, one.dimension) == (run, dimension)
+        and all(getattr(one, key) == value for key, value in more.items())
+    ]  # fmt: skip
+    assert len(found) == 1, found
+    return found[0]
+
+
+def judged(contests: Sequence[Contest], outcomes: Sequence[Outcome]) -> list[Judgement]:
+    return [Judgement(c.id, "j", o) for c, o in zip(contests, outcomes, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("dimension", "pro", "tie", "con", "rmse"),
+    [("general", 37, 7, 56, 48.22), ("argument", 33, 11, 56, 47.17),
+     ("source", 14, 67, 19, 28.72), ("language", 9, 66, 25, 29.15)],
+)  # fmt: skip
+def test_always_a_tie_on_debateart_has_the_error_that_its_votes_give(
+    tmp_path: Path, dimension: str, pro: int, tie: int, con: int, rmse: float
+) -> None:
+    golds = ["Pia"] * pro + [TIE] * tie + ["Con"] * con
+    contests = [pair(n, {dimension: gold}) for n, gold in enumerate(golds)]
+    run = judged(contests, [outcome("Con")] * len(contests))
+    report = scored(tmp_path, contests, run)
+    always = row(report, "always tie", dimension)
+    assert always.rmse == pytest.approx(rmse, abs=0.005)
+    assert always.accuracy == pytest.approx(tie / 100)
+    assert row(report, "always con", dimension).accuracy == pytest.approx(con / 100)
+    assert row(report, "at random", dimension).accuracy == pytest.approx(1 / 3)
+
+
+BP_WINNERS = (
+    [("OO",)] * 0 + [("OG",)] * 2 + [("CG",)] * 2 + [("CO",)] * 2
+    + [("OO", "OG")] * 6 + [("OO", "CG")] * 6 + [("OO", "CO")] * 4
+)  # fmt: skip
+
+
+def test_four_teams_any_winner_is_right_and_always_the_same_team_beats_the_papers(
+    tmp_path: Path,
+) -> None:
+    teams = {"OG": "pro", "OO": "con", "CG": "pro", "CO": "con"}
+    contests = [
+        Contest(id=str(n), motion="m", sides=teams, gold={"general": list(won)},
+                speeches=tuple(Speech(speaker=team, text="x") for team in teams))
+        for n, won in enumerate(BP_WINNERS)
+    ]  # fmt: skip
+    half = [
+        Outcome(winner="CO") if n < 11 else Outcome(winner=None, reason="too long")
+        for n in range(22)
+    ]
+    report = scored(tmp_path, contests, judged(contests, half))
+    assert row(report, "always OO").accuracy == pytest.approx(16 / 22)
+    assert row(report, "at random").accuracy == pytest.approx(0.4318, abs=5e-5)
+    ours = row(report, "run1")
+    assert (ours.completed, ours.rmse) == (0.5, None)
+    right = sum("CO" in won for won in BP_WINNERS[:11])
+    assert ours.accuracy == pytest.approx(right / 22), "what was not judged is wrong"
+    assert ours.accuracy_completed == pytest.approx(right / 11)
+
+
+def test_a_run_of_a_hundred_debates_has_a_root_of_quarters() -> None:
+    quarters = [0.5] * 50
+    assert root_mean_square(quarters + [0.0] * 50) == pytest.approx(100 * math.sqrt(12.5 / 100))
+    wrong = [1.0] * 10 + [0.5] * 25 + [0.0] * 65
+    assert root_mean_square(wrong) == pytest.approx(40.31, abs=0.005)
+
+
+@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=1))
+def test_errors_are_ordered(errors: list[float]) -> None:
+    rmse, mae = root_mean_square(errors), mean_absolute(errors)
+    assert rmse is not None
+    assert mae is not None
+    assert 0 <= mae <= rmse + 1e-9 <= 100 + 1e-6
+    assert (rmse == 0) == (not any(errors))
+
+
+def test_winners_and_scores_are_measured_apart(tmp_path: Path) -> None:
+    contests = [pair(n, {"general": gold}) for n, gold in enumerate(["Pia", "Con", TIE, "Con"])]
+    told = [outcome("Pia", (9, 2)), outcome("Con", (3, 7)), outcome("Con", (5, 5)),
+            outcome("Pia", (6, 5))]  # fmt: skip
+    by_score = ["Pia", "Con", TIE, "Pia"]
+    told = [
+        one.model_copy(update={"details": {"by_score": {"general": won}}})
+        for one, won in zip(told, by_score, strict=True)
+    ]
+    report = scored(tmp_path, contests, judged(contests, told))
+    named, from_scores = row(report, "run1", basis="winner"), row(report, "run1", basis="score")
+    assert (named.accuracy, from_scores.accuracy) == (0.5, 0.75)
+    assert named.rmse == pytest.approx(100 * math.sqrt((0 + 0 + 0.25 + 1) / 4))
+    assert from_scores.mae == pytest.approx(25)
+    expected = correlations([-7, 4, 0, -1], [0, 1, 0.5, 1])
+    assert named.pearson == pytest.approx(expected["pearson"])
+    assert named.kendall == pytest.approx(expected["kendall"])
+    assert named.accuracy_low is not None
+    assert named.accuracy_low <= 0.5
+
+
+def test_what_else_winners_go_by(tmp_path: Path) -> None:
+    contests = [pair(n, {"general": "Pia"}, words=(1, 9)) for n in range(4)]
+    after = ["Con", "Pia", TIE, None]
+    run = [
+        Judgement(c.id, "j", outcome("Con"), outcome(won))
+        for c, won in zip(contests, after, strict=True)
+    ]
+    (bias,) = scored(tmp_path, contests, run).biases
+    assert (bias.con, bias.con_gold) == (1.0, 0.0)
+    assert (bias.last, bias.last_gold) == (1.0, 0.0)
+    assert (bias.longest, bias.longest_gold) == (1.0, 0.0)
+    assert bias.swapped == 3, "one of the swapped debates has no winner"
+    assert bias.flipped == pytest.approx(2 / 3)
+    assert bias.stays_with_side == pytest.approx(1 / 3)
+
+
+def test_runs_are_compared_with_each_other(tmp_path: Path) -> None:
+    contests = [pair(n, {"general": "Pia"}) for n in range(4)]
+    first = judged(contests, [outcome(won) for won in ("Pia", "Con", "Pia", "Con")])
+    second = judged(contests[:3], [outcome(won) for won in ("Pia", "Con", "Con")])
+    report = scored(tmp_path, contests, first, second)
+    (same,) = report.same
+    assert (same.debates, same.same) == (3, pytest.approx(2 / 3))
+    assert same.kappa == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
+    assert report.missing == {"run2": ("3",)}
+
+
+def test_the_terminal_shows_constants_and_marks_what_is_theirs(tmp_path: Path) -> None:
+    contests = [pair(n, {"general": "Pia"}) for n in range(3)]
+    scored(tmp_path, contests, judged(contests, [outcome("Pia", (8, 2))] * 3))
+    ended = touche_rad("score", tmp_path / "run1.jsonl", tmp_path / "contests.jsonl")
+    assert ended.code == 0, ended.err
+    for told in ("always tie", "always pro", "at random", "looks at nothing", "con wins",
+                 "theirs, not measured here", "57.89"):  # fmt: skip
+        assert told in ended.out
+    printed = touche_rad("score", tmp_path / "run1.jsonl", tmp_path / "contests.jsonl", "--json")
+    assert json.loads(printed.out)["kind"] == "contests"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [({"id": "9", "outcome": {"winner": "Pia"}}, "no contest '9'"),
+     ({"id": "0", "outcome": {}}, "outcome.winner: "),
+     ({"id": "0", "outcome": []}, "an object")],
+)  # fmt: skip
+def test_a_wrong_outcome_is_told_with_its_line(
+    tmp_path: Path, line: dict[str, Any], told: str
+) -> None:
+    contests = [pair(0, {"general": "Pia"})]
+    scored(tmp_path, contests, judged(contests, [outcome("Pia")]))
+    run = tmp_path / "run1.jsonl"
+    run.write_text(json.dumps(line) + "\n", "utf-8")
+    ended = touche_rad("score", run, tmp_path / "contests.jsonl")
+    assert ended.code == 2
+    assert told in ended.err
+    assert "run1.jsonl:1:" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [({"gold": {"general": "Zoe"}}, "'Zoe' did not speak"), ({"gold": {}}, "who won"),
+     ({"sides": {"Pia": "pro"}}, "the speaker 'Con'"), ({"speeches": [{"speaker": 1}]}, "text"),
+     ({"sides": {"Pia": "pro", "Con": "neither"}}, "sides.Con")],
+)  # fmt: skip
+def test_a_wrong_contest_is_told(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+    contests = [pair(0, {"general": "Pia"})]
+    scored(tmp_path, contests, judged(contests, [outcome("Pia")]))
+    truth = tmp_path / "contests.jsonl"
+    record = json.loads(truth.read_text("utf-8")) | change
+    truth.write_text(json.dumps(record) + "\n", "utf-8")
+    ended = touche_rad("score", tmp_path / "run1.jsonl", truth)
+    assert ended.code == 2
+    assert told in ended.err

@@ -1,0 +1,1 @@
+"""Handing in, with TIRA's own client."""

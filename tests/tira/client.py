@@ -1,0 +1,145 @@
+"""TIRA's client as it is, with a stand-in for the platform and for the Docker engine.
+
+Run as a process of its own (`python -m tests.tira.client code-submission ...`): the client changes
+its environment. What stands in: the platform's list of datasets, `docker build` (its words are
+written down) and `docker run` (the command runs here, or in an image that buildah has). Reading the
+command line, the order of the steps, what is forwarded and mounted, the format checks and the
+repetition from the cache are the client's own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+INPUT, LOG, IMAGE, FORMATS = "STANDIN_INPUT", "STANDIN_LOG", "STANDIN_IMAGE", "STANDIN_FORMATS"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What the client did with an image and a command."""
+
+    code: int
+    told: str
+    builds: list[list[str]] = field(default_factory=list)
+    runs: list[dict[str, Any]] = field(default_factory=list)
+
+    def output(self, run: int = -1) -> Path:
+        return Path(self.runs[run]["output_dir"])
+
+
+def code_submission(
+    words: list[str], given: Path, log: Path, env: Mapping[str, str] | None = None,
+    *, formats: tuple[str, ...] = ("GenIR-Simulation",), image: str = "",
+) -> Tried:  # fmt: skip
+    """Call the client with `tira-cli WORDS...` on a dataset that lies in `given`."""
+    assert words[0] == "tira-cli"
+    environment = {
+        **os.environ, **(env or {}), INPUT: str(given), LOG: str(log), IMAGE: image,
+        FORMATS: json.dumps(formats), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "TMPDIR": str(log.parent),
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.tira.client", *words[1:]], env=environment,
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    builds = [row["build"] for row in rows if "build" in row]
+    runs = [row["run"] for row in rows if "run" in row]
+    return Tried(done.returncode, done.stdout + done.stderr, builds, runs)
+
+
+def _write_down(row: Mapping[str, Any]) -> None:
+    with Path(os.environ[LOG]).open("a") as out:
+        out.write(json.dumps(row, default=str) + "\n")
+
+
+def _stand_in() -> None:
+    from tira.io_utils import environment_variables_to_forward
+    from tira.local_execution_integration import LocalExecutionIntegration
+    from tira.rest_api_client import Client
+
+    def get_dataset(self: Any, dataset: str) -> dict[str, Any]:
+        return {"mirrors": {"inputs": {}}, "format": json.loads(os.environ[FORMATS])}
+
+    def download_dataset(self: Any, task: str, dataset: str, *args: Any, **more: Any) -> Path:
+        return Path(os.environ[INPUT])
+
+    def build(self: Any, path: Any, tag: str, dockerfile: Any, build_args: str | None = None,
+              platform: str = "linux/amd64") -> None:  # fmt: skip
+        _write_down({"build": (build_args or "").split()})
+
+    def run(self: Any, **how: Any) -> None:
+        forwarded = environment_variables_to_forward(how.get("forward_environment_variables"))
+        mounted = {
+            name: str(place["path"] if isinstance(place, dict) else place)
+            for name, place in (how.get("mount_directory") or {}).items()
+        }
+        taken = ("command", "output_dir", "allow_network", "additional_volumes")
+        kept = {name: how.get(name) for name in taken}
+        _write_down({"run": {**kept, "environment": forwarded, "mounted": mounted}})
+        one = _Run(
+            how["command"], Path(how["input_dir"]), Path(how["output_dir"]), mounted, forwarded
+        )
+        one.in_image(os.environ[IMAGE]) if os.environ[IMAGE] else one.here()
+
+    Client.get_dataset = get_dataset
+    Client.download_dataset = download_dataset
+    LocalExecutionIntegration.build_docker_image = build
+    LocalExecutionIntegration.run = run
+
+
+@dataclass(frozen=True)
+class _Run:
+    """`docker run`, as the client words it; it drops the exit code, and so do we."""
+
+    command: str
+    given: Path
+    out: Path
+    mounted: Mapping[str, str]
+    forwarded: Mapping[str, str]
+
+    def _shell(self, given: str, out: str) -> list[str]:
+        said = self.command.replace("$inputDataset", given).replace("$outputDir", out)
+        return ["sh", "-c", f"sleep .1; {said}"]
+
+    def here(self) -> None:
+        ours = {
+            name: os.environ[name]
+            for name in ("PATH", "HOME", "XDG_CACHE_HOME")
+            if name in os.environ
+        }
+        places = {"inputDataset": str(self.given), "outputDir": str(self.out)}
+        environment = {**ours, **places, **self.mounted, **self.forwarded}
+        subprocess.run(self._shell(str(self.given), str(self.out)), env=environment, check=False)
+
+    def in_image(self, name: str) -> None:
+        """In the image, within the tracker that the client mounts and puts around the command."""
+        from tira.tirex_tracker import tirex_tracker_mounts_or_none
+
+        from tests.container.building import Image
+
+        given, out = "/tira-data/input", "/tira-data/output"
+        ((tracker, how),) = tirex_tracker_mounts_or_none().items()
+        mounts = {Path(tracker): f"{how['bind']}:ro", self.given: f"{given}:ro", self.out: out}
+        environment = {"inputDataset": given, "outputDir": out, **self.forwarded}
+        for number, (variable, place) in enumerate(self.mounted.items()):
+            mounts[Path(place)] = environment[variable] = f"/tira-data/mounted/{number}"
+        words = self._shell(given, out)[-1]
+        tracked = [how["bind"], "-o", f"{out}/.tracking-results.yml", "-f", "irmetadata", words]
+        ran = Image(name, "").run(*tracked, mounts=mounts, env=environment)
+        print(ran.out, ran.err)
+
+
+if __name__ == "__main__":
+    from tira import tira_cli
+
+    _stand_in()
+    sys.argv[0] = "tira-cli"
+    sys.exit(tira_cli.main())

@@ -1,0 +1,37 @@
+"""What TIRA's client is given to look at: a repository, and a toy dataset."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import git
+
+from touche_rad.demo import demo_file
+
+ROOT = Path(__file__).parent.parent.parent
+FILE = ROOT / "tira.yml"
+
+
+def repository(place: Path) -> Path:
+    """A repository with what the client asks for: a commit, a branch and a remote."""
+    place.mkdir()
+    shutil.copy(FILE, place)
+    shutil.copy(ROOT / "Dockerfile", place)
+    made = git.Repo.init(place, initial_branch="main")
+    made.index.add(["tira.yml", "Dockerfile"])
+    who = git.Actor("a", "a@example.org")
+    made.index.commit("all", author=who, committer=who)
+    made.create_remote("origin", "https://example.org/team/repository.git")
+    return place
+
+
+def toy_dataset(place: Path) -> Path:
+    """Sub-task 1's toy dataset: the client's configuration and a TSV of claims."""
+    place.mkdir()
+    head, *claims = demo_file("claims.tsv").read_text().splitlines()
+    (place / "parameters.tsv").write_text("\n".join([head, *claims[:2]]) + "\n")
+    official = {"simulation": {"topic": {"description": "{{TOPIC_DESCRIPTION}}"}, "maxTurns": 2}}
+    (place / "touche25-rad.json").write_text(json.dumps(official))
+    return place

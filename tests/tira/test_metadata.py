@@ -1,0 +1,238 @@
+"""ir_metadata beside a run: what the official check wants, nothing private, and never in the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import git
+import pytest
+import yaml
+from tira.check_format import _fmt, check_format
+
+from tests.terminal import touche_rad
+from touche_rad import cli, metadata
+from touche_rad.demo import demo_file
+
+CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
+
+
+def read(path: Path) -> dict[str, Any]:
+    made = yaml.safe_load(path.read_text("utf-8"))
+    assert isinstance(made, dict)
+    return made
+
+
+def stub(folder: Path, name: str, text: str) -> dict[str, str]:
+    """A module that goes before the installed one."""
+    folder.mkdir()
+    (folder / f"{name}.py").write_text(text)
+    return {"PYTHONPATH": str(folder)}
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "options"),
+    [
+        (("simulate", CLAIMS, "--turns", "1", "-d", "verbatim"), "verbatim", {}),
+        (("judge", DEBATES, "-j", "length", "-o", "longest=70"), "length", {"longest": 70}),
+        (("respond", DEBATES, "--last-only", "-o", "k=7"), "grounded", {"k": 7, "frame": True}),
+    ],
+)
+def test_each_run_tells_what_it_was_and_what_it_cost(
+    tmp_path: Path, words: tuple[str | Path, ...], name: str, options: dict[str, Any]
+) -> None:
+    ended = touche_rad(*words, "-o", tmp_path / "run.jsonl", "--metadata")
+    assert ended.code == 0, ended.err
+    told = read(tmp_path / "run.jsonl.ir-metadata.yml")
+    assert check_format(tmp_path, "ir_metadata")[0] == _fmt.OK
+    assert told["method"]["name"] == name
+    assert options.items() <= told["method"]["options"].items()
+    assert told["method"]["run"]["seed"] == 0
+    assert told["implementation"]["executable"]["cmd"] == ["touche-rad", words[0]]
+    assert any(one.startswith("pydantic==") for one in told["implementation"]["python"]["packages"])
+    assert told["platform"]["hardware"]["cpu"]["number of cores"] == os.cpu_count()
+    runtime = told["resources"]["runtime"]
+    assert int(runtime["wallclock"].removesuffix(" ms")) > 0
+    assert "energy used system" in told["resources"]["cpu"]
+
+
+def test_the_git_state_is_told_and_nothing_that_names_a_person_or_a_place(tmp_path: Path) -> None:
+    place = tmp_path / "jane-doe"
+    repository = git.Repo.init(place, initial_branch="janes-branch")
+    (place / "weights.json").write_text("{}")
+    who = git.Actor("Jane Doe", "jane@example.org")
+    repository.index.add(["weights.json"])
+    commit = repository.index.commit("all", author=who, committer=who)
+    repository.create_remote("origin", "https://jane:hunter2@example.org/jane/repository.git")
+    (place / "weights.json").write_text("[]")
+    secrets = {"OPENAI_API_KEY": "sk-of-mine", "HF_TOKEN": "hf-of-mine", "USER": "jane-doe"}
+    plugin = place / "mine.py"
+    plugin.write_text(PLUGIN)
+    ended = touche_rad(
+        "--plugin", plugin, "simulate", CLAIMS, "-d", "mine", "--metadata", "-o", "run.jsonl",
+        "-o", f"file={place}/weights.json", "-o", "api_key=sk-option", "-o", "max_tokens=5",
+        "-o", "where=https://jane:pw@host.example/v1", "-o", "note=see ~/notes and C:\\Users\\jane",
+        cwd=place, env=secrets,
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    text = (place / "run.jsonl.ir-metadata.yml").read_text()
+    told = yaml.safe_load(text)
+    source = told["implementation"]["source"]
+    assert (source["commit"], source["uncommitted changes"]) == (commit.hexsha, 1)
+    assert told["method"]["options"] == {
+        "file": "weights.json", "max_tokens": 5, "where": "URL", "note": "see notes and jane",
+    }  # fmt: skip
+    private = (
+        "jane-doe",
+        "janes-branch",
+        "hunter2",
+        "of-mine",
+        "sk-option",
+        "example",
+        str(tmp_path),
+        "/tmp",
+        "/home",
+        str(Path.home()),
+    )
+    assert [one for one in private if one in text] == []
+
+
+PLUGIN = """
+from pydantic import BaseModel
+from touche_rad.debate import Response
+from touche_rad.plugins import debater
+
+@debater("mine")
+class Mine:
+    class Options(BaseModel):
+        file: str = ""
+        api_key: str = ""
+        max_tokens: int = 0
+        where: str = ""
+        note: str = ""
+    def __init__(self, options, services): pass
+    def answer(self, debate):
+        return Response(content="No.", arguments=())
+"""
+
+
+def test_it_is_off_by_default_and_on_in_the_output_folder_of_tira(tmp_path: Path) -> None:
+    assert touche_rad("simulate", CLAIMS, "-o", tmp_path / "run.jsonl").code == 0
+    assert not list(tmp_path.glob("*.yml"))
+    out = tmp_path / "output"
+    out.mkdir()
+    env = {"inputDataset": str(CLAIMS.parent), "outputDir": str(out)}
+    assert touche_rad("simulate", CLAIMS, "--turns", "1", env=env).code == 0
+    assert {path.name for path in out.iterdir()} == {
+        "simulations.jsonl",
+        "status.json",
+        "ir-metadata.yml",
+    }
+    assert check_format(out, ["GenIR-Simulation", "ir_metadata"])[0] == _fmt.OK
+    (out / "ir-metadata.yml").unlink()
+    assert touche_rad("simulate", CLAIMS, "--no-metadata", env=env).code == 0
+    assert not (out / "ir-metadata.yml").exists()
+
+
+MISSING = """
+import sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "tirex_tracker":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Finder())
+"""
+DIES = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n"
+LIES = """
+class ExportFormat: IR_METADATA = 1
+ALL_MEASURES = ()
+def start_tracking(export_file_path, **_):
+    export_file_path.write_text(": [")
+    return type("Handle", (), {"stop": lambda self: None})()
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "told"),
+    [
+        ("sitecustomize", MISSING, "there is no tirex-tracker"),
+        ("tirex_tracker", "raise OSError('no such library')\n", "no such library"),
+        ("tirex_tracker", DIES, "it ended with -9"),
+        ("tirex_tracker", LIES, "while parsing"),
+    ],
+)
+def test_a_run_does_not_care_whether_the_tracker_works(
+    tmp_path: Path, module: str, text: str, told: str
+) -> None:
+    good, out = tmp_path / "good.jsonl", tmp_path / "run.jsonl"
+    assert touche_rad("simulate", CLAIMS, "-o", good, "--turns", "1").code == 0
+    env = stub(tmp_path / "stub", module, text)
+    ended = touche_rad("simulate", CLAIMS, "-o", out, "--turns", "1", "--metadata", env=env)
+    assert ended.code == 0, ended.err
+    assert f"note: no ir_metadata was written: {told}" in ended.err or (
+        "note: no ir_metadata was written" in ended.err and told in ended.err
+    )
+    assert out.read_bytes() == good.read_bytes()
+    assert not list(tmp_path.glob("*.yml"))
+
+
+def test_under_tira_a_missing_tracker_is_not_worth_a_word(tmp_path: Path) -> None:
+    env = stub(tmp_path / "stub", "sitecustomize", MISSING)
+    out = tmp_path / "output"
+    out.mkdir()
+    ended = touche_rad("simulate", CLAIMS, "--turns", "1", env={**env, "outputDir": str(out)})
+    assert (ended.code, "metadata" in ended.err) == (0, False)
+
+
+def test_a_tracker_that_hangs_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(metadata, "_PATIENCE", 0.3)
+    for name, value in stub(
+        tmp_path / "stub", "tirex_tracker", "import time; time.sleep(99)"
+    ).items():
+        monkeypatch.setenv(name, value)
+    out = tmp_path / "run.jsonl"
+    assert cli.run(["simulate", str(CLAIMS), "-o", str(out), "--turns", "1", "--metadata"]) == 0
+    assert "no ir_metadata was written" in capfd.readouterr().err
+    assert out.exists()
+
+
+def test_a_run_that_fails_or_is_killed_leaves_no_tracker_behind(tmp_path: Path) -> None:
+    (tmp_path / "bad.tsv").write_text("TOPIC_DESCRIPTION\tUSER\n")
+    failed = touche_rad("simulate", tmp_path / "bad.tsv", "-o", tmp_path / "a.jsonl", "--metadata")
+    assert failed.code == 2
+    assert not list(tmp_path.glob("*.yml"))
+    many = tmp_path / "many.tsv"
+    head, *claims = CLAIMS.read_text().splitlines()
+    many.write_text("\n".join([head, *claims * 200]) + "\n")
+    words = ["simulate", str(many), "-o", str(tmp_path / "b.jsonl"), "--metadata", "--quiet"]
+    running = subprocess.Popen([sys.executable, "-m", "touche_rad", *words])
+    part = tmp_path / "b.jsonl.part"
+    while running.poll() is None and not (part.is_file() and part.stat().st_size > 5_000):
+        time.sleep(0.01)
+    assert _trackers_of(running.pid), "there was a tracker"
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    for _ in range(1000):
+        if not _trackers_of(running.pid):
+            return
+        time.sleep(0.02)
+    pytest.fail("the tracker goes on by itself")
+
+
+def _trackers_of(pid: int) -> list[str]:
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = place.read_bytes().decode().split("\0")
+        except OSError:
+            continue
+        if any(word.endswith("/tracking.py") for word in words) and str(pid) in words:
+            found.append(place.parent.name)
+    return found

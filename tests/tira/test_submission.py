@@ -1,0 +1,164 @@
+"""tira.yml is handed in with TIRA's own client: both sub-tasks, and the repetition from the cache."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.models.scripted import content, serving
+from tests.terminal import touche_rad
+from tests.tira.client import Tried, code_submission
+from tests.tira.places import FILE, ROOT, repository, toy_dataset
+from touche_rad.plugins import find
+from touche_rad.submission import Submission, load
+
+
+def handed_in() -> Submission:
+    return load(FILE)
+
+
+@pytest.fixture(name="repository")
+def _repository(tmp_path: Path) -> Path:
+    return repository(tmp_path / "repository")
+
+
+@pytest.fixture(name="given")
+def _given(tmp_path: Path) -> Path:
+    return toy_dataset(tmp_path / "given")
+
+
+def tried(
+    repository: Path, given: Path, name: str, env: dict[str, str] | None = None, *more: str
+) -> Tried:
+    """What a person does: `touche-rad submit NAME | sh`."""
+    said = touche_rad("submit", name, "--file", repository / "tira.yml", *more)
+    assert said.code == 0, said.err
+    return code_submission(shlex.split(said.out), given, repository.parent / "log.jsonl", env)
+
+
+@pytest.mark.parametrize("name", sorted(handed_in().software))
+def test_each_command_is_one_that_the_image_has(name: str) -> None:
+    one = handed_in().find(name)
+    program, *words = shlex.split(one.command)
+    if program == "/genirsim/run.sh":
+        assert (one.build, one.network) == ("--target official", True)
+        words = ["simulate" if one.sub_task == 1 else "judge", *words[words.index("--") + 1 :]]
+    else:
+        assert program == "touche-rad"
+    verb, flag, plugin, *rest = words
+    assert (verb, flag) == (("simulate", "-d") if one.sub_task == 1 else ("judge", "-j"))
+    needs = find("debater" if flag == "-d" else "judge", plugin).needs
+    if "model" in needs:
+        assert one.cache == "CACHE_DIR" or (
+            one.hf_models and rest == ["-m", f"vllm:{one.hf_models[0]}"]
+        )
+    shown = touche_rad(*words, "--show-config") if program == "touche-rad" else None
+    assert shown is None or shown.code == 0
+
+
+@pytest.mark.parametrize("name", sorted(handed_in().software))
+def test_each_build_is_one_that_the_dockerfile_knows(name: str) -> None:
+    text = (ROOT / "Dockerfile").read_text()
+    words = handed_in().find(name).build.split()
+    for flag, value in zip(words[::2], words[1::2], strict=True):
+        if flag == "--target":
+            assert f" AS {value}\n" in text
+        else:
+            assert flag == "--build-arg"
+            assert f"ARG {value.partition('=')[0]}=" in text
+
+
+def test_a_debater_is_tried_by_the_client_and_its_output_is_valid(
+    repository: Path, given: Path
+) -> None:
+    ended = tried(repository, given, "grounded")
+    assert ended.code == 0, ended.told
+    assert "produced valid outputs" in ended.told
+    assert ended.builds == [["--build-arg", "RUN_AS=0"]]
+    assert [run["allow_network"] for run in ended.runs] == [False]
+    rows = (ended.output() / "simulations.jsonl").read_text().splitlines()
+    assert [len(json.loads(row)["simulation"]["userTurns"]) for row in rows] == [2, 2]
+
+
+def test_a_judge_is_tried_by_the_client_on_what_the_debater_wrote(
+    repository: Path, given: Path
+) -> None:
+    first = tried(repository, given, "verbatim")
+    ended = tried(repository, _alone(first.output() / "simulations.jsonl"), "judge-grounded")
+    assert ended.code == 0, ended.told
+    rows = (ended.output() / "evaluations.jsonl").read_text().splitlines()
+    assert len(rows) == 2
+    assert all(set(turn) >= {"Quantity", "Quality", "Relation", "Manner"}
+               for row in rows for turn in json.loads(row)["userTurnsEvaluations"])  # fmt: skip
+
+
+def _alone(path: Path) -> Path:
+    place = path.parent.parent / f"alone-{path.parent.name}"
+    place.mkdir()
+    shutil.copy(path, place)
+    return place
+
+
+def test_a_run_with_a_model_is_repeated_from_the_cache_without_an_endpoint(
+    repository: Path, given: Path
+) -> None:
+    text = FILE.read_text().replace("simulate -d composed", "simulate -d grounded")
+    (repository / "tira.yml").write_text(text)
+    with serving() as server:
+        server.always = content('{"number": 2, "frame": "not so"}')
+        asked = {
+            "OPENAI_BASE_URL": server.url,
+            "OPENAI_API_KEY": "sk-of-mine",
+            "OPENAI_MODEL": "tiny",
+        }
+        ended = tried(repository, given, "composed", asked)
+    assert ended.code == 0, ended.told
+    assert "from the CACHE_DIR did yield valid results" in ended.told
+    first, second = (run["environment"] for run in ended.runs)
+    assert first == asked
+    assert second == {**asked, "OPENAI_BASE_URL": "EMPTY", "OPENAI_API_KEY": "EMPTY"}
+    wrote = [(ended.output(run) / "simulations.jsonl").read_bytes() for run in (0, 1)]
+    assert wrote[0] == wrote[1]
+    assert b"Not so: " in wrote[0]
+    again = json.loads((ended.output() / "status.json").read_text())["usage"]["total"]
+    assert (again["calls"], again["from_cache"]) == (0, 4)
+    files = [path for run in (0, 1) for path in ended.output(run).rglob("*") if path.is_file()]
+    assert len(files) >= 6
+    assert not [path for path in files if b"sk-of-mine" in path.read_bytes()]
+
+
+def test_submit_only_tries_unless_it_is_told_to_upload() -> None:
+    tries = shlex.split(touche_rad("submit", "grounded", "--file", FILE).out)
+    uploads = shlex.split(touche_rad("submit", "grounded", "--file", FILE, "--upload").out)
+    assert tries == [*uploads, "--dry-run"]
+    other = touche_rad("submit", "grounded", "--file", FILE, "--dataset", "another-dataset")
+    assert "--dataset another-dataset" in other.out
+    listed = touche_rad("submit", "--file", FILE).out.splitlines()
+    assert [line.split()[0] for line in listed] == list(handed_in().software)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("sub_task: 1", "sub_task: 3"), "sub_task"),
+        (("-d grounded\n    build", '-d "grounded"\n    build'), "double quotes"),
+        (("forward: &endpoint [OPENAI_BASE_URL, ", "forward: &endpoint ["), "OPENAI_BASE_URL"),
+        (("network: true", "netwerk: true"), "netwerk"),
+        (("task: retr", "task: [retr"), "expected YAML"),
+        (("  2: rad25", "  4: rad25"), "datasets.4"),
+    ],
+)
+def test_what_the_file_cannot_mean_is_told_in_a_line(
+    tmp_path: Path, change: tuple[str, str], told: str
+) -> None:
+    text = FILE.read_text()
+    assert change[0] in text
+    (tmp_path / "tira.yml").write_text(text.replace(change[0], change[1], 1))
+    ended = touche_rad("submit", "--file", tmp_path / "tira.yml")
+    assert (ended.code, len(ended.err.splitlines())) == (2, 1)
+    assert told in ended.err
+    assert str(tmp_path / "tira.yml") in ended.err

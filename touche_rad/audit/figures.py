@@ -1,0 +1,151 @@
+"""What an audit gives back: flip rates, agreement, what to label next, family bias."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from pydantic import BaseModel, ConfigDict
+
+from touche_rad.audit.probes import PROBES, Must
+from touche_rad.debate import Maxim
+from touche_rad.score.agreement import kappa
+from touche_rad.score.official import Counts
+
+Scores = dict[Maxim, float | None]
+
+
+class Row(BaseModel):
+    """A frozen record."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Flips(Row):
+    """How a judge's verdicts on one maxim change under a probe."""
+
+    judge: str
+    probe: str
+    maxim: Maxim
+    must: Must
+    tried: int
+    flipped: float | None
+    """The share of verdicts that change between yes and no."""
+    fails: float | None
+    """The share that does what it must not; where rising is the fault, of those that could."""
+    could_fail: int
+    shift: float | None
+    """By how much the score rises on average."""
+
+
+class Agreement(Row):
+    """How far two judges agree on a maxim."""
+
+    first: str
+    second: str
+    maxim: Maxim
+    turns: int
+    same: float
+    kappa: float | None
+
+
+class Next(Row):
+    """A turn to label next: the judges differ most on it, or one alone is least sure."""
+
+    debate: str
+    turn: int
+    maxim: Maxim
+    apart: float
+    scores: dict[str, float]
+    user: str
+    response: str
+
+
+class Bias(Row):
+    """How much higher a judge scores answers of its own model's family, turn by turn."""
+
+    judge: str
+    family: str
+    maxim: Maxim
+    turns: int
+    difference: float
+    low: float | None
+    high: float | None
+
+
+class Audit(Row):
+    """All of it."""
+
+    turns: int
+    judges: tuple[str, ...]
+    flips: tuple[Flips, ...]
+    agreement: tuple[Agreement, ...]
+    next: tuple[Next, ...]
+    bias: tuple[Bias, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """Lay it out for a terminal."""
+        from touche_rad.audit.table import lines
+
+        return lines(self)
+
+
+def flips(judge: str, pairs: dict[tuple[str, Maxim], list[tuple[float, float]]]) -> list[Flips]:
+    """Return the rows of a judge from its scores before and after each probe."""
+    rows = []
+    for probe in PROBES:
+        for maxim, must in probe.must.items():
+            scores = pairs.get((probe.name, maxim), [])
+            yes = [(before >= 0.5, after >= 0.5) for before, after in scores]
+            flipped = [before != after for before, after in yes]
+            faults = _faults(must, yes)
+            rows.append(Flips(
+                judge=judge, probe=probe.name, maxim=maxim, must=must, tried=len(scores),
+                flipped=_mean(flipped), fails=_mean(faults), could_fail=len(faults),
+                shift=_mean([after - before for before, after in scores]),
+            ))  # fmt: skip
+    return rows
+
+
+def _faults(must: Must, yes: Sequence[tuple[bool, bool]]) -> list[bool]:
+    if must is Must.STAY:
+        return [before != after for before, after in yes]
+    if must is Must.BE_NO:
+        return [after for _, after in yes]
+    return [after for before, after in yes if not before]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def agreements(scores: dict[str, list[Scores]]) -> list[Agreement]:
+    """Return how far each two judges agree, maxim by maxim."""
+    rows = []
+    for first, second in combinations(scores, 2):
+        for maxim in Maxim:
+            pairs = [
+                (a[maxim], b[maxim]) for a, b in zip(scores[first], scores[second], strict=True)
+            ]
+            yes = [(a >= 0.5, b >= 0.5) for a, b in pairs if a is not None and b is not None]
+            if yes:
+                rows.append(Agreement(
+                    first=first, second=second, maxim=maxim, turns=len(yes),
+                    same=sum(a == b for a, b in yes) / len(yes), kappa=kappa(_counts(yes)),
+                ))  # fmt: skip
+    return rows
+
+
+def _counts(yes: Sequence[tuple[bool, bool]]) -> Counts:
+    return Counts(
+        tp=sum(a and b for a, b in yes), fp=sum(b and not a for a, b in yes),
+        fn=sum(a and not b for a, b in yes), tn=sum(not a and not b for a, b in yes),
+    )  # fmt: skip
+
+
+def apart(scores: Sequence[float]) -> float:
+    """How much a label would settle: how far judges differ, or how unsure a single one is."""
+    if len(scores) > 1:
+        return max(scores) - min(scores)
+    return 1 - 2 * abs(scores[0] - 0.5)

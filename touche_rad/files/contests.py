@@ -1,0 +1,73 @@
+"""Whole debates as speeches, and verdicts on them: one record a line."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from touche_rad.contest import Contest, Outcome
+from touche_rad.files.record import Line, Miss, a_list, a_text, an_object, dump, within
+
+B = TypeVar("B", bound=BaseModel)
+
+
+class Judgement(NamedTuple):
+    """A panel's verdict on a contest, and that on the same contest with the sides swapped."""
+
+    id: str
+    judge: str
+    outcome: Outcome
+    swapped: Outcome | None = None
+
+
+def contest_line(contest: Contest) -> str:
+    """Write a contest."""
+    return dump(contest.model_dump(mode="json"))
+
+
+def contest_from(line: Line) -> Contest:
+    """Read a contest."""
+    record = an_object(line.value, "")
+    for key in ("motion", "sides", "speeches"):
+        within(record, key)
+    an_object(record["sides"], "sides")
+    for number, speech in enumerate(a_list(record["speeches"], "speeches")):
+        one = an_object(speech, f"speeches.{number}")
+        for key in ("speaker", "text"):
+            a_text(*within(one, key, f"speeches.{number}"))
+    return _valid(Contest, record)
+
+
+def judgement_line(judgement: Judgement) -> str:
+    """Write a panel's verdict."""
+    record: dict[str, Any] = {
+        "id": judgement.id, "judge": judgement.judge,
+        "outcome": judgement.outcome.model_dump(mode="json"),
+    }  # fmt: skip
+    if judgement.swapped is not None:
+        record["swapped"] = judgement.swapped.model_dump(mode="json")
+    return dump(record)
+
+
+def judgement_from(line: Line) -> Judgement:
+    """Read a panel's verdict."""
+    record = an_object(line.value, "")
+    outcome = an_object(*within(record, "outcome"))
+    swapped = record.get("swapped")
+    other = None
+    if swapped is not None:
+        other = _valid(Outcome, an_object(swapped, "swapped"), "swapped.")
+    return Judgement(
+        a_text(*within(record, "id")), str(record.get("judge", "")),
+        _valid(Outcome, outcome, "outcome."), other,
+    )  # fmt: skip
+
+
+def _valid(kind: type[B], record: dict[str, Any], before: str = "") -> B:
+    try:
+        return kind.model_validate(record)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise Miss(before + place, first["msg"].removeprefix("Value error, ")) from None

@@ -1,0 +1,188 @@
+"""Whole debates on the page: verdicts of panels, score by score and speech by speech."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from markupsafe import Markup
+
+from touche_rad import files
+from touche_rad.contest import Contest, Outcome, Side
+from touche_rad.files import BadLines, Judgement, Kind
+from touche_rad.plugins import Draws, registered
+
+log = logging.getLogger("touche_rad")
+
+_SCALE = 10
+
+
+class _Source(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> Kind: ...
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A score of a speech in a dimension."""
+
+    score: float | None
+    comment: str
+
+    @property
+    def share(self) -> float:
+        """How strongly its cell is coloured."""
+        return round(min(max((self.score or 0) / _SCALE, 0.0), 1.0), 3)
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Scores by speech and dimension."""
+
+    speeches: list[tuple[int, str, Side]]
+    rows: list[tuple[str, list[Mark]]]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A panel's verdict as the page shows it."""
+
+    run: str
+    judge: str
+    winner: str
+    reason: str
+    comment: str
+    speakers: list[str]
+    table: list[tuple[str, list[float | None], str | None]]
+    timeline: Timeline | None
+    swapped: str
+    flipped: bool
+    drawing: Markup
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A debate with all verdicts on it."""
+
+    id: str
+    motion: str
+    sides: list[tuple[str, Side]]
+    gold: list[tuple[str, str]]
+    speeches: list[tuple[str, Side, str]]
+    verdicts: list[Verdict] = field(default_factory=list)
+
+
+class Drawings:
+    """Draws outcomes with the plugins that made them, and knows what these need of the page."""
+
+    def __init__(self) -> None:
+        self.scripts: dict[str, None] = {}
+        self.styles: dict[str, None] = {}
+
+    def of(self, judge: str, outcome: Outcome, contest: Contest | None) -> Markup:
+        """Return an outcome's drawing; one whose panel is gone or fails has none."""
+        plugin = registered("panel").get(judge.partition("(")[0].partition(" ")[0])
+        try:
+            drawer: Any = plugin.factory if plugin else None
+            if not isinstance(drawer, Draws):
+                return Markup()
+            drawn = drawer.drawing(outcome, contest)
+            if drawn:
+                self.scripts[drawer.drawing_script()] = None
+                self.styles[drawer.drawing_style()] = None
+            return Markup(drawn)
+        except Exception as error:
+            log.warning("an outcome of %s could not be drawn: %s", judge, error)
+            return Markup()
+
+
+def wholes(
+    runs: Sequence[Path],
+    sources: Sequence[_Source],
+    labels: Path | None,
+    drawings: Drawings,
+    bad: BadLines,
+) -> Iterator[Whole]:
+    """Yield each debate that a panel judged, with the verdicts of all runs on it."""
+    known: dict[str, Contest] = {}
+    truths = [path for path, source in zip(runs, sources, strict=True)
+              if source.kind is Kind.CONTESTS]  # fmt: skip
+    if labels is not None and files.recognise(labels) is Kind.CONTESTS:
+        truths.append(labels)
+    for path in truths:
+        for number, contest in enumerate(files.read_contests(path, bad), 1):
+            known[contest.id or str(number)] = contest
+    judged: dict[str, list[tuple[str, Judgement]]] = {}
+    for path, source in zip(runs, sources, strict=True):
+        if source.kind is Kind.OUTCOMES:
+            for one in files.read_outcomes(path, bad):
+                judged.setdefault(one.id, []).append((source.name, one))
+    for key, of_contest in judged.items():
+        found = known.get(key)
+        whole = _whole(key, found)
+        whole.verdicts.extend(_verdict(run, one, found, drawings) for run, one in of_contest)
+        yield whole
+
+
+def _whole(key: str, contest: Contest | None) -> Whole:
+    if contest is None:
+        return Whole(key, key, [], [], [])
+    gold = [
+        (str(name), " and ".join([won] if isinstance(won, str) else map(str, won)))
+        for name, won in contest.gold.items()
+        if isinstance(won, str | list | tuple)
+    ]
+    speeches = [(one.speaker, contest.sides[one.speaker], one.text) for one in contest.speeches]
+    return Whole(key, contest.motion, list(contest.sides.items()), gold, speeches)
+
+
+def _verdict(run: str, one: Judgement, contest: Contest | None, drawings: Drawings) -> Verdict:
+    outcome, after = one.outcome, one.swapped
+    speakers = list(contest.sides) if contest else list(outcome.scores)
+    names = dict.fromkeys(
+        [*(name for marks in outcome.scores.values() for name in marks), *outcome.winners]
+    )
+    return Verdict(
+        run=run, judge=one.judge, winner=outcome.winner or "", reason=outcome.reason,
+        comment=outcome.comment, speakers=speakers,
+        table=[
+            (name, [outcome.scores.get(who, {}).get(name) for who in speakers],
+             outcome.winners.get(name))
+            for name in names
+        ],
+        timeline=_timeline(outcome, contest),
+        swapped=(after.winner or "none") if after else "",
+        flipped=after is not None and after.winner != outcome.winner,
+        drawing=drawings.of(one.judge, outcome, contest),
+    )  # fmt: skip
+
+
+def _timeline(outcome: Outcome, contest: Contest | None) -> Timeline | None:
+    """Lay out what a panel told speech by speech, where it did in the way that all share."""
+    told = outcome.details.get("timeline")
+    rows = [row for row in told if isinstance(row, Mapping)] if isinstance(told, list) else []
+    sides: Mapping[str, Side] = contest.sides if contest else {}
+    marks: dict[str, dict[int, Mark]] = {}
+    speakers: dict[int, str] = {}
+    for row in rows:
+        number, speaker = row.get("speech"), row.get("speaker")
+        score, name = row.get("score"), row.get("dimension")
+        if not isinstance(number, int) or not isinstance(speaker, str) or not isinstance(name, str):
+            return None
+        number_or_none = score if isinstance(score, int | float) else None
+        comment = str(row.get("comment") or "")
+        speakers[number] = speaker
+        marks.setdefault(name, {})[number] = Mark(number_or_none, comment)
+    if not marks:
+        return None
+    numbers = sorted(speakers)
+    none = Mark(None, "")
+    return Timeline(
+        [(number, speakers[number], sides.get(speakers[number], "pro")) for number in numbers],
+        [(name, [of.get(number, none) for number in numbers]) for name, of in marks.items()],
+    )

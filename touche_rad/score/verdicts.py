@@ -1,0 +1,127 @@
+"""The arithmetic of verdicts on whole debates: values of winners, errors, correlations, constants.
+
+A winner's value is 0 for the pro side, .5 for a tie and 1 for con, as in the papers; with more than
+two debaters there is no such line, and only accuracy is measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from touche_rad.contest import TIE, Contest, Outcome
+
+Winners = frozenset[str]
+
+
+def gold_of(contest: Contest, dimension: str) -> Winners:
+    """Return who won a dimension: nobody known, one, a tie, or several (any of them is right)."""
+    told = contest.gold.get(dimension)
+    if isinstance(told, str):
+        return frozenset([told])
+    return frozenset(map(str, told)) if isinstance(told, list | tuple) else frozenset()
+
+
+def value(contest: Contest, winner: str) -> float:
+    """Return a winner's value on the line from pro to con."""
+    return 0.5 if winner == TIE else 0.0 if contest.sides[winner] == "pro" else 1.0
+
+
+def two_sided(contest: Contest) -> bool:
+    """Whether just one speaks for each side."""
+    return sorted(contest.sides.values()) == ["con", "pro"]
+
+
+def leaning(contest: Contest, outcome: Outcome, dimension: str) -> float | None:
+    """Return by how much con's score is above pro's in a dimension."""
+    if not two_sided(contest):
+        return None
+    (pro,), (con,) = contest.of("pro"), contest.of("con")
+    marks = [mark_of(outcome, name, dimension) for name in (pro, con)]
+    return None if marks[0] is None or marks[1] is None else marks[1] - marks[0]
+
+
+def mark_of(outcome: Outcome, speaker: str, dimension: str) -> float | None:
+    """Return a speaker's score; in general, panels that add theirs up call it the total."""
+    scores = outcome.scores.get(speaker, {})
+    found = scores.get(dimension)
+    return scores.get("total") if found is None and dimension == "general" else found
+
+
+def root_mean_square(errors: Sequence[float]) -> float | None:
+    """Root of the mean square, times 100 as the papers print it."""
+    return 100 * math.sqrt(sum(e * e for e in errors) / len(errors)) if errors else None
+
+
+def mean_absolute(errors: Sequence[float]) -> float | None:
+    """Mean of the absolute errors, times 100."""
+    return 100 * sum(map(abs, errors)) / len(errors) if errors else None
+
+
+def correlations(given: Sequence[float], gold: Sequence[float]) -> dict[str, float | None]:
+    """Pearson, Spearman and Kendall's tau-b; None where one of the two does not vary."""
+    names = ("pearson", "spearman", "kendall")
+    if len(given) < 3 or len(set(given)) < 2 or len(set(gold)) < 2:
+        return dict.fromkeys(names)
+    from scipy import stats
+
+    found = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
+    return {name: float(one(given, gold).statistic) for name, one in zip(names, found, strict=True)}
+
+
+def constants(contests: Sequence[Contest], dimension: str) -> dict[str, Callable[[Contest], str]]:
+    """Return the predictors that look at nothing: always a tie, always a side, always a team."""
+    if all(two_sided(one) for one in contests):
+        return {
+            "always tie": lambda _: TIE,
+            "always pro": lambda contest: contest.of("pro")[0],
+            "always con": lambda contest: contest.of("con")[0],
+        }
+    teams = contests[0].speakers
+    if any(one.speakers != teams for one in contests):
+        return {
+            f"always speaker {n + 1}": lambda contest, n=n: contest.speakers[n]  # type: ignore[misc]
+            for n in range(min(len(one.speakers) for one in contests))
+        }
+    return {f"always {team}": lambda _, team=team: team for team in teams}  # type: ignore[misc]
+
+
+def chance(contest: Contest, winners: Winners, *, ties: bool) -> float:
+    """How likely it is that a guess at random is right."""
+    options = [*contest.speakers, TIE] if ties else list(contest.speakers)
+    return len(winners & set(options)) / len(options)
+
+
+def same_winner(
+    pairs: Sequence[tuple[str | None, str | None]],
+) -> tuple[float, float | None] | None:
+    """Return how often two runs name the same winner, and Cohen's kappa of it."""
+    known = [(a, b) for a, b in pairs if a is not None and b is not None]
+    if not known:
+        return None
+    same = sum(a == b for a, b in known) / len(known)
+    first, second = [a for a, _ in known], [b for _, b in known]
+    by_chance = sum(first.count(name) * second.count(name) for name in set(first)) / len(known) ** 2
+    return same, None if by_chance == 1 else (same - by_chance) / (1 - by_chance)
+
+
+def words_of(contest: Contest) -> Mapping[str, int]:
+    """How many words each speaker said."""
+    said: dict[str, int] = dict.fromkeys(contest.speakers, 0)
+    for speech in contest.speeches:
+        said[speech.speaker] += len(speech.text.split())
+    return said
+
+
+def longest(contest: Contest) -> str | None:
+    """Who said most, if one did."""
+    said = words_of(contest)
+    most = max(said.values(), default=0)
+    leading = [name for name, count in said.items() if count == most]
+    return leading[0] if len(leading) == 1 else None
+
+
+def share(parts: Sequence[Any]) -> float | None:
+    """The share of what is true."""
+    return sum(map(bool, parts)) / len(parts) if parts else None

@@ -1,0 +1,35 @@
+"""The tracker's own process: watches another one until its input ends, then writes what it saw.
+
+tirex-tracker runs native code, and tells of its faults by a signal to whoever called it. Here it
+can break without the run that it watches.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+_LEFT_OUT = frozenset((
+    "GIT_ARCHIVE_PATH", "GIT_HASH", "GIT_ROOT", "GIT_REMOTE_ORIGIN", "GIT_BRANCH",
+    "GIT_BRANCH_UPSTREAM", "GIT_TAGS", "INVOCATION", "DEVCONTAINER_CONF_PATHS", "PYTHON_MODULES",
+    "PYTHON_NOTEBOOK_FILE_PATH_IN_CODE_ARCHIVE",
+))  # fmt: skip
+"""What tells of a person's folders and addresses, or reads all of a repository to be told."""
+_EVERY_MS = 250
+
+
+def main(pid: int, out: Path) -> None:
+    """Watch the process `pid` and write ir_metadata to `out`."""
+    from tirex_tracker import ALL_MEASURES, ExportFormat, start_tracking
+
+    handle = start_tracking(
+        measures=[measure for measure in ALL_MEASURES if measure.name not in _LEFT_OUT],
+        poll_intervall_ms=_EVERY_MS, pid=pid,
+        export_file_path=out, export_format=ExportFormat.IR_METADATA,
+    )  # fmt: skip
+    sys.stdin.buffer.read()
+    handle.stop()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]))
