@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -242,20 +241,21 @@ def test_a_search_may_be_awaited_and_give_objects(server: Scripted) -> None:
     assert f"[TITLE] About {TERMS['terms'][0]}. (https://x.test/a)" in last
 
 
-def test_a_search_is_opened_by_what_the_option_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
+def test_a_folder_of_texts_is_a_web_of_ones_own(server: Scripted, tmp_path: Path) -> None:
+    (tmp_path / "coins.md").write_text("Penny rounding costs a family nine cents a year.\n")
 
-    def web_search(said: str) -> Any:
-        opened.append(said)
-        return Later() if said else None
+    async def run() -> None:
+        model = Model(Where(server.url, "tiny"), deadline=5)
+        made: InspireDebate = find("debater", "inspiredebate").make(
+            Services(index=BothSides(), model=model), {"web": str(tmp_path)}
+        )
+        await made.answer(ASKED)
+        await model.close()
 
-    room = SimpleNamespace(web_search=web_search)
-    monkeypatch.setitem(sys.modules, "retrieval.web", room)
-    model = Model(Where("http://127.0.0.1:9/v1", "tiny"))
-    services = Services(index=BothSides(), model=model)
-    assert find("debater", "inspiredebate").make(services, {"web": "http://x.test"}).web
-    assert find("debater", "inspiredebate").make(services).web is None
-    assert opened == ["http://x.test", ""]
+    anyio.run(run)
+    last = server.asked[-1]["messages"][-1]["content"]
+    assert "Penny rounding costs a family nine cents a year." in last
+    assert "coins.md" in last
 
 
 def test_no_web_is_asked_by_default_and_one_that_cannot_be_is_told() -> None:

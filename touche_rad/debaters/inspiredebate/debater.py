@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Literal
 import anyio
 from pydantic import Field, model_validator
 
+from retrieval.web import web_search
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.inspiredebate import evidence as found_by
 from touche_rad.debaters.inspiredebate.citing import cited
 from touche_rad.debaters.inspiredebate.conversation import Side, Wording, conversation
-from touche_rad.debaters.inspiredebate.evidence import Evidence
+from touche_rad.debaters.inspiredebate.evidence import Evidence, WebSearch
 from touche_rad.debaters.inspiredebate.keywords import keywords, unasked
 from touche_rad.debaters.inspiredebate.speech import speech, together
 from touche_rad.errors import WorkError
@@ -49,7 +50,7 @@ class InspireDebate:
         )
         per_term: int = Field(3, ge=1, le=20, description="hits of each search")
         shown: int = Field(6, ge=1, le=30, description="pieces of evidence in the prompt")
-        web: str = Field("", description="a search of the web besides; off unless named")
+        web: str = Field("", description="a SearXNG address or a folder of texts; off unless named")
         side: Side = Field("con", description="con: against the topic; pro: for it")
         max_words: int = Field(60, ge=5, le=1_000, description="the most words of an argument")
         cited: int = Field(2, ge=0, le=9, description="the most arguments cited")
@@ -72,7 +73,7 @@ class InspireDebate:
         self.options = options
         self.index = services.need_index("debater inspiredebate")
         self.model = services.need_model("debater inspiredebate")
-        self.web = found_by.web_search(options.web)
+        self.web: WebSearch | None = web_search(options.web)
 
     async def answer(self, debate: Debate) -> Response:
         """Search, reason and argue; where the model does not, the best evidence is quoted."""

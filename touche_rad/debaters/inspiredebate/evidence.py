@@ -5,7 +5,6 @@ Both are untrusted text. Only an argument of the index can be cited; a page has 
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import logging
 from collections.abc import Sequence
@@ -15,15 +14,13 @@ from typing import Any, Final, Literal, Protocol
 import anyio
 
 from touche_rad.debate import Argument
-from touche_rad.errors import OptionError, ToucheRadError
+from touche_rad.errors import ToucheRadError
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean, words
 
 log = logging.getLogger("touche_rad")
 
 Field = Literal["text", "attacks", "supports", "all"]
-ROOM: Final = "retrieval.web"
-"""Where web searches are opened by name; without it there are none."""
 LONGEST: Final = 1_200
 """Letters of one piece of evidence that are shown."""
 LONGEST_TITLE, LONGEST_URL = 200, 300
@@ -49,18 +46,6 @@ class Evidence:
     url: str = ""
     argument: Argument | None = None
     """The argument of the index that it is, if it is one."""
-
-
-def web_search(said: str) -> WebSearch | None:
-    """Return the web search that the option names, if it names one and one can be had."""
-    try:
-        room = importlib.import_module(ROOM)
-    except ImportError:
-        if said:
-            raise OptionError(f"web={said}: no search of the web is installed") from None
-        return None
-    made: WebSearch | None = room.web_search(said)
-    return made
 
 
 def arguments_for(
