@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tests.debaters.world import debate
 from tests.models import scripted
 from tests.models.by_schema import answering, schema_of
-from tests.training.makers import played, write_lines
+from tests.training.makers import played
 from touche_rad import files
+from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.debaters.inspiredebate.speech import together
 from touche_rad.errors import InputError, OptionError, UserError
@@ -139,20 +140,22 @@ def outcomes(folder: Path, *plays: tuple[float, float]) -> list[Path]:
     """Whole debates of two sides on one motion, and a panel's verdict on each."""
     contests, verdicts = [], []
     for number, (pro, con) in enumerate(plays):
-        speeches = [
-            {"speaker": name, "text": together(f"r {name}", f"{name} {number}.{at}")}
+        speeches = tuple(
+            Speech(speaker=name, text=together(f"r {name}", f"{name} {number}.{at}"))
             for at in range(2) for name in ("A", "B")
-        ]  # fmt: skip
-        contests.append({"id": f"c{number}", "motion": "Coins go",
-                         "sides": {"A": "pro", "B": "con"}, "speeches": speeches})  # fmt: skip
-        scores = {
+        )  # fmt: skip
+        contest = Contest(id=f"c{number}", motion="Coins go", sides={"A": "pro", "B": "con"},
+                          speeches=speeches)  # fmt: skip
+        contests.append(files.contest_line(contest))
+        scores: dict[str, dict[str, float | None]] = {
             "A": {"emotional_appeal": pro, "logical_validity": None, "total": 0.0},
             "B": {"emotional_appeal": con, "logical_validity": 0.5, "total": 1.0},
         }
-        outcome = {"winner": "A", "scores": scores}
-        verdicts.append({"id": f"c{number}", "judge": "inspirescore", "outcome": outcome})
-    return [write_lines(folder / "contests.jsonl", contests),
-            write_lines(folder / "outcomes.jsonl", verdicts)]  # fmt: skip
+        verdict = files.Judgement(contest.id, "inspirescore", Outcome(winner="A", scores=scores))
+        verdicts.append(files.judgement_line(verdict))
+    for name, lines in (("contests", contests), ("outcomes", verdicts)):
+        (folder / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    return [folder / "contests.jsonl", folder / "outcomes.jsonl"]
 
 
 def told(found: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -196,16 +199,36 @@ def test_whole_debates_on_a_motion_are_paired_turn_by_turn(tmp_path: Path) -> No
     }  # fmt: skip
 
 
-def test_outcomes_without_their_contests_are_told(tmp_path: Path) -> None:
-    _, verdicts = outcomes(tmp_path, (0.9, 0.2))
-    with pytest.raises(InputError, match=r"outcomes\.jsonl:1: id: .*give the file of contests"):
-        made([verdicts], tmp_path / "p.jsonl")
+def test_plays_of_the_shared_task_are_told_apart_by_the_order_of_their_files(
+    tmp_path: Path,
+) -> None:
+    """Both plays have the same ids; the system alone is learnt from."""
+    sources = []
+    for name, score in (("a", 0.2), ("b", 0.8)):
+        asked = Debate(id="d", claim="Coins go").spoken("Coins go!")
+        response = Response(content=f"No, says {name}.", reasoning="r")  # type: ignore[call-arg]
+        run, verdicts = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.outcomes.jsonl"
+        run.write_text(files.response_line(asked, 0, response) + "\n")
+        scores = {"system": {"clarity": score}, "user": {"clarity": 1.0}}
+        verdict = files.Judgement("d", "panel", Outcome(winner="user", scores=scores))
+        verdicts.write_text(files.judgement_line(verdict) + "\n")
+        sources += [run, verdicts]
+    found = made(sources, tmp_path / "p.jsonl")
+    assert told(found) == [("No, says b.", "No, says a.")]
 
 
-def test_a_wrong_contest_is_told_with_its_line(tmp_path: Path) -> None:
-    bad = write_lines(tmp_path / "c.jsonl", [{"motion": "x", "sides": 7, "speeches": []}])
-    with pytest.raises(InputError, match=r"c\.jsonl:1: sides"):
-        made([bad], tmp_path / "p.jsonl")
+def test_outcomes_without_their_debates_are_told(tmp_path: Path) -> None:
+    contests, verdicts = outcomes(tmp_path, (0.9, 0.2))
+    for sources in ([verdicts], [verdicts, contests]):
+        with pytest.raises(InputError, match=r"outcomes\.jsonl:1: id: .*given before this one"):
+            made(sources, tmp_path / "p.jsonl")
+
+
+def test_what_holds_no_scores_is_told(tmp_path: Path) -> None:
+    claims = tmp_path / "claims.tsv"
+    claims.write_text("TOPIC_DESCRIPTION\tUSER\nCoins go\tbase-user\n")
+    with pytest.raises(InputError, match="expected evaluations, outcomes or debates, got claims"):
+        made([claims], tmp_path / "p.jsonl")
 
 
 SCORES = st.dictionaries(

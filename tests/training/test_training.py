@@ -164,6 +164,32 @@ def test_preferences_are_learnt_for_motions_that_were_held_out(preferring: Folde
         assert (preferring.root / f"{name}.svg").is_file()
 
 
+def test_the_loss_is_that_of_equation_5(preferring: Folder, tiny: Path) -> None:
+    """Computed by hand from four likelihoods a pair: policy and reference, better and worse."""
+    from peft import PeftModel
+
+    from touche_rad.training.weights import base_model, log_likelihood, tokenizer_of
+
+    tokenizer, recipe = tokenizer_of(str(tiny)), Recipe(base=str(tiny))
+    policy = PeftModel.from_pretrained(base_model(recipe), preferring.adapter).eval()
+    reference = base_model(recipe).eval()
+    losses = []
+    for line in preferring.held_out.read_text().splitlines():
+        pair = json.loads(line)
+        prompt = [Message(one["role"], one["content"]) for one in pair["prompt"]]
+
+        def ratio(end: str, prompt: Any = prompt, pair: Any = pair) -> float:
+            said = pair[end][0]["content"]
+            return log_likelihood(policy, tokenizer, prompt, said) - log_likelihood(
+                reference, tokenizer, prompt, said
+            )
+
+        gap = 0.1 * (ratio("chosen") - ratio("rejected"))
+        losses.append(math.log1p(math.exp(-gap)))
+    told = [row["eval_loss"] for row in read(preferring.metrics) if "eval_loss" in row]
+    assert told[-1] == pytest.approx(sum(losses) / len(losses), abs=2e-3)
+
+
 def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
     fine_tuned: Folder, tmp_path: Path
 ) -> None:

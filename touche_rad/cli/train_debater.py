@@ -163,7 +163,7 @@ def sft(ctx: click.Context, /, sources: tuple[Path, ...], **given: Any) -> None:
 def preferences(ctx: click.Context, /, sources: tuple[Path, ...], **given: Any) -> None:
     """Pair better and worse answers by the scores of judges.
 
-    FILE is a run of touche-rad judge, a panel's outcomes with the contests they are on, or a trace
+    FILE is a run of touche-rad judge, a panel's outcomes after the debates they are on, or a trace
     that has the reasoning. Answer the same debates several times, judge each run, and give all.
     """
     from touche_rad.plugins import trainer

@@ -13,9 +13,9 @@ from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.training.pairing import PAPERS, Rule, pairs
 from touche_rad.training.reasoning import Whence
-from touche_rad.training.recorded import Reader, first_record, is_contest, learn_traces
+from touche_rad.training.recorded import Reader, first_record, learn_traces
 from touche_rad.training.samples import write_records
-from touche_rad.training.scores import Scored, contests_of, scored
+from touche_rad.training.scores import Scored, scored
 from touche_rad.training.traces import is_trace
 
 
@@ -32,7 +32,7 @@ def make_preferences(
     """Pair the scored answers of evaluations and outcomes, and write the pairs.
 
     Args:
-        sources: Evaluations; outcomes, with the contests they are on; traces with the reasoning.
+        sources: Evaluations; outcomes, each after the debates they are on; traces.
         out: The pairs to write.
         rule: When one answer is preferred to another.
         whence: Where the reasoning of an answer comes from that was recorded without it.
@@ -46,12 +46,8 @@ def make_preferences(
     rule = rule or Rule()
     reader = Reader(whence=whence, wording=wording)
     learn_traces(reader, sources)
-    found: list[Scored] = []
-    contests = contests_of(sources)
-    for path in sources:
-        first = first_record(path)
-        if not is_trace(first) and not is_contest(first):
-            found += scored(reader, path, contests)
+    judged = [path for path in sources if not is_trace(first_record(path))]
+    found = list(scored(reader, judged))
     rule = _named(found, rule)
     thought = reader.thought_through([one.sample for one in found], teacher, report)
     whole = [replace(found[at], sample=sample) for at, sample in thought.items()]

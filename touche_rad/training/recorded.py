@@ -138,11 +138,6 @@ def recorded(reader: Reader, path: Path) -> Iterator[Sample]:
                     yield sample
 
 
-def is_contest(first: Mapping[str, Any]) -> bool:
-    """Whether a record is a whole debate as speeches."""
-    return {"motion", "sides", "speeches"} <= set(first)
-
-
 def _is_data(first: Mapping[str, Any]) -> bool:
     """Whether a record is a chat that begins with a task, as no file of debates does."""
     messages = first.get("messages")
