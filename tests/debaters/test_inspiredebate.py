@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -19,8 +21,8 @@ from touche_rad.debaters.inspiredebate import InspireDebate
 from touche_rad.debaters.inspiredebate.citing import cited
 from touche_rad.debaters.inspiredebate.evidence import of_argument
 from touche_rad.debaters.inspiredebate.keywords import in_bounds
-from touche_rad.debaters.inspiredebate.speech import refused
-from touche_rad.errors import OptionError
+from touche_rad.debaters.inspiredebate.speech import parted, refused
+from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Where
 from touche_rad.plugins import Services, find
@@ -217,12 +219,59 @@ def test_a_broken_web_leaves_the_turn_whole(server: Scripted) -> None:
     assert "https://" not in prompts(server, "Speech")[0]
 
 
-def test_no_web_is_asked_by_default_and_an_unknown_one_is_told() -> None:
-    assert InspireDebate.Options().web == ""
+@dataclass(frozen=True)
+class Found:
+    """A page as an object."""
+
+    title: str
+    text: str
+    address: str
+
+
+class Later:
+    """A search that is awaited and gives objects."""
+
+    async def search(self, query: str, k: int) -> list[Found]:
+        return [Found("TITLE", f"About {query}.", "https://x.test/a")]
+
+
+def test_a_search_may_be_awaited_and_give_objects(server: Scripted) -> None:
+    answer(server, web=Later())
+    last = server.asked[-1]["messages"][-1]["content"]
+    assert f"[TITLE] About {TERMS['terms'][0]}. (https://x.test/a)" in last
+
+
+def test_a_folder_of_texts_is_a_web_of_ones_own(server: Scripted, tmp_path: Path) -> None:
+    (tmp_path / "coins.md").write_text("Penny rounding costs a family nine cents a year.\n")
+
+    async def run() -> None:
+        model = Model(Where(server.url, "tiny"), deadline=5)
+        made: InspireDebate = find("debater", "inspiredebate").make(
+            Services(index=BothSides(), model=model), {"web": str(tmp_path)}
+        )
+        await made.answer(ASKED)
+        await model.close()
+
+    anyio.run(run)
+    last = server.asked[-1]["messages"][-1]["content"]
+    assert "Penny rounding costs a family nine cents a year." in last
+    assert "coins.md" in last
+
+
+def test_no_web_is_asked_by_default_and_one_that_cannot_be_is_told() -> None:
     model = Model(Where("http://127.0.0.1:9/v1", "tiny"))
     services = Services(index=BothSides(), model=model)
-    with pytest.raises(OptionError, match="no web search 'magic'"):
-        find("debater", "inspiredebate").make(services, {"web": "magic:place"})
+    assert find("debater", "inspiredebate").make(services).web is None
+    with pytest.raises(UserError):
+        find("debater", "inspiredebate").make(services, {"web": "/no/such/folder"})
+
+
+def test_both_blocks_go_out_where_panels_are_to_see_the_reasoning(server: Scripted) -> None:
+    sly = {**SPOKEN, "reasoning": "a <argument> b"}
+    answering(server, {**PAPER, "Speech": sly})
+    said = answer(server, shows="both").content
+    assert said.count("<argument>") == 1
+    assert parted(said) == ("a ‹argument› b", SPOKEN["argument"])
 
 
 REFUSAL = "I can't provide an argument for this. Is there anything else I can help with?"

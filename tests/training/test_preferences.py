@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from tests.debaters.world import debate
 from tests.models import scripted
 from tests.models.by_schema import answering, schema_of
-from tests.training.makers import played, write_lines
+from tests.training.makers import played
 from touche_rad import files
+from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.debate import Debate, Maxim, Response, Verdict
+from touche_rad.debaters.inspiredebate.speech import together
 from touche_rad.errors import InputError, OptionError, UserError
 from touche_rad.judging import NO_VERDICT
 from touche_rad.models import Message
@@ -134,27 +136,39 @@ def test_an_unknown_dimension_is_told(tmp_path: Path) -> None:
         made([both], tmp_path / "p.jsonl", reward=("wit",))
 
 
-def outcome(path: Path, *plays: tuple[float, float]) -> Path:
-    """Whole debates of two sides on one motion, with a verdict on each."""
-    rows = []
+def outcomes(folder: Path, *plays: tuple[float, float]) -> list[Path]:
+    """Whole debates of two sides on one motion, and a panel's verdict on each."""
+    contests, verdicts = [], []
     for number, (pro, con) in enumerate(plays):
-        speeches = [
-            {"speaker": name, "text": f"{name} {number}.{at}", "reasoning": f"r {name}"}
+        speeches = tuple(
+            Speech(speaker=name, text=together(f"r {name}", f"{name} {number}.{at}"))
             for at in range(2) for name in ("A", "B")
-        ]  # fmt: skip
-        contest = {"id": f"c{number}", "motion": "Coins go", "sides": {"A": "pro", "B": "con"},
-                   "speeches": speeches}  # fmt: skip
-        scores = {"A": {"EA": pro, "LV": None}, "B": {"EA": con, "LV": 0.5}}
-        rows.append({"contest": contest, "outcome": {"winner": "A", "scores": scores}})
-    return write_lines(path, rows)
+        )  # fmt: skip
+        contest = Contest(id=f"c{number}", motion="Coins go", sides={"A": "pro", "B": "con"},
+                          speeches=speeches)  # fmt: skip
+        contests.append(files.contest_line(contest))
+        scores: dict[str, dict[str, float | None]] = {
+            "A": {"emotional_appeal": pro, "logical_validity": None, "total": 0.0},
+            "B": {"emotional_appeal": con, "logical_validity": 0.5, "total": 1.0},
+        }
+        verdict = files.Judgement(contest.id, "inspirescore", Outcome(winner="A", scores=scores))
+        verdicts.append(files.judgement_line(verdict))
+    for name, lines in (("contests", contests), ("outcomes", verdicts)):
+        (folder / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    return [folder / "contests.jsonl", folder / "outcomes.jsonl"]
+
+
+def told(found: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Who is preferred to whom."""
+    return [(spoken(p["chosen"][0]["content"]), spoken(p["rejected"][0]["content"])) for p in found]
 
 
 def test_a_debate_of_a_model_with_itself_is_paired_by_its_sides_as_in_the_paper(
     tmp_path: Path,
 ) -> None:
-    found = made([outcome(tmp_path / "o.jsonl", (0.9, 0.2))], tmp_path / "p.jsonl", pairing="sides")
-    told = [(spoken(p["chosen"][0]["content"]), spoken(p["rejected"][0]["content"])) for p in found]
-    assert told == [("A 0.0", "B 0.0"), ("A 0.1", "B 0.1")]
+    found = made(outcomes(tmp_path, (0.9, 0.2)), tmp_path / "p.jsonl", pairing="sides")
+    assert told(found) == [("A 0.0", "B 0.0"), ("A 0.1", "B 0.1")]
+    assert json.loads(found[0]["chosen"][0]["content"])["reasoning"] == "r A"
     opening, later = (pair["prompt"] for pair in found)
     assert "in support of the topic" in opening[-1]["content"]
     assert "for the topic" in opening[0]["content"]
@@ -162,17 +176,59 @@ def test_a_debate_of_a_model_with_itself_is_paired_by_its_sides_as_in_the_paper(
     assert later[-1]["content"].startswith("B 0.0")
 
 
+def test_what_a_panel_makes_of_its_dimensions_does_not_count_again(tmp_path: Path) -> None:
+    files_ = outcomes(tmp_path, (0.9, 0.2))
+    (pair, _) = made(files_, tmp_path / "p.jsonl", pairing="sides")
+    assert pair["gaps"] == pytest.approx({"emotional_appeal": 0.7})
+    (pair, _) = made(files_, tmp_path / "p.jsonl", pairing="sides", reward=("total",))
+    assert told([pair]) == [("B 0.0", "A 0.0")]
+
+
+def test_a_dimension_may_be_called_as_in_the_papers_tables(tmp_path: Path) -> None:
+    (pair, _) = made(
+        outcomes(tmp_path, (0.9, 0.2)), tmp_path / "p.jsonl", pairing="sides", reward=("EA",)
+    )
+    assert list(pair["gaps"]) == ["emotional_appeal"]
+
+
 def test_whole_debates_on_a_motion_are_paired_turn_by_turn(tmp_path: Path) -> None:
-    plays = outcome(tmp_path / "o.jsonl", (0.9, 0.2), (0.4, 0.7))
-    found = made([plays], tmp_path / "p.jsonl", pairing="debate")
-    told = {(spoken(p["chosen"][0]["content"]), spoken(p["rejected"][0]["content"])) for p in found}
-    assert told == {("A 0.0", "A 1.0"), ("A 0.1", "A 1.1"), ("B 1.0", "B 0.0"), ("B 1.1", "B 0.1")}
+    plays = outcomes(tmp_path, (0.9, 0.2), (0.4, 0.7))
+    found = told(made(plays, tmp_path / "p.jsonl", pairing="debate"))
+    assert set(found) == {
+        ("A 0.0", "A 1.0"), ("A 0.1", "A 1.1"), ("B 1.0", "B 0.0"), ("B 1.1", "B 0.1"),
+    }  # fmt: skip
 
 
-def test_a_wrong_outcome_is_told_with_its_line(tmp_path: Path) -> None:
-    bad = write_lines(tmp_path / "o.jsonl", [{"contest": {"motion": "x"}, "outcome": {}}])
-    with pytest.raises(InputError, match=r"o\.jsonl:1: sides"):
-        made([bad], tmp_path / "p.jsonl")
+def test_plays_of_the_shared_task_are_told_apart_by_the_order_of_their_files(
+    tmp_path: Path,
+) -> None:
+    """Both plays have the same ids; the system alone is learnt from."""
+    sources = []
+    for name, score in (("a", 0.2), ("b", 0.8)):
+        asked = Debate(id="d", claim="Coins go").spoken("Coins go!")
+        response = Response(content=f"No, says {name}.", reasoning="r")  # type: ignore[call-arg]
+        run, verdicts = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.outcomes.jsonl"
+        run.write_text(files.response_line(asked, 0, response) + "\n")
+        scores = {"system": {"clarity": score}, "user": {"clarity": 1.0}}
+        verdict = files.Judgement("d", "panel", Outcome(winner="user", scores=scores))
+        verdicts.write_text(files.judgement_line(verdict) + "\n")
+        sources += [run, verdicts]
+    found = made(sources, tmp_path / "p.jsonl")
+    assert told(found) == [("No, says b.", "No, says a.")]
+
+
+def test_outcomes_without_their_debates_are_told(tmp_path: Path) -> None:
+    contests, verdicts = outcomes(tmp_path, (0.9, 0.2))
+    for sources in ([verdicts], [verdicts, contests]):
+        with pytest.raises(InputError, match=r"outcomes\.jsonl:1: id: .*given before this one"):
+            made(sources, tmp_path / "p.jsonl")
+
+
+def test_what_holds_no_scores_is_told(tmp_path: Path) -> None:
+    claims = tmp_path / "claims.tsv"
+    claims.write_text("TOPIC_DESCRIPTION\tUSER\nCoins go\tbase-user\n")
+    with pytest.raises(InputError, match="expected evaluations, outcomes or debates, got claims"):
+        made([claims], tmp_path / "p.jsonl")
 
 
 SCORES = st.dictionaries(

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -37,21 +36,17 @@ def weights(folder: Folder) -> dict[str, Any]:
     return load_file(folder.adapter / "adapter_model.safetensors")
 
 
-def killed(method: str, source: Path, out: Path, tiny: Path, settings: dict[str, Any]) -> None:
-    """Train in a process of its own, and kill it when its first checkpoint is whole."""
+def killed(
+    method: str, source: Path, out: Path, tiny: Path, settings: dict[str, Any], at: int
+) -> None:
+    """Train in a process of its own that dies after a step, beyond its first checkpoint."""
     said = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
-    command = [sys.executable, "-c",
-               "import torch; torch.set_num_threads(1); from touche_rad.cli import main; main()",
-               "train", method, str(source), "-o", str(out), "--base", str(tiny), "-q", *said]  # fmt: skip
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        while not list(out.glob(f"checkpoints/*/{MARK}")):
-            assert process.poll() is None, process.stdout and process.stdout.read().decode()
-            time.sleep(0.005)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert not (out / "report.json").exists(), "the kill came too late to show anything"
+    command = [sys.executable, "-m", "tests.training.dying", str(at), "train", method, str(source),
+               "-o", str(out), "--base", str(tiny), "-q", *said]  # fmt: skip
+    here = Path(__file__).parents[2]
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert list(out.glob(f"checkpoints/*/{MARK}"))
 
 
 def test_the_loss_falls_on_what_was_held_out(fine_tuned: Folder) -> None:
@@ -164,6 +159,32 @@ def test_preferences_are_learnt_for_motions_that_were_held_out(preferring: Folde
         assert (preferring.root / f"{name}.svg").is_file()
 
 
+def test_the_loss_is_that_of_equation_5(preferring: Folder, tiny: Path) -> None:
+    """Computed by hand from four likelihoods a pair: policy and reference, better and worse."""
+    from peft import PeftModel
+
+    from touche_rad.training.weights import base_model, log_likelihood, tokenizer_of
+
+    tokenizer, recipe = tokenizer_of(str(tiny)), Recipe(base=str(tiny))
+    policy = PeftModel.from_pretrained(base_model(recipe), preferring.adapter).eval()
+    reference = base_model(recipe).eval()
+    losses = []
+    for line in preferring.held_out.read_text().splitlines():
+        pair = json.loads(line)
+        prompt = [Message(one["role"], one["content"]) for one in pair["prompt"]]
+
+        def ratio(end: str, prompt: Any = prompt, pair: Any = pair) -> float:
+            said = pair[end][0]["content"]
+            return log_likelihood(policy, tokenizer, prompt, said) - log_likelihood(
+                reference, tokenizer, prompt, said
+            )
+
+        gap = 0.1 * (ratio("chosen") - ratio("rejected"))
+        losses.append(math.log1p(math.exp(-gap)))
+    told = [row["eval_loss"] for row in read(preferring.metrics) if "eval_loss" in row]
+    assert told[-1] == pytest.approx(sum(losses) / len(losses), abs=2e-3)
+
+
 def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
     fine_tuned: Folder, tmp_path: Path
 ) -> None:
@@ -201,16 +222,16 @@ def test_a_finished_training_is_merged_later(fine_tuned: Folder, tmp_path: Path)
     assert (out / model).read_bytes() == (fine_tuned.merged / model).read_bytes()
 
 
-@pytest.mark.parametrize("method", ["sft", "dpo"])
+@pytest.mark.parametrize(("method", "at"), [("sft", 5), ("dpo", 17)])
 def test_a_killed_training_goes_on_to_the_same_model(
-    method: str, request: pytest.FixtureRequest, tiny: Path, tmp_path: Path
+    method: str, at: int, request: pytest.FixtureRequest, tiny: Path, tmp_path: Path
 ) -> None:
     undisturbed = request.getfixturevalue("fine_tuned" if method == "sft" else "preferring")
     settings = SFT if method == "sft" else DPO
     make = chats if method == "sft" else preferences
     source = make(tmp_path / ("chats.jsonl" if method == "sft" else "pairs.jsonl"))
     out = tmp_path / "out"
-    killed(method, source, out, tiny, settings)
+    killed(method, source, out, tiny, settings, at)
     torn = out / "checkpoints" / "checkpoint-99"
     torn.mkdir()
     recipe = Recipe(base=str(tiny), **settings)
@@ -268,6 +289,16 @@ def test_two_trainings_in_one_folder_are_kept_apart(tiny: Path, tmp_path: Path) 
     source, recipe = chats(tmp_path / "chats.jsonl"), Recipe(base=str(tiny), **SFT)
     with Folder(tmp_path / "out").alone(), pytest.raises(UserError, match="another process"):
         trainer("sft")([source], tmp_path / "out", recipe=recipe)
+
+
+@pytest.mark.parametrize("wrong", [{"base": "/no/such/model"}, {"adapter": "/no/such/adapter"}])
+def test_a_model_that_is_not_there_is_told_before_anything_is_made(
+    wrong: dict[str, str], tiny: Path, tmp_path: Path
+) -> None:
+    recipe = Recipe(**{"base": str(tiny), **wrong})
+    with pytest.raises(UserError, match="/no/such"):
+        trainer("dpo")([preferences(tmp_path / "p.jsonl")], tmp_path / "out", recipe=recipe)
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_is_too_long_is_left_out_and_never_cut(tiny: Path, tmp_path: Path) -> None:

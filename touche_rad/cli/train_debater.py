@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import click
 
-from touche_rad.cli import asking, shared
+from touche_rad.cli import asking, shared, train_recipe
 from touche_rad.cli.console import progress, say
 from touche_rad.errors import OptionError, UserError
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _SOURCES = click.argument(
     "sources", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE..."
@@ -39,55 +36,6 @@ _REASONING = click.option(
 )  # fmt: skip
 
 
-def _recipe(function: F) -> F:
-    """Add what says how to train."""
-    options = (
-        click.option("--epochs", type=float, default=3, show_default=True),
-        click.option("--rate", type=float, default=1e-5, show_default=True,
-                     help="The learning rate (as in the paper)."),
-        click.option("--batch", type=int, default=4, show_default=True,
-                     help="Records at once on the device."),
-        click.option("--accumulate", type=int, default=1, show_default=True,
-                     help="So many batches make a step."),
-        click.option("--warmup", type=float, default=0.0, show_default=True,
-                     help="The share of the steps over which the rate grows."),
-        click.option("--rank", type=int, default=16, show_default=True, help="LoRA's rank."),
-        click.option("--alpha", type=int, default=32, show_default=True, help="LoRA's alpha."),
-        click.option("--dropout", type=float, default=0.05, show_default=True,
-                     help="LoRA's dropout."),
-        click.option("--targets", default="all-linear", show_default=True,
-                     help="The layers with an adapter: all-linear, or names with commas."),
-        click.option("--longest", type=int, default=4096, show_default=True,
-                     help="Leave records of more tokens out."),
-        click.option("--held-out", type=float, default=0.1, show_default=True,
-                     help="The share of the topics that is held out."),
-        click.option("--save-every", type=int, default=50, show_default=True,
-                     help="Steps between checkpoints and measurements."),
-        click.option("--precision", default="auto", show_default=True,
-                     type=click.Choice(["auto", "float32", "bfloat16", "float16"])),
-        click.option("--checkpointing", is_flag=True,
-                     help="Compute activations twice, which spares memory."),
-    )  # fmt: skip
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
-def _made(given: dict[str, Any], **more: Any) -> Any:
-    """Return the recipe; a number that cannot be is told by its name."""
-    from pydantic import ValidationError
-
-    from touche_rad.training.recipe import Recipe
-
-    told = {name: given[name] for name in Recipe.model_fields if given.get(name) is not None}
-    try:
-        return Recipe(**{**told, **more})
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]).replace("_", "-")
-        raise OptionError(f"--{name}: {first['msg'].lower()}") from None
-
-
 def _chosen(ctx: click.Context, verb: str, given: dict[str, Any], what: str) -> Any:
     """Return what `-o` was given: where to, and options of the model that is asked."""
     chosen = shared.choose(ctx, verb, given["short"], given["output"], given["option"])
@@ -102,7 +50,7 @@ def _chosen(ctx: click.Context, verb: str, given: dict[str, Any], what: str) -> 
 @_SOURCES
 @shared.output("The training's folder, or with --data-only the file of the data.", "DIR")
 @_BASE
-@_recipe
+@train_recipe.options
 @_REASONING
 @_WORDING
 @click.option("--data-only", is_flag=True, help="Write the data, and train nothing.")
@@ -128,7 +76,7 @@ def sft(ctx: click.Context, /, sources: tuple[Path, ...], **given: Any) -> None:
     if given["model"] and not teaches:
         say("note: -m is asked for --reasoning teacher alone; it is not used", quiet=given["quiet"])
     teacher = asking.made(given, chosen, chosen.path) if teaches else None
-    recipe = None if given["data_only"] else _made(given)
+    recipe = None if given["data_only"] else train_recipe.made(given)
     with progress("training", quiet=given["quiet"]) as report:
         told = trainer("sft")(
             sources, chosen.path, recipe=recipe, whence=given["reasoning"],
@@ -163,8 +111,8 @@ def sft(ctx: click.Context, /, sources: tuple[Path, ...], **given: Any) -> None:
 def preferences(ctx: click.Context, /, sources: tuple[Path, ...], **given: Any) -> None:
     """Pair better and worse answers by the scores of judges.
 
-    FILE is a run of touche-rad judge, a file of outcomes of whole debates, or a trace that has the
-    reasoning. Answer the same debates several times, judge each run, and give all of them.
+    FILE is a run of touche-rad judge, a panel's outcomes after the debates they are on, or a trace
+    that has the reasoning. Answer the same debates several times, judge each run, and give all.
     """
     from touche_rad.plugins import trainer
     from touche_rad.training.pairing import Rule
@@ -210,7 +158,7 @@ def _margins(given: tuple[str, ...]) -> tuple[float, dict[str, float]]:
 @click.option("--adapter", default="", metavar="DIR", help="An adapter to go on from, with --base.")
 @click.option("--beta", type=float, default=0.1, show_default=True,
               help="How near the reference it stays (the paper's formula has 1).")  # fmt: skip
-@_recipe
+@train_recipe.options
 @_MERGE
 @shared.seed
 @shared.restart
@@ -232,8 +180,8 @@ def dpo(
         raise UserError("train dpo: say what is trained: --from DIR, or --base MODEL")
     with progress("training", quiet=quiet) as report:
         told = trainer("dpo")(
-            sources, output, recipe=_made(given), restart=restart, merged=given["merged"],
-            report=report,
+            sources, output, recipe=train_recipe.made(given), restart=restart,
+            merged=given["merged"], report=report,
         )  # fmt: skip
     _tell(told, quiet)
 

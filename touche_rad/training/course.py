@@ -20,7 +20,7 @@ from touche_rad.training.plots import curves
 from touche_rad.training.recipe import Recipe
 from touche_rad.training.samples import read_records, write_records
 from touche_rad.training.serving import lines
-from touche_rad.training.weights import need_extra, tokenizer_of, with_adapter
+from touche_rad.training.weights import check_places, need_extra, tokenizer_of, with_adapter
 
 Records = Sequence[Mapping[str, Any]]
 Report = Callable[[int, int], None]
@@ -88,6 +88,7 @@ def follow(
 ) -> Mapping[str, Any]:
     """Train, or go on with it, and return what was measured and how the model is asked."""
     need_extra()
+    check_places(plan.recipe)
     folder = Folder(root)
     with folder.alone():
         goes_on = folder.take_up(plan.identity, restart=restart)

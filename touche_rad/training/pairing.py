@@ -19,6 +19,14 @@ from touche_rad.training.scores import Scored
 Pairing = Literal["context", "prompt", "debate", "sides"]
 By = Literal["total", "each"]
 _ROUNDING: Final = 1e-9
+PAPERS: Final[Mapping[str, str]] = {
+    "EA": "emotional_appeal", "AC": "argument_clarity", "AA": "argument_arrangement",
+    "AR": "argument_arrangement", "TR": "topic_relevance", "FA": "fact_authenticity",
+    "LV": "logical_validity",
+}  # fmt: skip
+"""InspireScore's dimensions as the paper's tables call them."""
+_MADE_OF_OTHERS: Final = frozenset(("subjective", "objective", "total", "general"))
+"""What panels make of their dimensions; where all count, these would count them twice."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,8 @@ def _gaps(
 ) -> dict[str, float]:
     """Return how much the first is better, in each dimension that both have a score in."""
     found: dict[str, float] = {}
-    for name in reward or sorted({*one} & {*other}):
+    shared = {*one} & {*other}
+    for name in reward or sorted(shared - _MADE_OF_OTHERS or shared):
         first, second = one.get(name), other.get(name)
         if first is not None and second is not None:
             found[name] = first - second

@@ -37,6 +37,7 @@ def curves(title: str, lines: Mapping[str, Points]) -> Markup:
 
     base = TOP + HEIGHT
     parts = [_line(LEFT, base, LEFT + WIDTH, base), _line(LEFT, TOP, LEFT, base)]
+    parts.append(_text(LEFT + WIDTH + 12, base + 4, "steps", "unit"))
     for share in (0.0, 0.5, 1.0):
         value = low + share * (high - low)
         y = at(0, value)[1]

@@ -11,7 +11,7 @@ from typing import Any
 from touche_rad.debaters.inspiredebate.conversation import Wording
 from touche_rad.errors import UserError
 from touche_rad.models import Model
-from touche_rad.training.pairing import Rule, pairs
+from touche_rad.training.pairing import PAPERS, Rule, pairs
 from touche_rad.training.reasoning import Whence
 from touche_rad.training.recorded import Reader, first_record, learn_traces
 from touche_rad.training.samples import write_records
@@ -32,7 +32,7 @@ def make_preferences(
     """Pair the scored answers of evaluations and outcomes, and write the pairs.
 
     Args:
-        sources: Evaluations, outcomes of whole debates, and traces that have the reasoning.
+        sources: Evaluations; outcomes, each after the debates they are on; traces.
         out: The pairs to write.
         rule: When one answer is preferred to another.
         whence: Where the reasoning of an answer comes from that was recorded without it.
@@ -46,11 +46,9 @@ def make_preferences(
     rule = rule or Rule()
     reader = Reader(whence=whence, wording=wording)
     learn_traces(reader, sources)
-    found: list[Scored] = []
-    for path in sources:
-        if not is_trace(first_record(path)):
-            found += scored(reader, path)
-    _check(found, rule)
+    judged = [path for path in sources if not is_trace(first_record(path))]
+    found = list(scored(reader, judged))
+    rule = _named(found, rule)
     thought = reader.thought_through([one.sample for one in found], teacher, report)
     whole = [replace(found[at], sample=sample) for at, sample in thought.items()]
     made, left_out = pairs(whole, rule)
@@ -69,12 +67,22 @@ def make_preferences(
     }
 
 
-def _check(found: Sequence[Scored], rule: Rule) -> None:
-    """Tell a dimension that nobody scored, before it silently leaves nothing."""
+def _named(found: Sequence[Scored], rule: Rule) -> Rule:
+    """Give dimensions the names that the judge has for them; one that nobody scored is told."""
     known = sorted({name for one in found for name in one.scores})
-    unknown = [name for name in (*rule.reward, *rule.margins) if name not in known]
-    if found and unknown:
-        raise UserError(f"no judge scored {unknown[0]!r} (there is {', '.join(known)})")
+    if not found:
+        return rule
+
+    def name(said: str) -> str:
+        named = said if said in known else PAPERS.get(said.upper(), said)
+        if named not in known:
+            raise UserError(f"no judge scored {said!r} (there is {', '.join(known)})")
+        return named
+
+    return replace(
+        rule, reward=tuple(map(name, rule.reward)),
+        margins={name(said): least for said, least in rule.margins.items()},
+    )  # fmt: skip
 
 
 def _directions(gaps: Sequence[Mapping[str, float]]) -> dict[str, dict[str, int]]:

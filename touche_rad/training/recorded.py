@@ -12,7 +12,7 @@ from touche_rad import files
 from touche_rad.debate import Debate
 from touche_rad.debaters.inspiredebate.conversation import Side, Wording, conversation
 from touche_rad.debaters.inspiredebate.evidence import of_argument
-from touche_rad.debaters.inspiredebate.speech import refused
+from touche_rad.debaters.inspiredebate.speech import parted, refused
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Model
 from touche_rad.text import clean
@@ -45,7 +45,7 @@ class Reader:
     def sample(self, debate: Debate, turn: int, source: str, side: Side = "con") -> Sample | None:
         """Return what can be learnt from a turn, or note why nothing can."""
         response = debate.turns[turn].response
-        content = clean(response.content) if response is not None else ""
+        shown, content = parted(clean(response.content)) if response is not None else ("", "")
         if response is None or not content:
             self.left_out["no response"] += 1
             return None
@@ -63,7 +63,7 @@ class Reader:
             asked, [of_argument(one) for one in response.arguments], side=side, words=self.words,
             wording=self.wording,
         )  # fmt: skip
-        thought, whence = reasoning.given(response), "given"
+        thought, whence = shown or reasoning.given(response), "given"
         if not thought and self.whence == "cited":
             thought, whence = reasoning.cited(response), "cited"
         if not thought and self.whence == "teacher":

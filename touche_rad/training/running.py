@@ -20,7 +20,7 @@ from touche_rad.training.recipe import Recipe
 Report = Callable[[int, int], None]
 
 
-class Keeper(TrainerCallback):
+class Keeper(TrainerCallback):  # type: ignore[misc, unused-ignore]
     """Marks whole checkpoints, notes metrics, and tells how far it is."""
 
     def __init__(self, metrics: Metrics, report: Report | None) -> None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from touche_rad import files
-from touche_rad.contest import Contest, Outcome
+from touche_rad.contest import SYSTEM, Contest, Side, contest_of
 from touche_rad.debate import Debate, Response, Turn
+from touche_rad.debaters.inspiredebate.speech import parted
 from touche_rad.errors import InputError
 from touche_rad.judging import NO_VERDICT
-from touche_rad.training.recorded import Reader, first_record
-from touche_rad.training.samples import Sample, digest, read_records
+from touche_rad.training.recorded import Reader
+from touche_rad.training.samples import Sample, digest
 
 Scores = Mapping[str, float | None]
 
@@ -32,13 +31,34 @@ class Scored:
     """Which playing of the debate it is from."""
 
 
-def scored(reader: Reader, path: Path) -> Iterator[Scored]:
-    """Yield the scored answers of a file of evaluations, or of outcomes of whole debates."""
-    first = first_record(path)
-    if "outcome" in first:
-        yield from _of_outcomes(reader, path)
-    else:
-        yield from _of_evaluations(reader, path)
+@dataclass(frozen=True)
+class Played:
+    """A debate that was played: each side's answers, as they were asked for."""
+
+    motion: str
+    parts: tuple[tuple[str, Side, tuple[Debate, ...]], ...]
+    """A speaker, its side, and the debate up to each of its answers."""
+
+
+def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[Scored]:
+    """Yield the scored answers of files of evaluations and of panels' outcomes.
+
+    Outcomes name debates by their ids, which other playings share: they are sought in the file of
+    debates or contests that was given last before them.
+    """
+    played: Mapping[str, Played] = {}
+    for path in paths:
+        kind = files.recognise(path)
+        if kind is files.Kind.EVALUATIONS:
+            yield from _of_evaluations(reader, path)
+        elif kind is files.Kind.OUTCOMES:
+            yield from _of_outcomes(reader, path, played)
+        elif kind is files.Kind.CONTESTS:
+            played = {one.id: _played(one) for one in files.read_contests(path)}
+        elif kind in files.DEBATES:
+            played = {one.id: _task(one, views) for one, views in files.read_views(path)}
+        else:
+            raise InputError(path, f"expected evaluations, outcomes or debates, got {kind}")
 
 
 def _of_evaluations(reader: Reader, path: Path) -> Iterator[Scored]:
@@ -57,43 +77,52 @@ def _of_evaluations(reader: Reader, path: Path) -> Iterator[Scored]:
                 yield Scored(sample, scores, motion, f"{path.name}#{number}")
 
 
-def _of_outcomes(reader: Reader, path: Path) -> Iterator[Scored]:
-    """A verdict on a whole debate holds for each speech of a side."""
-    for number, record in read_records(path):
-        try:
-            contest = Contest.model_validate(record.get("contest"))
-            outcome = Outcome.model_validate(record.get("outcome"))
-        except ValidationError as error:
-            told = error.errors()[0]
-            field = ".".join(map(str, told["loc"]))
-            raise InputError(path, told["msg"], line=number, field=field) from None
-        if len(contest.speakers) != 2:
+def _of_outcomes(reader: Reader, path: Path, played: Mapping[str, Played]) -> Iterator[Scored]:
+    """A verdict on a whole debate holds for each answer of a side."""
+    for number, judged in enumerate(files.read_outcomes(path), 1):
+        debate = played.get(judged.id)
+        if debate is None:
+            expected = f"expected the debate {judged.id!r} in a file that is given before this one"
+            raise InputError(path, expected, line=number, field="id")
+        if not debate.parts:
             reader.left_out["a debate of more than two"] += 1
-            continue
-        for speaker in contest.speakers:
-            debate, turns = _seen_by(speaker, contest)
-            for at in turns:
-                sample = reader.sample(debate, at, path.name, contest.sides[speaker])
+        for speaker, side, views in debate.parts:
+            for view in views:
+                sample = reader.sample(view, len(view.turns) - 1, path.name, side)
                 if sample is not None:
-                    yield Scored(
-                        sample, dict(outcome.scores.get(speaker, {})), digest([contest.motion]),
-                        f"{path.name}#{number}",
-                    )  # fmt: skip
+                    scores = dict(judged.outcome.scores.get(speaker, {}))
+                    yield Scored(sample, scores, digest([debate.motion]), f"{path.name}#{number}")
 
 
-def _seen_by(speaker: str, contest: Contest) -> tuple[Debate, list[int]]:
+def _task(debate: Debate, views: Sequence[Debate]) -> Played:
+    """Return a debate of the shared task: the system is learnt from, and its user is not."""
+    return Played(contest_of(debate).motion, ((SYSTEM, "con", tuple(views)),))
+
+
+def _played(contest: Contest) -> Played:
+    """Return a contest of two; of more, no answer is one to the other side alone."""
+    if len(contest.speakers) != 2:
+        return Played(contest.motion, ())
+    parts = []
+    for speaker in contest.speakers:
+        whole = _seen_by(speaker, contest)
+        views = tuple(whole.view(at) for at in range(len(whole.turns)))
+        parts.append((speaker, contest.sides[speaker], views))
+    return Played(contest.motion, tuple(parts))
+
+
+def _seen_by(speaker: str, contest: Contest) -> Debate:
     """Return a contest as one speaker answers it; who opens is given the motion."""
     turns: list[Turn] = []
     heard: list[str] = []
     for speech in contest.speeches:
         if speech.speaker != speaker:
-            heard.append(speech.text)
+            heard.append(parted(speech.text)[1])
             continue
         said = Response(content=speech.text, **_extras(speech.model_extra))
         turns.append(Turn(utterance="\n".join(heard) or contest.motion, response=said))
         heard = []
-    debate = Debate(id=contest.id, claim=contest.motion, turns=tuple(turns))
-    return debate, list(range(len(turns)))
+    return Debate(id=contest.id, claim=contest.motion, turns=tuple(turns))
 
 
 def _extras(given: Mapping[str, Any] | None) -> dict[str, Any]:

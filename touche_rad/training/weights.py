@@ -31,6 +31,13 @@ def need_extra() -> None:
     silence()
 
 
+def check_places(recipe: Recipe) -> None:
+    """Tell a folder that is not there before anything is made."""
+    _check_folder(recipe.base)
+    if recipe.adapter and not (Path(recipe.adapter) / "adapter_config.json").is_file():
+        raise UserError(f"{recipe.adapter}: there is no adapter in it")
+
+
 def tokenizer_of(base: str) -> Any:
     """Read the tokenizer; one without a chat template cannot learn a conversation."""
     from transformers import AutoTokenizer
@@ -72,8 +79,6 @@ def with_adapter(recipe: Recipe) -> Any:
     model = base_model(recipe)
     torch.manual_seed(recipe.seed)
     if recipe.adapter:
-        if not (Path(recipe.adapter) / "adapter_config.json").is_file():
-            raise UserError(f"{recipe.adapter}: there is no adapter in it")
         return _placed(PeftModel.from_pretrained(model, recipe.adapter, is_trainable=True))
     wanted = LoraConfig(
         r=recipe.rank, lora_alpha=recipe.alpha, lora_dropout=recipe.dropout,

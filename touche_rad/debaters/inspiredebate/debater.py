@@ -8,13 +8,14 @@ from typing import Any, ClassVar, Literal
 import anyio
 from pydantic import Field, model_validator
 
+from retrieval.web import web_search
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.inspiredebate import evidence as found_by
 from touche_rad.debaters.inspiredebate.citing import cited
 from touche_rad.debaters.inspiredebate.conversation import Side, Wording, conversation
-from touche_rad.debaters.inspiredebate.evidence import Evidence
+from touche_rad.debaters.inspiredebate.evidence import Evidence, WebSearch
 from touche_rad.debaters.inspiredebate.keywords import keywords, unasked
-from touche_rad.debaters.inspiredebate.speech import speech
+from touche_rad.debaters.inspiredebate.speech import speech, together
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
 from touche_rad.plugins import Options as PluginOptions
@@ -24,6 +25,7 @@ from touche_rad.text import clean, cut_to_words
 log = logging.getLogger("touche_rad")
 
 Profile = Literal["lean", "paper"]
+Shows = Literal["argument", "both"]
 
 _PAPER: dict[str, str] = {
     "field": "text", "message": "false", "wording": "free", "again": "0", "repeat": "true",
@@ -48,7 +50,7 @@ class InspireDebate:
         )
         per_term: int = Field(3, ge=1, le=20, description="hits of each search")
         shown: int = Field(6, ge=1, le=30, description="pieces of evidence in the prompt")
-        web: str = Field("", description="a web search besides: NAME or NAME:PLACE (off)")
+        web: str = Field("", description="a SearXNG address or a folder of texts; off unless named")
         side: Side = Field("con", description="con: against the topic; pro: for it")
         max_words: int = Field(60, ge=5, le=1_000, description="the most words of an argument")
         cited: int = Field(2, ge=0, le=9, description="the most arguments cited")
@@ -57,6 +59,9 @@ class InspireDebate:
         )
         wording: Wording = Field("close", description="close to the evidence, or free (paper)")
         again: int = Field(1, ge=0, le=3, description="requests after a refusal or a long answer")
+        shows: Shows = Field(
+            "argument", description="what goes out; both: the reasoning too, for panels to see"
+        )
         repeat: bool = Field(False, description="may show what was cited before (paper: yes)")
 
         @model_validator(mode="before")
@@ -68,7 +73,7 @@ class InspireDebate:
         self.options = options
         self.index = services.need_index("debater inspiredebate")
         self.model = services.need_model("debater inspiredebate")
-        self.web = found_by.web_search(options.web)
+        self.web: WebSearch | None = web_search(options.web)
 
     async def answer(self, debate: Debate) -> Response:
         """Search, reason and argue; where the model does not, the best evidence is quoted."""
@@ -78,7 +83,7 @@ class InspireDebate:
             debate, evidence, side=chosen.side, words=chosen.max_words, wording=chosen.wording
         )
         try:
-            argument, _ = await speech(
+            argument, reasoning = await speech(
                 self.model, messages, words=chosen.max_words, again=chosen.again
             )
         except ModelError as error:
@@ -86,6 +91,8 @@ class InspireDebate:
             return self._quoting(evidence)
         content = cut_to_words(argument, chosen.max_words)
         used = cited(content, evidence, most=chosen.cited, alike=chosen.alike)
+        if chosen.shows == "both":
+            content = together(reasoning, content)
         return Response(content=content, arguments=used)
 
     async def _evidence(self, debate: Debate) -> list[Evidence]:

@@ -7,34 +7,32 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Any, Final, Literal, Protocol
 
 import anyio
 
 from touche_rad.debate import Argument
-from touche_rad.errors import OptionError, ToucheRadError, nearest
-from touche_rad.models import ModelError
+from touche_rad.errors import ToucheRadError
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean, words
 
 log = logging.getLogger("touche_rad")
 
-Page = tuple[str, str, str]
-"""A page of the web: its title, its text, its address."""
 Field = Literal["text", "attacks", "supports", "all"]
-WEB: Final = "touche_rad.web"
-"""The entry points of web searches: each is called with the place after its name."""
 LONGEST: Final = 1_200
 """Letters of one piece of evidence that are shown."""
+LONGEST_TITLE, LONGEST_URL = 200, 300
 
 
 class WebSearch(Protocol):
-    """Whatever finds pages. `search` may be `def` or `async def`."""
+    """Whatever finds pages: (title, text, address), or objects of these fields.
 
-    def search(self, query: str, k: int) -> Sequence[Page] | Awaitable[Sequence[Page]]:
+    `search` may be `def` or `async def`.
+    """
+
+    def search(self, query: str, k: int) -> Any:
         """Return the best `k` pages, best first."""
         ...
 
@@ -48,18 +46,6 @@ class Evidence:
     url: str = ""
     argument: Argument | None = None
     """The argument of the index that it is, if it is one."""
-
-
-def web_search(said: str) -> WebSearch | None:
-    """Return the web search that the option names (NAME or NAME:PLACE); nothing named is none."""
-    if not said:
-        return None
-    name, _, place = said.partition(":")
-    known = {point.name: point for point in entry_points(group=WEB)}
-    if name not in known:
-        raise OptionError(f"there is no web search {name!r}{nearest(name, known)}")
-    made: WebSearch = known[name].load()(place)
-    return made
 
 
 def arguments_for(
@@ -85,23 +71,30 @@ def of_argument(argument: Argument) -> Evidence:
 
 
 async def pages_for(web: WebSearch, asked: Sequence[str], k: int) -> list[Evidence]:
-    """Return the pages of each query, each address once; a search that fails brings nothing."""
+    """Return the pages of each query, each address once; a search that fails ends the searching."""
     found: dict[str, Evidence] = {}
     for query in asked:
-        for title, text, url in await _searched(web, query, k):
-            if words(text):
-                page = Evidence(clean(text)[:LONGEST], clean(title)[:200], clean(url)[:500])
+        try:
+            pages = await _searched(web, query, k)
+        except (ToucheRadError, OSError, ValueError, TypeError, AttributeError) as error:
+            log.warning("the web search gave nothing for %r: %s", query[:80], error)
+            break
+        for page in pages:
+            if words(page.text):
                 found.setdefault(page.url or page.text, page)
     return list(found.values())
 
 
-async def _searched(web: WebSearch, query: str, k: int) -> list[Page]:
-    """Search off the event loop; whatever a stranger's search raises is no fault of the turn."""
-    try:
-        given: Any = await anyio.to_thread.run_sync(web.search, query, k, abandon_on_cancel=True)
-        if inspect.isawaitable(given):
-            given = await given
-        return [(str(title), str(text), str(url)) for title, text, url in list(given)[:k]]
-    except (ToucheRadError, ModelError, OSError, ValueError, TypeError, RuntimeError) as error:
-        log.warning("the web search gave nothing for %r: %s", query[:80], error)
-        return []
+async def _searched(web: WebSearch, query: str, k: int) -> list[Evidence]:
+    """Search off the event loop, and read what a stranger's search gives."""
+    given = await anyio.to_thread.run_sync(web.search, query, k, abandon_on_cancel=True)
+    if inspect.isawaitable(given):
+        given = await given
+    return [_page(one) for one in list(given)[:k]]
+
+
+def _page(one: Any) -> Evidence:
+    title, text, url = one if isinstance(one, tuple) else (one.title, one.text, one.address)
+    return Evidence(
+        clean(str(text))[:LONGEST], clean(str(title))[:LONGEST_TITLE], clean(str(url))[:LONGEST_URL]
+    )

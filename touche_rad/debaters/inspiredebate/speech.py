@@ -45,11 +45,11 @@ def refused(text: str) -> bool:
 
 async def speech(
     model: Model, messages: Sequence[Message], *, words: int, again: int
-) -> tuple[str, Speech]:
+) -> tuple[str, str]:
     """Ask for an answer; one that refuses or is too long is asked for again, so many times.
 
     Returns:
-        The argument, and the whole answer.
+        The argument, and the reasoning behind it.
 
     Raises:
         Refused: The model refuses still.
@@ -71,7 +71,25 @@ async def speech(
     argument = clean(best.argument)
     if refused(argument) or not argument:
         raise Refused(f"{model.name}: refuses to argue: {argument[:80]!r}")
-    return argument, best
+    return argument, clean(best.reasoning)
+
+
+def together(reasoning: str, argument: str) -> str:
+    """Return both as one speech, in the two blocks that the paper's template has."""
+    bare = (text.replace("<", "‹").replace(">", "›") for text in (reasoning, argument))
+    return "<reasoning and analysis process> {} <argument> {}".format(*bare)
+
+
+def parted(said: str) -> tuple[str, str]:
+    """Return the reasoning and the argument of a speech; one without blocks is an argument."""
+    match = _BLOCKS.fullmatch(said.strip())
+    return (match[1].strip(), match[2].strip()) if match else ("", said)
+
+
+_BLOCKS: Final = re.compile(
+    r"<reasoning[a-z ]*>(.*?)(?:</reasoning[a-z ]*>)?\s*<argument>(.*?)(?:</argument>)?",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def _wrong(one: Speech, words: int) -> bool:

@@ -1,0 +1,33 @@
+"""Calls the terminal and kills itself by SIGKILL after a step: `python -m tests.training.dying STEP ARGS`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Any
+
+import torch
+
+from touche_rad.training.running import Keeper
+
+
+def dies_after(step: int) -> None:
+    """Die between two checkpoints, so that steps are lost and have to be taken again."""
+    told = Keeper.on_step_end
+
+    def on_step_end(self: Keeper, args: Any, state: Any, control: Any, **more: Any) -> None:
+        told(self, args, state, control, **more)
+        if state.global_step == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Keeper.on_step_end = on_step_end  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    dies_after(int(sys.argv[1]))
+    from touche_rad.cli import main
+
+    sys.argv[1:2] = []
+    main()
