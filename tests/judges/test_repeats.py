@@ -14,7 +14,12 @@ def verdicts(answer: str, *texts: str, user: str = NEXT, before: tuple[Turn, ...
 
 
 @pytest.mark.parametrize(
-    "answer", [SAID, f"Let me repeat: {SAID}", "As I said, breeding in zoos has saved animals from dying out."]
+    "answer",
+    [
+        SAID,
+        f"Let me repeat: {SAID}",
+        "As I said, breeding in zoos has saved animals from dying out.",
+    ],
 )
 def test_what_was_answered_before_is_no_answer_but_still_an_argument(answer):
     found = verdicts(answer, SAID, before=(turn(USER, SAID),))
