@@ -24,6 +24,11 @@ from touche_rad.models.endpoint import Where
 from touche_rad.plugins import Services, find, open_index
 
 PANELS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("debatrix", {}),
+    ("debatrix", {"columns": "single"}),
+    ("debatrix", {"profile": "paper"}),
+    ("debgraph", {}),
+    ("debgraph", {"profile": "paper"}),
     ("inspirescore", {}),
     ("inspirescore", {"subjective_scope": "debate"}),
     ("inspirescore", {"facts_from": "none"}),
