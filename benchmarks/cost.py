@@ -35,7 +35,11 @@ JUDGES = (
     ("zsl", {"per": "debate"}), ("zsl", {"profile": "paper"}), ("fsl1", {"profile": "paper"}),
     ("analysis5", {"profile": "paper"}), ("best", {"profile": "paper"}),
 )  # fmt: skip
-DEBATERS = (("grounded", {}), ("composed", {}), ("sinai", {}), ("sinai", {"profile": "paper"}))
+DEBATERS = (
+    ("grounded", {}), ("composed", {}), ("sinai", {}), ("sinai", {"profile": "paper"}),
+    ("rdebater", {}), ("rdebater", {"annotate": "never"}), ("rdebater", {"profile": "paper"}),
+    ("rdebater", {"profile": "paper", "annotate": "never"}),
+)  # fmt: skip
 
 
 @cache

@@ -175,8 +175,8 @@ def _taken_up(making: Path, what: Mapping[str, Any]) -> None:
     note = making / "of.json"
     if note.is_file() and not _is_of(making, what):
         raise UserError(
-            f"{making} holds annotations by another model, profile or prompt: go on with those, "
-            "or remove it"
+            f"{making} holds annotations by another model, or by other settings, profile or "
+            "prompts: go on with those, or remove it"
         )
     if not note.is_file():
         (making / RECORDS).unlink(missing_ok=True)

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -197,6 +198,7 @@ def _start(source: Path, place: Path, server: Scripted) -> subprocess.Popen[str]
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_making_that_is_killed_twice_ends_in_the_same_bytes(
     server: Scripted, tmp_path: Path
 ) -> None:
@@ -205,19 +207,23 @@ def test_a_making_that_is_killed_twice_ends_in_the_same_bytes(
     undisturbed = len(server.asked)
     assert undisturbed == 200
     quick = server.always
-
-    def slowly(handler: scripted.Handler) -> None:
-        time.sleep(0.01)
-        quick(handler)
-
-    server.always = slowly
     server.asked.clear()
     for calls in (100, 180):
+        killed = threading.Event()
+
+        def held(handler: scripted.Handler, calls: int = calls, end: Any = killed) -> None:
+            """Answer so many calls; the one after them is never answered."""
+            if len(server.asked) > calls:
+                end.wait(60)
+            quick(handler)
+
+        server.always = held
         process = _start(source, tmp_path / "parts", server)
-        while len(server.asked) < calls and process.poll() is None:
-            time.sleep(0.002)
+        while len(server.asked) <= calls and process.poll() is None:
+            time.sleep(0.005)
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
+        killed.set()
         assert not (tmp_path / "parts" / "memory").exists(), "half a memory is none"
     server.always = quick
     process = _start(source, tmp_path / "parts", server)
@@ -253,6 +259,18 @@ def test_a_model_that_is_down_stops_the_making_and_keeps_what_is_done(
     server.asked.clear()
     assert index(source, tmp_path / "ix", server, "--annotate-per-call", "1").code == 0
     assert len(server.asked) == 130 - 64
+
+
+def test_a_making_is_gone_on_with_by_the_same_settings_alone(
+    server: Scripted, tmp_path: Path
+) -> None:
+    source, single = collection(tmp_path, 70), ("--annotate-per-call", "1")
+    index(source, tmp_path / "ix", server, *single, "--max-calls", "64")
+    server.asked.clear()
+    other = index(source, tmp_path / "ix", server, *single, "-o", "model.temperature=0.2")
+    assert (other.code, other.err.count("\n")) == (2, 2)
+    assert "other settings" in other.err
+    assert not server.asked
 
 
 def test_an_argument_that_is_left_out_is_asked_for_alone_and_at_last_has_none(

@@ -49,7 +49,8 @@ class Remembering:
         self, evidence: Sequence[Remembered], allowance: Allowance
     ) -> list[Remembered]:
         """Return the records with their annotations; a call that fails leaves them without."""
-        known = self.known([one.argument.id for one in evidence])
+        ids = [one.argument.id for one in evidence]
+        known = await anyio.to_thread.run_sync(self.known, ids, abandon_on_cancel=True)
         missing = [place for place, one in enumerate(known) if one is None]
         if self._annotator is not None and missing:
             asked = [evidence[place] for place in missing]
