@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.container.building import Image, _environment, size
+from tests.container.building import ROOT, Image, _environment, size
+from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.demo import demo_file
 
@@ -163,3 +164,27 @@ SERVES = (
     'print(json.dumps({"seconds": seconds, "answer": answer, "health": health}))\n'
     "server.terminate()\n"
 )
+
+
+THOUSAND = 1_000
+
+
+def test_a_careless_client_plays_a_thousand_debates_with_it(image: Image, tmp_path: Path) -> None:
+    """As the task's client: all at once, nothing twice; a call in twenty of the model fails."""
+    tmp_path.chmod(0o777)
+    ran = image.run(
+        "python3", "-m", "tests.serve.careless", str(THOUSAND), "/out", "/app/start.sh", "-q",
+        "-j", "calibrated", "--deadline", "280",
+        mounts={tmp_path: "/out", ROOT / "tests": "/check/tests:ro"},
+        env={"PYTHONPATH": "/check", "PYTHONDONTWRITEBYTECODE": "1"}, timeout=900,
+    )  # fmt: skip
+    assert ran.code == 0, ran.err[-2000:]
+    told = json.loads(ran.out.splitlines()[-1])
+    print(f"{THOUSAND} debates were played and evaluated in {told['seconds']:.0f} s")
+    assert (told["lost"], told["judged"]) == (0, THOUSAND)
+    assert told["calls"] >= THOUSAND * 3 * 2
+    for name in ("simulations.jsonl", "evaluations.jsonl"):
+        path = tmp_path / name
+        assert len(rows(path)) == THOUSAND
+        checked = touche_rad("check", path)
+        assert (checked.code, checked.out) == (0, ""), f"{name} is as the task wants it"

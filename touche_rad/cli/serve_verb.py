@@ -54,4 +54,25 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     )  # fmt: skip
     say(f"debater {debater.tag}, judge {identity['judge']}", quiet=given["quiet"])
     level = "warning" if given["quiet"] else "info"
-    uvicorn.run(app, host=given["host"], port=given["port"], log_level=level)
+    _allow_connections()
+    uvicorn.run(
+        app, host=given["host"], port=given["port"], log_level=level,
+        timeout_keep_alive=_KEPT_ALIVE, backlog=_BACKLOG,
+    )  # fmt: skip
+
+
+_KEPT_ALIVE = 600
+"""Seconds that an idle connection stays open: the client must be the one that closes it, since one
+that sends on a connection that is just being closed loses its debate."""
+_BACKLOG = 4096
+
+
+def _allow_connections() -> None:
+    """Take as many open files as the system lets this process have: a client may open thousands."""
+    try:
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    except (ImportError, OSError, ValueError) as error:  # it is served with what there is
+        logging.getLogger("touche_rad").info("open files stay as they are: %s", error)

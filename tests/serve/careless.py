@@ -1,0 +1,174 @@
+"""A client as careless as the official one, and a model behind the server that fails now and then.
+
+It needs nothing but the standard library and httpx, so that it runs inside the image as well:
+`python -m tests.serve.careless DEBATES FOLDER COMMAND...` starts COMMAND with `-m URL#tiny`, plays
+DEBATES debates all at once, evaluates them, and writes both files to FOLDER.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import resource
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.models import scripted
+from tests.models.scripted import Handler, Scripted, fails, raw, reply
+
+TURNS = 3
+MAXIMS = ("quantity", "quality", "relation", "manner")
+UTTERANCES = (
+    "I believe that the clock should not be changed twice a year. Case {}.",
+    "That does not convince me: what about children who walk to school in the dark?",
+    "And who pays for it? Nobody has answered that.",
+)
+
+
+def more_open_files() -> None:
+    """Take as many open files as this process may have: every debate has connections of its own."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+@contextmanager
+def failing_model() -> Iterator[Scripted]:
+    """Chooses and judges by the prompt's length; every twentieth call fails in one way or another."""
+    counter, lock = itertools.count(), threading.Lock()
+    faults = itertools.cycle((fails(503), raw(b"<html>"), scripted.reset, fails(429), raw(b"")))
+
+    def act(handler: Handler) -> None:
+        with lock:
+            broken = next(counter) % 20 == 19
+            fault = next(faults) if broken else None
+        if fault is not None:
+            fault(handler)
+            return
+        size = len(handler.body["messages"][-1]["content"])
+        if "Choice" in json.dumps(handler.body["response_format"]):
+            said: dict[str, Any] = {"number": 1 + size % 12, "frame": "contrary"}
+        else:
+            said = dict.fromkeys(MAXIMS, "yes" if size % 2 else "no")
+        handler.say(200, json.dumps(reply(json.dumps(said))).encode())
+
+    with scripted.serving() as server:
+        server.always = act
+        yield server
+
+
+def wait_for(url: str, ended: Callable[[], int | None]) -> None:
+    """Wait until a server says that it is ready."""
+    end = time.monotonic() + 120
+    while True:
+        try:
+            httpx.get(f"{url}/health", timeout=5).raise_for_status()
+        except httpx.HTTPError:
+            assert ended() is None, "the server ended"
+            assert time.monotonic() < end, "the server does not answer"
+            time.sleep(0.1)
+        else:
+            return
+
+
+async def played(client: httpx.AsyncClient, url: str, number: int) -> dict[str, Any]:
+    """Play one debate as the official client does; whatever goes wrong loses it."""
+    messages: list[dict[str, Any]] = []
+    turns = []
+    try:
+        for utterance in UTTERANCES:
+            said = utterance.format(number)
+            messages.append({"role": "user", "content": said})
+            answer = (await client.post(url, json={"messages": messages})).json()
+            if "content" not in answer:
+                raise KeyError("Missing response content")
+            messages.append({"role": "assistant", "content": answer["content"]})
+            turn = {"utterance": answer["content"], "response": answer, "milliseconds": 1}
+            turns.append({"utterance": said, "systemResponse": turn})
+    except (httpx.HTTPError, ValueError, KeyError, TypeError):
+        return {}
+    configuration = {"topic": {"description": f"Case {number}"}, "maxTurns": TURNS}
+    return {"simulation": {"configuration": configuration, "userTurns": turns}}
+
+
+async def evaluated(client: httpx.AsyncClient, url: str, row: dict[str, Any]) -> dict[str, Any]:
+    """Evaluate one debate; here one bad reply ends everything."""
+    turns = []
+    for turn in range(TURNS):
+        body = {**row, "userTurnIndex": turn}
+        scores = await asyncio.gather(
+            *(client.post(f"{url}/{maxim}", json=body) for maxim in MAXIMS)
+        )
+        turns.append(
+            {
+                maxim.capitalize(): {"score": float(score.json()["score"])}
+                for maxim, score in zip(MAXIMS, scores, strict=True)
+            }
+        )
+    return {**row, "userTurnsEvaluations": turns}
+
+
+async def everything(url: str, debates: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Play all debates in the same moment, then evaluate all of them.
+
+    Each debate has connections of its own: one pool of thousands spends its time on looking
+    through them.
+    """
+    limits = httpx.Limits(max_connections=None, keepalive_expiry=4)
+    certificates = ssl.create_default_context()
+    async with AsyncExitStack() as stack:
+        clients = [
+            await stack.enter_async_context(
+                httpx.AsyncClient(limits=limits, timeout=httpx.Timeout(300), verify=certificates)
+            )
+            for _ in range(debates)
+        ]
+        rows = await asyncio.gather(
+            *(played(client, url, number) for number, client in enumerate(clients))
+        )
+        judged = await asyncio.gather(
+            *(evaluated(client, url, row) for client, row in zip(clients, rows, strict=True) if row)
+        )
+    return list(rows), list(judged)
+
+
+def write(folder: Path, name: str, rows: Sequence[dict[str, Any]]) -> Path:
+    """Write rows, a line each."""
+    path = folder / name
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def main(debates: int, folder: Path, *command: str) -> None:
+    """Do all of it, and print what came of it."""
+    more_open_files()
+    with failing_model() as model:
+        server = subprocess.Popen([*command, "-m", f"{model.url}#tiny"], env=dict(os.environ))
+        try:
+            url = "http://127.0.0.1:8080"
+            wait_for(url, server.poll)
+            begun = time.monotonic()
+            rows, judged = asyncio.run(everything(url, debates))
+            seconds = round(time.monotonic() - begun, 1)
+        finally:
+            server.terminate()
+            server.wait(30)
+        write(folder, "simulations.jsonl", rows)
+        write(folder, "evaluations.jsonl", judged)
+        told = {"lost": rows.count({}), "judged": len(judged), "calls": len(model.asked),
+                "seconds": seconds}  # fmt: skip
+        print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])
