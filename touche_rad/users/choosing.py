@@ -62,12 +62,18 @@ class Chosen:
         """Make it, with the rules to stand in for it."""
         return Speaker(
             self.make(services), self._rules(services), name=self.name,
-            max_words=getattr(self.options, "max_words", 0), deadline=deadline,
+            max_words=self._words, deadline=deadline,
         )  # fmt: skip
 
     def _rules(self, services: Services) -> RuleUser:
-        options = self.options if isinstance(self.options, RuleUser.Options) else None
+        options = self.options
+        if not isinstance(options, RuleUser.Options):
+            options = RuleUser.Options(max_words=min(self._words, RuleUser.Options().max_words))
         return RuleUser(services.index, services.seed, options)
+
+    @property
+    def _words(self) -> int:
+        return int(getattr(self.options, "max_words", 0))
 
 
 def chosen_user(who: str, given: Mapping[str, str]) -> Chosen:

@@ -130,7 +130,7 @@ class ModelUser:
 
     def _new(self, said: str, debate: Debate) -> tuple[str, str]:
         """Return what is new in what was said and, where it cannot be said, what is wrong."""
-        bare = _LABEL.sub("", _unquoted(clean(said)))
+        bare = _unquoted(_LABEL.sub("", _unquoted(clean(said))))
         if _NO_PERSON.search(bare):
             return "", "it is not what a person in a debate says"
         before = [clean(turn.utterance) for turn in debate.turns]
