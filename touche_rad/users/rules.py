@@ -105,6 +105,10 @@ class RuleUser:
         yield from (self._filled(way, claim=_ended(_claim(debate))) for way in INSISTING)
         yield ASKING_ABOUT_ALL
         yield from COUNTERING
+        for lead in COUNTERING:
+            for way in INSISTING:
+                both = self._filled(f"{lead} {way}", claim=_ended(_claim(debate)))
+                yield cut_to_words(both, self.options.max_words)
 
     def _counter(self, debate: Debate) -> str | None:
         if self.index is None:
