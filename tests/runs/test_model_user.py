@@ -17,7 +17,7 @@ from tests.models.by_schema import called, prompts
 from tests.models.scripted import Answer, Handler, Scripted, content, fails, raw, reply, says
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from tests.runs.playing import OFTEN, Stage, write_claims
-from touche_rad.debate import Debate, Response
+from touche_rad.debate import Debate, Hit, Response
 from touche_rad.errors import UserError
 from touche_rad.models import Model, ModelError, asking
 from touche_rad.models.endpoint import Where
@@ -61,14 +61,19 @@ def stage(
 
 
 def spoken(
-    server: Scripted, debate: Debate, who: str = "curious", seed: int = 0, **options: Any
+    server: Scripted,
+    debate: Debate,
+    who: str = "curious",
+    seed: int = 0,
+    index: Any = None,
+    **options: Any,
 ) -> str:
     """What the user says next, asked for by itself."""
 
     async def run() -> str:
         model = Model(Where(server.url, "tiny"), deadline=5)
         chosen = ModelUser.Options(**options)
-        user = ModelUser(model, persona(who), SmallIndex(), seed, chosen)
+        user = ModelUser(model, persona(who), index or SmallIndex(), seed, chosen)
         try:
             return await (user.reply(debate) if debate.turns else user.open(debate))
         finally:
@@ -130,6 +135,15 @@ def test_without_evidence_no_argument_is_shown(server: Scripted) -> None:
     assert ARGUMENTS[1].text not in prompts(server, "Utterance")[0]
 
 
+def test_where_the_index_fails_the_person_speaks_without_arguments(server: Scripted) -> None:
+    class Broken(SmallIndex):
+        def search(self, field: str, query: str, k: int) -> list[Hit]:
+            raise OSError("the index is gone")
+
+    assert spoken(server, after("Zoos are prisons."), index=Broken()) == FACTS[0]
+    assert "on the person's side" not in prompts(server, "Utterance")[0]
+
+
 def test_two_turns_of_a_debate_share_their_beginning(server: Scripted) -> None:
     spoken(server, after("Zoos are prisons."), evidence=0)
     spoken(server, after("Zoos are prisons.", "They smell."), evidence=0)
@@ -188,6 +202,7 @@ def test_texts_without_an_end_are_cut_in_the_prompt(server: Scripted) -> None:
         ("Cages\n\n are \x1b[1mcruel.", "Cages are [1mcruel."),
         ("Zoos are prisons. Cages are cruel.", "Cages are cruel."),
         ("Why do you say: never?", "Why do you say: never?"),
+        ("As an AI researcher, I count cages.", "As an AI researcher, I count cages."),
     ],
 )
 def test_words_are_cleaned(server: Scripted, given: str, said: str) -> None:
@@ -211,7 +226,8 @@ def test_too_many_words_are_cut_at_a_sentences_end(server: Scripted) -> None:
         ("These zoos are all prisons.", "says again what was said before"),
         ("Zoo breeding saves endangered species!", "says again what was said before"),
         ("As an AI language model, I hold no views.", "not what a person in a debate says"),
-        ("I'm an AI.", "not what a person in a debate says"),
+        ("I'm just an AI and I hold no views.", "not what a person in a debate says"),
+        ("As a large language model I cannot.", "not what a person in a debate says"),
         (" \n ", "says nothing"),
         ("...", "says again"),
     ],

@@ -65,7 +65,7 @@ class Debater:
         sharing = {f"debater {name}": plugin}
         if judge is not None:
             sharing[f"judge {judge}"] = find("judge", judge)
-        if user is not None:
+        if user is not None and "model" in user.plugin.needs:
             sharing[f"user {user.name}"] = user.plugin
         model = asking.model_for(sharing, given, chosen, out)
         services = shared.services(given["index"], given["seed"], given["spare_index"], model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
@@ -19,16 +20,19 @@ from touche_rad.text import clean, cut_to_words, sentences
 from touche_rad.users.chance import chance
 from touche_rad.users.personas import Persona
 
+log = logging.getLogger("touche_rad")
+
 Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]
 
 _LONGEST_TEXT: Final = 150
 _ANY_MOVE: Final = "Answer what was just said, as this person would."
 _LABEL: Final = re.compile(r"^(?:the )?(?:person|user|me|you|assistant)\s*:\s*", re.IGNORECASE)
+_PROGRAM: Final = r"an? (?:ai(?: model| assistant)?|(?:ai |large )*language model)"
 _NO_PERSON: Final = re.compile(
-    r"\b(?:as an? (?:ai\b|(?:large )?language model|assistant\b)"
-    r"|i(?:['’]m| am) an? (?:ai\b|(?:large )?language model))",
+    rf"\b(?:as|i['’]m|i am)(?: just| only)? {_PROGRAM}\s*(?:[,.;:!?]|$|i\b|and\b|so\b|that\b)",
     re.IGNORECASE,
 )
+"""A model that speaks of itself; whoever works with such models is a person still."""
 
 
 class Utterance(BaseModel):
@@ -123,9 +127,13 @@ class ModelUser:
         if index is None or not wanted:
             return []
         claim = clean(debate.claim) or clean(debate.turns[0].utterance)
-        found = await anyio.to_thread.run_sync(
-            own_side, index, claim, debate, self.options.candidates, abandon_on_cancel=True
-        )
+        try:
+            found = await anyio.to_thread.run_sync(
+                own_side, index, claim, debate, self.options.candidates, abandon_on_cancel=True
+            )
+        except Exception as error:
+            log.info("the user speaks without arguments of its side: %s", error)
+            return []
         return [_short(argument.text) for argument in found[:wanted]]
 
     def _new(self, said: str, debate: Debate) -> tuple[str, str]:

@@ -64,7 +64,7 @@ def persona(who: str) -> Persona:
         return _read(own[who], who)
     if "/" not in who and not who.endswith(".toml"):
         raise OptionError(f"there is no persona {who!r}{nearest(who, own)}; or give a path")
-    path = Path(who)
+    path = Path(who).expanduser()
     return _read(path, path.stem)
 
 
