@@ -43,11 +43,12 @@ class Chosen:
     def identity(self) -> dict[str, Any]:
         """What of it names a run; a persona's file by its content."""
         tag = self.plugin.identity(self.options).replace(self.plugin.name, self.name, 1)
+        identity = {"user": tag}
         if self.persona:
-            return {"user": tag, "persona": self.persona.digest}
-        return (
-            {"user": tag, "user_url": OfficialUser(self.url).place} if self.url else {"user": tag}
-        )
+            identity["persona"] = self.persona.digest
+        if self.url:
+            identity["user_url"] = OfficialUser(self.url).place
+        return identity
 
     def make(self, services: Services) -> UserSimulator:
         """Make it."""

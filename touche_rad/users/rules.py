@@ -9,7 +9,8 @@ from pydantic import Field
 
 from touche_rad.debate import Debate
 from touche_rad.own_side import own_side
-from touche_rad.plugins import ArgumentIndex, Options
+from touche_rad.plugins import ArgumentIndex
+from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, count_words, cut_to_words, sentences
 from touche_rad.users.chance import chance
 
@@ -60,7 +61,7 @@ class RuleUser:
     attack what the system just said. It says no argument twice, and none that the system gave.
     """
 
-    class Options(Options):
+    class Options(PluginOptions):
         """How it speaks."""
 
         max_words: int = Field(60, ge=20, description="the most words of an utterance")
