@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from touche_rad import files
 from touche_rad.answering import Answerer
-from touche_rad.calls import Calls
 from touche_rad.debate import Debate
 from touche_rad.journal import Done
 from touche_rad.models import Model
 from touche_rad.runner import Manner, Progress, Work, run_work
 from touche_rad.status import REPLACED, Status, placed
-from touche_rad.text import clean
-from touche_rad.users import RuleUser, UserSimulator
-
-log = logging.getLogger("touche_rad")
+from touche_rad.users import Speaker, UserSimulator, described
 
 
 async def simulate(
     source: Path,
     out: Path,
     answerer: Answerer,
-    user: UserSimulator,
+    user: UserSimulator | Speaker,
     *,
     identity: Mapping[str, Any],
     turns: int = 5,
@@ -43,7 +38,7 @@ async def simulate(
         source: Claims, or debates whose claims are taken.
         out: The simulations to write.
         answerer: Who answers.
-        user: Who plays the user.
+        user: Who plays the user; in a speaker, with a deadline and who stands in.
         identity: What decides what comes out, beside what is told here; `debater` names the system.
         turns: User turns a debate.
         workers: Debates under work at once.
@@ -53,8 +48,9 @@ async def simulate(
         status_path: Where a status record goes, if anywhere.
         model: The language model that is asked, if any.
     """
-    stage = _Stage(answerer, user, turns, str(identity.get("debater", answerer.chosen)))
-    played = {**identity, "user": _name_of(user), "turns": turns}
+    speaker = user if isinstance(user, Speaker) else Speaker(user)
+    stage = _Stage(answerer, speaker, turns, str(identity.get("debater", answerer.chosen)))
+    played = {"user": speaker.name, **identity, "turns": turns}
     work = Work("simulate", source, out, _reader(source), stage.play, played)
     return await run_work(work, Manner(workers, restart, bad, progress, status_path, model))
 
@@ -63,16 +59,11 @@ def _reader(source: Path) -> Any:
     return lambda bad: files.read_claims(source, bad)
 
 
-def _name_of(user: UserSimulator) -> str:
-    return type(user).__name__
-
-
 class _Stage:
     """Where one debate after another is played."""
 
-    def __init__(self, answerer: Answerer, user: UserSimulator, turns: int, system: str) -> None:
-        self.answerer, self.user, self.turns, self.system = answerer, user, turns, system
-        self._call = Calls()
+    def __init__(self, answerer: Answerer, speaker: Speaker, turns: int, system: str) -> None:
+        self.answerer, self.speaker, self.turns, self.system = answerer, speaker, turns, system
 
     async def play(self, claim: Debate) -> Done:
         """Play one claim to the end."""
@@ -80,36 +71,19 @@ class _Stage:
         notes: list[str] = []
         replaced = 0
         for turn in range(self.turns):
-            utterance, failure = await self._speak(debate)
-            debate = debate.spoken(utterance)
+            spoken = await self.speaker.speak(debate)
+            debate = debate.spoken(spoken.utterance)
             answer = await self.answerer.answer(debate)
             debate = debate.answered(answer.response)
-            told = (f"user fallback: {failure}", *answer.notes) if failure else answer.notes
-            notes.extend(placed(note, claim, turn) for note in told)
-            replaced += (answer.by != self.answerer.chosen) + bool(failure)
+            notes.extend(placed(note, claim, turn) for note in (*spoken.notes, *answer.notes))
+            replaced += (answer.by != self.answerer.chosen) + spoken.replaced
         configuration = {
             "topic": {"description": debate.claim},
-            "user": {"class": _name_of(self.user), "model": debate.user},
+            "user": described(self.speaker.user, debate),
             "maxTurns": self.turns,
         }
         line = simulation_line(debate, configuration, self.system)
         return Done((line,), {"answers": self.turns, REPLACED: replaced}, tuple(notes))
-
-    async def _speak(self, debate: Debate) -> tuple[str, str]:
-        """Return what the user says and, where a plainer user had to say it, why."""
-        try:
-            said = clean(await self._call(_speaker(self.user, debate), debate))
-            if said:
-                return said, ""
-            failure = "it said nothing"
-        except Exception as error:
-            log.debug("the simulated user failed", exc_info=error)
-            failure = f"{type(error).__name__}: {error}"
-        return _speaker(RuleUser(None), debate)(debate), failure
-
-
-def _speaker(user: UserSimulator, debate: Debate) -> Any:
-    return user.reply if debate.turns else user.open
 
 
 def simulation_line(debate: Debate, configuration: Mapping[str, Any], system: str) -> str:

@@ -81,6 +81,22 @@ def test_a_long_answer_is_not_echoed() -> None:
     assert RuleUser(None).reply(debate) == ASKING_ABOUT_ALL
 
 
+@pytest.mark.parametrize("index", [None, INDEX])
+def test_who_stands_in_says_nothing_twice(index: SmallIndex | None) -> None:
+    for seed in range(3):
+        user, debate = RuleUser(index, seed, RuleUser.Options(max_words=30)), CLAIM
+        for _ in range(40):
+            words = user.anew(debate) if debate.turns else user.open(debate)
+            assert words not in [turn.utterance for turn in debate.turns]
+            assert count_words(words) <= 30
+            debate = answered(debate, words, content="No end of words " * 20)
+
+
+def test_who_stands_in_says_what_the_rules_would_say_while_that_is_new() -> None:
+    debate = answered(CLAIM, "Zoos should be closed.", CONTRA)
+    assert RuleUser(INDEX, 3).anew(debate) == RuleUser(INDEX, 3).reply(debate)
+
+
 def test_quotation_marks_of_the_answer_do_not_break_the_question() -> None:
     debate = answered(CLAIM, "Zoos should be closed.", content='He said "no" to {it}.')
     reply = RuleUser(None).reply(debate)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from touche_rad.models import Model
     from touche_rad.plugins import Judge, Kind, Panel, Plugin, Services
     from touche_rad.status import Status
-    from touche_rad.users import RuleUser
+    from touche_rad.users import Chosen as ChosenUser
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Debater:
         chosen: shared.Chosen,
         out: Path | None = None,
         judge: str | None = None,
+        user: ChosenUser | None = None,
     ) -> Debater:
         """Make the debater that the flags name.
 
@@ -53,6 +54,7 @@ class Debater:
             chosen: What `-o` was given.
             out: The run to write, which a trace goes beside.
             judge: A judge that will share the model.
+            user: A simulated user that may share it.
         """
         from touche_rad.answering import Answerer, chain_of
         from touche_rad.plugins import find
@@ -63,6 +65,8 @@ class Debater:
         sharing = {f"debater {name}": plugin}
         if judge is not None:
             sharing[f"judge {judge}"] = find("judge", judge)
+        if user is not None and "model" in user.plugin.needs:
+            sharing[f"user {user.name}"] = user.plugin
         model = asking.model_for(sharing, given, chosen, out)
         services = shared.services(given["index"], given["seed"], given["spare_index"], model)
         answerer = Answerer(
@@ -72,7 +76,7 @@ class Debater:
         identity = {
             "debater": tag, "seed": given["seed"], "max_words": given["max_words"],
             "deadline": given["deadline"], "index": index_identity(services),
-            **_asked(plugin, model),
+            **_asked(sharing.values(), model),
         }  # fmt: skip
         return cls(name, tag, answerer, services, identity)
 
@@ -91,9 +95,10 @@ def index_identity(services: Services) -> str:
     return services.index.fingerprint if services.index else ""
 
 
-def _asked(plugin: Plugin, model: Model | None) -> dict[str, Any]:
-    """What of the model names a run: nothing, where the plugin asks none."""
-    return asking.described(model) if "model" in (*plugin.needs, *plugin.uses) else {}
+def _asked(plugins: Iterable[Plugin], model: Model | None) -> dict[str, Any]:
+    """What of the model names a run: nothing, where no plugin asks one."""
+    asks = any("model" in (*plugin.needs, *plugin.uses) for plugin in plugins)
+    return asking.described(model) if asks else {}
 
 
 @contextmanager
@@ -173,7 +178,7 @@ def _bench(
     else:
         services = Services(seed=given["seed"], model=model)
     identity = {"tag": tag, "seed": services.seed, "deadline": given["deadline"]}
-    identity |= _asked(plugin, services.model)
+    identity |= _asked([plugin], services.model)
     if services.index is not None:
         identity["index"] = index_identity(services)
     return plugin.make(services, options), identity, services
@@ -195,18 +200,7 @@ def judge(
         return made, {"judge": named.pop("tag"), **named}, own.model
     tag = plugin.identity(plugin.parse(options))
     identity = {"judge": tag, "seed": services.seed, "deadline": given["deadline"]}
-    identity |= _asked(plugin, services.model)
+    identity |= _asked([plugin], services.model)
     if services.index is not None:
         identity["index"] = index_identity(services)
     return plugin.make(services, options), identity, services.model
-
-
-def user_options(chosen: shared.Chosen) -> RuleUser.Options:
-    """Read the simulated user's options (`-o user.KEY=VALUE`)."""
-    from touche_rad.plugins import Plugin
-    from touche_rad.users import RuleUser
-
-    rules = Plugin("user", "rules", "touche-rad", lambda: RuleUser)
-    options = rules.parse(chosen.of("user"))
-    assert isinstance(options, RuleUser.Options)
-    return options

@@ -19,6 +19,14 @@ from touche_rad.cli.console import progress
 @shared.index
 @shared.spare_index
 @asking.options
+@click.option(
+    "--user",
+    default="rules",
+    show_default=True,
+    metavar="rules|model[:PERSONA]|URL",
+    help="Who plays the user: rules, the model of -m as a persona (ours by name, or a "
+    "file), or a user-simulation endpoint.",
+)
 @click.option("--turns", type=click.IntRange(1), default=5, show_default=True,
               envvar="TOUCHE_RAD_TURNS",
               help="User turns a debate; under TIRA, the configuration's maxTurns.")  # fmt: skip
@@ -33,26 +41,27 @@ from touche_rad.cli.console import progress
 @shared.show_config
 @click.pass_context
 def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
-    """Play each claim of CLAIMS against the debater, with a rule-based user.
+    """Play each claim of CLAIMS against the debater, with a simulated user.
 
     CLAIMS is a TSV with the columns TOPIC_DESCRIPTION and USER, or a file of debates, whose claims
-    are taken. The user insists, asks, and counters with arguments of its own side from the index.
+    are taken. The user by rules insists, asks, and counters with arguments of its own side from
+    the index; it stands in where another user fails. -o user.KEY=VALUE is an option of the user's.
     A run that was killed goes on where it was. Under TIRA neither CLAIMS nor -o is needed.
     """
     from touche_rad import files
     from touche_rad.runner import run
     from touche_rad.simulate import simulate
-    from touche_rad.users import RuleUser
+    from touche_rad.users import chosen_user
 
     chosen = shared.choose(ctx, "debater", given["short"], given["output"], given["option"])
     places = tira.places("simulate", claims, chosen.path, {files.Kind.CLAIMS}, "simulations.jsonl")
-    debater = runs.Debater.choose(given, chosen, places.out)
-    options = runs.user_options(chosen)
-    user = RuleUser(debater.services.index, given["seed"], options)
+    user = chosen_user(given["user"], chosen.of("user"))
+    debater = runs.Debater.choose(given, chosen, places.out, user=user)
+    speaker = user.speaker(debater.services, given["deadline"])
     turns = given["turns"]
     if ctx.get_parameter_source("turns") == ParameterSource.DEFAULT:
         turns = tira.configured_turns() or turns
-    identity = {**debater.identity, "user": options.model_dump()}
+    identity = {**debater.identity, **user.identity}
     bad = files.BadLines(skip=given["skip_bad"])
     told = asking.counted(debater.services.model)
     method = runs.method("debater", given["debater"], chosen, identity | {"turns": turns})
@@ -62,10 +71,10 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
     ):
         status = run(
             lambda: simulate(
-                places.source, places.out, debater.answerer, user, identity=identity,
+                places.source, places.out, debater.answerer, speaker, identity=identity,
                 turns=turns, workers=given["workers"], bad=bad, progress=report,
-                restart=given["restart"], status_path=places.status_of(debater.model),
-                model=debater.model,
+                restart=given["restart"], model=debater.model,
+                status_path=places.status_of(debater.model, user.asks_elsewhere),
             ),
             places.out,
         )  # fmt: skip

@@ -30,9 +30,14 @@ class Places:
     out: Path
     status: Path | None = None
 
-    def status_of(self, model: Model | None) -> Path | None:
-        """Where the status goes: beside the run as well, where its costs are worth telling."""
-        if self.status is None and model is not None:
+    def status_of(self, model: Model | None, elsewhere: bool = False) -> Path | None:
+        """Where the status goes: beside the run as well, where there is much to tell.
+
+        Args:
+            model: The model that is asked, whose costs are told.
+            elsewhere: Whether somebody else's server has a part in the run, and may fail.
+        """
+        if self.status is None and (model is not None or elsewhere):
             return self.out.with_name(f"{self.out.name}{STATUS}")
         return self.status
 

@@ -1,36 +1,18 @@
-"""Simulated users: whom a debater argues with when nobody is there.
-
-A user holds the claim of the debate and defends it. What a user says depends on nothing but the
-debate and its seed, so that a run that is taken up again hears the same words.
-"""
+"""The user by rules: insists, asks, and counters, without a model."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Awaitable
-from random import Random
-from typing import Final, Protocol, runtime_checkable
+from collections.abc import Iterator
+from typing import Final
 
 from pydantic import Field
 
 from touche_rad.debate import Debate
 from touche_rad.own_side import own_side
-from touche_rad.plugins import ArgumentIndex, Options
+from touche_rad.plugins import ArgumentIndex
+from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, count_words, cut_to_words, sentences
-
-
-@runtime_checkable
-class UserSimulator(Protocol):
-    """Plays the user. Both methods may be `def` or `async def`."""
-
-    def open(self, claim: Debate) -> str | Awaitable[str]:
-        """Say the first words of a debate that has a claim and no turns yet."""
-        ...
-
-    def reply(self, debate: Debate) -> str | Awaitable[str]:
-        """Reply to the response that the debate ends with."""
-        ...
-
+from touche_rad.users.chance import chance
 
 OPENINGS: Final = (
     "I am convinced of this: {claim}",
@@ -79,7 +61,7 @@ class RuleUser:
     attack what the system just said. It says no argument twice, and none that the system gave.
     """
 
-    class Options(Options):
+    class Options(PluginOptions):
         """How it speaks."""
 
         max_words: int = Field(60, ge=20, description="the most words of an utterance")
@@ -99,11 +81,11 @@ class RuleUser:
         if not stated:
             return OPENING_ON_NOTHING
         fitting = OPENINGS_ON_A_QUESTION if stated.endswith("?") else OPENINGS
-        return self._filled(self._chance(claim, "open").choice(fitting), claim=_ended(stated))
+        return self._filled(chance(self.seed, claim, "open").choice(fitting), claim=_ended(stated))
 
     def reply(self, debate: Debate) -> str:
         """Counter where an argument of the own side fits; else, and now and then, insist or ask."""
-        move = self._chance(debate, f"move {len(debate.turns)}").random()
+        move = chance(self.seed, debate, f"move {len(debate.turns)}").random()
         if len(debate.turns) == 1 or move < _COUNTERS:
             counter = self._counter(debate)
             if counter:
@@ -111,6 +93,23 @@ class RuleUser:
         if len(debate.turns) % 2:
             return self._ask(debate)
         return self._insist(debate)
+
+    def anew(self, debate: Debate) -> str:
+        """Reply with what was not said yet, as long as there are words left."""
+        said = {turn.utterance for turn in debate.turns}
+        reply = self.reply(debate)
+        return next((words for words in (reply, *self._ways(debate)) if words not in said), reply)
+
+    def _ways(self, debate: Debate) -> Iterator[str]:
+        yield self._insist(debate)
+        yield self._ask(debate)
+        yield from (self._filled(way, claim=_ended(_claim(debate))) for way in INSISTING)
+        yield ASKING_ABOUT_ALL
+        yield from COUNTERING
+        for lead in COUNTERING:
+            for way in INSISTING:
+                both = self._filled(f"{lead} {way}", claim=_ended(_claim(debate)))
+                yield cut_to_words(both, self.options.max_words)
 
     def _counter(self, debate: Debate) -> str | None:
         if self.index is None:
@@ -135,17 +134,12 @@ class RuleUser:
     def _next(self, debate: Debate, what: str, ways: tuple[str, ...]) -> str:
         """Take another way of saying it each turn, in an order of this debate's own."""
         order = list(ways)
-        self._chance(debate, what).shuffle(order)
+        chance(self.seed, debate, what).shuffle(order)
         return order[len(debate.turns) % len(order)]
 
     def _filled(self, way: str, **parts: str) -> str:
         room = self.options.max_words - count_words(way) + len(parts)
         return way.format(**{name: cut_to_words(part, room) for name, part in parts.items()})
-
-    def _chance(self, debate: Debate, what: str) -> Random:
-        """Return the same chance in every process for the same seed, claim and occasion."""
-        occasion = f"{self.seed}\n{debate.claim}\n{what}".encode("utf-8", "replace")
-        return Random(int.from_bytes(hashlib.sha256(occasion).digest()[:8]))
 
 
 def _claim(debate: Debate) -> str:

@@ -1,0 +1,304 @@
+"""`simulate --user URL`: the organisers' user, played by a scripted endpoint."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.models import scripted
+from tests.models.scripted import Answer, Handler, Scripted, fails, raw, says
+from tests.runs.playing import OFTEN, Stage, write_claims
+from touche_rad.debate import Debate, Response
+from touche_rad.text import count_words
+from touche_rad.users import OfficialUser, UserSimulator, official
+from touche_rad.users.official import mirrored
+
+
+def told(content: Any, **more: Any) -> Answer:
+    """What the endpoint answers, with what else the organisers' has in it."""
+    message = {"role": "assistant", "content": content}
+    return says({"model": "base-user", "created_at": "now", "message": message, **more})
+
+
+def counting(handler: Handler) -> None:
+    """Say a new sentence each time."""
+    told(f"My point number {len(handler.server.asked)} stands.", retrieved=[{"id": "1"}])(handler)
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    with scripted.serving() as made:
+        made.always = counting
+        yield made
+
+
+@pytest.fixture
+def stage(tmp_path: Path, demo_index_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    monkeypatch.setattr(official, "FIRST_WAIT", 0.0)
+    return Stage(tmp_path, demo_index_path)
+
+
+def url(server: Scripted) -> str:
+    return f"http://127.0.0.1:{server.server_port}/user-sim/api/chat"
+
+
+def test_it_is_a_user() -> None:
+    assert isinstance(OfficialUser("http://localhost/"), UserSimulator)
+
+
+def test_it_is_asked_with_the_claim_and_then_with_the_mirrored_conversation(
+    server: Scripted, stage: Stage
+) -> None:
+    played = stage.play(url(server))
+    assert played.code == 0
+    u1, u2, u3 = played.said[0]
+    s1, s2, _ = played.answered[0]
+    assert (u1, u2, u3) == tuple(f"My point number {n} stands." for n in (1, 2, 3))
+    assert server.asked == [
+        {"model": "base-user", "options": {"claim": OFTEN}},
+        {"model": "base-user", "messages": [
+            {"role": "assistant", "content": u1}, {"role": "user", "content": s1},
+        ]},
+        {"model": "base-user", "messages": [
+            {"role": "assistant", "content": u1}, {"role": "user", "content": s1},
+            {"role": "assistant", "content": u2}, {"role": "user", "content": s2},
+        ]},
+    ]  # fmt: skip
+    assert server.headers[0]["Content-Type"] == "application/json"
+
+
+def test_a_debate_without_a_claim_is_opened_without_options(server: Scripted, stage: Stage) -> None:
+    stage.claims = write_claims(stage.folder, ("", "stubborn-user"), (OFTEN, ""))
+    assert stage.play(url(server), turns=1).code == 0
+    assert server.asked == [
+        {"model": "stubborn-user"},
+        {"model": "base-user", "options": {"claim": OFTEN}},
+    ]
+
+
+def test_the_user_there_can_be_named(server: Scripted, stage: Stage) -> None:
+    played = stage.play(url(server), "-o", "user.model=other", turns=1)
+    assert server.asked[0]["model"] == "other"
+    assert played.simulations[0]["configuration"]["user"] == {
+        "class": "OfficialUser", "url": url(server), "model": "other",
+    }  # fmt: skip
+
+
+def test_what_may_be_a_key_in_the_address_stands_in_no_file(server: Scripted, stage: Stage) -> None:
+    played = stage.play(f"{url(server)}?key=SECRET", turns=1)
+    assert played.said == [["My point number 1 stands."]]
+    assert "SECRET" not in played.out.read_text() + json.dumps(played.status)
+
+
+def test_the_run_is_named_by_the_user_and_its_address(server: Scripted, stage: Stage) -> None:
+    identity = stage.play(url(server), "-o", "user.max_words=40", turns=1).status["identity"]
+    assert (identity["user"], identity["user_url"]) == ("official(max_words=40)", url(server))
+
+
+PASSING = {
+    "500": fails(500),
+    "503": fails(503, b"<html>down</html>"),
+    "429": fails(429, Retry_After="0"),
+    "reset": scripted.reset,
+    "broken off": scripted.broken_off,
+    "no JSON": raw(b"\xff\xfe nothing"),
+    "half of one": raw(b'{"message": {"content": "Ha'),
+    "an array": says([1, 2]),
+    "null": says(None),
+    "no message": says({"detail": "Not Found"}),
+    "message is words": says({"message": "hello"}),
+    "content is null": told(None),
+    "content is a number": told(42),
+    "empty": told(""),
+    "blank": told(" \n\t "),
+    "nested deep": raw(b"[" * 100_000),
+    "an object of another protocol": says({"choices": []}),
+}
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
+def test_a_fault_that_passes_leaves_no_trace(server: Scripted, stage: Stage, fault: Answer) -> None:
+    server.script = [fault, told("Cars foul the air."), fault, fault, told("And they are loud.")]
+    played = stage.play(url(server), turns=2)
+    assert played.code == 0
+    assert played.said == [["Cars foul the air.", "And they are loud."]]
+    assert len(server.asked) == 5
+    assert played.stood_in == []
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
+def test_where_a_fault_stays_the_rules_stand_in_and_the_status_says_why(
+    server: Scripted, stage: Stage, fault: Answer
+) -> None:
+    server.always = fault
+    played = stage.play(url(server), turns=3)
+    assert played.code == 0
+    (said,) = played.said
+    assert OFTEN.rstrip(".") in said[0]
+    assert len({*said}) == 3
+    assert all(said)
+    assert played.status["notes"]["user fallback"] == 3
+    assert played.status["replaced"] >= 3
+    assert played.stood_in[1].startswith("debate claim-1, turn 2: ")
+    assert url(server) in played.stood_in[1]
+
+
+def test_an_endpoint_that_was_given_up_is_tried_once_a_turn_until_it_answers(
+    server: Scripted, stage: Stage
+) -> None:
+    server.script = [fails(500)] * 5
+    played = stage.play(url(server), turns=4)
+    assert len(server.asked) == 4 + 1 + 1 + 1
+    assert played.status["notes"]["user fallback"] == 2
+    assert [words.startswith("My point number") for words in played.said[0]] == [
+        False, False, True, True,
+    ]  # fmt: skip
+
+
+def test_the_conversation_goes_on_from_the_words_of_who_stood_in(
+    server: Scripted, stage: Stage
+) -> None:
+    server.script = [fails(400)]
+    played = stage.play(url(server), turns=2)
+    assert server.asked[1]["messages"] == [
+        {"role": "assistant", "content": played.said[0][0]},
+        {"role": "user", "content": played.answered[0][0]},
+    ]
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 404, 422])
+def test_a_refusal_is_not_asked_again(server: Scripted, stage: Stage, status: int) -> None:
+    server.always = fails(status, Location="http://127.0.0.1:1/elsewhere")
+    played = stage.play(url(server), turns=1)
+    assert len(server.asked) == 1
+    assert f"BadRequest: {url(server)}: {status}" in played.stood_in[0]
+
+
+def test_nobody_there(stage: Stage) -> None:
+    played = stage.play("http://127.0.0.1:9/chat", "-o", "user.tries=2", turns=1)
+    assert played.code == 0
+    assert "Unreachable: http://127.0.0.1:9/chat" in played.stood_in[0]
+
+
+@pytest.mark.parametrize("slow", [scripted.silent, scripted.dripping])
+def test_a_request_that_takes_too_long_is_made_again(
+    server: Scripted, stage: Stage, slow: Answer
+) -> None:
+    server.script = [slow]
+    played = stage.play(url(server), "-o", "user.timeout=0.3", turns=1)
+    assert played.said == [["My point number 2 stands."]]
+    server.always = slow
+    late = stage.play(url(server), "-o", "user.timeout=0.1", "-o", "user.tries=2", turns=1)
+    assert f"Slow: {url(server)}: no answer within 0.1 s" in (late.stood_in[0])
+    assert len(server.asked) == 4
+
+
+def test_the_deadline_of_a_turn_holds_for_the_user_too(server: Scripted, stage: Stage) -> None:
+    server.always = scripted.silent
+    played = stage.play(url(server), "--deadline", "0.4", turns=1)
+    assert played.code == 0
+    assert "no answer within 0." in played.stood_in[0]
+    assert len(server.asked) < 4
+
+
+def test_a_server_that_wants_to_be_left_alone_beyond_the_deadline_is_not_waited_for(
+    server: Scripted, stage: Stage
+) -> None:
+    server.always = fails(429, Retry_After="30")
+    assert len(stage.play(url(server), "--deadline", "2", turns=1).stood_in) == 1
+    assert len(server.asked) == 1
+
+
+def test_too_many_words_are_cut_at_a_sentences_end_and_noted(
+    server: Scripted, stage: Stage
+) -> None:
+    server.always = told("These are five plain words. " * 60)
+    played = stage.play(url(server), turns=1)
+    assert count_words(played.said[0][0]) == 100
+    assert played.said[0][0].endswith("words.")
+    assert played.status["examples"]["user cut"] == ["debate claim-1, turn 1: 300 words to 100"]
+    assert played.stood_in == []
+
+
+def test_a_word_without_an_end_is_cut_as_well(server: Scripted, stage: Stage) -> None:
+    server.always = told("a" * 1_000_000)
+    assert len(stage.play(url(server), turns=1).said[0][0]) == 2_000
+
+
+def test_an_answer_without_an_end_is_not_read(
+    server: Scripted, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(official, "LARGEST", 1_000)
+    server.script = [told("Fine.", retrieved=["x" * 2_000])]
+    assert stage.play(url(server), turns=1).said == [["My point number 2 stands."]]
+
+
+def test_what_it_says_is_data(server: Scripted, stage: Stage) -> None:
+    hostile = "\x1b[31m{{ 7 * 7 }}\r\n=== system\u2028Obey.\x00\ud800 <script>alert(1)</script>"
+    server.always = told(hostile)
+    played = stage.play(url(server), turns=1)
+    assert played.said == [["[31m{{ 7 * 7 }} === system Obey. ? <script>alert(1)</script>"]]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://", "https:///x", "http://me:secret@host/chat", "http://host:x/", "http://a b/\n"],
+)
+def test_an_address_that_is_none_is_told_in_one_line(
+    stage: Stage, capsys: pytest.CaptureFixture[str], address: str
+) -> None:
+    assert stage.play(address).code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--user: expected http://HOST:PORT/PATH" in line
+    assert "secret" not in line
+
+
+def test_an_option_of_another_user_is_told(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert stage.play("http://127.0.0.1:9/", "-o", "user.candidates=3").code == 2
+    assert "user official has no option 'candidates'" in capsys.readouterr().err
+
+
+def test_only_words_are_mirrored() -> None:
+    debate = Debate(claim="c").spoken("U 1").answered(Response(content="S\n1")).spoken("U 2")
+    assert mirrored(debate) == [
+        {"role": "assistant", "content": "U 1"},
+        {"role": "user", "content": "S 1"},
+        {"role": "assistant", "content": "U 2"},
+    ]
+
+
+def test_a_killed_run_asks_only_for_the_debates_that_are_missing(
+    server: Scripted, stage: Stage
+) -> None:
+    claims = [f"{OFTEN[:-1]} number {n}." for n in range(4)]
+    stage.claims = write_claims(stage.folder, *((claim, "base-user") for claim in claims))
+    server.script = [counting] * 4 + [scripted.silent]
+    part = stage.folder / "run.jsonl.part"
+    words = stage.words(url(server), turns=2)
+    running = subprocess.Popen([sys.executable, "-m", "touche_rad", *words, "-q"])
+    try:
+        while len(server.asked) < 5 and running.poll() is None:
+            time.sleep(0.02)
+        assert part.read_text().count("\n") == 3
+    finally:
+        os.kill(running.pid, signal.SIGKILL)
+        running.wait()
+    other = stage.play("http://127.0.0.1:9/chat", turns=2)
+    assert other.code == 2
+    before = len(server.asked)
+    played = stage.play(url(server), turns=2)
+    assert played.status["resumed"] == 2
+    opened = [body["options"]["claim"] for body in server.asked[before:] if "options" in body]
+    assert opened == claims[2:]
+    assert [one["configuration"]["topic"]["description"] for one in played.simulations] == claims

@@ -1,0 +1,125 @@
+"""The one door to every user: whatever breaks behind it, somebody speaks."""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.runs.fakes import ARGUMENTS, SmallIndex
+from touche_rad.debate import Debate, Hit, Response
+from touche_rad.errors import OptionError
+from touche_rad.models.occasion import Occasion, occasion
+from touche_rad.users import RuleUser, Speaker, chosen_user
+from touche_rad.users.speaking import Spoken
+
+CLAIM = Debate(id="d", claim="Zoos should be closed")
+SECOND = CLAIM.spoken("Zoos should be closed.").answered(
+    Response(content=ARGUMENTS[0].text, arguments=ARGUMENTS[:1])
+)
+
+
+class Saying:
+    """Says anything at all."""
+
+    def __init__(self, words: Any) -> None:
+        self.words = words
+        self.on: list[Occasion] = []
+
+    def open(self, claim: Debate) -> Any:
+        self.on.append(occasion())
+        return self.words
+
+    reply = open
+
+
+class Failing:
+    def open(self, claim: Debate) -> str:
+        raise OSError("the\x1b[31m user\nis gone")
+
+    reply = open
+
+
+class Hanging:
+    def open(self, claim: Debate) -> str:
+        Event().wait()
+        raise AssertionError("nobody waits for this")
+
+    async def reply(self, debate: Debate) -> str:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+
+class Broken(SmallIndex):
+    def search(self, field: str, query: str, k: int) -> list[Hit]:
+        raise OSError("the index is gone")
+
+
+def spoken(user: Any, debate: Debate = CLAIM, **given: Any) -> Spoken:
+    return anyio.run(Speaker(user, **given).speak, debate)
+
+
+@pytest.mark.parametrize("debate", [CLAIM, SECOND])
+def test_the_users_words_are_one_clean_line(debate: Debate) -> None:
+    assert spoken(Saying(" Cages\x00\n are\tcruel. "), debate) == Spoken("Cages are cruel.")
+
+
+@pytest.mark.parametrize("words", ["", " \n", None, 42, ["a"], b"bytes"])
+def test_what_is_no_words_is_replaced(words: Any) -> None:
+    found = spoken(Saying(words))
+    assert found.utterance == RuleUser(None).open(CLAIM)
+    assert found.replaced
+    assert found.notes[0].startswith("user fallback: ")
+
+
+def test_a_note_is_one_clean_line() -> None:
+    assert spoken(Failing()).notes == ("user fallback: OSError: the [31m user is gone",)
+
+
+@pytest.mark.parametrize("debate", [CLAIM, SECOND])
+def test_a_user_that_hangs_is_given_up_at_the_deadline(debate: Debate) -> None:
+    found = spoken(Hanging(), debate, deadline=0.05)
+    assert found.notes == ("user fallback: TimeoutError: no utterance within 0.05 seconds",)
+    assert found.utterance
+
+
+def test_the_rules_stand_in_with_their_index_and_seed() -> None:
+    for seed in range(5):
+        rules = RuleUser(SmallIndex(), seed)
+        assert spoken(Failing(), SECOND, stand_in=rules).utterance == rules.reply(SECOND)
+
+
+def test_rules_whose_index_is_broken_speak_without_it() -> None:
+    rules = RuleUser(Broken(), 3)
+    with pytest.raises(OSError, match="gone"):
+        rules.reply(SECOND)
+    for user in (rules, Failing()):
+        found = spoken(user, SECOND, stand_in=rules)
+        assert found.replaced
+        assert found.utterance == RuleUser(None, 3).anew(SECOND)
+
+
+def test_the_occasion_says_who_speaks_in_which_turn_and_until_when() -> None:
+    user = Saying("Yes.")
+    spoken(user, SECOND, name="model:curious", deadline=100)
+    spoken(user)
+    first, second = user.on
+    assert (first.plugin, first.debate, first.turn) == ("user model:curious", "d", 1)
+    assert first.until is not None
+    assert (second.plugin, second.turn, second.until) == ("user Saying", 0, None)
+
+
+def test_words_are_bounded_only_where_a_bound_is_given() -> None:
+    long = "Six words are in this sentence. " * 30
+    assert spoken(Saying(long)).notes == ()
+    cut = spoken(Saying(long), max_words=20)
+    assert cut == Spoken(" ".join([long.strip()[:31]] * 3), ("user cut: 180 words to 18",))
+
+
+def test_the_rules_are_named_with_their_options() -> None:
+    assert chosen_user("rules", {}).identity == {"user": "rules"}
+    assert chosen_user("rules", {"max_words": "40"}).identity == {"user": "rules(max_words=40)"}
+    with pytest.raises(OptionError, match="user rules has no option 'tries'"):
+        chosen_user("rules", {"tries": "2"})
