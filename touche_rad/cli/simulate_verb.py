@@ -23,7 +23,7 @@ from touche_rad.cli.console import progress
               envvar="TOUCHE_RAD_TURNS",
               help="User turns a debate; under TIRA, the configuration's maxTurns.")  # fmt: skip
 @click.option("--both-sides", is_flag=True,
-              help="Let two debaters play both sides of each claim; contests are written.")  # fmt: skip
+              help="Let two debaters play both sides of each claim; writes contests.")  # fmt: skip
 @click.option("--against", metavar="NAME[(KEY=VALUE,...)]",
               help="With --both-sides: the other debater. [default: the same one]")  # fmt: skip
 @click.option("--rounds", type=click.IntRange(1), metavar="N",
@@ -51,8 +51,8 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
     With --both-sides there is no user: --debater and --against speak in turn, each once for the
     claim and once against it (docs/tournament.md).
     """
-    from touche_rad.cli import both_sides
     from touche_rad import files
+    from touche_rad.cli import both_sides
     from touche_rad.runner import run
     from touche_rad.simulate import simulate
     from touche_rad.users import RuleUser
