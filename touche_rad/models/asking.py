@@ -8,6 +8,7 @@ pass are tried again, later each time; a deadline holds over all of it.
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import random
 import time
@@ -144,6 +145,12 @@ class Model:
     def identity(self) -> dict[str, Any]:
         """What decides the answers: the model's name and settings, and not where it runs."""
         return {"name": self.name, **vars(self.settings)}
+
+    def spending(self, usage: Usage) -> Model:
+        """Return the same model, on another account: all but the usage is shared."""
+        twin = copy.copy(self)
+        twin.usage = usage
+        return twin
 
     async def close(self) -> None:
         """Close the connections, and stop what was started."""
