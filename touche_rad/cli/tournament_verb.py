@@ -56,7 +56,7 @@ def command(ctx: click.Context, /, claims: Path, **given: Any) -> int:
 
     A panel decides each debate. Bradley-Terry ratings with intervals by claim are printed and
     stand in FOLDER/ratings.json; touche-rad report FOLDER draws them. A tournament that was killed
-    goes on where it was. -o KEY=VALUE is an option of the judge, and of the model as model.KEY=VALUE.
+    goes on where it was. -o KEY=VALUE is an option of the judge, model.KEY=VALUE of the model.
     """
     from touche_rad.tournament.folder import Folder
 

@@ -102,9 +102,8 @@ def result_of(
     """
     games = list(played)
     place = {name: number for number, name in enumerate(names)}
-    claims = {
-        motion: number for number, motion in enumerate(dict.fromkeys(_claim(c) for c, _ in games))
-    }
+    motions = dict.fromkeys(contest.motion for contest, _ in games)
+    claims = {motion: number for number, motion in enumerate(motions)}
     wins = np.zeros((len(claims), len(names), len(names)))
     pro: list[float] = []
     for contest, outcome in games:
