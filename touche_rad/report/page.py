@@ -101,6 +101,7 @@ def write_report(
             for source, path in zip(sources, runs, strict=True)
             for cost in costs(source.name, path)
         ],
+        "judged": not ratings or scored is not None or bool(talks),
         "maxims": list(Maxim),
         "seed": seed,
         "version": __version__,

@@ -12,11 +12,12 @@ from markupsafe import Markup, escape
 from pydantic import ValidationError
 
 from touche_rad.errors import InputError, UserError
-from touche_rad.report.plots import LEFT, WIDTH
 from touche_rad.tournament.folder import CONTESTS, OUTCOMES, RATINGS
 from touche_rad.tournament.result import FORMAT, Standing, Tournament
 
-_CELL, _HEAD, _NAME, _ROOM = 62, 26, 26, 8
+_CELL, _HEAD, _NAME, _ROOM = 62, 26, 30, 10
+_LETTER: Final = 7.6
+_WIDE: Final = 480
 _LOOKED_AT: Final = 200
 
 
@@ -73,8 +74,8 @@ def shown(path: Path) -> Shown:
 def matrix(result: Tournament) -> Markup:
     """Draw who won against whom: the share stands in its cell, and shades it."""
     count = len(result.standings)
-    width, height = LEFT + 40 + count * _CELL, _HEAD + count * _CELL
-    left = LEFT + 40
+    left = _room(result.standings)
+    width, height = left + count * _CELL, _HEAD + count * _CELL
     parts: list[Markup] = []
     for number, one in enumerate(result.standings):
         middle = left + (number + 0.5) * _CELL
@@ -123,32 +124,38 @@ def ratings(standings: Sequence[Standing]) -> Markup:
     ends = [end for one in standings for end in (one.rating, one.low, one.high) if end is not None]
     low = math.floor((min(ends, default=1000.0) - 20) / 100) * 100
     high = math.ceil((max(ends, default=1000.0) + 20) / 100) * 100
-    y = 12.0
+    y, left = 12.0, _room(standings)
     parts: list[Markup] = []
     step = 100 * max(1, round((high - low) / 800))
     bottom = y + 24 * len(standings) + 8
     for tick in range(low, high + 1, step):
-        x = _across(tick, low, high)
+        x = left + _across(tick, low, high)
         kind = "limit" if tick == 1000 else "axis"
         parts.append(_line(x, 4, x, bottom, kind))
         parts.append(_text(x, bottom + 16, str(tick), "tick"))
     for number, one in enumerate(standings):
         row = y + 24 * number + 8
-        parts.append(_text(LEFT - 10, row + 4, f"{number + 1} {_short(one.name)}", "name"))
+        parts.append(_text(left - _ROOM, row + 4, f"{number + 1} {_short(one.name)}", "name"))
         if one.low is not None and one.high is not None:
-            ends_at = _across(one.low, low, high), _across(one.high, low, high)
-            parts.append(_line(ends_at[0], row, ends_at[1], row, "bar s0"))
-        x = _across(one.rating, low, high)
+            start, end = _across(one.low, low, high), _across(one.high, low, high)
+            parts.append(_line(left + start, row, left + end, row, "bar s0"))
+        x = left + _across(one.rating, low, high)
         parts.append(Markup('<circle cx="{}" cy="{}" r="5.5" class="mark s0"/>').format(x, row))
-        parts.append(_text(LEFT + WIDTH + 12, row + 4, f"{one.rating:.0f}", "value"))
+        parts.append(_text(left + _WIDE + 12, row + 4, f"{one.rating:.0f}", "value"))
     title = "Bradley-Terry ratings with 95 % intervals"
-    box = f"0 0 {LEFT + WIDTH + 60} {bottom + 26:g}"
+    box = f"0 0 {left + _WIDE + 60} {bottom + 26:g}"
     head = Markup('<svg viewBox="{}" role="img" aria-label="{}"><title>{}</title>')
     return head.format(box, title, escape(title)) + Markup("").join(parts) + Markup("</svg>")
 
 
+def _room(standings: Sequence[Standing]) -> int:
+    """How much of the width the names take."""
+    letters = max((len(_short(one.name)) for one in standings), default=0) + 3
+    return round(letters * _LETTER) + _ROOM
+
+
 def _across(value: float, low: float, high: float) -> float:
-    return round(LEFT + WIDTH * (value - low) / max(high - low, 1), 1)
+    return round(_WIDE * (value - low) / max(high - low, 1), 1)
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
