@@ -24,6 +24,7 @@ VERBS = {
     "simulate": "Play whole debates against a simulated user.",
     "judge": "Judge each response on the four maxims, or whole debates.",
     "contests": "Bring whole debates of other collections into one file.",
+    "tournament": "Let debaters play each other, and rate them.",
     "check": "Check that runs are whole and valid, before they are handed in.",
     "submit": "Print the command line that hands a plugin in to TIRA.",
     "score": "Score runs against labels or qrels, and compare them.",

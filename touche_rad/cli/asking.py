@@ -62,6 +62,13 @@ def model_options(function: F) -> F:
     return function
 
 
+def options_but_budgets(function: F) -> F:
+    """Add all but those that limit the asking, which may mean something else in a verb."""
+    for option in (_TRACE, _RUN_DEADLINE, _CACHE, _MODEL):
+        function = option(function)
+    return function
+
+
 def model_for(
     plugins: Mapping[str, Plugin], given: Mapping[str, Any], chosen: Chosen, out: Path | None = None
 ) -> Model | None:

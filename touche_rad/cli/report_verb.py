@@ -39,7 +39,8 @@ def command(
 ) -> None:
     """Make one self-contained HTML page of the RUNs: scores, plots, and each debate.
 
-    A RUN is any official file: evaluations, simulations, responses, or a TREC run.
+    A RUN is any official file: evaluations, simulations, responses, or a TREC run; or a
+    tournament's folder or its ratings.json.
     """
     from touche_rad import files
     from touche_rad.report import write_report

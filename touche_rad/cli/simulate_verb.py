@@ -30,6 +30,15 @@ from touche_rad.cli.console import progress
 @click.option("--turns", type=click.IntRange(1), default=5, show_default=True,
               envvar="TOUCHE_RAD_TURNS",
               help="User turns a debate; under TIRA, the configuration's maxTurns.")  # fmt: skip
+@click.option("--both-sides", is_flag=True,
+              help="Let two debaters play both sides of each claim; writes contests.")  # fmt: skip
+@click.option("--against", metavar="NAME[(KEY=VALUE,...)]",
+              help="With --both-sides: the other debater. [default: the same one]")  # fmt: skip
+@click.option("--rounds", type=click.IntRange(1), metavar="N",
+              help="With --both-sides: speeches of each side. [default: 3]")  # fmt: skip
+@click.option("--words", type=click.IntRange(0), metavar="N",
+              help="With --both-sides: the most words of a speech; 0 cuts none. "
+              "[default: --max-words]")  # fmt: skip
 @shared.max_words
 @shared.deadline
 @shared.workers
@@ -47,13 +56,20 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
     are taken. The user by rules insists, asks, and counters with arguments of its own side from
     the index; it stands in where another user fails. -o user.KEY=VALUE is an option of the user's.
     A run that was killed goes on where it was. Under TIRA neither CLAIMS nor -o is needed.
+
+    With --both-sides there is no user: --debater and --against speak in turn, each once for the
+    claim and once against it (docs/tournament.md).
     """
     from touche_rad import files
+    from touche_rad.cli import both_sides
     from touche_rad.runner import run
     from touche_rad.simulate import simulate
     from touche_rad.users import chosen_user
 
     chosen = shared.choose(ctx, "debater", given["short"], given["output"], given["option"])
+    if given["both_sides"]:
+        return both_sides.play(claims, chosen, given)
+    both_sides.refuse_alone(given)
     places = tira.places("simulate", claims, chosen.path, {files.Kind.CLAIMS}, "simulations.jsonl")
     user = chosen_user(given["user"], chosen.of("user"))
     debater = runs.Debater.choose(given, chosen, places.out, user=user)

@@ -152,6 +152,12 @@ class Model:
         """What decides the answers: the model's name and settings, and not where it runs."""
         return {"name": self.name, **vars(self.settings)}
 
+    def spending(self, usage: Usage) -> Model:
+        """Return the same model, on another account: all but the usage is shared."""
+        twin = copy.copy(self)
+        twin.usage = usage
+        return twin
+
     async def close(self) -> None:
         """Close the connections, and stop what was started."""
         if self.backend is not None:

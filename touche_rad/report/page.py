@@ -20,6 +20,7 @@ from touche_rad.report.asked import calls, costs
 from touche_rad.report.contests import Drawings, wholes
 from touche_rad.report.conversations import Conversation, Judged, conversations
 from touche_rad.report.plots import Dot, dots, histogram
+from touche_rad.report.tournament import parted, shown
 from touche_rad.score import ContestReport, score
 from touche_rad.score.naming import names
 from touche_rad.score.result import JudgementReport, JudgementRow, Report
@@ -61,7 +62,7 @@ def write_report(
     """Write one self-contained page.
 
     Args:
-        runs: Official files of any kind; several are shown side by side.
+        runs: Official files of any kind, or tournaments; several are shown side by side.
         out: The page.
         labels: Hand labels, or qrels for TREC runs.
         title: The page's title.
@@ -69,6 +70,7 @@ def write_report(
         seed: For the intervals.
         bad: What happens to bad lines.
     """
+    runs, ratings = parted(runs)
     sources = [
         Source(name, path.name, files.recognise(path), _sha256(path))
         for name, path in zip(names(runs), runs, strict=True)
@@ -82,6 +84,7 @@ def write_report(
     values: dict[str, Any] = {
         "wholes": whole[: max_debates or MOST_DEBATES],
         "wholes_left_out": max(0, len(whole) - (max_debates or MOST_DEBATES)),
+        "tournaments": [_tournament(path) for path in ratings],
         "title": title or "touche-rad report",
         "sources": sources,
         "labels": labels and {"file": labels.name, "sha256": _sha256(labels)},
@@ -98,6 +101,7 @@ def write_report(
             for source, path in zip(sources, runs, strict=True)
             for cost in costs(source.name, path)
         ],
+        "judged": not ratings or scored is not None or bool(talks),
         "maxims": list(Maxim),
         "seed": seed,
         "version": __version__,
@@ -106,6 +110,13 @@ def write_report(
         page.write(_rendered(values, drawings))
     debates = len(talks) + len(whole)
     return ReportSummary(out, len(runs), debates, turns, left_out)
+
+
+def _tournament(path: Path) -> dict[str, Any]:
+    one = shown(path)
+    template = _environment().from_string(_text("tournament.html.jinja"))
+    return {"name": one.name, "file": path.name, "sha256": _sha256(path),
+            "drawn": Markup(template.render(one=one))}  # fmt: skip
 
 
 def _sha256(path: Path) -> str:
@@ -206,9 +217,7 @@ _OTHER = 3
 def _rendered(values: dict[str, Any], drawings: Drawings) -> str:
     scripts = [_text("report.js"), *drawings.scripts]
     styles = [_text("report.css"), *drawings.styles]
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-                              lstrip_blocks=True)  # fmt: skip
-    template = environment.from_string(_text("report.html.jinja"))
+    template = _environment().from_string(_text("report.html.jinja"))
     page = template.render(
         **values,
         style=Markup("\n".join(styles)),
@@ -216,6 +225,11 @@ def _rendered(values: dict[str, Any], drawings: Drawings) -> str:
         digests=[_digest(one) for one in scripts],
     )
     return page.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd") + "\n"
+
+
+def _environment() -> Environment:
+    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+                       lstrip_blocks=True)  # fmt: skip
 
 
 def _digest(script: str) -> str:

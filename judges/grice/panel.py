@@ -1,0 +1,102 @@
+"""The panel `grice`: a judge of single turns decides a debate by what both sides' speeches get."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import ClassVar, Final
+
+import anyio
+from pydantic import Field
+
+from touche_rad.contest import TIE, Contest, Outcome
+from touche_rad.debate import Debate, Maxim
+from touche_rad.errors import UserError
+from touche_rad.facing import seen_by
+from touche_rad.judging import Judged, judged
+from touche_rad.plugins import Options as PluginOptions
+from touche_rad.plugins import Services, find
+from touche_rad.spelling import spelled
+
+GENERAL: Final = "general"
+_EQUAL: Final = 1e-9
+"""Sums of floats in another order must not part what is equal."""
+
+Scores = dict[str, float | None]
+
+
+class GricePanel:
+    """Judges each side's speeches by the four maxims; the higher mean wins. Needs no model."""
+
+    uses: ClassVar = ("model",)
+
+    class Options(PluginOptions):
+        """Who judges the speeches, and what a tie is."""
+
+        judge: str = Field("grounded", description="the judge, as NAME or NAME(KEY=VALUE,...)")
+        margin: float = Field(
+            0.02, ge=0, le=1, description="means no further apart than this are a tie"
+        )
+
+    def __init__(self, options: Options, services: Services) -> None:
+        name, given = spelled(options.judge)
+        plugin = find("judge", name)
+        lacking = plugin.missing(index=services.index is not None, model=services.model is not None)
+        if lacking:
+            raise UserError(f"panel grice: judge {name} needs {' and '.join(lacking)}")
+        self._judge = plugin.make(services, given)
+        self._margin = options.margin
+
+    async def judge(self, contest: Contest) -> Outcome:
+        """Judge every speech as the answer to what its speaker had heard."""
+        scores: dict[str, Scores] = {}
+        reasons: list[str] = []
+        for speaker in contest.speakers:
+            verdicts = await self._verdicts(seen_by(contest, speaker))
+            scores[speaker] = _means(verdicts)
+            lost = [reason for one in verdicts for reason in one.unscored.values()]
+            if scores[speaker][GENERAL] is None:
+                reasons.append(f"{speaker}: {lost[0] if lost else 'nothing was said'}"[:300])
+        dimensions = [GENERAL, *(maxim.value for maxim in Maxim)]
+        winners = {
+            name: self._winner({speaker: of[name] for speaker, of in scores.items()})
+            for name in dimensions
+        }
+        return Outcome(
+            winner=winners[GENERAL], scores=scores, winners=winners, reason="; ".join(reasons)
+        )
+
+    async def _verdicts(self, seen: Debate) -> Sequence[Judged]:
+        """Judge each answered turn by itself: none needs another's verdict."""
+        found: dict[int, Judged] = {}
+
+        async def one(turn: int) -> None:
+            found[turn] = await judged(self._judge, seen.view(turn))
+
+        async with anyio.create_task_group() as group:
+            for turn, said in enumerate(seen.turns):
+                if said.response is not None:
+                    group.start_soon(one, turn)
+        return [found[turn] for turn in sorted(found)]
+
+    def _winner(self, scores: Mapping[str, float | None]) -> str | None:
+        """Return who is ahead by more than the margin; nobody, where anyone has no score."""
+        known = {speaker: score for speaker, score in scores.items() if score is not None}
+        if len(known) < len(scores) or not known:
+            return None
+        best = max(known, key=lambda speaker: known[speaker])
+        others = [score for speaker, score in known.items() if speaker != best]
+        if others and known[best] - max(others) <= self._margin + _EQUAL:
+            return TIE
+        return best
+
+
+def _means(verdicts: Sequence[Judged]) -> Scores:
+    """Return the mean of each maxim, and of them all; what was not judged counts nowhere."""
+    means: Scores = {}
+    for maxim in Maxim:
+        given = [one.verdicts[maxim].score for one in verdicts if maxim not in one.unscored]
+        known = [score for score in given if score is not None]
+        means[maxim.value] = fmean(known) if known else None
+    parts = [mean for mean in means.values() if mean is not None]
+    return {GENERAL: fmean(parts) if len(parts) == len(Maxim) else None, **means}

@@ -1,0 +1,260 @@
+"""Two debaters on both sides of a claim: what each is shown, and what is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.models import scripted
+from tests.models.by_schema import answering, prompts
+from tests.runs.fakes import ARGUMENTS, Raising, Saying, SmallIndex
+from touche_rad import files
+from touche_rad.answering import Answerer
+from touche_rad.both_sides import Entrant, Stage, games
+from touche_rad.cli import run as terminal
+from touche_rad.contest import Contest, Speech
+from touche_rad.debate import Debate, Response
+from touche_rad.demo import demo_file
+from touche_rad.facing import cited_in, contrary, objection, seen_by
+from touche_rad.text import count_words
+
+INDEX = SmallIndex()
+ZOOS = Debate(id="z", claim="Zoos should be closed.")
+CARS = "City centres should be closed to private cars."
+Claims = Callable[..., Path]
+
+
+@pytest.fixture
+def claims(tmp_path: Path) -> Claims:
+    """A file of the first so many demo claims."""
+
+    def made(count: int = 1) -> Path:
+        rows = demo_file("claims.tsv").read_text("utf-8").splitlines()[: count + 1]
+        path = tmp_path / "claims.tsv"
+        path.write_text("\n".join(rows) + "\n", "utf-8")
+        return path
+
+    return made
+
+
+class Echo:
+    """Numbers its speeches, and keeps what it was shown."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.seen: list[Debate] = []
+
+    def answer(self, debate: Debate) -> Response:
+        self.seen.append(debate)
+        return Response(content=f"{self.name} {len(debate.turns)}.", arguments=ARGUMENTS[:1])
+
+
+def played(*debaters: object, claim: Debate = ZOOS, rounds: int = 2) -> list[Contest]:
+    """Play the first pair on both sides."""
+
+    async def play() -> list[str]:
+        entrants = [
+            Entrant(f"d{number}", Answerer([(f"d{number}", one), ("plain", Saying("So be it."))]))  # type: ignore[list-item]
+            for number, one in enumerate(debaters)
+        ]
+        stage = Stage(rounds, INDEX)
+        done = [await stage.play(game) for game in games(iter([claim]), entrants)]
+        return [line for one in done for line in one.lines]
+
+    return [Contest.model_validate_json(line) for line in anyio.run(play)]
+
+
+# --- what a debater sees
+
+
+def test_the_opponents_speeches_are_the_users_utterances() -> None:
+    ann, ben = Echo("ann"), Echo("ben")
+    first, _ = played(ann, ben)
+    assert [one.text for one in first.speeches] == ["ann 1.", "ben 1.", "ann 2.", "ben 2."]
+    con = ben.seen[1]
+    assert [turn.utterance for turn in con.turns] == ["ann 1.", "ann 2."]
+    assert con.said == ("ben 1.",)
+    assert con.last.response is None
+    assert con.turns[0].response is not None
+    assert con.turns[0].response.arguments[0].id == "1.1"
+
+
+def test_against_the_motion_the_claim_is_the_motion_and_for_it_its_contrary() -> None:
+    ann, ben = Echo("ann"), Echo("ben")
+    played(ann, ben)
+    assert [one.claim for one in ann.seen] == ["Zoos should not be closed."] * 2 + [ZOOS.claim] * 2
+    assert [one.claim for one in ben.seen] == [ZOOS.claim] * 2 + ["Zoos should not be closed."] * 2
+
+
+def test_who_opens_answers_an_objection_that_the_contest_tells() -> None:
+    ann = Echo("ann")
+    first, second = played(ann, Saying("No."))
+    opening = ann.seen[0].last.utterance
+    assert opening.endswith("Zoos should not be closed.")
+    assert opening.startswith(ARGUMENTS[0].text), "an argument against the claim is quoted"
+    assert [one.model_dump()["opening"] for one in (first, second)] == [opening] * 2
+
+
+def test_without_an_index_or_a_fitting_argument_the_contrary_alone_is_to_be_answered() -> None:
+    assert objection(None, ZOOS.claim) == "Zoos should not be closed."
+    assert objection(INDEX, "Tea should be taxed.") == "Tea should not be taxed."
+
+
+@pytest.mark.parametrize(
+    ("claim", "opposed"),
+    [
+        ("Zoos should be closed", "Zoos should not be closed"),
+        ("Cars must not enter.", "Cars must enter."),
+        ("Zoos do more harm than good and should be closed.", "This is wrong: Zoos do more"),
+        ("Nobody under 16 should vote.", "This is wrong: Nobody"),
+        ("You can eat what you should not.", "This is wrong: You can"),
+        ("Tea is hot.", "This is wrong: Tea is hot."),
+        ("Should zoos close?", "Should zoos close? My answer is no."),
+        ("  ", ""),
+    ],
+)
+def test_the_contrary_is_negated_only_where_that_is_safe(claim: str, opposed: str) -> None:
+    assert contrary(claim).startswith(opposed)
+    assert bool(contrary(claim)) == bool(opposed)
+
+
+@given(st.text(max_size=60))
+def test_any_text_has_another_text_as_its_contrary(claim: str) -> None:
+    opposed = contrary(claim)
+    assert opposed != " ".join(claim.split()) or not opposed
+
+
+def test_what_a_judge_sees_of_a_played_debate_is_what_the_debater_saw() -> None:
+    ann, ben = Echo("ann"), Echo("ben")
+    first, _ = played(ann, ben)
+    for speaker, shown in (("first", ann.seen[:2]), ("second", ben.seen[:2])):
+        whole = seen_by(first, speaker)
+        assert [whole.asked(turn) for turn in range(2)] == shown
+
+
+def test_a_citation_that_is_none_is_left_out() -> None:
+    speech = Speech(speaker="a", text="b", arguments=[{"id": "1", "text": "t"}, {"id": 3}, "x"])
+    assert [one.id for one in cited_in(speech)] == ["1"]
+    assert list(cited_in(Speech(speaker="a", text="b", arguments=7))) == []
+
+
+# --- what is written
+
+
+def test_sides_are_exchanged_and_the_record_says_who_was_who() -> None:
+    told = [(one.model_dump()["debaters"], one.sides) for one in played(Echo("a"), Echo("b"))]
+    sides = {"first": "pro", "second": "con"}
+    assert told == [
+        ({"first": "d0", "second": "d1"}, sides),
+        ({"first": "d1", "second": "d0"}, sides),
+    ]
+
+
+def test_a_stand_in_is_told_and_the_debate_goes_on() -> None:
+    first, _ = played(Raising(RuntimeError("no")), Echo("ben"), rounds=1)
+    assert [(one.text, (one.model_extra or {}).get("by")) for one in first.speeches] == [
+        ("So be it.", "plain"), ("ben 1.", None),
+    ]  # fmt: skip
+
+
+def test_claims_with_one_id_stay_apart() -> None:
+    entrants = [Entrant(name, Answerer([])) for name in "ab"]
+    ids = [game.id for game in games(iter([ZOOS, ZOOS, Debate(claim="x")]), entrants)]
+    assert len(set(ids)) == len(ids) == 6
+
+
+# --- the terminal
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_simulate_writes_contests_that_judge_reads(
+    claims: Claims, tmp_path: Path, demo_index_path: Path
+) -> None:
+    out = tmp_path / "contests.jsonl"
+    code = terminal(
+        ["simulate", str(claims(2)), "--both-sides", "-d", "grounded", "--against", "verbatim",
+         "-i", str(demo_index_path), "--rounds", "2", "--words", "30", "-o", str(out), "-q"]
+    )  # fmt: skip
+    assert code == 0
+    contests = list(files.read_contests(out))
+    assert len(contests) == 4
+    for contest in contests:
+        assert [one.speaker for one in contest.speeches] == ["first", "second"] * 2
+        for speech in contest.speeches:
+            assert 0 < count_words(speech.text) <= 30
+            assert cited_in(speech)
+    outcomes = tmp_path / "outcomes.jsonl"
+    assert terminal(["judge", str(out), "-j", "grice", "-o", str(outcomes), "-q"]) == 0
+    for one in files.read_outcomes(outcomes):
+        assert one.outcome.winner in ("first", "second", "tie")
+        assert set(one.outcome.scores["first"]) == {
+            "general", "quantity", "quality", "relation", "manner",
+        }  # fmt: skip
+
+
+def test_alone_a_debater_plays_itself_once(
+    claims: Claims, tmp_path: Path, demo_index_path: Path
+) -> None:
+    out = tmp_path / "contests.jsonl"
+    call = ["simulate", str(claims()), "--both-sides", "-d", "verbatim", "-i", str(demo_index_path)]
+    assert terminal([*call, "--rounds", "1", "--words", "0", "-o", str(out), "-q"]) == 0
+    (only,) = rows(out)
+    assert only["debaters"] == {"first": "verbatim", "second": "verbatim"}
+
+
+def test_a_debater_with_a_model_is_told_the_claim_that_it_argues_against(
+    claims: Claims, tmp_path: Path, demo_index_path: Path
+) -> None:
+    with scripted.serving() as server:
+        answering(server, {"Choice": {"number": 1, "frame": "not so"}})
+        out = tmp_path / "contests.jsonl"
+        code = terminal(
+            ["simulate", str(claims()), "--both-sides", "--against", "verbatim", "--rounds", "2",
+             "-m", f"{server.url}#tiny", "-i", str(demo_index_path), "-o", str(out), "-q",
+             "--workers", "1"]
+        )  # fmt: skip
+        asked = prompts(server, "Choice")
+    assert code == 0
+    assert len(asked) == 4, "two speeches on each side"
+    for_it, against_it = asked[:2], asked[2:]
+    negated = "The user's thesis: City centres should not be closed to private cars."
+    assert all(negated in one for one in for_it)
+    assert all(f"The user's thesis: {CARS}" in one for one in against_it)
+    said = rows(out)[0]["speeches"]
+    assert said[0]["text"].startswith("Not so:")
+    assert f"You: {said[0]['text']}" in for_it[1]
+    assert f"User: {said[1]['text']}" in for_it[1]
+
+
+@pytest.mark.parametrize("flag", [["--against", "verbatim"], ["--rounds", "2"], ["--words", "9"]])
+def test_what_is_for_two_debaters_is_refused_for_one(
+    flag: list[str], claims: Claims, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert terminal(["simulate", str(claims()), *flag, "-o", str(tmp_path / "o.jsonl")]) == 2
+    assert "--both-sides" in capsys.readouterr().err
+
+
+def test_options_of_the_other_debater_stand_in_brackets(
+    claims: Claims, tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "contests.jsonl"
+    call = ["simulate", str(claims()), "--both-sides", "-i", str(demo_index_path), "-o", str(out)]
+    brief = [*call, "--rounds", "1", "-q", "-o", "frame=false"]
+    assert terminal([*brief, "--against", "grounded(k=5,max_words=20)"]) == 0
+    assert rows(out)[0]["debaters"] == {
+        "first": "grounded(frame=False)", "second": "grounded(k=5,max_words=20)",
+    }  # fmt: skip
+    assert count_words(rows(out)[0]["speeches"][1]["text"]) <= 20
+    for wrong in ("grounded(k", "grounded(k)", "grounded(kk=5)", "groundet"):
+        assert terminal([*brief, "--against", wrong]) == 2
+        assert "error" in capsys.readouterr().err

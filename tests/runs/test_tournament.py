@@ -1,0 +1,453 @@
+"""Tournaments: ratings by their properties, and the verb from claims to ratings, killed or not."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import anyio
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from judges.grice.panel import GricePanel
+from tests.models import scripted
+from tests.models.by_schema import answering
+from touche_rad.cli import run as terminal
+from touche_rad.contest import Contest, Outcome, Speech
+from touche_rad.demo import demo_file
+from touche_rad.judging import NO_VERDICT
+from touche_rad.plugins import Services, find
+from touche_rad.tournament.ratings import AVERAGE, as_ratings, rate, strengths
+from touche_rad.tournament.result import Tournament
+
+# --- ratings
+
+COUNT = 4
+HALVES = st.integers(0, 8).map(lambda halves: halves / 2)
+WINS = arrays(np.float64, (COUNT, COUNT), elements=HALVES).map(lambda a: a * (1 - np.eye(COUNT)))
+PRIORS = st.sampled_from([0.1, 1.0, 3.0])
+
+
+def likelihood(theta: np.ndarray, wins: np.ndarray, prior: float) -> float:
+    """What the strengths maximise, straight from its definition."""
+    p = np.exp(theta)
+    total = 0.0
+    for a in range(len(p)):
+        total += prior / 2 * (np.log(p[a] / (p[a] + 1)) + np.log(1 / (p[a] + 1)))
+        for b in range(len(p)):
+            if a != b:
+                total += wins[a, b] * np.log(p[a] / (p[a] + p[b]))
+    return float(total)
+
+
+@given(WINS, PRIORS, st.integers(0, COUNT - 1), st.sampled_from([-0.05, 0.05]))
+def test_strengths_are_the_likeliest(
+    wins: np.ndarray, prior: float, who: int, aside: float
+) -> None:
+    theta = strengths(wins, prior)
+    other = theta.copy()
+    other[who] += aside
+    assert likelihood(theta, wins, prior) > likelihood(other, wins, prior)
+
+
+@given(WINS, PRIORS)
+def test_lost_games_in_place_of_won_ones_turn_the_ratings_about_the_average(
+    wins: np.ndarray, prior: float
+) -> None:
+    assert np.allclose(strengths(wins.T, prior), -strengths(wins, prior), atol=1e-8)
+
+
+@given(WINS, st.permutations(range(COUNT)))
+def test_the_order_in_which_debaters_are_named_does_not_matter(
+    wins: np.ndarray, order: list[int]
+) -> None:
+    assert np.allclose(strengths(wins[np.ix_(order, order)]), strengths(wins)[order], atol=1e-8)
+
+
+@given(WINS)
+def test_many_at_once_are_rated_as_one_by_one(wins: np.ndarray) -> None:
+    both = strengths(np.stack([wins, 2 * wins.T]))
+    assert np.allclose(both, [strengths(wins), strengths(2 * wins.T)], atol=1e-8)
+
+
+@given(st.lists(st.floats(-1.5, 1.5), min_size=COUNT, max_size=COUNT))
+def test_known_strengths_are_recovered_from_many_games(known: list[float]) -> None:
+    theta = np.array(known) - np.mean(known)
+    wins = 100_000 / (1 + np.exp(theta[None, :] - theta[:, None])) * (1 - np.eye(COUNT))
+    found = strengths(wins)
+    assert np.allclose(found - found.mean(), theta, atol=1e-3)
+
+
+@given(st.integers(1, 500))
+def test_who_won_all_and_who_lost_all_are_rated_finitely_and_in_order(games: int) -> None:
+    wins = np.triu(np.full((COUNT, COUNT), float(games)), 1)
+    found = strengths(wins)
+    assert np.isfinite(found).all()
+    assert (np.diff(found) < 0).all()
+
+
+def test_ties_and_nobody_met_are_average() -> None:
+    tied = np.full((3, 3), 2.5) * (1 - np.eye(3))
+    assert np.allclose(as_ratings(strengths(tied)), AVERAGE)
+    assert np.allclose(as_ratings(strengths(np.zeros((3, 3)))), AVERAGE)
+
+
+def test_a_hundredfold_prior_outweighs_a_game_and_none_is_refused() -> None:
+    wins = np.array([[0.0, 1.0], [0.0, 0.0]])
+    near, far = as_ratings(strengths(wins, 100)), as_ratings(strengths(wins, 0.01))
+    assert near[0] - near[1] < 10 < 400 < far[0] - far[1]
+    with pytest.raises(ValueError, match="prior"):
+        strengths(wins, 0)
+
+
+def test_intervals_hold_the_rating_and_are_drawn_by_claim() -> None:
+    chance = np.random.default_rng(1)
+    won = chance.integers(0, 3, size=20).astype(float)
+    by_claim = np.zeros((20, 2, 2))
+    by_claim[:, 0, 1], by_claim[:, 1, 0] = won, 2 - won
+    one, two = rate(by_claim, samples=500)
+    assert one.low is not None
+    assert one.high is not None
+    assert one.low < one.rating < one.high
+    assert one.rating - AVERAGE == pytest.approx(AVERAGE - two.rating)
+    assert rate(by_claim, samples=500) == [one, two]
+    same = rate(np.repeat(by_claim[:1], 20, axis=0), samples=500)
+    assert same[0].low == pytest.approx(same[0].high), "claims that agree leave nothing to chance"
+    assert rate(by_claim[:1])[0].low is None
+
+
+# --- the panel
+
+
+def sat(judge: str, **options: str) -> Outcome:
+    speeches = [("first", "Zoos keep animals safe."), ("second", "No. " * 70), ("first", "Indeed.")]
+    contest = Contest(
+        motion="Zoos should stay.", sides={"first": "pro", "second": "con"},
+        speeches=tuple(Speech(speaker=who, text=text) for who, text in speeches),
+    )  # fmt: skip
+    panel = find("panel", "grice").make(Services(), {"judge": judge, **options})
+
+    async def judge_it() -> Any:
+        return await panel.judge(contest)
+
+    outcome = anyio.run(judge_it)
+    assert isinstance(outcome, Outcome)
+    return outcome
+
+
+def test_the_mean_of_the_maxims_over_the_speeches_decides() -> None:
+    outcome = sat("length")
+    for of in outcome.scores.values():
+        maxims = [score for name, score in of.items() if name != "general"]
+        assert of["general"] == pytest.approx(sum(score or 0 for score in maxims) / 4)
+    best = max(outcome.scores, key=lambda who: outcome.scores[who]["general"] or 0)
+    assert (outcome.winner, outcome.winners["general"]) == (best, best)
+
+
+def test_means_within_the_margin_are_a_tie() -> None:
+    assert sat("always-yes").winner == "tie"
+    assert sat("length", margin="0").winner != "tie"
+    assert sat("length", margin="1").winner == "tie"
+
+
+def test_a_judge_that_fails_leaves_no_winner_and_a_reason() -> None:
+    panel = GricePanel(GricePanel.Options(), Services())
+    panel._judge = object()
+    contest = Contest(motion="m", sides={"a": "pro", "b": "con"},
+                      speeches=(Speech(speaker="a", text="x"), Speech(speaker="b", text="y")))  # fmt: skip
+
+    async def judge_it() -> Outcome:
+        return await panel.judge(contest)
+
+    outcome = anyio.run(judge_it)
+    assert outcome.winner is None
+    assert outcome.reason.startswith("a: AttributeError")
+    assert NO_VERDICT not in outcome.reason
+
+
+# --- the verb
+
+
+def claims(folder: Path, count: int = 2) -> Path:
+    rows = demo_file("claims.tsv").read_text("utf-8").splitlines()[: count + 1]
+    path = folder / "claims.tsv"
+    path.write_text("\n".join(rows) + "\n", "utf-8")
+    return path
+
+
+def call(source: Path, out: Path, index: Path, *more: str) -> list[str]:
+    return ["tournament", str(source), "-o", str(out), "-i", str(index), "--rounds", "1",
+            "--samples", "50", "-q", *more]  # fmt: skip
+
+
+BOTH = ("-d", "grounded", "-d", "verbatim")
+PLAIN = (*BOTH, "-d", "grounded(k=3,frame=false)")
+
+
+def ratings(folder: Path) -> Tournament:
+    return Tournament.model_validate_json((folder / "ratings.json").read_text("utf-8"))
+
+
+def test_every_pair_plays_both_sides_and_the_figures_agree_with_the_verdicts(
+    tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert terminal(call(claims(tmp_path), out, demo_index_path, *PLAIN)) == 0
+    told = capsys.readouterr().out
+    contests = [json.loads(line) for line in (out / "contests.jsonl").read_text().splitlines()]
+    outcomes = [json.loads(line) for line in (out / "outcomes.jsonl").read_text().splitlines()]
+    names = {"grounded", "verbatim", "grounded(frame=False,k=3)"}
+    pairs = [(one["motion"], *one["debaters"].values()) for one in contests]
+    assert len(set(pairs)) == len(pairs) == 2 * 3 * 2
+    assert {name for pair in pairs for name in pair[1:]} == names
+    result = ratings(out)
+    assert {one.name for one in result.standings} == names
+    won = dict.fromkeys(names, 0.0)
+    for contest, line in zip(contests, outcomes, strict=True):
+        winner = line["outcome"]["winner"]
+        for speaker, name in contest["debaters"].items():
+            won[name] += 0.5 if winner == "tie" else float(winner == speaker)
+    for place, one in enumerate(result.standings):
+        assert one.wins + one.ties + one.losses == 8
+        assert one.share == pytest.approx(won[one.name] / 8)
+        assert one.asked is None
+        assert one.name in told
+        for other, row in enumerate(result.shares):
+            mine = result.shares[place][other]
+            assert (mine is None) == (other == place)
+            assert mine is None or mine + (row[place] or 0) == pytest.approx(1)
+    order = [one.rating for one in result.standings]
+    assert order == sorted(order, reverse=True)
+
+
+def test_a_finished_tournament_is_told_again_and_judged_anew_by_another_judge(
+    tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, source = tmp_path / "out", claims(tmp_path)
+    made = call(source, out, demo_index_path, *BOTH)
+    assert terminal(made) == 0
+    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in out.iterdir()}
+    first = capsys.readouterr().out
+    assert terminal(made) == 0
+    assert capsys.readouterr().out == first
+    for name in ("contests.jsonl", "outcomes.jsonl"):
+        assert (out / name).stat().st_mtime_ns == before[name][1], "nothing is done twice"
+    assert (out / "ratings.json").read_bytes() == before["ratings.json"][0]
+    assert terminal([*made, "-j", "length", "-o", "margin=0.5"]) == 0
+    assert (out / "contests.jsonl").stat().st_mtime_ns == before["contests.jsonl"][1]
+    assert ratings(out).judge == "grice(judge=length,margin=0.5)"
+    assert terminal([*made, "--words", "20"]) == 2
+    assert "words was 60 and is now 20" in capsys.readouterr().err
+    assert terminal([*made, "--words", "20", "--restart"]) == 0
+    assert ratings(out).words == 20
+
+
+SLOW = '''
+import anyio
+from touche_rad.contest import Outcome
+from touche_rad.debate import Response
+from touche_rad.plugins import Options, Services, debater, panel
+
+
+class Slow:
+    """Takes its time."""
+
+    def __init__(self, options: Options, services: Services) -> None:
+        self.index = services.need_index("slow")
+
+    async def answer(self, debate):
+        await anyio.sleep(0.05)
+        hits = self.index.search("attacks", debate.last.utterance, 9)
+        best = hits[len(debate.claim + self.__class__.__name__) % len(hits)].argument
+        return Response(content=best.text, arguments=(best,))
+
+
+@debater("slow", needs=("index",))
+class One(Slow):
+    """One."""
+
+
+@debater("slower", needs=("index",))
+class Another(Slow):
+    """Another."""
+
+
+@panel("slowly")
+class Slowly:
+    """Whoever said more words, after a while."""
+
+    def __init__(self, options: Options, services: Services) -> None: ...
+
+    async def judge(self, contest):
+        await anyio.sleep(0.1)
+        said = {who: sum(len(s.text) for s in contest.speeches if s.speaker == who)
+                for who in contest.speakers}
+        best = max(said, key=said.get)
+        return Outcome(winner=best, scores={who: {"general": n} for who, n in said.items()})
+'''
+
+
+def lines_in(path: Path) -> int:
+    try:
+        return path.read_bytes().count(b"\n")
+    except FileNotFoundError:
+        return 0
+
+
+def killed_at(command: list[str], journal: Path, lines: int) -> None:
+    """Start the command, and kill it when its journal has so many lines."""
+    process = subprocess.Popen([sys.executable, "-m", "touche_rad", *command], env=os.environ)
+    try:
+        while lines_in(journal) < lines:
+            assert process.poll() is None, "it ended before it could be killed"
+            time.sleep(0.005)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def test_killed_while_it_plays_and_while_it_judges_it_ends_in_the_same_bytes(
+    tmp_path: Path, demo_index_path: Path
+) -> None:
+    plugin, source = tmp_path / "slow.py", claims(tmp_path, 4)
+    plugin.write_text(SLOW)
+    more = ("-d", "slow", "-d", "slower", "-j", "slowly", "--workers", "1")
+    calm, out = tmp_path / "calm", tmp_path / "out"
+    assert terminal(["--plugin", str(plugin), *call(source, calm, demo_index_path, *more)]) == 0
+    disturbed = ["--plugin", str(plugin), *call(source, out, demo_index_path, *more)]
+    killed_at(disturbed, out / "contests.jsonl.part", 4)
+    assert not (out / "contests.jsonl").exists()
+    killed_at(disturbed, out / "outcomes.jsonl.part", 4)
+    assert not (out / "outcomes.jsonl").exists()
+    left = (out / "outcomes.jsonl.part").read_bytes().splitlines()[1]
+    assert terminal(disturbed) == 0
+    for name in ("contests.jsonl", "outcomes.jsonl", "ratings.json"):
+        assert (out / name).read_bytes() == (calm / name).read_bytes()
+    status = json.loads((out / "outcomes.status.json").read_text())
+    assert status["resumed"] >= 3
+    assert json.loads(left)["lines"][0] in (out / "outcomes.jsonl").read_text()
+    assert not list(out.glob("*.part"))
+
+
+# --- with a model
+
+
+def with_a_model(folder: Path, index: Path, *more: str) -> tuple[Tournament, int]:
+    """Let a debater that asks play one that does not; return the result and the calls made."""
+    with scripted.serving() as server:
+        answering(server, {"Choice": {"number": 2, "frame": "not so"}})
+        made = call(claims(folder, 1), folder / "out", index, *BOTH, "--rounds", "2",
+                    "-m", f"{server.url}#tiny", *more)  # fmt: skip
+        assert terminal(made) == 0
+        return ratings(folder / "out"), len(server.asked)
+
+
+def of(result: Tournament, name: str) -> Any:
+    (one,) = [one.asked for one in result.standings if one.name == name]
+    return one
+
+
+def test_what_a_debater_asked_is_told(tmp_path: Path, demo_index_path: Path) -> None:
+    result, calls = with_a_model(tmp_path, demo_index_path)
+    assert calls == 4, "two speeches in each of two debates"
+    asked = of(result, "grounded")
+    assert (asked["calls"], asked["prompt_tokens"], asked["completion_tokens"]) == (4, 40, 20)
+    assert of(result, "verbatim") is None
+    assert result.model == "tiny"
+
+
+@pytest.mark.parametrize(
+    ("budget", "calls"), [(("--max-calls", "1"), 2), (("--max-tokens", "15"), 2),
+                          (("--max-calls", "0"), 0), (("--max-tokens", "16"), 4)]
+)  # fmt: skip
+def test_a_budget_holds_for_each_debate(
+    tmp_path: Path, demo_index_path: Path, budget: tuple[str, str], calls: int
+) -> None:
+    result, asked = with_a_model(tmp_path, demo_index_path, *budget)
+    assert asked == calls
+    first = json.loads((tmp_path / "out" / "contests.jsonl").read_text().splitlines()[0])
+    said = [one["text"] for one in first["speeches"] if one["speaker"] == "first"]
+    assert len(said) == 2, "who may not ask any more still speaks"
+    assert (result.max_calls, result.max_tokens).count(None) == 1
+
+
+def test_a_budget_counts_what_the_cache_answers_too(tmp_path: Path, demo_index_path: Path) -> None:
+    cache = str(tmp_path / "cache")
+    budget = ("--max-calls", "1", "--cache", cache)
+    _, first = with_a_model(tmp_path, demo_index_path, *budget)
+    played = (tmp_path / "out" / "contests.jsonl").read_bytes()
+    result, again = with_a_model(tmp_path, demo_index_path, *budget, "--restart")
+    assert (first, again) == (2, 0)
+    assert (tmp_path / "out" / "contests.jsonl").read_bytes() == played
+    assert of(result, "grounded")["from_cache"] == 2
+
+
+# --- wrong calls, and the page
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (("-d", "grounded"), "two debaters or more"),
+        (("-d", "grounded", "-d", "grounded"), "named twice"),
+        (("-d", "grounded", "-d", "nobody"), "there is no debater"),
+        (("-d", "grounded", "-d", "sinai"), "needs a language model"),
+        ((*BOTH, "-j", "nobody"), "there is no judge"),
+        ((*BOTH, "-j", "zsl"), "needs a language model"),
+        ((*BOTH, "-o", "debater.k=3"), "-d 'NAME(KEY=VALUE)'"),
+    ],
+)
+def test_a_wrong_call_is_refused_before_anything_is_played(
+    tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str],
+    more: tuple[str, ...], told: str,
+) -> None:  # fmt: skip
+    out = tmp_path / "out"
+    assert terminal(call(claims(tmp_path), out, demo_index_path, *more)) == 2
+    assert told in capsys.readouterr().err
+    assert not (out / "contests.jsonl").exists()
+    assert not (out / "contests.jsonl.part").exists()
+
+
+EVIL = "<script>alert(1)</script>"
+
+
+def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_path: Path) -> None:
+    out, page = tmp_path / "out", tmp_path / "report.html"
+    assert terminal(call(claims(tmp_path), out, demo_index_path, *BOTH)) == 0
+    assert terminal(["report", str(out), "-o", str(page), "-q"]) == 0
+    told = page.read_text("utf-8")
+    result = ratings(out)
+    share = result.shares[0][1]
+    assert f"grounded against verbatim: {share:.2f} of 4 debates" in told or (
+        f"verbatim against grounded: {share:.2f} of 4 debates" in told
+    )
+    assert f"{result.standings[0].rating:.0f}" in told
+    assert "City centres should be closed to private cars." in told, "the debates are there too"
+    result = result.model_copy(
+        update={"standings": tuple(one.model_copy(update={"name": EVIL}) for one in result.standings)}
+    )  # fmt: skip
+    alone = tmp_path / "ratings.json"
+    alone.write_text(result.model_dump_json(indent=2))
+    assert terminal(["report", str(alone), "-o", str(page), "-q"]) == 0
+    assert EVIL not in page.read_text("utf-8")
+    assert EVIL.replace("<", "&lt;").replace(">", "&gt;") in page.read_text("utf-8")
+
+
+def test_what_is_no_tournament_is_refused_with_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert terminal(["report", str(tmp_path), "-o", str(tmp_path / "r.html")]) == 2
+    assert "ratings.json" in capsys.readouterr().err
+    broken = tmp_path / "ratings.json"
+    broken.write_text('{"format": "touche-rad tournament 1"}')
+    assert terminal(["report", str(broken), "-o", str(tmp_path / "r.html")]) == 2
+    assert "is no tournament's result" in capsys.readouterr().err
