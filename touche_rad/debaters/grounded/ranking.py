@@ -50,6 +50,7 @@ def _with_near(
     for one, share in near.items():
         if one in known:
             known[one].routes["meaning"] = share
+            known[one].paths["meaning"] = ("near in meaning to what you say",)
     return list(known.values())
 
 
