@@ -15,8 +15,9 @@ from pydantic import Field
 
 from retrieval.analyser import tokens
 from retrieval.fusion import ranked, scaled
+from retrieval.joining import NEAR
 from retrieval.retrieving import Searcher
-from retrieval.statements import NEAR, ROLES, SIGNS
+from retrieval.statements import ROLES, SIGNS
 from touche_rad import plugins
 from touche_rad.debate import Argument, Hit
 from touche_rad.plugins import ArgumentIndex, Services

@@ -184,12 +184,17 @@ class PisaArguments:
     @cached_property
     def meaning(self) -> Meaning | None:
         """What the vectors tell, where there are any and their encoder is to be had."""
-        if not self._vectors:
-            return None
-        from retrieval.dense.meaning import meaning
+        from retrieval.dense.meaning import VectorMeaning, usable
 
-        first = next(iter(self._vectors.values()))
-        return meaning(first, self._store.number, self._store.id_at)
+        name = usable({one: self._encoded(vectors) for one, vectors in self._vectors.items()})
+        if name is None:
+            return None
+        return VectorMeaning(self._vectors[name], self._store.number, self._store.id_at)
+
+    def _encoded(self, vectors: DenseVectors) -> list[str]:
+        """Return the fields that vectors were made of; one that is blank everywhere needs none."""
+        blank = [field for field in FIELDS if not self.manifest.fields.get(field)]
+        return [*vectors.about.fields, *blank]
 
     @cached_property
     def memory(self) -> Memory | None:

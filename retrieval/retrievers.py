@@ -12,7 +12,7 @@ from retrieval.chains import ChainRetriever
 from retrieval.fusion import best_of, reciprocal_rank, scaled
 from retrieval.retrieving import Searcher
 from touche_rad.debate import Hit
-from touche_rad.plugins import MeaningIndex, Options, Services
+from touche_rad.plugins import MeaningIndex, Options, Services, arguments_by
 
 
 class _FieldRetriever(Searcher):
@@ -109,7 +109,7 @@ class ChainedRetriever(Searcher):
         if meaning is None:
             return []
         ids = meaning.nearest("attacks", [query], self.options.depth)[0]
-        found = (self.index.get(one) for one in ids)
+        found = arguments_by(self.index, ids)
         return [
             Hit(argument=argument, score=1 / rank, rank=rank - 1, path=("near: attacks",))
             for rank, argument in enumerate(found, 1)

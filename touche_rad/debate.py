@@ -7,7 +7,7 @@ maxims. Everything is frozen, so that what a plugin was shown cannot change unde
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
@@ -141,3 +141,30 @@ class Hit(Word):
     score: float
     rank: int = 0
     path: tuple[str, ...] = ()
+
+    @property
+    def cited(self) -> Argument:
+        """The argument as it is cited, with its path."""
+        return reached(self.argument, self.path)
+
+
+MOST_STEPS, LONGEST_STEP = 6, 300
+"""What a citation keeps of a path: the client sends it again with every request to a judge."""
+
+
+def reached(argument: Argument, path: Iterable[str]) -> Argument:
+    """Return an argument with the path by which it was reached.
+
+    It is a further field of the citation, which the official format lets through.
+    """
+    steps = [step if len(step) <= LONGEST_STEP else f"{step[:LONGEST_STEP]}…" for step in path]
+    return argument.model_copy(update={"path": steps[:MOST_STEPS]}) if steps else argument
+
+
+def path_of(argument: Argument) -> tuple[str, ...]:
+    """Return the path of a citation, bounded; anybody may have written it."""
+    told = (argument.model_extra or {}).get("path")
+    if not isinstance(told, list | tuple):
+        return ()
+    steps = [step[: LONGEST_STEP + 1] for step in told if isinstance(step, str)]
+    return tuple(steps[:MOST_STEPS])

@@ -73,6 +73,20 @@ class ArgumentIndex(Protocol):
         ...
 
 
+@runtime_checkable
+class GivesMany(Protocol):
+    """An index that gives many arguments as quickly as one."""
+
+    def get_all(self, ids: Sequence[str]) -> list[Argument | None]:
+        """Return the argument of each id, or None."""
+        ...
+
+
+def arguments_by(index: ArgumentIndex, ids: Sequence[str]) -> list[Argument | None]:
+    """Return the argument of each id, or None, asked at once where the index can do that."""
+    return index.get_all(ids) if isinstance(index, GivesMany) else [index.get(one) for one in ids]
+
+
 class IndexHome(Protocol):
     """A kind of place where an index lives, and how one is made there."""
 

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import WorkError
-from touche_rad.plugins import ArgumentIndex
+from touche_rad.plugins import ArgumentIndex, arguments_by
 
 log = logging.getLogger("touche_rad")
 
@@ -83,6 +83,10 @@ class SparedIndex:
     def get(self, argument_id: str) -> Argument | None:
         """Return the argument with this id, or None."""
         return self._ask(lambda index: index.get(argument_id))
+
+    def get_all(self, ids: Sequence[str]) -> list[Argument | None]:
+        """Return the argument of each id, or None."""
+        return self._ask(lambda index: arguments_by(index, ids))
 
     def arguments(self) -> Iterator[Argument]:
         """Yield every argument, of the spare index: it cannot break off in the middle."""

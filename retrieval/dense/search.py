@@ -16,7 +16,7 @@ from retrieval.searching import ranking
 from touche_rad import plugins
 from touche_rad.debate import Hit
 from touche_rad.errors import OptionError, UserError, nearest
-from touche_rad.plugins import ArgumentIndex, Services
+from touche_rad.plugins import ArgumentIndex, Services, arguments_by
 
 REMEMBERED = 4_096
 
@@ -125,15 +125,12 @@ class DenseRetriever(Searcher):
             self._name, chosen.field, encoded(self._name, [query]), k,
             approximate=chosen.approximate,
         )[0]  # fmt: skip
+        arguments = arguments_by(self.index, [docno for docno, _ in found])
+        path = (f"near in meaning: {chosen.field}",)
         return [
-            Hit(
-                argument=argument,
-                score=score,
-                rank=rank,
-                path=(f"near in meaning: {chosen.field}",),
-            )
-            for rank, (docno, score) in enumerate(found)
-            if (argument := self.index.get(docno)) is not None
+            Hit(argument=argument, score=score, rank=rank, path=path)
+            for rank, ((_, score), argument) in enumerate(zip(found, arguments, strict=True))
+            if argument is not None
         ]
 
 

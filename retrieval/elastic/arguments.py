@@ -77,20 +77,37 @@ class ElasticArguments:
 
     def get(self, argument_id: str) -> Argument | None:
         """Return the argument with this id, or None."""
-        found = self._sources(argument_id, self._source)
-        return shape.argument(found, shape.whole(argument_id)) if found else None
+        return self.get_all([argument_id])[0]
 
-    def _sources(self, argument_id: str, wanted: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return what the document of an argument holds, if there is one."""
-        name = shape.whole(argument_id)
-        if not may_be_id(name):
+    def get_all(self, ids: Sequence[str]) -> list[Argument | None]:
+        """Return the argument of each id, or None, in one request."""
+        found = self._sources(ids, self._source)
+        return [
+            shape.argument(source, shape.whole(one)) if source else None
+            for one, source in zip(ids, found, strict=True)
+        ]
+
+    def _sources(
+        self, ids: Sequence[str], wanted: Mapping[str, Any]
+    ) -> list[Mapping[str, Any] | None]:
+        """Return what the document of each argument holds, if there is one."""
+        names = list(dict.fromkeys(one for one in map(shape.whole, ids) if may_be_id(one)))
+        parts = [names[at : at + PAGE] for at in range(0, len(names), PAGE)]
+        bodies = [
+            {"query": {"ids": {"values": part}}, "size": len(part),
+             "track_total_hits": False, **wanted}
+            for part in parts
+        ]  # fmt: skip
+        held = {hit["_id"]: hit["_source"] for hits in self._searched(bodies) for hit in hits}
+        return [self._own(one, held.get(shape.whole(one))) for one in ids]
+
+    def _own(self, argument_id: str, source: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """Return a document if it is this argument's; an odd id is sent as another one's."""
+        if source is None:
             return None
-        query = {"ids": {"values": [name]}}
-        found = self._searched([{"query": query, "size": 1, **wanted}])[0]
-        source: Mapping[str, Any] | None = found[0]["_source"] if found else None
-        # Ids that cannot be sent as they are are sent as others.
-        other = source and "line" in source and shape.argument(source, name).id != argument_id
-        return None if other or (name != argument_id and self.ours is None) else source
+        if "line" in source:
+            return source if shape.argument(source, "").id == argument_id else None
+        return source if argument_id == shape.whole(argument_id) else None
 
     def arguments(self) -> Iterator[Argument]:
         """Yield every argument as of now, in a fixed order; an index of ours in its own."""

@@ -20,7 +20,7 @@ class LinkedArguments(ElasticArguments):
 
     def links(self, argument_id: str) -> list[Link]:
         """Return which arguments share a statement with this one, as the local index does."""
-        source = self._sources(argument_id, {"_source": _SOURCE})
+        source = self._sources([argument_id], {"_source": _SOURCE})[0]
         if source is None:
             return []
         mine, groups = _read(source)

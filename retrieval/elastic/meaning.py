@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from retrieval.dense.meaning import usable
 from retrieval.dense.search import encoded
-from touche_rad.errors import ToucheRadError
 from touche_rad.plugins import Meaning
 
 if TYPE_CHECKING:
     from retrieval.elastic.arguments import ElasticArguments
-
-log = logging.getLogger("touche_rad")
-
-FIELDS: Final = ("text", "attacks", "supports")
-"""Who asks for meaning compares with all of these."""
 
 
 class ElasticMeaning:
@@ -38,14 +32,5 @@ class ElasticMeaning:
 
 def meaning(index: ElasticArguments) -> Meaning | None:
     """Return the meaning of an index, or None where it lacks vectors or this machine an encoder."""
-    whole = [one for one in index.encoders if set(FIELDS) <= set(index.encoded_fields(one))]
-    if not whole:
-        if index.encoders:
-            log.warning("the index's vectors are not used: they are not of all of %s", FIELDS)
-        return None
-    try:
-        encoded(whole[0], ["ready"])
-    except ToucheRadError as error:
-        log.warning("the index's vectors are not used: %s", error)
-        return None
-    return ElasticMeaning(index, whole[0])
+    name = usable({one: index.encoded_fields(one) for one in index.encoders})
+    return None if name is None else ElasticMeaning(index, name)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from retrieval.dense.encoders import Encoder
+from retrieval.dense.once import Once, encoding_once
 from retrieval.elastic import shape
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.bulk import send
@@ -41,11 +42,12 @@ def add_vectors(
     slug = _slug(encoder.name)
     fields = {field: shape.vector_field(field, slug) for field in wanted_fields}
     total, done = len(index), 0
-    for batch in _batches(index):
-        _encode(connection, index.concrete, batch, encoder, fields, wanted)
-        done += len(batch)
-        if report is not None:
-            report(done, total)
+    with encoding_once(encoder) as once:
+        for batch in _batches(index):
+            _encode(connection, index.concrete, batch, once, fields, wanted)
+            done += len(batch)
+            if report is not None:
+                report(done, total)
     connection.ask(lambda es: es.indices.refresh(index=index.concrete))
     tell(connection, index.concrete, partial(_with, encoder=encoder.name, slug=slug,
                                              fields=[*kept, *wanted_fields]))  # fmt: skip
@@ -92,7 +94,7 @@ def _encode(
     connection: Connection,
     concrete: str,
     batch: Sequence[Argument],
-    encoder: Encoder,
+    encoder: Once,
     fields: Mapping[str, str],
     wanted: VectorsWanted,
 ) -> None:

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.debaters.world import ARGUMENTS, NIGHT, PENNY, BothSides, debate
+from touche_rad.debate import Argument, path_of, reached
 from touche_rad.debaters.grounded import Grounded
+from touche_rad.debaters.grounded.candidates import gather
 from touche_rad.debaters.grounded.debater import FRAMES
+from touche_rad.debaters.grounded.reading import read
 from touche_rad.errors import InputError, UserError, WorkError
 from touche_rad.plugins import Services, find
 from touche_rad.text import count_words, sentences
@@ -190,6 +193,20 @@ def test_any_debate_is_answered_with_a_short_quotation(words: list[str]) -> None
     response = GROUNDED.answer(debate(*words))
     assert 1 <= count_words(response.content) <= 60
     (cited,) = response.arguments
-    assert INDEX.get(cited.id) == cited
+    assert len(path_of(cited)) <= 2
+    found = INDEX.get(cited.id)
+    assert found is not None
+    assert reached(found, path_of(cited)) == cited
     assert quoted(response.content) in " ".join(cited.text.split())
     assert made().answer(debate(*words)) == response
+
+
+def test_each_candidate_tells_the_chain_that_led_to_it() -> None:
+    own = Argument(id="a", text="Lighthouses guide fishing boats.", supports="Lighthouses serve.")
+    against = Argument(id="b", text="Radios guide any ship.", attacks=own.text, supports="Radios.")
+    asked = debate("Lighthouses guide boats.")
+    found = {one.argument.id: one for one in gather(BothSides([own, against]), read(asked), 5)}
+    assert found["a"].path == ("says like you",)
+    assert found["b"].path == ("attacks a claim like yours",)
+    said = f"a says like you: {own.text}"
+    assert found["b"].paths["chain"] == (said, "attacks the like of that")

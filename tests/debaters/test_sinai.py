@@ -13,7 +13,7 @@ from tests.models import scripted
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from touche_rad.answering import Answerer, chain_of
-from touche_rad.debate import Debate, Hit, Response
+from touche_rad.debate import Debate, Hit, Response, path_of
 from touche_rad.debaters.sinai import Sinai
 from touche_rad.debaters.sinai.retrieval import STRATEGIES
 from touche_rad.errors import OptionError
@@ -155,6 +155,17 @@ def test_a_support_query_chains_the_attacks(server: Scripted) -> None:
     answer(server, index=index, profile="paper")
     fields = [(field, k) for field, _, k in index.searched]
     assert fields == [("text", 2), ("attacks", 2), ("attacks", 1), ("attacks", 1), ("supports", 2)]
+
+
+def test_a_citation_tells_how_it_was_reached(server: Scripted) -> None:
+    answering(server, {**PAPER, "Searches": {"SEARCH_1": query(IDEA, "SUPPORT")}})
+    cited = answer(server, profile="paper").arguments
+    told = {one.id: path_of(one) for one in cited}
+    first = {path[0].removeprefix(f"{path[0].split()[0]} ") for path in told.values() if path[1:]}
+    assert first <= {f"attacks the like of: {IDEA}"}
+    whole = {path[0] for path in told.values() if not path[1:]}
+    assert whole <= {f"says the like of: {IDEA}", f"supports the like of: {IDEA}"}
+    assert all(told.values())
 
 
 def test_a_support_of_the_opponents_idea_is_turned_unless_the_paper_is_meant(

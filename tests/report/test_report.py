@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from touche_rad import files
-from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
+from touche_rad.debate import MOST_STEPS, Argument, Debate, Maxim, Response, Turn, Verdict
 from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
 from touche_rad.report import write_report
@@ -241,3 +242,46 @@ def test_it_prints(chromium: str, tmp_path: Path, page: Path) -> None:
     _dom(chromium, tmp_path, page, f"--print-to-pdf={pdf}")
     assert pdf.read_bytes().startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) > 5
+
+
+def test_a_citation_says_how_it_was_reached(tmp_path: Path, demo_index_path: Path) -> None:
+    source, run, page = demo_file("debates.jsonl"), tmp_path / "run.jsonl", tmp_path / "page.html"
+    for words in (
+        ["respond", str(source), "-o", str(run), "-d", "grounded", "-i", str(demo_index_path)],
+        ["report", str(run), "-o", str(page)],
+    ):
+        ran = subprocess.run(
+            [sys.executable, "-m", "touche_rad", *words], capture_output=True, text=True
+        )
+        assert ran.returncode == 0, ran.stderr
+    cited = [json.loads(line)["arguments"][0] for line in run.read_text("utf-8").splitlines()]
+    assert all(1 <= len(one["path"]) <= 2 for one in cited)
+    shown = " ".join("".join(Page(page.read_text("utf-8")).text).split())
+    for one in cited:
+        assert f"reached: {' → '.join(' '.join(step.split()) for step in one['path'])}" in shown
+
+
+@pytest.mark.parametrize("told", ["a text", 7, {"a": "b"}, [["a"], 7], None])
+def test_a_path_that_is_none_is_not_shown(tmp_path: Path, told: object) -> None:
+    argument = Argument.model_validate({"id": "1", "text": "T.", "path": told})
+    turn = Turn(utterance="u", response=Response(content="T.", arguments=(argument,)))
+    debates = [Debate(id="d", claim="c", turns=(turn,))]
+    write_report([_evaluations(tmp_path / "run.jsonl", debates)], tmp_path / "page.html")
+    assert "reached:" not in (tmp_path / "page.html").read_text("utf-8")
+
+
+def test_a_hostile_path_is_shown_as_text_and_not_whole(tmp_path: Path) -> None:
+    argument = Argument.model_validate({"id": "1", "text": "T.", "path": [*NASTY, *NASTY]})
+    plain = Argument.model_validate({"id": "1", "text": "T.", "path": ["a"]})
+    pages = []
+    for one in (argument, plain):
+        turn = Turn(utterance="u", response=Response(content="T.", arguments=(one,)))
+        run = _evaluations(tmp_path / "run.jsonl", [Debate(id="d", claim="c", turns=(turn,))])
+        write_report([run], tmp_path / "page.html")
+        pages.append(Page((tmp_path / "page.html").read_text("utf-8")))
+    hostile, tame = pages
+    steps = min(len(NASTY), MOST_STEPS)
+    assert sorted(hostile.tags) == sorted([*tame.tags, *["bdi"] * (steps - 1)])
+    assert not {name for name, _ in hostile.attributes} - {name for name, _ in tame.attributes}
+    assert NASTY[1] in "".join(hostile.text)
+    assert len(max(hostile.text, key=len)) < 20_000

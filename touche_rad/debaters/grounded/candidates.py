@@ -13,8 +13,8 @@ from touche_rad.text import content_words
 CHAINED = 4
 """How many arguments that speak like the user are followed to what attacks them."""
 
-_Route = tuple[str, str, str]
-"""A route's name, the field it searches, and the words it searches for."""
+_Route = tuple[str, str, str, tuple[str, ...]]
+"""A route's name, the field it searches, the words it searches for, and how that is told."""
 
 
 @dataclass
@@ -24,6 +24,14 @@ class Candidate:
     argument: Argument
     routes: dict[str, float] = field(default_factory=dict)
     """For each route the score, as a share of the best score of that search."""
+    paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """For each route what leads from the user's words to the argument."""
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """What is told of the route that led here best; of equals, of the first."""
+        best = max(self.routes, key=lambda route: self.routes[route], default="")
+        return self.paths.get(best, ())
 
 
 def gather(index: ArgumentIndex, reading: Reading, k: int) -> list[Candidate]:
@@ -47,13 +55,19 @@ def _direct(reading: Reading) -> list[_Route]:
     denied = [part.text for part in reading.parts if part.denied]
     context = f"{reading.claim} {reading.answered} {reading.assertion}"
     return [
-        ("attacks", "attacks", reading.message),
-        *(("clause", "attacks", text) for text in mains[:3]),
-        *(("denied", "supports", text) for text in denied[:2]),
-        ("alike", "text", reading.assertion),
-        ("context-attacks", "attacks", context),
-        ("context-text", "text", context),
-        ("claim", "attacks", reading.claim),
+        ("attacks", "attacks", reading.message, ("attacks a claim like yours",)),
+        *(
+            ("clause", "attacks", text, ("attacks a claim like a part of yours",))
+            for text in mains[:3]
+        ),
+        *(
+            ("denied", "supports", text, ("supports a claim like one you deny",))
+            for text in denied[:2]
+        ),
+        ("alike", "text", reading.assertion, ("says like you",)),
+        ("context-attacks", "attacks", context, ("attacks a claim like what was said so far",)),
+        ("context-text", "text", context, ("says like what was said so far",)),
+        ("claim", "attacks", reading.claim, ("attacks a claim like your first",)),
     ]
 
 
@@ -61,36 +75,48 @@ def _chained(alike: Sequence[Hit]) -> list[_Route]:
     """What attacks a text like the user's, and what attacks the claim which that text supports."""
     routes: list[_Route] = []
     for hit in alike[:CHAINED]:
-        routes.append(("chain", "attacks", hit.argument.text))
-        routes.append(("sibling", "attacks", hit.argument.supports))
+        said = f"{hit.argument.id} says like you: {hit.argument.text}"
+        routes.append(("chain", "attacks", hit.argument.text, (said, "attacks the like of that")))
+        routes.append(
+            (
+                "sibling",
+                "attacks",
+                hit.argument.supports,
+                (said, "attacks the like of what that supports"),
+            )
+        )
     return routes
 
 
 def _broad(reading: Reading) -> list[_Route]:
     """Every word of the whole debate, for a message that none of the index's words is in."""
     everything = " ".join((reading.claim, *reading.earlier, *reading.own, reading.message))
-    return [("broad", name, everything) for name in ("attacks", "text", "supports")]
+    told = ("shares words with the debate",)
+    return [("broad", name, everything, told) for name in ("attacks", "text", "supports")]
 
 
 def _search(
     index: ArgumentIndex, routes: Iterable[_Route], k: int, found: dict[str, Candidate]
 ) -> dict[str, list[Hit]]:
-    by_field: dict[str, list[tuple[str, str]]] = {}
-    for route, name, words in dict.fromkeys(routes):
-        if content_words(words):
-            by_field.setdefault(name, []).append((route, words))
+    by_field: dict[str, list[_Route]] = {}
+    for one in dict.fromkeys(routes):
+        if content_words(one[2]):
+            by_field.setdefault(one[1], []).append(one)
     hits: dict[str, list[Hit]] = {}
     for name, asked in by_field.items():
-        answers = index.search_all(name, [words for _, words in asked], k)
-        for (route, _), answer in zip(asked, answers, strict=True):
-            _note(found, route, answer)
+        answers = index.search_all(name, [words for _, _, words, _ in asked], k)
+        for (route, _, _, path), answer in zip(asked, answers, strict=True):
+            _note(found, route, path, answer)
             hits.setdefault(route, []).extend(answer)
     return hits
 
 
-def _note(found: dict[str, Candidate], route: str, answer: Sequence[Hit]) -> None:
+def _note(
+    found: dict[str, Candidate], route: str, path: tuple[str, ...], answer: Sequence[Hit]
+) -> None:
     best = max((hit.score for hit in answer), default=0.0)
     for hit in answer:
         candidate = found.setdefault(hit.argument.id, Candidate(hit.argument))
         share = hit.score / best if best > 0 else 1.0
-        candidate.routes[route] = max(share, candidate.routes.get(route, 0.0))
+        if share > candidate.routes.get(route, -1.0):
+            candidate.routes[route], candidate.paths[route] = share, path

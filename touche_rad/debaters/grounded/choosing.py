@@ -33,6 +33,8 @@ class Quotable:
 
     argument: Argument
     quoted: str
+    path: tuple[str, ...] = ()
+    """How the argument was reached."""
 
 
 class Choice(BaseModel):

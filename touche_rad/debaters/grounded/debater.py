@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
-from touche_rad.debate import Debate, Response
+from touche_rad.debate import Debate, Response, reached
 from touche_rad.debaters.grounded import choosing
 from touche_rad.debaters.grounded.candidates import Candidate
 from touche_rad.debaters.grounded.choosing import Quotable
@@ -88,7 +88,7 @@ class Grounded:
         frame = frame or FRAMES[(len(debate.turns) - 1) % len(FRAMES)]
         fits = count_words(frame) + count_words(one.quoted) <= self.options.max_words
         content = f"{frame} {one.quoted}" if self.options.frame and fits else one.quoted
-        return Response(content=content, arguments=(one.argument,))
+        return Response(content=content, arguments=(reached(one.argument, one.path),))
 
     def explain(self, debate: Debate) -> list[dict[str, Any]]:
         """Return one row a candidate, best first: its score, what adds to it, how it was found."""
@@ -135,7 +135,7 @@ class Grounded:
             if not quoted:
                 continue
             whole = not quoted.endswith("…") and quoted.lower() not in said
-            (good if whole else poorer).append(Quotable(argument, quoted))
+            (good if whole else poorer).append(Quotable(argument, quoted, one.candidate.path))
         if not good and not poorer:
             raise WorkError("the index holds no argument that can be quoted")
         return good or poorer

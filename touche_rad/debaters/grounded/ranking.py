@@ -12,7 +12,7 @@ from touche_rad.debaters.grounded.profile import Library
 from touche_rad.debaters.grounded.reading import Reading
 from touche_rad.debaters.grounded.scene import scene
 from touche_rad.debaters.grounded.weights import Weights
-from touche_rad.plugins import ArgumentIndex
+from touche_rad.plugins import ArgumentIndex, arguments_by
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +43,14 @@ def _with_near(
     index: ArgumentIndex, near: Mapping[str, float], candidates: Sequence[Candidate]
 ) -> list[Candidate]:
     known = {candidate.argument.id: candidate for candidate in candidates}
+    further = [one for one in near if one not in known]
+    for one, argument in zip(further, arguments_by(index, further), strict=True):
+        if argument is not None:
+            known[one] = Candidate(argument)
     for one, share in near.items():
-        argument = index.get(one)
         if one in known:
             known[one].routes["meaning"] = share
-        elif argument is not None:
-            known[one] = Candidate(argument, {"meaning": share})
+            known[one].paths["meaning"] = ("near in meaning to what you say",)
     return list(known.values())
 
 

@@ -7,16 +7,21 @@ what attacks it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
-from touche_rad.debate import Argument
+from touche_rad.debate import Argument, reached
 from touche_rad.debaters.sinai.queries import FieldToLook, Query
 from touche_rad.plugins import ArgumentIndex
 
 Strategy = Literal["TEXT", "ATTACK", "SUPPORT"]
 STRATEGIES: tuple[Strategy, ...] = ("TEXT", "ATTACK", "SUPPORT")
+FIELDS: Final[Mapping[Strategy, str]] = {"TEXT": "text", "ATTACK": "attacks", "SUPPORT": "supports"}
+TOLD: Final[Mapping[Strategy, str]] = {
+    "TEXT": "says the like of", "ATTACK": "attacks the like of", "SUPPORT": "supports the like of",
+}  # fmt: skip
+"""What the path of a citation says of each."""
 
 
 @dataclass(frozen=True)
@@ -61,23 +66,23 @@ def retrieved(index: ArgumentIndex, query: Query, how: Retrieval) -> Retrieved:
     found: dict[Strategy, tuple[Argument, ...]] = {}
     seen: set[str] = set(how.fresh)
 
-    def take(field: str, words: str, count: int) -> list[Argument]:
+    def take(field: str, words: str, count: int, path: Sequence[str] = ()) -> list[Argument]:
         hits = index.search(field, words, count + how.spare)
-        arguments = [hit.argument for hit in hits]
+        arguments = [reached(hit.argument, path) for hit in hits]
         if how.spare:
             arguments = [one for one in arguments if one.id not in seen]
         return arguments[:count]
 
     for strategy in how.strategies:
-        if strategy == "TEXT":
-            taken = take("text", idea, how.per_strategy)
-        elif strategy == goal:
-            taken = take("attacks" if strategy == "ATTACK" else "supports", idea, how.per_strategy)
+        field = FIELDS[strategy]
+        told = f"{TOLD[strategy]}: {idea}"
+        if strategy in ("TEXT", goal):
+            taken = take(field, idea, how.per_strategy, (told,))
         else:
-            links = take("attacks" if strategy == "ATTACK" else "supports", idea, how.per_strategy)
             taken = []
-            for link in links:
-                attackers = take("attacks", link.text, how.per_link)
+            for link in take(field, idea, how.per_strategy):
+                path = (f"{link.id} {told}", "attacks the like of what that says")
+                attackers = take("attacks", link.text, how.per_link, path)
                 taken.extend(attackers)
                 seen |= _ids(attackers) if how.spare else set()
         found[strategy] = tuple(taken)
