@@ -26,6 +26,7 @@ _MODAL = re.compile(r"\b(should|must|can|could|will|would|may|might)( not)?\b", 
 _JOINED = re.compile(r"\b(?:and|or|but|if|because|that|which|who)\b|[,;:]", re.IGNORECASE)
 _ABSENCE = (NEGATIONS | {"neither", "nor"}) - {"not"}
 _LOOKED_AT = 20
+_SURE = 0.3
 
 
 def contrary(claim: str) -> str:
@@ -50,21 +51,26 @@ def contrary(claim: str) -> str:
 def objection(index: ArgumentIndex | None, claim: str) -> str:
     """Return what the side that opens for a claim is asked to answer.
 
-    It is an argument against the claim, where the index has one whose own fields say so, and the
-    contrary of the claim. A quotation gives a debater that searches something to hold on to: a
-    bag of words knows no `not`, and would lead it to the wrong side.
+    It is an argument against the claim, where the index has one on its topic whose own fields say
+    so clearly, and the contrary of the claim. A quotation gives a debater that searches something
+    to hold on to: a bag of words knows no `not`, and would lead it to the wrong side.
     """
     opposed = contrary(claim)
     if index is None or not clean(claim):
         return opposed
-    found: dict[str, tuple[float, Argument]] = {}
+    found: dict[str, Argument] = {}
+    topics: dict[str, float] = {}
     for field, query in (("attacks", claim), ("supports", opposed)):
-        for hit in index.search(field, query, _LOOKED_AT):
-            found[hit.argument.id] = (stance(hit.argument, claim), hit.argument)
-    against = sorted((weight, id_) for id_, (weight, _) in found.items() if weight < 0)
-    if not against:
+        for rank, hit in enumerate(index.search(field, query, _LOOKED_AT)):
+            found[hit.argument.id] = hit.argument
+            near = topics.get(hit.argument.topic, 0.0)
+            topics[hit.argument.topic] = near + 1 / (rank + 1)
+    topic = max(topics, key=lambda one: (topics[one], one), default="")
+    weights = {id_: stance(one, claim) for id_, one in found.items() if one.topic == topic}
+    against = min(weights, key=lambda id_: (weights[id_], id_), default=None)
+    if against is None or weights[against] > -_SURE:
         return opposed
-    return f"{clean(found[against[0][1]][1].text)} {opposed}"
+    return f"{clean(found[against].text)} {opposed}"
 
 
 def claim_against(contest: Contest, speaker: str) -> str:

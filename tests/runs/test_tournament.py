@@ -380,6 +380,28 @@ def test_a_budget_holds_for_each_debate(
     assert (result.max_calls, result.max_tokens).count(None) == 1
 
 
+def test_costs_outlast_a_kill_while_it_judges(tmp_path: Path, demo_index_path: Path) -> None:
+    result, _ = with_a_model(tmp_path, demo_index_path)
+    for name in ("outcomes.jsonl", "ratings.json"):
+        (tmp_path / "out" / name).unlink()
+    again, calls = with_a_model(tmp_path, demo_index_path)
+    assert calls == 0, "what was played is not played again"
+    assert again == result
+
+
+def test_the_judge_may_ask_another_model_than_the_debaters(
+    tmp_path: Path, demo_index_path: Path
+) -> None:
+    with scripted.serving() as other:
+        judge = ("-j", "zsl", "--judge-model", f"{other.url}#wise", "--max-calls", "0")
+        result, calls = with_a_model(tmp_path, demo_index_path, *judge)
+        assert calls == 0, "the debaters' budget"
+        assert other.asked, "is not the judge's"
+        assert {body["model"] for body in other.asked} == {"wise"}
+    assert (result.model, result.judge_model) == ("tiny", "wise")
+    assert result.judge == "grice(judge=zsl)"
+
+
 def test_a_budget_counts_what_the_cache_answers_too(tmp_path: Path, demo_index_path: Path) -> None:
     cache = str(tmp_path / "cache")
     budget = ("--max-calls", "1", "--cache", cache)
@@ -432,6 +454,7 @@ def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_
     )
     assert f"{result.standings[0].rating:.0f}" in told
     assert "City centres should be closed to private cars." in told, "the debates are there too"
+    assert "first, verbatim (pro)" in told
     result = result.model_copy(
         update={"standings": tuple(one.model_copy(update={"name": EVIL}) for one in result.standings)}
     )  # fmt: skip

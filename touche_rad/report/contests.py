@@ -14,6 +14,7 @@ from touche_rad import files
 from touche_rad.contest import Contest, Outcome, Side
 from touche_rad.files import BadLines, Judgement, Kind
 from touche_rad.plugins import Draws, registered
+from touche_rad.tournament.result import debaters_of
 
 log = logging.getLogger("touche_rad")
 
@@ -138,7 +139,12 @@ def _whole(key: str, contest: Contest | None) -> Whole:
         if isinstance(won, str | list | tuple)
     ]
     speeches = [(one.speaker, contest.sides[one.speaker], one.text) for one in contest.speeches]
-    return Whole(key, contest.motion, list(contest.sides.items()), gold, speeches)
+    known = debaters_of(contest)
+    sides = [
+        (f"{who}, {known[who]}" if who in known else who, side)
+        for who, side in contest.sides.items()
+    ]
+    return Whole(key, contest.motion, sides, gold, speeches)
 
 
 def _verdict(run: str, one: Judgement, contest: Contest | None, drawings: Drawings) -> Verdict:
