@@ -163,7 +163,7 @@ class Image:
 
     @contextmanager
     def container(self) -> Iterator[str]:
-        made = buildah("from", self.name)
+        made = buildah("from", "--ulimit", "nofile=20000:20000", self.name)
         try:
             yield made
         finally:
