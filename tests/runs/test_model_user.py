@@ -160,7 +160,7 @@ def test_the_seed_decides_the_moves_and_goes_to_the_model(server: Scripted, stag
     once = asked(1)
     assert [body["seed"] for body in once] == [1, 1, 1]
     assert asked(1) == once
-    moves = {json.dumps(asked(seed)[-1]["messages"][1]) for seed in range(4)}
+    moves = {json.dumps(asked(seed)[-1]["messages"][1]) for seed in range(6)}
     assert len(moves) > 2
 
 

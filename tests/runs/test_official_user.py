@@ -155,9 +155,9 @@ def test_where_a_fault_stays_the_rules_stand_in_and_the_status_says_why(
 def test_an_endpoint_that_was_given_up_is_tried_once_a_turn_until_it_answers(
     server: Scripted, stage: Stage
 ) -> None:
-    server.script = [fails(500)] * 5
+    server.script = [*[fails(500)] * 5, counting, fails(500)]
     played = stage.play(url(server), turns=4)
-    assert len(server.asked) == 4 + 1 + 1 + 1
+    assert len(server.asked) == 4 + 1 + 1 + 2
     assert played.status["notes"]["user fallback"] == 2
     assert [words.startswith("My point number") for words in played.said[0]] == [
         False, False, True, True,
