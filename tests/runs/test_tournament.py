@@ -247,6 +247,8 @@ def test_a_finished_tournament_is_told_again_and_judged_anew_by_another_judge(
     assert ratings(out).judge == "grice(judge=length,margin=0.5)"
     assert terminal([*made, "--words", "20"]) == 2
     assert "words was 60 and is now 20" in capsys.readouterr().err
+    assert terminal([*made, "--words", "20", "--restart", "-j", "nobody"]) == 2
+    assert (out / "contests.jsonl").read_bytes() == before["contests.jsonl"][0]
     assert terminal([*made, "--words", "20", "--restart"]) == 0
     assert ratings(out).words == 20
 
@@ -332,7 +334,7 @@ def test_killed_while_it_plays_and_while_it_judges_it_ends_in_the_same_bytes(
     assert terminal(disturbed) == 0
     for name in ("contests.jsonl", "outcomes.jsonl", "ratings.json"):
         assert (out / name).read_bytes() == (calm / name).read_bytes()
-    status = json.loads((out / "outcomes.status.json").read_text())
+    status = json.loads((out / "outcomes.jsonl.status.json").read_text())
     assert status["resumed"] >= 3
     assert json.loads(left)["lines"][0] in (out / "outcomes.jsonl").read_text()
     assert not list(out.glob("*.part"))
@@ -400,6 +402,8 @@ def test_the_judge_may_ask_another_model_than_the_debaters(
         assert {body["model"] for body in other.asked} == {"wise"}
     assert (result.model, result.judge_model) == ("tiny", "wise")
     assert result.judge == "grice(judge=zsl)"
+    assert result.undecided == result.debates == 2, "it says nothing that is a verdict"
+    assert all(one.share is None and one.rating == AVERAGE for one in result.standings)
 
 
 def test_a_budget_counts_what_the_cache_answers_too(tmp_path: Path, demo_index_path: Path) -> None:
@@ -425,6 +429,7 @@ def test_a_budget_counts_what_the_cache_answers_too(tmp_path: Path, demo_index_p
         (("-d", "grounded", "-d", "sinai"), "needs a language model"),
         ((*BOTH, "-j", "nobody"), "there is no judge"),
         ((*BOTH, "-j", "zsl"), "needs a language model"),
+        ((*BOTH, "-j", "length", "-o", "marge=1"), "no option 'marge'"),
         ((*BOTH, "-o", "debater.k=3"), "-d 'NAME(KEY=VALUE)'"),
     ],
 )

@@ -66,10 +66,10 @@ def command(ctx: click.Context, /, claims: Path, **given: Any) -> int:
     if chosen.of("debater"):
         raise OptionError("there are several debaters: give options as -d 'NAME(KEY=VALUE)'")
     folder = Folder(chosen.path)
-    if given["restart"]:
-        folder.restart()
     budgets, field = _field(given, chosen, folder)
     bench = _Bench(given, chosen, folder)
+    if given["restart"]:
+        folder.restart()
     _play(claims, given, folder, field, budgets)
     bench.sit()
     return _told(given, folder, field, bench)
@@ -121,7 +121,7 @@ def _play(
             lambda: play_both_sides(
                 claims, folder.contests, field.entrants, stage, identity=identity,
                 verb="tournament", workers=given["workers"], bad=bad, progress=report,
-                status_path=folder.path / "contests.status.json", model=model,
+                status_path=folder.path / "contests.jsonl.status.json", model=model,
             ),
             folder.contests,
         )  # fmt: skip
@@ -140,7 +140,7 @@ class _Bench:
         name, options = spelled(given["judge"])
         options |= chosen.of("judge")
         if not runs.is_panel(name):
-            name, options = "grice", _by_means(given["judge"], options)
+            name, options = "grice", _by_means(given["judge"], chosen.of("judge"))
         settings = {
             **given, "judge": name, "model": given["judge_model"] or given["model"],
             "deadline": None, "max_calls": None, "max_tokens": None,
@@ -165,7 +165,7 @@ class _Bench:
                 lambda: judge_contests(
                     folder.contests, folder.outcomes, self.panel, identity=self.identity,
                     workers=given["workers"], progress=report, model=self.model,
-                    status_path=folder.path / "outcomes.status.json",
+                    status_path=folder.path / "outcomes.jsonl.status.json",
                 ),
                 folder.outcomes,
             )  # fmt: skip
@@ -173,12 +173,12 @@ class _Bench:
 
 
 def _by_means(judge: str, options: dict[str, str]) -> dict[str, str]:
-    """Let the panel `grice` decide by a judge of responses, with the options that are its own."""
+    """Let the panel `grice` decide by a judge of responses; the options are the panel's."""
     from touche_rad.plugins import find
+    from touche_rad.spelling import spelled
 
-    own = find("panel", "grice").options.model_fields
-    find("judge", judge.partition("(")[0].strip())
-    return {"judge": judge, **{key: value for key, value in options.items() if key in own}}
+    find("judge", spelled(judge)[0])
+    return {"judge": judge, **options}
 
 
 def _told(given: dict[str, Any], folder: Folder, field: Field, bench: _Bench) -> int:

@@ -110,6 +110,7 @@ class Folder:
 
     def _write(self, state: Mapping[str, Any]) -> None:
         self._state = dict(state)
+        self.path.mkdir(parents=True, exist_ok=True)
         with files.atomic_write(self.path / _STATE) as stream:
             stream.write(json.dumps({"format": FORMAT, **state}, indent=2) + "\n")
 
