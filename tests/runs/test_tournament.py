@@ -365,6 +365,7 @@ def test_what_a_debater_asked_is_told(tmp_path: Path, demo_index_path: Path) -> 
     assert (asked["calls"], asked["prompt_tokens"], asked["completion_tokens"]) == (4, 40, 20)
     assert of(result, "verbatim") is None
     assert result.model == "tiny"
+    assert result.judge_model is None, "the judge asks none"
 
 
 @pytest.mark.parametrize(

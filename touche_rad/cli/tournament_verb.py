@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,6 +151,8 @@ class _Bench:
             settings, shared.Chosen(chosen.path, given_options), folder.outcomes
         )
 
+        self.asked = self.model.name if self.model and _asks(name, options) else None
+
     def sit(self) -> None:
         """Judge the debates, unless they are judged."""
         from touche_rad.contesting import judge_contests
@@ -181,6 +184,17 @@ def _by_means(judge: str, options: dict[str, str]) -> dict[str, str]:
     return {"judge": judge, **options}
 
 
+def _asks(panel: str, options: Mapping[str, str]) -> bool:
+    """Whether a panel asks a model; `grice` does where its judge does."""
+    from touche_rad.plugins import find
+    from touche_rad.spelling import spelled
+
+    plugin = find("panel", panel)
+    if panel == "grice":
+        plugin = find("judge", spelled(options.get("judge", "grounded"))[0])
+    return "model" in (*plugin.needs, *plugin.uses)
+
+
 def _told(given: dict[str, Any], folder: Folder, field: Field, bench: _Bench) -> int:
     from touche_rad.tournament.folder import RATINGS
     from touche_rad.tournament.result import result_of
@@ -190,7 +204,7 @@ def _told(given: dict[str, Any], folder: Folder, field: Field, bench: _Bench) ->
     model = field.services.model
     told = {
         "judge": str(bench.identity["judge"]), "model": model.name if model else None,
-        "judge_model": bench.model.name if bench.model else None,
+        "judge_model": bench.asked,
         **{key: given[key] for key in ("rounds", "words", "max_calls", "max_tokens")},
     }  # fmt: skip
     result = result_of(

@@ -52,8 +52,12 @@ def _number(share: float | None) -> str:
     return "    –" if share is None else f"{share:5.2f}"
 
 
+def _claims(result: Tournament) -> str:
+    return "1 claim" if result.claims == 1 else f"{result.claims} claims"
+
+
 def _notes(result: Tournament) -> Iterator[str]:
-    told = f"{result.debates} debates on {result.claims} claims, judged by {result.judge}"
+    told = f"{result.debates} debates on {_claims(result)}, judged by {result.judge}"
     if result.pro_share is not None:
         told += f"; the side for the claim won {result.pro_share:.2f}"
     yield told
