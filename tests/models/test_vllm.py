@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -30,6 +31,10 @@ OPTIONS = {
     "enforce-eager": "true", "dtype": "float32", "max-model-len": "4096",
     "gpu-memory-utilization": "0.2", "max-num-seqs": "32",
 }  # fmt: skip
+
+
+class Coded(BaseModel):
+    code: str = Field(pattern="^[A-D]{3}-[0-9]{2}$")
 
 
 class Judged(BaseModel):
@@ -107,6 +112,7 @@ def test_it_answers_by_schema_chooses_and_survives_the_death_of_its_engine(folde
         try:
             found["one"] = await model.ask(asked(0), Judged)
             found["scored"] = await model.ask_scored(asked(1), Judged)
+            found["regex"] = await model.ask(asked(2), Coded)
             found["choice"] = await model.ask_choice(asked(2), ("yes", "no"))
             found["context"] = await server.context()
             seen.update(children(os.getpid()) - before)
@@ -119,6 +125,7 @@ def test_it_answers_by_schema_chooses_and_survives_the_death_of_its_engine(folde
 
     found = anyio.run(run)
     assert isinstance(found["one"], Judged)
+    assert re.fullmatch("[A-D]{3}-[0-9]{2}", found["regex"].code), "a field's pattern is kept to"
     value, chances = found["scored"]
     assert [name for name, _ in chances] == ["quality", "manner"]
     for name, likely in chances:
