@@ -13,6 +13,7 @@ import pytest
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad import spare
 from touche_rad.errors import UserError, WorkError
+from touche_rad.plugins import arguments_by
 from touche_rad.spare import SparedIndex
 
 
@@ -92,3 +93,22 @@ def test_a_server_that_is_not_there_costs_no_turn(demo_index_path: Path, tmp_pat
     assert ran.returncode == 0, ran.stderr
     assert '"arguments": [{' in ran.stdout
     assert "the spare index is used" in ran.stderr
+
+
+def test_many_arguments_are_asked_of_the_first_and_then_of_the_spare_one() -> None:
+    class Gives(Counting):
+        def get_all(self, ids: list[str]) -> Any:
+            self.asked += 1
+            if self.fault:
+                raise self.fault
+            return [self.get(one) for one in ids]
+
+    first, other = Gives(), Counting()
+    index = SparedIndex(lambda: first, other)
+    ids = [ARGUMENTS[1].id, "nobody", ARGUMENTS[0].id]
+    told = [ARGUMENTS[1], None, ARGUMENTS[0]]
+    assert arguments_by(index, ids) == told
+    assert first.asked == 1
+    first.fault = WorkError("the cluster is red")
+    assert arguments_by(index, ids) == told
+    assert first.asked == 2
