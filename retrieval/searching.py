@@ -83,5 +83,7 @@ class Searching(pt.Transformer):
             for rank, hit in enumerate(self.searcher.search(str(row["query"]), self.k))
         ]
         kept = [column for column in inp.columns if column not in COLUMNS]
-        typed = {"docno": str, "score": float, "rank": int}
-        return pd.DataFrame(rows, columns=[*kept, *COLUMNS]).astype(typed)
+        typed = {column: inp[column].dtype for column in kept}
+        typed |= {"docno": str, "score": float, "rank": int}
+        # As objects first: a query with half a character is no text to every kind of column.
+        return pd.DataFrame(rows, columns=[*kept, *COLUMNS], dtype=object).astype(typed)

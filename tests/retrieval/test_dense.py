@@ -349,7 +349,8 @@ def test_a_real_encoder_finds_what_no_word_tells(demo: str) -> None:
 
 def test_dense_searches_compose(demo: str) -> None:
     index = open_index(demo)
-    topics = pd.DataFrame({"qid": ["a", "b"], "query": ["cars are noisy", "ünïcode \ud800 ☃"]})
+    asked = {"qid": ["a", "b"], "query": ["cars are noisy", "ünïcode \ud800 ☃"]}
+    topics = pd.DataFrame(asked, dtype=object)  # some kinds of text column hold no half characters
     search = DenseSearch(index, "attacks", 20)
     found = search.transform(topics)
     assert found.groupby("qid").size().tolist() == [20, 20]
