@@ -38,9 +38,9 @@ def cost(location: str, annotator: Annotator) -> Cost:
     index = _ours(location)
     told = (index.ours or {}).get(MEMORY) or {}
     query = {"term": {BY: _slug(annotator)}}
-    done = Connection(place(location)).ask(
-        lambda es: int(es.count(index=index.concrete, query=query)["count"])
-    )
+    connection = Connection(place(location))
+    connection.ask(lambda es: es.indices.refresh(index=index.concrete))  # a killed run told nobody
+    done = connection.ask(lambda es: int(es.count(index=index.concrete, query=query)["count"]))
     left = 0 if told.get("complete") else len(index) - done
     sample = next((page for _, page in index.pages()), [])
     letters = sum(len(one.text) for one in sample)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from touche_rad import files
-from touche_rad.debate import Debate
+from touche_rad.debate import Debate, path_of, reached
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import FRAMES
 from touche_rad.demo import demo_file
@@ -25,7 +25,9 @@ def bars_hold(index: ArgumentIndex, debates: Iterable[Debate]) -> int:
             (cited,) = response.arguments
             frame = next(one for one in FRAMES if response.content.startswith(f"{one} "))
             assert 5 <= count_words(response.content) <= 60
-            assert index.get(cited.id) == cited
+            found = index.get(cited.id)
+            assert found is not None
+            assert reached(found, path_of(cited)) == cited
             assert response.content.removeprefix(f"{frame} ") in " ".join(cited.text.split())
             answered += 1
     return answered
