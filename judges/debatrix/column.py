@@ -59,7 +59,7 @@ class Column:
             found.reasons.append("no speech could be analysed")
             return found
         try:
-            found.analysis, found.ruling = await self.questions.debate(memory.fetch())
+            found.analysis, found.ruling = await self.questions.debate(memory.fetch(), rules=rules)
             if found.ruling is None and rules:
                 found.ruling = await self.questions.ruling(found.analysis)
         except ModelError as error:

@@ -78,16 +78,19 @@ class Questions:
         said = await self._ask("speech", values, schemas.Comment)
         return await self._scored(f"speech number {new.number}, by {new.code}", said.comment)
 
-    async def debate(self, past: Sequence[Entry]) -> tuple[str, Ruling | None]:
+    async def debate(
+        self, past: Sequence[Entry], *, rules: bool = True
+    ) -> tuple[str, Ruling | None]:
         """Analyse the debate out of all analyses, with the verdict where one answer gives both."""
+        whole = self.whole and rules
         values = {
             "header": self.header, "past": past, "raw": False, "decides": self.decides,
-            "whole": self.whole, "ties": self.ties,
+            "whole": whole, "ties": self.ties,
         }  # fmt: skip
-        schema = schemas.Analysis if not self.whole else self._verdict(analysed=True)
+        schema = schemas.Analysis if not whole else self._verdict(analysed=True)
         found = await self._ask("debate", values, schema, "past")
         analysis: str = found.analysis
-        return analysis, self._ruling(found) if self.whole else None
+        return analysis, self._ruling(found) if whole else None
 
     async def summary(self, views: Sequence[Mapping[str, Any]]) -> tuple[str, Ruling | None]:
         """Bring the dimensions' views together, with the verdict where one answer gives both."""

@@ -76,6 +76,8 @@ class DebatrixGrice(_Adapter):
 
     async def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
         """Judge the last response."""
+        if debate.last.response is None:
+            return dict.fromkeys(Maxim, _none("the last turn has no response"))
         verdicts = await self._columns(debate)
         return {maxim: verdicts[maxim][-1] for maxim in Maxim}
 
@@ -100,17 +102,21 @@ class DebatrixGrice(_Adapter):
         async with anyio.create_task_group() as group:
             for maxim in Maxim:
                 group.start_soon(hear, maxim)
+        places = {entry.number: place for place, entry in enumerate(case.speeches)}
         answered = [
-            place for place, entry in enumerate(case.speeches)
-            if case.speaker_of[entry.code] == SYSTEM
-        ]  # fmt: skip
+            places.get(number)
+            for number, speech in enumerate(case.contest.speeches, 1)
+            if speech.speaker == SYSTEM
+        ]
         return {
             maxim: [_from_ten(one, place) for place in answered] for maxim, one in found.items()
         }
 
 
-def _from_ten(found: Found, place: int) -> Verdict:
+def _from_ten(found: Found, place: int | None) -> Verdict:
     """A score from 1 to 10 on the line from 0 to 1: six and more are a yes."""
+    if place is None:
+        return _none("the response says nothing that could be judged")
     mark: Mark | None = found.marks.get(place)
     if mark is None or mark.score is None:
         return _none("; ".join(found.reasons) or "the speech has no score")

@@ -96,6 +96,14 @@ def test_debatrix_judges_all_turns_of_a_debate_in_one_pass(
     assert len(server.asked) == 4 * 4
 
 
+def test_a_response_of_markup_alone_gets_no_other_responses_verdict(server: Scripted) -> None:
+    empty = DEBATE.answered(Response(content="<b></b>"))
+    verdicts = judged(server, "debatrix-grice", empty)
+    assert {one.score for one in verdicts.values()} == {None}
+    unanswered = judged(server, "debatrix-grice", DEBATE.asked(1))
+    assert {one.score for one in unanswered.values()} == {None}
+
+
 def graph(*relations: tuple[int, Relation, int]) -> SceneGraph:
     """The user's 1 and 3, the system's 2 in the first round and 4, 5, 6 in the second."""
     made = SceneGraph("motion")

@@ -253,6 +253,12 @@ def test_without_a_panel_the_dimensions_votes_are_weighed(server: Scripted) -> N
     assert outcome.winners["source"] == TIE
 
 
+def test_without_own_verdicts_a_dimension_analyses_and_does_not_judge(server: Scripted) -> None:
+    outcome = judged(server, SIX, own_verdicts="false")
+    assert all("Give no score and no winner" in told for told in asked(server, "debate"))
+    assert (set(outcome.winners), outcome.winner) == ({"general"}, "Bob")
+
+
 def test_a_dimension_without_weight_costs_nothing(server: Scripted) -> None:
     judged(server, SIX, dimensions="argument,source=0,clash")
     assert {dimension(told) for told in asked(server)} == {"argument", "clash", "chair"}

@@ -200,7 +200,12 @@ def test_the_terminal_audits_a_judge_that_asks_a_model(server: Scripted, run: Pa
 
 @pytest.mark.parametrize(
     ("args", "told"),
-    [(["--turns", "3"], "are for --audit"), (["--audit", "-j", "nobody"], "'nobody'")],
+    [
+        (["--turns", "3"], "for --audit only"),
+        (["-m", "x#y"], "for --audit only"),
+        (["--audit", "--strict"], "not for --audit"),
+        (["--audit", "-j", "nobody"], "'nobody'"),
+    ],
 )
 def test_a_wrong_call_is_told(run: Path, args: list[str], told: str) -> None:
     ended = touche_rad("score", run, run, *args)

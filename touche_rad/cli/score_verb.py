@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from touche_rad.cli import asking, shared
 from touche_rad.cli.auditing import run_audit
@@ -73,12 +74,16 @@ def command(
     runs were written by several models, whether a judge likes its own family best.
     """
     if audit:
+        idle = [name for name in ("strict", "debates", "baseline", "samples") if _said(ctx, name)]
+        if idle:
+            raise UserError(f"{', '.join(idle)}: not for --audit")
         chosen = shared.choose(ctx, "score", short, output, option)
         more = {"as_json": as_json, "seed": seed, "skip_bad": skip_bad, "turns": turns, **given}
         run_audit(files_, judges or ("grounded",), chosen, more)
         return
-    if judges or turns is not None:
-        raise UserError("-j and --turns are for --audit")
+    idle = [name for name in _OF_AUDITS if _said(ctx, name)]
+    if idle:
+        raise UserError(f"{', '.join(idle)}: for --audit only")
     from touche_rad import files
     from touche_rad.score import ContestReport, export, score
 
@@ -103,3 +108,11 @@ def command(
     else:
         for line in report.lines():
             click.echo(line)
+
+
+_OF_AUDITS = ("judges", "turns", "index", "model", "cache", "max_calls", "max_tokens")
+
+
+def _said(ctx: click.Context, name: str) -> bool:
+    """Whether an option stands on the command line; variables are for all verbs."""
+    return ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
