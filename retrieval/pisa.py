@@ -57,12 +57,8 @@ class PisaIndexes:
         from retrieval.dense.search import loaded
         from retrieval.dense.vectors import add_vectors
 
-        folder = Path(location)
-        collection = read_manifest(folder).collection
-        if of is not None and digest(of) != collection:
-            raise UserError(f"{location} holds other arguments: --replace makes it anew")
         return add_vectors(
-            folder, collection, loaded(wanted.encoder), fields=wanted.fields,
+            Path(location), _collection(location, of), loaded(wanted.encoder), fields=wanted.fields,
             precision=wanted.precision, graph=wanted.graph, report=report,
         )  # fmt: skip
 
@@ -77,11 +73,8 @@ class PisaIndexes:
         """Annotate what an index holds; a killed run is gone on with."""
         from retrieval.memory import annotate
 
-        folder = Path(location)
-        collection = read_manifest(folder).collection
-        if of is not None and digest(of) != collection:
-            raise UserError(f"{location} holds other arguments: --replace makes it anew")
-        return waited(annotate(folder, collection, annotator, report=report))
+        collection = _collection(location, of)
+        return waited(annotate(Path(location), collection, annotator, report=report))
 
     def cost_of_annotating(self, location: str, annotator: Annotator) -> Cost:
         """Return what annotating what is left will take, about."""
@@ -220,3 +213,11 @@ class PisaArguments:
 
 def _query(text: str) -> str:
     return " ".join(tokens(str(text))[:LONGEST_QUERY])
+
+
+def _collection(location: str, of: Iterable[Argument] | None) -> str:
+    """Return what an index was made of, which must be these arguments where any are given."""
+    collection = read_manifest(Path(location)).collection
+    if of is not None and digest(of) != collection:
+        raise UserError(f"{location} holds other arguments: --replace makes it anew")
+    return collection

@@ -12,6 +12,7 @@ from judges.debatrix.dimensions import Dimension
 from judges.debatrix.memory import Entry, Memory
 from judges.debatrix.questions import Mark, Questions, Ruling
 from touche_rad.models import ModelError
+from touche_rad.models.faults import Overflow
 
 Context = Literal["full", "half", "none", "direct"]
 MISSING = "(no analysis could be had)"
@@ -29,6 +30,8 @@ class Found:
     """Of the whole debate."""
     ruling: Ruling | None = None
     reasons: list[str] = field(default_factory=list)
+    overlong: bool = False
+    """Whether it gave up at what does not fit the model."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class Column:
             await self._directly(case, found)
             return found
         memory = await self.listen(case, found)
+        if found.overlong:
+            return found
         if len(found.analyses) == 0:
             found.reasons.append("no speech could be analysed")
             return found
@@ -63,6 +68,7 @@ class Column:
             if found.ruling is None and rules:
                 found.ruling = await self.questions.ruling(found.analysis)
         except ModelError as error:
+            found.overlong = isinstance(error, Overflow)
             found.reasons.append(f"the debate: {error}")
         return found
 
@@ -79,6 +85,9 @@ class Column:
                     )
                 except ModelError as error:
                     found.reasons.append(f"speech {new.number}: {error}")
+                    if isinstance(error, Overflow) and not self.questions.shortens:
+                        found.overlong = True
+                        break
                     analyses.add(Entry(new.number, new.code, MISSING))
                     continue
                 found.analyses[place] = text
@@ -104,6 +113,7 @@ class Column:
         try:
             found.ruling = await self.questions.direct(case.speeches)
         except ModelError as error:
+            found.overlong = isinstance(error, Overflow)
             found.reasons.append(f"the debate: {error}")
             return
         found.analysis = "\n".join(

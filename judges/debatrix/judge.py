@@ -93,6 +93,9 @@ class Debatrix:
             return Outcome(winner=None, reason="the debate has no speech")
         asked = {one.name: self._questions(case, one) for one in self.dimensions}
         found = await self._columns(case, asked)
+        if self.options.overlong == "incomplete" and any(one.overlong for one in found):
+            told = next(reason for one in found if one.overlong for reason in one.reasons)
+            return self._outcome(case, found, "", Ruling(reason=told))
         alone = len(self.dimensions) == 1
         text, ruling = "", found[0].ruling or Ruling(reason="; ".join(found[0].reasons))
         if not alone:

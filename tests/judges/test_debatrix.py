@@ -318,6 +318,26 @@ def test_an_analysis_that_fails_is_missed_and_the_rest_goes_on(server: Scripted)
     assert third[0]["score"] is None
 
 
+@pytest.mark.parametrize(("profile", "winner"), [("lean", "Bob"), ("paper", None)])
+def test_what_does_not_fit_the_model_is_shortened_or_not_judged(
+    server: Scripted, profile: str, winner: str | None
+) -> None:
+    answers = server.always
+    told = b'{"error": {"message": "maximum context length", "code": "context_length_exceeded"}}'
+
+    def act(handler: scripted.Handler) -> None:
+        said = prompt_of(handler.body)
+        if step(said) == "analyse" and "ANALYSIS-1-" in said and "ANALYSIS-4-" in said:
+            handler.say(400, told)
+        else:
+            answers(handler)
+
+    server.always = act
+    outcome = judged(server, SIX, profile=profile, dimensions="argument,clash")
+    assert outcome.winner == winner
+    assert not asked(server, "summary") or profile == "lean"
+
+
 def test_without_any_answer_there_is_no_winner_and_a_reason(server: Scripted) -> None:
     answering(server, {"SpeechView": "no JSON", "Verdict": "no JSON"})
     outcome = judged(server, SIX)
