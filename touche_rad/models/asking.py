@@ -43,6 +43,7 @@ from touche_rad.models.limiter import Limiter
 from touche_rad.models.occasion import Occasion, occasion
 from touche_rad.models.prefixes import Prefixes
 from touche_rad.models.prompts import Message
+from touche_rad.models.schemas import bounded_schema
 from touche_rad.models.trace import Trace
 from touche_rad.models.usage import Cost, Usage
 
@@ -494,7 +495,7 @@ def _key(body: Mapping[str, Any], name: str, schema: Any) -> str:
 
 
 def _schema(schema: type[BaseModel]) -> dict[str, Any]:
-    return schema.model_json_schema()
+    return bounded_schema(schema)
 
 
 def _format(mode: str, schema: type[BaseModel]) -> dict[str, Any]:
