@@ -35,12 +35,12 @@ Array = npt.NDArray[np.float64]
 
 COUNTS = {
     "dev": 3.0, "demo": 2.0, "dev crossed": 0.35, "demo crossed": 0.35, "dev foreign": 0.3,
-    "demo foreign": 0.3, "real foreign": 0.1, "real": 0.1,
+    "demo foreign": 0.3, "dev drifted": 0.5, "demo drifted": 0.5, "real foreign": 0.1, "real": 0.1,
 }  # fmt: skip
 """What one turn of each kind weighs: labels by hand the most, what is merely likely the least."""
 LABELLED = ("dev", "demo")
 BOUNDED = ("echo", "again", "turned", "surrender")
-"""Each of these alone must outweigh a firm link; an echo, the firmest there can be."""
+"""Each of these alone must outweigh the firmest link there can be."""
 FOREIGN = 0.09
 """At most this share of the answers to another debate may pass; the bar is a tenth."""
 RIDGE = 0.3
@@ -77,6 +77,7 @@ def cases() -> Iterator[Case]:
                     yield Case(name, False, bool(label), debate.view(at))
         debates = [debate for debate, _ in labelled]
         yield from (Case(f"{name} crossed", False, False, one) for one in crossed(debates))
+        yield from (Case(f"{name} drifted", False, False, one) for one in drifted(debates))
         yield from foreign(name, debates, 2 if name == "demo" else 1)
     sample = real(Path(os.environ["TOUCHE_RAD_DATA"])).debates
     yield from foreign("real", sample, 1)
@@ -125,6 +126,18 @@ def crossed(debates: Sequence[Debate]) -> Iterator[Debate]:
                 yield debate.asked(at).answered(Response(content=one.text, arguments=(one,)))
 
 
+def drifted(debates: Sequence[Debate]) -> Iterator[Debate]:
+    """Later turns whose user has come to speak of another topic: the answer is to the old one."""
+    draw = random.Random(5)
+    for debate in debates:
+        others = [other for other in debates if other.claim != debate.claim]
+        for at, turn in enumerate(debate.turns):
+            if at and turn.response:
+                said = draw.choice(draw.choice(others).turns).utterance
+                turns = (*debate.turns[:at], turn.model_copy(update={"utterance": said}))
+                yield debate.model_copy(update={"turns": turns})
+
+
 def foreign(name: str, debates: Sequence[Debate], rounds: int) -> Iterator[Case]:
     for probe in probes.foreign(debates, rounds):
         yield Case(f"{name} foreign", False, False, probe.debate)
@@ -166,9 +179,7 @@ def fitted(seen: Table, shown: npt.NDArray[np.bool_]) -> tuple[Array, float]:
         for kind in ("real foreign", "demo foreign")
         for bare in (False, True)
     )
-    firm = float(np.quantile(pull[shown & (seen.kinds == "dev") & seen.labels], 0.95)) + bias
-    found[bounded] = np.minimum(found[bounded], -firm)
-    found[seen.names.index("echo")] = -float(found[~bounded].sum()) - bias
+    found[bounded] = np.minimum(found[bounded], -float(found[~bounded].sum()) - bias)
     return found, bias
 
 
