@@ -39,7 +39,7 @@ COUNTS = {
 }  # fmt: skip
 """What one turn of each kind weighs: labels by hand the most, what is merely likely the least."""
 LABELLED = ("dev", "demo")
-BOUNDED = ("echo", "again", "turned", "surrender")
+BOUNDED = ("adrift", "echo", "again", "turned", "surrender")
 """Each of these alone must outweigh the firmest link there can be."""
 FOREIGN = 0.09
 """At most this share of the answers to another debate may pass; the bar is a tenth."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from judges.grice.grounded.cues import Cue, weighed
 from judges.grice.grounded.lexicon import lexicon
-from judges.grice.grounded.links import echoes, link, matter, merged, tie
+from judges.grice.grounded.links import echoes, link, matter, merged, tie, weight
 from judges.grice.grounded.quality import Finding
 from judges.grice.grounded.repeats import asked_again, said_again
 from judges.grice.grounded.scene import Scene, Sentence, nothing_said
@@ -44,6 +44,7 @@ def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
         Cue("topic", tie(said, heard), f"{opening} is on the matter"),
         Cue("point", tie(said, last - matter(scene.claim)), f"{opening} takes up the last point"),
         Cue("target", link(merged(scene.targets), last), "what it cites attacks what was said last"),
+        Cue("adrift", adrift(scene, said), f"{opening} stays with what the user has left"),
         Cue("echo", echo(scene), f"{opening} repeats the user's words"),
         Cue("again", again(scene), f"{opening} was said before"),
         Cue("turned", min(1.0, turned(found) / HALF), f"{opening} turns what it cites around"),
@@ -54,6 +55,14 @@ def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
 def _brought(scene: Scene, found: Sequence[Finding]) -> frozenset[str]:
     """The matter of what is said, of what it rests on, and of what that attacks."""
     return merged((scene.response, *scene.targets, *_rested_on(scene, found)))
+
+
+def adrift(scene: Scene, said: frozenset[str]) -> float:
+    """Whether the user has turned to a matter of which nothing was said, and is not followed."""
+    last = matter(scene.user)
+    before = merged((scene.claim, *scene.users_before, *scene.systems_before))
+    turned_away = bool(scene.users_before) and weight(last) >= 1 > weight(last & before)
+    return float(turned_away and weight(last & said) < 1)
 
 
 def on_topic(scene: Scene, found: Sequence[Finding]) -> float:
