@@ -43,7 +43,7 @@ def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
         Cue("last", tie(said, last), f"{opening} takes up the user's last message: {shared}"),
         Cue("topic", tie(said, heard), f"{opening} is on the matter"),
         Cue("point", tie(said, last - matter(scene.claim)), f"{opening} takes up the last point"),
-        Cue("target", link(merged(scene.targets), last), "what it cites attacks what was said last"),
+        Cue("target", link(merged(scene.targets), last), "what it cites attacks the last message"),
         Cue("adrift", adrift(scene, said), f"{opening} stays with what the user has left"),
         Cue("echo", echo(scene), f"{opening} repeats the user's words"),
         Cue("again", again(scene), f"{opening} was said before"),
@@ -119,4 +119,3 @@ def _gives_in(sentence: Sentence, following: Sequence[Sentence]) -> bool:
     rest = words[len(given.group().split()) :]
     next_words = [token.word for one in following for token in one.read.tokens[:2]]
     return not lexicon().reversals.intersection((*rest, *next_words))
-
