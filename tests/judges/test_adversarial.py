@@ -21,7 +21,7 @@ DEBATES, LABELS = demo_file("adversarial.jsonl"), demo_file("adversarial-labels.
 KINDS = {"unsupported", "flipped", "injected", "padded", "off-topic", "repeated", "good"}
 HALVES = ("dev", "held-out")
 BARS = {
-    "dev": {Maxim.QUANTITY: 0.95, Maxim.QUALITY: 0.90, Maxim.RELATION: 0.87, Maxim.MANNER: 0.98},
+    "dev": {Maxim.QUANTITY: 0.95, Maxim.QUALITY: 0.90, Maxim.RELATION: 0.93, Maxim.MANNER: 0.98},
     "held-out": {Maxim.QUANTITY: 0.85, Maxim.QUALITY: 0.85, Maxim.MANNER: 0.85},
 }
 """F1 of yes. On Relation the held-out half is at .79: it has no bar but always-yes."""

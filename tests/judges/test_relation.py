@@ -79,6 +79,31 @@ def test_it_is_read_against_the_last_message():
     assert scores[0] < 0.5 < scores[1]
 
 
+def test_who_stays_with_what_the_user_has_left_is_told_so():
+    before = (turn("Zoos lock animals into cages of iron.", "Nobody learns much elsewhere."),)
+    drifted = debate(ZOO, ZOO, user="A violin next door keeps my street awake.", before=before)
+    found = judge().judge(drifted)[Maxim.RELATION]
+    assert not found.yes
+    assert "stays with what the user has left" in found.rationale
+
+
+def test_shared_words_count_for_the_lengths_of_both_sides():
+    """A short answer on the point is tied more firmly than a long one that grazes it."""
+    point = "Keepers give the lions space. "
+    aside = "Harbours, trams, libraries, orchestras, bakeries and vineyards pay their crews. " * 3
+    user = "The lions have no space."
+    assert relation(point, user).score > relation(point + aside, user).score
+    aside_of_the_user = aside.replace("pay", "tax")
+    assert relation(point, user).score > relation(point, f"{user} {aside_of_the_user}").score
+
+
+@pytest.mark.parametrize("user", [USER, "Animals suffer in the cages of zoos."])
+def test_an_argument_turned_around_fails_however_firmly_it_is_tied(user):
+    turned = ZOO.replace("has saved", "has never saved").replace("do not only lock", "only lock")
+    assert relation(ZOO, user).yes
+    assert not relation(turned, user).yes
+
+
 def test_what_a_cited_argument_attacks_is_evidence():
     def score(attacks: str) -> float:
         argument = Argument(id="1", text="Keepers hide food.", attacks=attacks)

@@ -32,7 +32,6 @@ class Lexicon:
     connectives: frozenset[tuple[str, ...]]
     stances: re.Pattern[str]
     surrenders: re.Pattern[str]
-    denials: re.Pattern[str]
     list_marks: tuple[re.Pattern[str], ...]
     additions: re.Pattern[str]
     paddings: re.Pattern[str]
@@ -94,7 +93,6 @@ def lexicon() -> Lexicon:
         connectives=frozenset(tuple(phrase.split()) for phrase in read["connectives"]),
         stances=pattern("stances"),
         surrenders=pattern("surrenders"),
-        denials=pattern("denials"),
         list_marks=tuple(re.compile(part) for part in read["list_marks"]),
         additions=pattern("additions"),
         paddings=pattern("paddings", r"\b(?:{})\b"),

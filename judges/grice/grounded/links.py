@@ -46,6 +46,16 @@ def link(one: frozenset[str], other: frozenset[str]) -> float:
     return 1 - math.exp(-weight(one & other) / 2)
 
 
+def tie(one: frozenset[str], other: frozenset[str]) -> float:
+    """How much two passages share for their lengths, in 0..1.
+
+    Long ones share words by chance: two hundred words on any matter share more with two hundred on
+    another than twenty with the twenty that they answer.
+    """
+    sizes = max(1.0, weight(one)) * max(1.0, weight(other))
+    return min(1.0, math.sqrt(weight(one & other) / math.sqrt(sizes)))
+
+
 def echoes(sentences: Sequence[Passage], user: Passage) -> float:
     """How much of what is said the user has said already, in the same sense: 0..1."""
     lengths = [sum(token.matters for token in sentence.tokens) for sentence in sentences]

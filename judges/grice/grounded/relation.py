@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from judges.grice.grounded.cues import Cue, weighed
 from judges.grice.grounded.lexicon import lexicon
-from judges.grice.grounded.links import echoes, link, matter, merged
+from judges.grice.grounded.links import echoes, link, matter, merged, tie, weight
 from judges.grice.grounded.quality import Finding
 from judges.grice.grounded.repeats import asked_again, said_again
 from judges.grice.grounded.scene import Scene, Sentence, nothing_said
@@ -34,37 +34,40 @@ def verdict(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]
 
 def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
     """What was seen, each in 0..1."""
-    said, last = matter(scene.response), matter(scene.user)
-    earlier = () if asked_again(scene.user) else (*scene.users_before, *scene.systems_before)
-    before = merged(earlier) - last
-    attacked = merged(scene.targets)
-    given_in, echoed = surrender(scene, found), echo(scene)
-    shared = ", ".join(sorted(said & last - lexicon().generic)[:4]) or "common words"
+    last, said = matter(scene.user), _brought(scene, found)
+    heard = merged((scene.claim, scene.user, *scene.users_before))
+    given_in = surrender(scene, found)
+    shared = ", ".join(sorted(matter(scene.response) & last - lexicon().generic)[:4])
     opening = short(scene.sentences[0].text)
     return [
-        Cue("last", link(said, last), f"{opening} takes up the user's last message: {shared}"),
-        Cue("before", link(said, before), f"{opening} is about what was said earlier"),
-        Cue("target", link(attacked, last), "what it cites attacks what the user said last"),
-        Cue("topic", on_topic(scene, found), f"{opening} is on the matter"),
-        Cue("point", to_the_point(scene, found), f"{opening} takes up the point made last"),
-        Cue("denial", _denial(scene), f"{opening} contradicts the user in so many words"),
-        Cue("echo", echoed, f"{opening} repeats the user's words"),
+        Cue("last", tie(said, last), f"{opening} takes up the user's last message: {shared}"),
+        Cue("topic", tie(said, heard), f"{opening} is on the matter"),
+        Cue("point", tie(said, last - matter(scene.claim)), f"{opening} takes up the last point"),
+        Cue("target", link(merged(scene.targets), last), "what it cites attacks the last message"),
+        Cue("adrift", adrift(scene, said), f"{opening} stays with what the user has left"),
+        Cue("echo", echo(scene), f"{opening} repeats the user's words"),
         Cue("again", again(scene), f"{opening} was said before"),
-        Cue("turned", turned(found), f"{opening} turns what it cites into the user's side"),
+        Cue("turned", min(1.0, turned(found) / HALF), f"{opening} turns what it cites around"),
         Cue("surrender", float(given_in is not None), f"{short(given_in or '')} gives in"),
     ]
 
 
-def to_the_point(scene: Scene, found: Sequence[Finding]) -> float:
-    """How firmly all that is tied to what the last message adds to the claim under debate."""
-    said = merged((scene.response, *scene.targets, *_rested_on(scene, found)))
-    return link(said, matter(scene.user) - matter(scene.claim))
+def _brought(scene: Scene, found: Sequence[Finding]) -> frozenset[str]:
+    """The matter of what is said, of what it rests on, and of what that attacks."""
+    return merged((scene.response, *scene.targets, *_rested_on(scene, found)))
+
+
+def adrift(scene: Scene, said: frozenset[str]) -> float:
+    """Whether the user has turned to a matter of which nothing was said, and is not followed."""
+    last = matter(scene.user)
+    before = merged((scene.claim, *scene.users_before, *scene.systems_before))
+    turned_away = bool(scene.users_before) and weight(last) >= 1 > weight(last & before)
+    return float(turned_away and weight(last & said) < 1)
 
 
 def on_topic(scene: Scene, found: Sequence[Finding]) -> float:
     """How firmly what is said and what it rests on are tied to what the user has said at all."""
-    said = merged((scene.response, *scene.targets, *_rested_on(scene, found)))
-    return link(said, merged((scene.claim, scene.user, *scene.users_before)))
+    return link(_brought(scene, found), merged((scene.claim, scene.user, *scene.users_before)))
 
 
 def _rested_on(scene: Scene, found: Sequence[Finding]) -> Iterator[Passage]:
@@ -116,12 +119,3 @@ def _gives_in(sentence: Sentence, following: Sequence[Sentence]) -> bool:
     rest = words[len(given.group().split()) :]
     next_words = [token.word for one in following for token in one.read.tokens[:2]]
     return not lexicon().reversals.intersection((*rest, *next_words))
-
-
-def _denial(scene: Scene) -> float:
-    return float(
-        any(
-            lexicon().denials.search(" ".join(token.word for token in one.read.tokens[:40]))
-            for one in scene.sentences[:MAX_SENTENCES]
-        )
-    )

@@ -1,0 +1,220 @@
+"""Fits Relation's weights in the grounded judge, and says how they do on topics left out.
+
+    python benchmarks/fit_relation.py
+
+It needs scikit-learn, and the real sample in the folder that TOUCHE_RAD_DATA names. Of the
+adversarial set it reads the dev half alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.linear_model import LogisticRegression
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from judges.grice.grounded import quality, relation
+from judges.grice.grounded.scene import scene
+from judges.grice.grounded.weights import weights
+from tests.judges import probes
+from tests.judges.data import demo, real
+from touche_rad import files
+from touche_rad.debate import Argument, Debate, Maxim, Response
+from touche_rad.demo import demo_file
+
+Array = npt.NDArray[np.float64]
+
+COUNTS = {
+    "dev": 3.0, "demo": 2.0, "dev crossed": 0.35, "demo crossed": 0.35, "dev foreign": 0.3,
+    "demo foreign": 0.3, "dev drifted": 0.5, "demo drifted": 0.5, "real foreign": 0.1, "real": 0.1,
+}  # fmt: skip
+"""What one turn of each kind weighs: labels by hand the most, what is merely likely the least."""
+LABELLED = ("dev", "demo")
+BOUNDED = ("adrift", "echo", "again", "turned", "surrender")
+"""Each of these alone must outweigh the firmest link there can be."""
+FOREIGN = 0.09
+"""At most this share of the answers to another debate may pass; the bar is a tenth."""
+RIDGE = 0.3
+
+
+@dataclass(frozen=True)
+class Case:
+    """A turn with a label, written by hand or by how the turn was made."""
+
+    kind: str
+    bare: bool
+    label: bool
+    debate: Debate
+
+
+@dataclass(frozen=True)
+class Table:
+    """All cases, seen."""
+
+    kinds: npt.NDArray[np.str_]
+    bare: npt.NDArray[np.bool_]
+    topics: npt.NDArray[np.str_]
+    labels: npt.NDArray[np.bool_]
+    names: tuple[str, ...]
+    values: Array
+
+
+def cases() -> Iterator[Case]:
+    sets = {"dev": dev(), "demo": labelled_demo()}
+    for name, labelled in sets.items():
+        for debate, labels in labelled:
+            for at, label in enumerate(labels):
+                if label is not None:
+                    yield Case(name, False, bool(label), debate.view(at))
+        debates = [debate for debate, _ in labelled]
+        yield from (Case(f"{name} crossed", False, False, one) for one in crossed(debates))
+        yield from (Case(f"{name} drifted", False, False, one) for one in drifted(debates))
+        yield from foreign(name, debates, 2 if name == "demo" else 1)
+    sample = real(Path(os.environ["TOUCHE_RAD_DATA"])).debates
+    yield from foreign("real", sample, 1)
+    for probe in probes.recorded(sample):
+        yield Case("real", False, True, probe.debate)
+        yield Case("real", True, True, probes.without_fields(probe).debate)
+
+
+def dev() -> list[tuple[Debate, list[int | None]]]:
+    """The dev half; of the other nothing is kept."""
+    lines = demo_file("adversarial-labels.jsonl").read_text("utf-8").splitlines()
+    return [
+        (debate, [turn["relation"] for turn in json.loads(line)])
+        for debate, line in zip(
+            files.read_debates(demo_file("adversarial.jsonl")), lines, strict=True
+        )
+        if '"half": "dev"' in line
+    ]
+
+
+def labelled_demo() -> list[tuple[Debate, list[int | None]]]:
+    labels = files.read_labels(demo_file("labels.jsonl"))
+    return [
+        (debate, [turn[Maxim.RELATION] for turn in turns])
+        for debate, turns in zip(demo().debates, labels, strict=True)
+    ]
+
+
+def crossed(debates: Sequence[Debate]) -> Iterator[Debate]:
+    """Each turn answered by arguments of its topic that attack something else."""
+    draw, cited = random.Random(3), dict[str, dict[str, Argument]]()
+    for debate in debates:
+        for turn in debate.turns:
+            for one in turn.response.arguments if turn.response else ():
+                cited.setdefault(debate.claim, {})[one.text] = one
+    for debate in debates:
+        for at, turn in enumerate(debate.turns):
+            mine = turn.response.arguments if turn.response else ()
+            here = {one.text for one in mine}, {one.attacks for one in mine}
+            others = [
+                one
+                for one in cited.get(debate.claim, {}).values()
+                if mine and one.text not in here[0] and one.attacks not in here[1]
+            ]
+            for one in draw.sample(others, min(2, len(others))):
+                yield debate.asked(at).answered(Response(content=one.text, arguments=(one,)))
+
+
+def drifted(debates: Sequence[Debate]) -> Iterator[Debate]:
+    """Later turns whose user has come to speak of another topic: the answer is to the old one."""
+    draw = random.Random(5)
+    for debate in debates:
+        others = [other for other in debates if other.claim != debate.claim]
+        for at, turn in enumerate(debate.turns):
+            if at and turn.response:
+                said = draw.choice(draw.choice(others).turns).utterance
+                turns = (*debate.turns[:at], turn.model_copy(update={"utterance": said}))
+                yield debate.model_copy(update={"turns": turns})
+
+
+def foreign(name: str, debates: Sequence[Debate], rounds: int) -> Iterator[Case]:
+    for probe in probes.foreign(debates, rounds):
+        yield Case(f"{name} foreign", False, False, probe.debate)
+        yield Case(f"{name} foreign", True, False, probes.without_fields(probe).debate)
+
+
+def table(found: Sequence[Case]) -> Table:
+    kept, rows = list[Case](), list[dict[str, float]]()
+    for case in found:
+        response = case.debate.last.response
+        assert response is not None
+        seen = scene(case.debate, response)
+        if seen.response.tokens:
+            carried = quality.findings(seen.sentences, seen.sources, weights().quality)
+            rows.append({cue.name: cue.value for cue in relation.cues(seen, carried)})
+            kept.append(case)
+    names = tuple(rows[0])
+    return Table(
+        kinds=np.array([case.kind for case in kept]),
+        bare=np.array([case.bare for case in kept]),
+        topics=np.array([case.debate.claim for case in kept]),
+        labels=np.array([case.label for case in kept]),
+        names=names,
+        values=np.array([[row[name] for name in names] for row in rows]),
+    )
+
+
+def fitted(seen: Table, shown: npt.NDArray[np.bool_]) -> tuple[Array, float]:
+    """The weights and the bias from the cases shown, which `FOREIGN` holds on."""
+    counts = np.array([COUNTS[kind] for kind in seen.kinds])
+    values, spread = seen.values[shown], seen.values[shown].std(axis=0) + 1e-6
+    model = LogisticRegression(C=RIDGE, max_iter=2000)
+    model.fit(values / spread, seen.labels[shown], sample_weight=counts[shown])
+    found: Array = model.coef_[0] / spread
+    bounded = np.isin(seen.names, BOUNDED)
+    pull: Array = seen.values[:, ~bounded] @ found[~bounded]
+    bias = -max(
+        float(np.quantile(pull[shown & (seen.kinds == kind) & (seen.bare == bare)], 1 - FOREIGN))
+        for kind in ("real foreign", "demo foreign")
+        for bare in (False, True)
+    )
+    found[bounded] = np.minimum(found[bounded], -float(found[~bounded].sum()) - bias)
+    return found, bias
+
+
+def left_out(seen: Table) -> Array:
+    """Each labelled turn's sum, by weights that were fitted without its topic."""
+    sums = np.zeros(len(seen.labels))
+    for topic in np.unique(seen.topics[np.isin(seen.kinds, LABELLED)]):
+        found, bias = fitted(seen, seen.topics != topic)
+        here = seen.topics == topic
+        sums[here] = seen.values[here] @ found + bias
+    return sums
+
+
+def f1(said: npt.NDArray[np.bool_], true: npt.NDArray[np.bool_]) -> float:
+    return 2 * int((said & true).sum()) / max(1, int(said.sum() + true.sum()))
+
+
+def main() -> None:
+    seen = table(list(cases()))
+    apart = left_out(seen)
+    found, bias = fitted(seen, np.ones(len(seen.labels), dtype=bool))
+    at_once = seen.values @ found + bias
+    for name in LABELLED:
+        here, true = seen.kinds == name, seen.labels[seen.kinds == name]
+        print(f"{name}: F1 {f1(apart[here] > 0, true):.3f}, each topic by weights of the others")
+        print(f"{name}: F1 {f1(at_once[here] > 0, true):.3f}, seen in fitting")
+    for kind in COUNTS.keys() - set(LABELLED):
+        for bare in (False, True):
+            here = (seen.kinds == kind) & (seen.bare == bare)
+            if here.any():
+                told = ", id and text alone" if bare else ""
+                print(f"{kind}{told}: {(at_once[here] > 0).mean():.3f} of {here.sum()} pass")
+    rounded = {"bias": bias, **dict(zip(seen.names, found, strict=True))}
+    print(json.dumps({name: round(float(one), 2) for name, one in rounded.items()}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
