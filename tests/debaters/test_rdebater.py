@@ -644,8 +644,8 @@ FAILURES: dict[str, dict[str, Any]] = {
 def test_whatever_step_fails_the_answer_is_valid_and_cites(
     server: Scripted, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("touche_rad.models.asking.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("touche_rad.models.asking.LONGEST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.sending.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.sending.LONGEST_WAIT", 0.001)
     answering(server, LEAN | FAILURES[kind])
     response = answer(server)
     assert 0 < count_words(response.content) <= 60
@@ -658,8 +658,8 @@ def test_whatever_step_fails_the_answer_is_valid_and_cites(
 def test_a_step_of_the_paper_that_fails_leaves_the_others(
     server: Scripted, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("touche_rad.models.asking.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("touche_rad.models.asking.LONGEST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.sending.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.sending.LONGEST_WAIT", 0.001)
     answering(server, PAPER | {step: RuntimeError()})
     response = answer(server, profile="paper", annotate="never", trace="yes")
     found = dict(response)["rdebater"]
