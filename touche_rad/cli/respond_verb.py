@@ -135,7 +135,9 @@ def _asked(source: Path | None) -> Iterator[Debate]:
 
 
 def _print_candidates(rows: list[dict[str, Any]], *, as_json: bool) -> None:
-    for row in rows:
+    from touche_rad.secret import discreet
+
+    for row in map(discreet, rows):
         if as_json:
             click.echo(json.dumps(row, ensure_ascii=False))
             continue

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad.models.call import Call
-from touche_rad.models.endpoint import without_key
+from touche_rad.secret import without_secrets
 
 log = logging.getLogger("touche_rad")
 
@@ -43,7 +43,7 @@ class Trace:
     def _write(self, record: Mapping[str, Any]) -> None:
         if self.path is None:
             return
-        line = without_key(json.dumps(record, ensure_ascii=True)) + "\n"
+        line = without_secrets(json.dumps(record, ensure_ascii=True)) + "\n"
         try:
             with self._lock, self.path.open("a", encoding="ascii") as out:
                 out.write(line)

@@ -53,6 +53,7 @@ from touche_rad.plugins.registry import (
     panel,
     registered,
     retriever,
+    secret_names,
     trainer,
 )
 
@@ -97,5 +98,6 @@ __all__ = [
     "panel",
     "registered",
     "retriever",
+    "secret_names",
     "trainer",
 ]

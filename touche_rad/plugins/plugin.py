@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from touche_rad import secret
 from touche_rad.errors import OptionError, WorkError, nearest
 from touche_rad.plugins.given import Options, Services
 
@@ -61,6 +62,11 @@ class Plugin:
         """The class of its options."""
         return getattr(self.factory, "Options", Options)
 
+    @property
+    def secrets(self) -> frozenset[str]:
+        """The names of its secret options; no value of one is told to anybody."""
+        return secret.secret_fields(self.options)
+
     def missing(self, *, index: bool, model: bool = False) -> list[str]:
         """List what this machine lacks for it, each with what to do about it."""
         lacking: list[str] = []
@@ -92,18 +98,23 @@ class Plugin:
                 raise OptionError(
                     f"{self.kind} {self.name} has no option {key!r}{nearest(key, known)}"
                 )
+        secret.remember(*(given[key] for key in self.secrets if key in given))
         try:
-            return self.options.model_validate_strings(dict(given))
+            options = self.options.model_validate_strings(dict(given))
         except ValidationError as error:
             first = error.errors()[0]
             key = str(first["loc"][0]) if first["loc"] else "?"
+            value = secret.HIDDEN if key in self.secrets else repr(given.get(key, ""))
             raise OptionError(
-                f"{self.kind} {self.name}: option {key}={given.get(key, '')!r}: {first['msg']}"
+                f"{self.kind} {self.name}: option {key}={value}: "
+                f"{secret.without_secrets(first['msg'])}"
             ) from None
+        secret.remember(*(getattr(options, key) for key in self.secrets))
+        return options
 
     def identity(self, options: Options) -> str:
-        """The canonical name: the plugin and what was set on it, as a run's tag."""
-        changed = options.model_dump(exclude_defaults=True)
+        """The canonical name: the plugin and what was set on it but secrets, as a run's tag."""
+        changed = options.model_dump(exclude_defaults=True, exclude=set(self.secrets))
         inner = ",".join(f"{key}={value}" for key, value in sorted(changed.items()))
         return f"{self.name}({inner})" if inner else self.name
 

@@ -6,12 +6,13 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
-from touche_rad.errors import OptionError, UserError, nearest
-from touche_rad.plugins.plugin import Kind, Plugin
+from touche_rad.errors import OptionError, UserError, WorkError, nearest
+from touche_rad.plugins.plugin import KINDS, Kind, Plugin
 
 C = TypeVar("C", bound=type)
 
@@ -71,6 +72,16 @@ def find(kind: Kind, name: str) -> Plugin:
     if name not in known:
         raise OptionError(f"there is no {kind} {name!r}{nearest(name, known)}")
     return known[name]
+
+
+def secret_names() -> frozenset[str]:
+    """Return what the secret options of any plugin are called; broken plugins have none."""
+    names: set[str] = set()
+    for kind in KINDS:
+        for plugin in registered(kind).values():
+            with suppress(WorkError):
+                names |= plugin.secrets
+    return frozenset(names)
 
 
 def trainer(name: str) -> Callable[..., Mapping[str, Any]]:
