@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from touche_rad.cli import asking, shared
 from touche_rad.cli.console import say
-from touche_rad.errors import UserError
+from touche_rad.errors import ToucheRadError, UserError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,7 @@ class Debater:
         )  # fmt: skip
         identity = {
             "debater": tag, "seed": given["seed"], "max_words": given["max_words"],
-            "deadline": given["deadline"], "index": index_identity(services),
+            "deadline": given["deadline"], **index_identity(services),
             **_asked(sharing.values(), model),
         }  # fmt: skip
         return cls(name, tag, answerer, services, identity)
@@ -90,9 +90,21 @@ class Debater:
         return chosen.explain(debate)
 
 
-def index_identity(services: Services) -> str:
-    """Name the opened index's content, so that a run does not go on with another one."""
-    return services.index.fingerprint if services.index else ""
+def index_identity(services: Services) -> dict[str, str]:
+    """Name what the opened index holds and remembers, so that a run goes on with no other one.
+
+    A memory that cannot be read names nothing: who needs it says so.
+    """
+    from touche_rad.plugins import RemembersIndex
+
+    index = services.index
+    if index is None:
+        return {"index": ""}
+    named = {"index": index.fingerprint}
+    with suppress(ToucheRadError):
+        if isinstance(index, RemembersIndex) and index.memory is not None:
+            named["memory"] = index.memory.fingerprint
+    return named
 
 
 def _asked(plugins: Iterable[Plugin], model: Model | None) -> dict[str, Any]:
@@ -180,7 +192,7 @@ def _bench(
     identity = {"tag": tag, "seed": services.seed, "deadline": given["deadline"]}
     identity |= _asked([plugin], services.model)
     if services.index is not None:
-        identity["index"] = index_identity(services)
+        identity |= index_identity(services)
     return plugin.make(services, options), identity, services
 
 
@@ -202,5 +214,5 @@ def judge(
     identity = {"judge": tag, "seed": services.seed, "deadline": given["deadline"]}
     identity |= _asked([plugin], services.model)
     if services.index is not None:
-        identity["index"] = index_identity(services)
+        identity |= index_identity(services)
     return plugin.make(services, options), identity, services.model

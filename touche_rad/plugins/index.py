@@ -81,6 +81,11 @@ class MeaningIndex(Protocol):
 class Memory(Protocol):
     """What an index remembers of its arguments: which schemes they use, and how well."""
 
+    @property
+    def fingerprint(self) -> str:
+        """What tells this memory's content from another's."""
+        ...
+
     def annotations(self, ids: Sequence[str]) -> list[Annotation | None]:
         """Return the annotation of each argument, or None where there is none."""
         ...
