@@ -69,7 +69,6 @@ def _run(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> i
     name = "simulations.jsonl" if given["shape"] == "simulations" else "responses.jsonl"
     places = tira.places("respond", source, chosen.path, files.DEBATES, name)
     debater = runs.Debater.choose(given, chosen, places.out)
-    bad = files.BadLines(skip=given["skip_bad"])
     told = asking.counted(debater.services.model)
     method = runs.method("debater", given["debater"], chosen, debater.identity)
     with (
@@ -79,9 +78,8 @@ def _run(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> i
         status = run(
             lambda: respond(
                 places.source, places.out, debater.answerer, identity=debater.identity,
-                last_only=given["last_only"], shape=given["shape"], workers=given["workers"],
-                bad=bad, progress=report, restart=given["restart"],
-                status_path=places.status_of(debater.model), model=debater.model,
+                last_only=given["last_only"], shape=given["shape"],
+                manner=runs.manner(given, places, debater.model, report),
             ),
             places.out,
         )  # fmt: skip

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from touche_rad.debate import Debate
     from touche_rad.models import Model
     from touche_rad.plugins import Judge, Kind, Panel, Plugin, Services
+    from touche_rad.runner import Manner, Progress
     from touche_rad.status import Status
     from touche_rad.users import Chosen as ChosenUser
 
@@ -143,6 +144,24 @@ def method(
     options = find(kind, name).parse(chosen.of(whose)).model_dump(mode="json")
     deciding = {key: value for key, value in identity.items() if key != kind}
     return {"name": name, "kind": kind, "options": options, "run": deciding}
+
+
+def manner(
+    given: Mapping[str, Any],
+    places: Places,
+    model: Model | None,
+    progress: Progress,
+    *,
+    elsewhere: bool = False,
+) -> Manner:
+    """Say how the flags want a run done; `elsewhere`, a stranger's server has a say in it."""
+    from touche_rad import files
+    from touche_rad.runner import Manner
+
+    return Manner(
+        given["workers"], given["restart"], files.BadLines(skip=given["skip_bad"]), progress,
+        places.status_of(model, elsewhere), model,
+    )  # fmt: skip
 
 
 def close(status: Status, places: Places, *, quiet: bool) -> int:

@@ -78,7 +78,6 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
     if ctx.get_parameter_source("turns") == ParameterSource.DEFAULT:
         turns = tira.configured_turns() or turns
     identity = {**debater.identity, **user.identity}
-    bad = files.BadLines(skip=given["skip_bad"])
     told = asking.counted(debater.services.model)
     method = runs.method("debater", given["debater"], chosen, identity | {"turns": turns})
     with (
@@ -88,9 +87,10 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
         status = run(
             lambda: simulate(
                 places.source, places.out, debater.answerer, speaker, identity=identity,
-                turns=turns, workers=given["workers"], bad=bad, progress=report,
-                restart=given["restart"], model=debater.model,
-                status_path=places.status_of(debater.model, user.asks_elsewhere),
+                turns=turns,
+                manner=runs.manner(
+                    given, places, debater.model, report, elsewhere=user.asks_elsewhere
+                ),
             ),
             places.out,
         )  # fmt: skip
