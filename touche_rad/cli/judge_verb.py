@@ -21,14 +21,7 @@ from touche_rad.errors import UserError
 @shared.index
 @asking.options
 @shared.as_json
-@shared.deadline
-@shared.workers
-@shared.seed
-@shared.skip_bad
-@shared.restart
-@shared.metadata
-@shared.quiet
-@shared.show_config
+@shared.of_a_run
 @click.pass_context
 def command(ctx: click.Context, /, source: Path | None, **given: Any) -> int:
     """Judge each response in DEBATES on quantity, quality, relation and manner.

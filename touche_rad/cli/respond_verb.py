@@ -34,14 +34,7 @@ if TYPE_CHECKING:
 @click.option("--explain", is_flag=True, help="Print each candidate with its features instead.")
 @shared.as_json
 @shared.max_words
-@shared.deadline
-@shared.workers
-@shared.seed
-@shared.skip_bad
-@shared.restart
-@shared.metadata
-@shared.quiet
-@shared.show_config
+@shared.of_a_run
 @click.pass_context
 def command(ctx: click.Context, /, source: Path | None, utterance: str | None, **given: Any) -> int:
     """Answer every user turn of the debates in INPUT, given the recorded words before it.

@@ -146,6 +146,13 @@ def show_config(function: F) -> F:
     )(function)  # fmt: skip
 
 
+def of_a_run(function: F) -> F:
+    """Add what every run over debates takes, whatever it does with them."""
+    for option in (show_config, quiet, metadata, restart, skip_bad, seed, workers, deadline):
+        function = option(function)
+    return function
+
+
 class Verb(click.Command):
     """A command that can tell where each of its values comes from."""
 

@@ -40,14 +40,7 @@ from touche_rad.cli.console import progress
               help="With --both-sides: the most words of a speech; 0 cuts none. "
               "[default: --max-words]")  # fmt: skip
 @shared.max_words
-@shared.deadline
-@shared.workers
-@shared.seed
-@shared.skip_bad
-@shared.restart
-@shared.metadata
-@shared.quiet
-@shared.show_config
+@shared.of_a_run
 @click.pass_context
 def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
     """Play each claim of CLAIMS against the debater, with a simulated user.
