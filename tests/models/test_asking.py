@@ -54,6 +54,38 @@ def _ask(server: Scripted, *, deadline: float = 20.0, **settings: Any) -> Fine:
     return anyio.run(run)
 
 
+class Numbers(BaseModel):
+    """Numbers of every sort; what a server is told of one is no rule for the answer."""
+
+    free: int
+    maybe: float | None = None
+    floor: int = Field(ge=3)
+    open: float = Field(gt=0, lt=1)
+    each: list[int] = []
+
+
+def test_a_server_is_told_where_a_number_ends(server: Scripted) -> None:
+    server.script = [content('{"free": 123456789, "floor": 4, "open": 0.5, "each": [-1]}')]
+
+    async def run() -> Numbers:
+        model = Model(Where(server.url, "tiny"))
+        try:
+            return await model.ask(ASKED, Numbers)
+        finally:
+            await model.close()
+
+    assert anyio.run(run).free == 123456789, "more is no fault"
+    told = server.asked[-1]["response_format"]["json_schema"]["schema"]["properties"]
+    most = 999_999
+    ends = {"minimum": -most, "maximum": most}
+    assert {name: told["free"][name] for name in ends} == ends
+    assert {"type": "number", **ends} in told["maybe"]["anyOf"]
+    assert told["each"]["items"] == {"type": "integer", **ends}
+    assert (told["floor"]["minimum"], told["floor"]["maximum"]) == (3, most)
+    assert (told["open"]["exclusiveMinimum"], told["open"]["exclusiveMaximum"]) == (0, 1)
+    assert not set(ends) & set(told["open"])
+
+
 PASSING = {
     "429": fails(429),
     "429 with Retry-After": fails(429, Retry_After="0.05"),

@@ -37,6 +37,11 @@ class Coded(BaseModel):
     code: str = Field(pattern="^[A-D]{3}-[0-9]{2}$")
 
 
+class Counted(BaseModel):
+    count: int
+    shares: tuple[float, float, float]
+
+
 class Judged(BaseModel):
     quality: Literal["yes", "no"]
     manner: Literal["yes", "no"]
@@ -113,6 +118,7 @@ def test_it_answers_by_schema_chooses_and_survives_the_death_of_its_engine(folde
             found["one"] = await model.ask(asked(0), Judged)
             found["scored"] = await model.ask_scored(asked(1), Judged)
             found["regex"] = await model.ask(asked(2), Coded)
+            found["numbers"] = await model.ask(asked(2), Counted)
             found["choice"] = await model.ask_choice(asked(2), ("yes", "no"))
             found["context"] = await server.context()
             seen.update(children(os.getpid()) - before)
@@ -126,6 +132,7 @@ def test_it_answers_by_schema_chooses_and_survives_the_death_of_its_engine(folde
     found = anyio.run(run)
     assert isinstance(found["one"], Judged)
     assert re.fullmatch("[A-D]{3}-[0-9]{2}", found["regex"].code), "a field's pattern is kept to"
+    assert isinstance(found["numbers"], Counted), "a number has an end, whoever writes it"
     value, chances = found["scored"]
     assert [name for name, _ in chances] == ["quality", "manner"]
     for name, likely in chances:

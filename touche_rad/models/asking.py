@@ -24,6 +24,7 @@ from touche_rad.models.many import all_of
 from touche_rad.models.prefixes import Prefixes
 from touche_rad.models.prompts import Message
 from touche_rad.models.replies import words_of
+from touche_rad.models.schemas import bounded_schema
 from touche_rad.models.sending import Sender
 from touche_rad.models.settings import Settings
 from touche_rad.models.trace import Trace
@@ -198,7 +199,7 @@ class Model:
         """Answer from the cache, or ask; what came of it is kept under what was asked first."""
         call.cost.add(self._prefixes.cost_of(messages))
         body = self._body(messages) | (LIKELY if choices else {})
-        key = _key(body, schema.__name__, [schema.model_json_schema(), *choices])
+        key = _key(body, schema.__name__, [bounded_schema(schema), *choices])
         async with self._answers.one_at_a_time(call, key, asks=self.backend is not None):
             kept = self._answers.found(call, key, body)
             if kept is not None:

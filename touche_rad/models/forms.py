@@ -16,6 +16,7 @@ from touche_rad.models.extract import NotFound, extracted
 from touche_rad.models.faults import BadRequest, Cut, Invalid
 from touche_rad.models.prompts import Message
 from touche_rad.models.replies import chosen, words_of
+from touche_rad.models.schemas import bounded_schema
 from touche_rad.models.sending import Sender
 
 S = TypeVar("S", bound=BaseModel)
@@ -109,7 +110,7 @@ async def one_of(
 
 def _format(mode: str, schema: type[BaseModel]) -> dict[str, Any]:
     if mode == "json_schema":
-        inner = {"name": schema.__name__, "schema": schema.model_json_schema(), "strict": True}
+        inner = {"name": schema.__name__, "schema": bounded_schema(schema), "strict": True}
         return {"response_format": {"type": "json_schema", "json_schema": inner}}
     return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}
 
