@@ -9,15 +9,22 @@ import pytest
 from pydantic import Field
 
 from tests.terminal import touche_rad
-from touche_rad import plugins
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import OptionError, UserError
-from touche_rad.plugins import Options, Services, debater, find, import_plugins, registered
+from touche_rad.plugins import (
+    Options,
+    Services,
+    debater,
+    find,
+    import_plugins,
+    registered,
+    registry,
+)
 
 
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "_decorated", {})
+    monkeypatch.setattr(registry, "_decorated", {})
 
 
 def _register() -> None:

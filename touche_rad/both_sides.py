@@ -16,9 +16,8 @@ from touche_rad.debate import Debate
 from touche_rad.facing import objection, seen_by
 from touche_rad.files.parts import body_of
 from touche_rad.journal import Done
-from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.runner import Manner, Progress, Work, run_work
+from touche_rad.runner import USUAL, Manner, Work, run_work
 from touche_rad.status import REPLACED, Status, placed
 
 FIRST, SECOND = "first", "second"
@@ -105,12 +104,7 @@ async def play_both_sides(
     *,
     identity: Mapping[str, Any],
     verb: str = "simulate",
-    workers: int = 4,
-    bad: files.BadLines | None = None,
-    progress: Progress | None = None,
-    restart: bool = False,
-    status_path: Path | None = None,
-    model: Model | None = None,
+    manner: Manner = USUAL,
 ) -> Status:
     """Play every pair of debaters on both sides of every claim, and write one contest a line.
 
@@ -121,12 +115,7 @@ async def play_both_sides(
         stage: How a debate is played.
         identity: What decides what comes out, beside what is told here.
         verb: What the run is called in its status.
-        workers: Debates under work at once.
-        bad: What happens to bad lines.
-        progress: Told (done, total).
-        restart: Begin anew where an earlier run could go on.
-        status_path: Where a status record goes, if anywhere.
-        model: The language model that is asked, if any.
+        manner: How the run is done, which changes nothing of what comes out.
     """
     played = {**identity, "debaters": [one.name for one in entrants], "rounds": stage.rounds}
 
@@ -134,4 +123,4 @@ async def play_both_sides(
         return games(files.read_claims(source, bad), entrants)
 
     work = Work(verb, source, out, read, stage.play, played)
-    return await run_work(work, Manner(workers, restart, bad, progress, status_path, model))
+    return await run_work(work, manner)

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 
@@ -17,11 +17,8 @@ from touche_rad.files.contests import Judgement
 from touche_rad.journal import Done
 from touche_rad.models.occasion import on, until
 from touche_rad.plugins import Panel, name_of
-from touche_rad.runner import Manner, Progress, Work, run_work
+from touche_rad.runner import USUAL, Manner, Work, run_work
 from touche_rad.status import Status
-
-if TYPE_CHECKING:
-    from touche_rad.models import Model
 
 log = logging.getLogger("touche_rad")
 
@@ -86,12 +83,7 @@ async def judge_contests(
     identity: Mapping[str, Any],
     swap: bool = False,
     deadline: float | None = None,
-    workers: int = 4,
-    bad: files.BadLines | None = None,
-    progress: Progress | None = None,
-    restart: bool = False,
-    status_path: Path | None = None,
-    model: Model | None = None,
+    manner: Manner = USUAL,
 ) -> Status:
     """Judge every debate in a file as a whole, and write one verdict a line.
 
@@ -102,12 +94,7 @@ async def judge_contests(
         identity: What decides what comes out.
         swap: Judge each debate with its sides swapped too, to see whether the side decides.
         deadline: Seconds that the panel has for a debate.
-        workers: Debates under work at once.
-        bad: What happens to bad lines.
-        progress: Told (done, total).
-        restart: Begin anew where an earlier run could go on.
-        status_path: Where a status record goes, if anywhere.
-        model: The language model that is asked, if any.
+        manner: How the run is done, which changes nothing of what comes out.
     """
     bench = _Bench(panel, str(identity["judge"]), swap, deadline)
 
@@ -118,4 +105,4 @@ async def judge_contests(
         )
 
     work = Work("judge", source, out, read, bench.sit, {**identity, "swap": swap})
-    return await run_work(work, Manner(workers, restart, bad, progress, status_path, model))
+    return await run_work(work, manner)

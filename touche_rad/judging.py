@@ -23,10 +23,9 @@ from touche_rad.calls import Calls
 from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
 from touche_rad.guard import writable
 from touche_rad.journal import Done
-from touche_rad.models import Model
 from touche_rad.models.occasion import on, until
 from touche_rad.plugins import Judge, JudgesAll, name_of
-from touche_rad.runner import Manner, Progress, Work, run_work
+from touche_rad.runner import USUAL, Manner, Work, run_work
 from touche_rad.status import REPLACED, Status, placed
 from touche_rad.text import clean
 
@@ -136,12 +135,7 @@ async def judge(
     *,
     identity: Mapping[str, Any],
     deadline: float | None = None,
-    workers: int = 4,
-    bad: files.BadLines | None = None,
-    progress: Progress | None = None,
-    restart: bool = False,
-    status_path: Path | None = None,
-    model: Model | None = None,
+    manner: Manner = USUAL,
 ) -> Status:
     """Judge every response in a file and write one official evaluation a debate.
 
@@ -151,12 +145,7 @@ async def judge(
         judge: Who judges.
         identity: What decides what comes out.
         deadline: Seconds that the judge has for each try at a response.
-        workers: Debates under work at once.
-        bad: What happens to bad lines.
-        progress: Told (done, total).
-        restart: Begin anew where an earlier run could go on.
-        status_path: Where a status record goes, if anywhere.
-        model: The language model that is asked, if any.
+        manner: How the run is done, which changes nothing of what comes out.
     """
     bench = _Bench(judge, deadline)
 
@@ -164,7 +153,7 @@ async def judge(
         return files.read_views(source, bad)
 
     work = Work("judge", source, out, read, bench.sit, identity)
-    return await run_work(work, Manner(workers, restart, bad, progress, status_path, model))
+    return await run_work(work, manner)
 
 
 class _Bench:

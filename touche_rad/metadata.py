@@ -22,6 +22,7 @@ from typing import Any
 import yaml
 
 from touche_rad import __version__, files, tracking
+from touche_rad.secret import discreet
 
 log = logging.getLogger("touche_rad")
 
@@ -102,7 +103,7 @@ class Tracked:
         return read
 
     def _write(self, seen: Mapping[str, Any]) -> None:
-        made = told(seen, self.verb, self.method)
+        made = discreet(told(seen, self.verb, self.method))
         with files.atomic_write(self.out) as stream:
             yaml.safe_dump(made, stream, sort_keys=False, allow_unicode=True)
 

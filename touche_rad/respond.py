@@ -11,8 +11,7 @@ from touche_rad import files
 from touche_rad.answering import Answerer
 from touche_rad.debate import Debate, Response, Turn
 from touche_rad.journal import Done
-from touche_rad.models import Model
-from touche_rad.runner import Manner, Progress, Work, run_work
+from touche_rad.runner import USUAL, Manner, Work, run_work
 from touche_rad.simulate import simulation_line
 from touche_rad.status import REPLACED, Status, placed
 
@@ -27,12 +26,7 @@ async def respond(
     identity: Mapping[str, Any],
     last_only: bool = False,
     shape: Shape = "responses",
-    workers: int = 4,
-    bad: files.BadLines | None = None,
-    progress: Progress | None = None,
-    restart: bool = False,
-    status_path: Path | None = None,
-    model: Model | None = None,
+    manner: Manner = USUAL,
 ) -> Status:
     """Answer the user turns of every debate in a file.
 
@@ -44,12 +38,7 @@ async def respond(
         last_only: Answer only the last user turn of each debate.
         shape: One response a line, or whole debates in the official shape, with each response
             replaced by ours.
-        workers: Debates under work at once.
-        bad: What happens to bad lines.
-        progress: Told (done, total).
-        restart: Begin anew where an earlier run could go on.
-        status_path: Where a status record goes, if anywhere.
-        model: The language model that is asked, if any.
+        manner: How the run is done, which changes nothing of what comes out.
     """
     system = str(identity.get("debater", answerer.chosen))
 
@@ -63,7 +52,7 @@ async def respond(
 
     done = {**identity, "last_only": last_only, "shape": shape}
     work = Work("respond", source, out, read, do, done)
-    return await run_work(work, Manner(workers, restart, bad, progress, status_path, model))
+    return await run_work(work, manner)
 
 
 _Writer = Callable[[Debate, Mapping[int, Response]], tuple[str, ...]]

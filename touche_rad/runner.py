@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import anyio
 
@@ -51,12 +51,20 @@ class Manner:
     """How a run is done; nothing here changes what comes out."""
 
     workers: int = 4
+    """Units under work at once."""
     restart: bool = False
+    """Begin anew where an earlier run could go on."""
     bad: files.BadLines | None = None
+    """What happens to bad lines."""
     progress: Progress | None = None
+    """Told (done, total)."""
     status_path: Path | None = None
+    """Where a status record goes, if anywhere."""
     model: Model | None = None
     """The language model that plugins ask, if any: its costs are told, and it is closed."""
+
+
+USUAL: Final = Manner()
 
 
 def run(work: Callable[[], Awaitable[Status]], out: Path) -> Status:

@@ -11,8 +11,7 @@ from touche_rad import files
 from touche_rad.answering import Answerer
 from touche_rad.debate import Debate
 from touche_rad.journal import Done
-from touche_rad.models import Model
-from touche_rad.runner import Manner, Progress, Work, run_work
+from touche_rad.runner import USUAL, Manner, Work, run_work
 from touche_rad.status import REPLACED, Status, placed
 from touche_rad.users import Speaker, UserSimulator, described
 
@@ -25,12 +24,7 @@ async def simulate(
     *,
     identity: Mapping[str, Any],
     turns: int = 5,
-    workers: int = 4,
-    bad: files.BadLines | None = None,
-    progress: Progress | None = None,
-    restart: bool = False,
-    status_path: Path | None = None,
-    model: Model | None = None,
+    manner: Manner = USUAL,
 ) -> Status:
     """Play every claim of a file and write one official simulation a line.
 
@@ -41,18 +35,13 @@ async def simulate(
         user: Who plays the user; in a speaker, with a deadline and who stands in.
         identity: What decides what comes out, beside what is told here; `debater` names the system.
         turns: User turns a debate.
-        workers: Debates under work at once.
-        bad: What happens to bad lines.
-        progress: Told (done, total).
-        restart: Begin anew where an earlier run could go on.
-        status_path: Where a status record goes, if anywhere.
-        model: The language model that is asked, if any.
+        manner: How the run is done, which changes nothing of what comes out.
     """
     speaker = user if isinstance(user, Speaker) else Speaker(user)
     stage = _Stage(answerer, speaker, turns, str(identity.get("debater", answerer.chosen)))
     played = {"user": speaker.name, **identity, "turns": turns}
     work = Work("simulate", source, out, _reader(source), stage.play, played)
-    return await run_work(work, Manner(workers, restart, bad, progress, status_path, model))
+    return await run_work(work, manner)
 
 
 def _reader(source: Path) -> Any:

@@ -6,6 +6,7 @@ TIRA drops the exit code, so whatever a person must know of a run stands in `sta
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from touche_rad import __version__, files
 from touche_rad.debate import Debate
 from touche_rad.journal import Done
+from touche_rad.secret import discreet
 
 State = Literal["done", "stopped", "failed"]
 
@@ -123,7 +125,8 @@ class Tally:
 def write_status(status: Status, path: Path) -> None:
     """Write the record, whole or not at all."""
     with files.atomic_write(path) as stream:
-        stream.write(status.model_dump_json(indent=2) + "\n")
+        told = discreet(status.model_dump(mode="json"))
+        stream.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
 
 
 def sha256_of(path: Path) -> str:

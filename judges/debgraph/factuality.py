@@ -8,21 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Final
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel
 
-from judges.debgraph.batches import at_most, batches
+from judges.debgraph.batches import batches
 from judges.debgraph.graph import Node, SceneGraph
 from judges.debgraph.lenient import Confidence, TrueOrFalse
 from judges.debgraph.options import Options
-from judges.debgraph.showing import prompt_of, quoted
+from judges.debgraph.showing import quoted
+from judges.debgraph.verdicts import Verdicts
 from touche_rad.contest import Side
 from touche_rad.models import Model, ModelError
-from touche_rad.models.schemas import Line, Page
 from touche_rad.text import clean, cut_to_words
-
-BATCH_WORDS = 30
 
 
 class FactLabel(BaseModel):
@@ -32,22 +30,9 @@ class FactLabel(BaseModel):
     confidence: Confidence
 
 
-class FactVerdict(FactLabel):
-    """The same with feedback on what is wrong."""
-
-    feedback: Page = ""
-
-
-class NumberedLabel(FactLabel):
-    """A label for the argument of this id."""
-
-    id: int
-
-
-class NumberedFact(NumberedLabel):
-    """A label for the argument of this id, with feedback on what is wrong."""
-
-    feedback: Line = ""
+_VERDICTS: Final = Verdicts(
+    FactLabel, name="FactVerdict", number="id", prompt="facts", step="debgraph.fact"
+)
 
 
 @dataclass(frozen=True)
@@ -96,24 +81,8 @@ class FactCheck:
         return Fact(node.id, node.side, label, told.confidence, cut_to_words(said, words))
 
     async def _asked(self, graph: SceneGraph, group: Sequence[Node]) -> dict[int, FactLabel]:
-        each = self._options.ask == "each"
-        wanted = self._options.feedback != "none"
-        words = self._options.feedback_words if each else min(
-            BATCH_WORDS, self._options.feedback_words
-        )  # fmt: skip
-        messages = prompt_of("facts").messages(
-            each=each, words=words if wanted else 0, motion=quoted(graph.motion), info=self._info,
+        return await _VERDICTS.ask(
+            self._model, self._options, [node.id for node in group],
+            motion=quoted(graph.motion), info=self._info,
             arguments=[{"id": node.id, "text": quoted(node.text)} for node in group],
         )  # fmt: skip
-        if each:
-            alone = FactVerdict if wanted else FactLabel
-            return {group[0].id: await self._model.ask(messages, alone, step="debgraph.fact")}
-        item: Any = NumberedFact if wanted else NumberedLabel
-        schema = create_model(
-            "FactVerdicts", verdicts=(list[item], Field(json_schema_extra=at_most(len(group))))
-        )
-        answer: Any = await self._model.ask(messages, schema, step="debgraph.fact")
-        first: dict[int, FactLabel] = {}
-        for one in answer.verdicts:
-            first.setdefault(one.id, one)
-        return first

@@ -6,21 +6,20 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel
 
-from judges.debgraph.batches import at_most, batches
+from judges.debgraph.batches import batches
 from judges.debgraph.graph import SceneGraph
 from judges.debgraph.lenient import ProOrCon
 from judges.debgraph.options import Options
-from judges.debgraph.showing import prompt_of, quoted
+from judges.debgraph.showing import quoted
+from judges.debgraph.verdicts import Verdicts
 from touche_rad.contest import Side
 from touche_rad.models import Model, ModelError
-from touche_rad.models.schemas import Line, Page
 from touche_rad.text import clean, cut_to_words
 
-BATCH_WORDS = 30
 Winner = Literal["pro", "con", "split"]
 
 
@@ -30,22 +29,9 @@ class PairWinner(BaseModel):
     winner: ProOrCon
 
 
-class PairVerdict(PairWinner):
-    """The same with why."""
-
-    feedback: Page = ""
-
-
-class NumberedWinner(PairWinner):
-    """Who won the pair of this number."""
-
-    pair: int
-
-
-class NumberedVerdict(NumberedWinner):
-    """Who won the pair of this number, and why."""
-
-    feedback: Line = ""
+_VERDICTS: Final = Verdicts(
+    PairWinner, name="PairVerdict", number="pair", prompt="pairs", step="debgraph.pair"
+)
 
 
 @dataclass(frozen=True)
@@ -147,30 +133,14 @@ class Comparison:
     async def _asked(
         self, graph: SceneGraph, group: Sequence[tuple[Pair, bool]]
     ) -> dict[int, PairWinner]:
-        each = self._options.ask == "each"
-        wanted = self._options.feedback != "none"
-        words = self._options.feedback_words if each else min(
-            BATCH_WORDS, self._options.feedback_words
-        )  # fmt: skip
-        messages = prompt_of("pairs").messages(
-            each=each, words=words if wanted else 0, motion=quoted(graph.motion), info=self._info,
+        return await _VERDICTS.ask(
+            self._model, self._options, range(1, len(group) + 1),
+            motion=quoted(graph.motion), info=self._info,
             pairs=[
                 {"number": number, "arguments": _in_turn(graph, pair, pro_is_first)}
                 for number, (pair, pro_is_first) in enumerate(group, 1)
             ],
         )  # fmt: skip
-        if each:
-            alone = PairVerdict if wanted else PairWinner
-            return {1: await self._model.ask(messages, alone, step="debgraph.pair")}
-        item: Any = NumberedVerdict if wanted else NumberedWinner
-        schema = create_model(
-            "PairVerdicts", verdicts=(list[item], Field(json_schema_extra=at_most(len(group))))
-        )
-        answer: Any = await self._model.ask(messages, schema, step="debgraph.pair")
-        told: dict[int, PairWinner] = {}
-        for one in answer.verdicts:
-            told.setdefault(one.pair, one)
-        return told
 
 
 def _in_turn(graph: SceneGraph, pair: Pair, pro_is_first: bool) -> list[dict[str, Any]]:

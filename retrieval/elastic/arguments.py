@@ -261,7 +261,7 @@ class ElasticArguments:
             return None
         from retrieval.elastic.memory import ElasticMemory
 
-        return ElasticMemory(self.location)
+        return ElasticMemory(self.location, told)
 
     @property
     def _source(self) -> dict[str, Any]:

@@ -132,9 +132,16 @@ def _document(found: Annotation | ModelError, slug: str) -> dict[str, Any]:
 class ElasticMemory:
     """The memory of an index on a server."""
 
-    def __init__(self, location: str) -> None:
-        """Remember where it is; nothing is asked yet."""
+    def __init__(self, location: str, told: Mapping[str, Any]) -> None:
+        """Remember where it is, and what the index says of it; nothing is asked yet."""
         self._connection = Connection(place(location))
+        self._about = told
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this memory from one by another annotator, or of more or fewer arguments."""
+        about = json.dumps(self._about, sort_keys=True, default=str)
+        return hashlib.sha256(about.encode()).hexdigest()[:16]
 
     def annotations(self, ids: Sequence[str]) -> list[Annotation | None]:
         """Return the annotation of each argument, or None where there is none."""

@@ -6,9 +6,11 @@ dimension, so that a look-up reads 28 bytes and one short line.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import mmap
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -92,6 +94,7 @@ class ArgumentMemory:
     def __init__(self, folder: Path, about: About, number: Callable[[str], int | None]) -> None:
         """Map the files; `number` gives the place of an argument by its id."""
         self.about = about
+        self._folder = folder
         self._number = number
         self._labels: Any = np.asarray(np.load(folder / LABELS, mmap_mode="r"))
         self._known: Any = np.asarray(np.load(folder / KNOWN, mmap_mode="r"))
@@ -106,6 +109,15 @@ class ArgumentMemory:
     def __len__(self) -> int:
         """Count the arguments that are annotated."""
         return self.about.annotated
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells this memory's content from another's: a digest of all that it holds."""
+        digest = hashlib.sha256()
+        for name in (ABOUT, LABELS, KNOWN, REASONS):
+            with (self._folder / name).open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+        return digest.hexdigest()[:16]
 
     def annotations(self, ids: Sequence[str]) -> list[Annotation | None]:
         """Return the annotation of each argument, or None where there is none."""

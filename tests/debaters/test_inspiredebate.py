@@ -309,8 +309,8 @@ def test_a_long_argument_is_asked_for_again_once_and_then_cut(server: Scripted) 
 def test_whatever_call_fails_the_answer_is_valid_and_cites(
     server: Scripted, failing: str, how: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("touche_rad.models.asking.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("touche_rad.models.asking.LONGEST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.sending.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.sending.LONGEST_WAIT", 0.001)
     answering(server, {**PAPER, **dict.fromkeys(failing.split(), how)})
     response = answer(server)
     assert 0 < count_words(response.content) <= 60

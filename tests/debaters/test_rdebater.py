@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -20,10 +21,12 @@ from tests.models.by_schema import answering, called, prompts, schema_of
 from tests.models.scripted import Handler, Scripted
 from tests.retrieval.small import opened
 from tests.schemes import ANSWERS
+from touche_rad import cli
 from touche_rad.answering import Answerer, chain_of
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.rdebater import Rdebater
 from touche_rad.errors import OptionError, UserError
+from touche_rad.journal import Journal
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Where
 from touche_rad.plugins import Services, find
@@ -354,6 +357,46 @@ def test_what_the_memory_knows_is_not_asked_for(server: Scripted, tmp_path: Path
     assert f"{Scheme.VALUE.value} (REMEMBERED)" in prompts(server, "Draft")[0]
 
 
+def test_a_run_goes_on_with_its_own_memory_and_with_no_other(
+    server: Scripted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same arguments, remembered in another way: what was begun with one is not mixed."""
+    every = {one.id: {Scheme.VALUE: Level.EXCELLENT} for one in ARGUMENTS}
+    for name, marks in (("mine", every), ("same", every), ("other", {"7.3": every["7.3"]})):
+        annotated(tmp_path / name, marks)
+    source, out = tmp_path / "debates.jsonl", tmp_path / "run.jsonl"
+    chat = {"messages": [{"role": "user", "content": "Pennies should be abolished."}]}
+    source.write_text(json.dumps(chat) + "\n")
+
+    def run(memory: str) -> int:
+        words = ["respond", source, "-d", "rdebater", "-i", tmp_path / memory]
+        return cli.run([str(one) for one in (*words, "-m", f"{server.url}#tiny", "-o", out)])
+
+    assert run("mine") == 0
+    status = json.loads((tmp_path / "run.jsonl.status.json").read_text())
+    whole = out.read_bytes()
+    with Journal(out, status["identity"]):
+        pass  # as a run is left that was killed before its first debate was done
+    assert run("other") == 2
+    assert "left by another run: memory was" in capsys.readouterr().err
+    shutil.rmtree(tmp_path / "other" / MEMORY)
+    assert run("other") == 2
+    assert "and is now not set" in capsys.readouterr().err
+    assert run("same") == 0
+    assert out.read_bytes() == whole
+
+
+def test_a_memory_that_cannot_be_read_stops_only_who_reads_it(
+    server: Scripted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    annotated(tmp_path / "ix", {})
+    (tmp_path / "ix" / MEMORY / "labels.npy").write_bytes(b"no array")
+    words = ["respond", "--say", "Pennies should be abolished.", "-i", str(tmp_path / "ix")]
+    assert cli.run([*words, "-d", "verbatim"]) == 0
+    assert cli.run([*words, "-d", "rdebater", "-m", f"{server.url}#tiny"]) == 2
+    assert "memory is damaged" in capsys.readouterr().err
+
+
 def test_what_is_known_to_use_no_scheme_is_passed_over(server: Scripted, tmp_path: Path) -> None:
     index = annotated(tmp_path / "ix", {"7.3": {Scheme.VALUE: Level.GOOD}})
     assert [one["id"] for one in lean(server, index=index)["evidence"]] == ["7.3"]
@@ -644,8 +687,8 @@ FAILURES: dict[str, dict[str, Any]] = {
 def test_whatever_step_fails_the_answer_is_valid_and_cites(
     server: Scripted, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("touche_rad.models.asking.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("touche_rad.models.asking.LONGEST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.sending.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.sending.LONGEST_WAIT", 0.001)
     answering(server, LEAN | FAILURES[kind])
     response = answer(server)
     assert 0 < count_words(response.content) <= 60
@@ -658,8 +701,8 @@ def test_whatever_step_fails_the_answer_is_valid_and_cites(
 def test_a_step_of_the_paper_that_fails_leaves_the_others(
     server: Scripted, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("touche_rad.models.asking.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("touche_rad.models.asking.LONGEST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.sending.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.sending.LONGEST_WAIT", 0.001)
     answering(server, PAPER | {step: RuntimeError()})
     response = answer(server, profile="paper", annotate="never", trace="yes")
     found = dict(response)["rdebater"]

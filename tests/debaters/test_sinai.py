@@ -260,8 +260,8 @@ FAILURES: dict[str, dict[str, Any]] = {
 def test_whatever_step_fails_the_answer_is_valid_and_cites(
     server: Scripted, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("touche_rad.models.asking.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("touche_rad.models.asking.LONGEST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.sending.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.sending.LONGEST_WAIT", 0.001)
     answering(server, {**PAPER, **FAILURES[kind]})
     response = answer(server, profile="paper")
     assert 0 < count_words(response.content) <= 60

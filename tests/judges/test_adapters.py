@@ -24,7 +24,7 @@ from touche_rad.judging import judge as judge_file
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Where
 from touche_rad.plugins import Services, find
-from touche_rad.runner import run
+from touche_rad.runner import Manner, run
 
 DEBATE = Debate(
     id="d", claim="CLAIM",
@@ -90,7 +90,7 @@ def test_debatrix_judges_all_turns_of_a_debate_in_one_pass(
     model = Model(Where(server.url, "tiny"), deadline=5)
     made = find("judge", "debatrix-grice").make(Services(model=model))
     out = tmp_path / "out.jsonl"
-    run(lambda: judge_file(source, out, made, identity={}, model=model), out)
+    run(lambda: judge_file(source, out, made, identity={}, manner=Manner(model=model)), out)
     (evaluation,) = files.read_evaluations(out)
     assert [len(turn) for turn in evaluation.turns] == [4, 4]
     assert len(server.asked) == 4 * 4

@@ -22,7 +22,7 @@ from touche_rad.judging import judge as judge_file
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Where
 from touche_rad.plugins import Services, find
-from touche_rad.runner import run
+from touche_rad.runner import Manner, run
 
 NAMES = ("zsl", "fsl1", "fsl2", "analysis1", "analysis3", "analysis5", "best")
 ARGUMENTS = tuple(
@@ -187,7 +187,7 @@ def evaluated(server: Scripted, tmp_path: Path, **options: str) -> list[Mapping[
     async def work() -> Any:
         model = Model(Where(server.url, "tiny"), deadline=5)
         made = find("judge", "zsl").make(Services(model=model), options)
-        return await judge_file(source, out, made, identity={}, model=model)
+        return await judge_file(source, out, made, identity={}, manner=Manner(model=model))
 
     run(work, out)
     ((_, verdicts),) = [(one.debate, one.turns) for one in files.read_evaluations(out)]

@@ -15,8 +15,7 @@ from pydantic import BaseModel, Field
 from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails, raw, reply, says
 from touche_rad.errors import UserError
-from touche_rad.models import Message, Model, faults
-from touche_rad.models import asking as asking_module
+from touche_rad.models import Message, Model, faults, sending
 from touche_rad.models.endpoint import Where, where
 from touche_rad.models.usage import Usage
 
@@ -40,8 +39,8 @@ def server() -> Iterator[Scripted]:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking_module, "FIRST_WAIT", 0.01)
-    monkeypatch.setattr(asking_module, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(sending, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(sending, "LONGEST_WAIT", 0.05)
 
 
 def _ask(server: Scripted, *, deadline: float = 20.0, **settings: Any) -> Fine:
@@ -132,7 +131,7 @@ def test_what_does_not_pass_is_a_fault_of_its_kind(server: Scripted, fault: str)
     with pytest.raises(faults.ModelError) as told:
         _ask(server)
     assert told.value.passing
-    assert len(server.asked) == asking_module.TRIES
+    assert len(server.asked) == sending.TRIES
     assert "\n" not in str(told.value)
 
 
@@ -205,6 +204,28 @@ def test_a_server_without_schemas_is_asked_by_simpler_means(server: Scripted) ->
     assert formats == ["json_schema", "json_object", None, None]
     schema = server.asked[0]["response_format"]["json_schema"]["schema"]
     assert schema["required"] == ["words", "score"]
+
+
+def test_many_calls_at_once_find_out_together_what_a_server_has_not(server: Scripted) -> None:
+    plainly = content(OK)
+
+    def answer(handler: Any) -> None:
+        time.sleep(0.05)  # so that all of them are refused before one has told the others
+        format_asked = handler.body.get("response_format", {}).get("type")
+        (fails(400, "no json_schema") if format_asked == "json_schema" else plainly)(handler)
+
+    server.always = answer
+
+    async def run() -> list[Any]:
+        model = Model(Where(server.url, "tiny"))
+        jobs = [lambda n=n: model.ask([Message("user", f"Text {n}.")], Fine) for n in range(6)]
+        found = await model.ask_all(jobs)
+        await model.close()
+        return found
+
+    assert anyio.run(run) == [Fine(words="fine", score=1)] * 6
+    formats = [one.get("response_format", {}).get("type") for one in server.asked]
+    assert sorted(formats) == ["json_object"] * 6 + ["json_schema"] * 6
 
 
 def test_a_prompt_that_is_too_long_is_shortened(server: Scripted) -> None:

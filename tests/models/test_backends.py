@@ -20,8 +20,8 @@ from touche_rad.demo import demo_file
 from touche_rad.errors import ToucheRadError
 from touche_rad.models import Message, Model, faults
 from touche_rad.models import pool as pool_module
-from touche_rad.models.asking import Settings
 from touche_rad.models.places import backend_at
+from touche_rad.models.settings import Settings
 
 ASKED = [Message("user", "Say something fine.")]
 

@@ -17,8 +17,7 @@ from pydantic import BaseModel, Field
 
 from tests.models import scripted
 from tests.models.scripted import Handler, Scripted, fails, raw, reply
-from touche_rad.models import Message, Model, ModelError
-from touche_rad.models import asking as asking_module
+from touche_rad.models import Message, Model, ModelError, sending
 from touche_rad.models.endpoint import Where
 
 CALLS = 10_000
@@ -184,8 +183,8 @@ async def outcomes(url: str, each: int) -> dict[str, Counter[str]]:
 def test_every_call_ends_in_a_valid_object_or_its_own_named_exception(
     server: Scripted, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(asking_module, "FIRST_WAIT", 0.001)
-    monkeypatch.setattr(asking_module, "LONGEST_WAIT", 0.004)
+    monkeypatch.setattr(sending, "FIRST_WAIT", 0.001)
+    monkeypatch.setattr(sending, "LONGEST_WAIT", 0.004)
     each = CALLS // len(KINDS)
     assert len(KINDS) >= 30
     found = anyio.run(outcomes, server.url, each)

@@ -13,6 +13,7 @@ from touche_rad.answering import HONEST, LAST_RESORT, Answer, Answerer, chain_of
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import Options, Services
+from touche_rad.plugins import registry as plugin_registry
 from touche_rad.text import count_words
 
 GOOD = ("good", Saying("Zoo breeding saves endangered species.", "1.1"))
@@ -160,8 +161,8 @@ def test_many_answers_at_once() -> None:
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A registry that holds only what a test registers."""
-    monkeypatch.setattr(plugins, "_decorated", {})
-    monkeypatch.setattr(plugins, "entry_points", lambda group: ())
+    monkeypatch.setattr(plugin_registry, "_decorated", {})
+    monkeypatch.setattr(plugin_registry, "entry_points", lambda group: ())
 
 
 class Fake:

@@ -14,7 +14,7 @@ from tests.runs import fakes
 from tests.runs.test_runs import recorded, rows
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.judging import PRIOR, judge, judged, verdicts_for
-from touche_rad.runner import run
+from touche_rad.runner import Manner, run
 from touche_rad.status import Status
 
 VIEW = fakes.asked("Zoos should be closed.").answered(Response(content="No."))
@@ -132,7 +132,10 @@ def test_the_server_gets_four_verdicts_whatever_happens(caplog: pytest.LogCaptur
 
 def judge_file(source: Path, plugin: object, **named: Any) -> Status:
     out = source.parent / "evaluations.jsonl"
-    return run(partial(judge, source, out, plugin, identity={"judge": "j"}, **named), out)
+    manner = Manner(**{key: named.pop(key) for key in [*named] if key != "deadline"})
+    return run(
+        partial(judge, source, out, plugin, identity={"judge": "j"}, manner=manner, **named), out
+    )
 
 
 def test_an_evaluation_is_an_official_line(tmp_path: Path) -> None:

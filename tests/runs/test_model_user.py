@@ -19,7 +19,7 @@ from tests.runs.fakes import ARGUMENTS, SmallIndex
 from tests.runs.playing import OFTEN, Stage, write_claims
 from touche_rad.debate import Debate, Hit, Response
 from touche_rad.errors import UserError
-from touche_rad.models import Model, ModelError, asking
+from touche_rad.models import Model, ModelError, sending
 from touche_rad.models.endpoint import Where
 from touche_rad.text import count_words
 from touche_rad.users import ModelUser, RuleUser, Speaker, UserSimulator
@@ -54,7 +54,7 @@ def server() -> Iterator[Scripted]:
 def stage(
     server: Scripted, tmp_path: Path, demo_index_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Stage:
-    monkeypatch.setattr(asking, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(sending, "FIRST_WAIT", 0.0)
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     monkeypatch.setenv("OPENAI_MODEL", "tiny")
     return Stage(tmp_path, demo_index_path)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from touche_rad.answering import HONEST, Answerer
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import InputError, UserError, WorkError
 from touche_rad.respond import respond
-from touche_rad.runner import Stopped, run
+from touche_rad.runner import Manner, Stopped, run
 from touche_rad.simulate import simulate
 from touche_rad.status import Status
 from touche_rad.users import RuleUser
@@ -32,6 +33,7 @@ ROOT = Path(__file__).parents[2]
 INDEX = SmallIndex()
 GOOD = Saying("Zoo breeding saves endangered species.", "1.1")
 IDENTITY: Mapping[str, Any] = {"debater": "good", "seed": 1}
+MANNERS = {one.name for one in fields(Manner)}
 
 
 def answerer(debater: object = GOOD, **settings: Any) -> Answerer:
@@ -83,7 +85,8 @@ def rows(path: Path) -> list[Any]:
 
 def do(work: Callable[..., Awaitable[Status]], source: Path, *given: Any, **named: Any) -> Status:
     out = source.parent / "out.jsonl"
-    return run(partial(work, source, out, *given, identity=IDENTITY, **named), out)
+    manner = Manner(**{key: named.pop(key) for key in [*named] if key in MANNERS})
+    return run(partial(work, source, out, *given, identity=IDENTITY, manner=manner, **named), out)
 
 
 def out_of(source: Path) -> Path:
@@ -369,7 +372,11 @@ def _leave_unfinished(source: Path) -> None:
                     scope.cancel()
 
             await respond(
-                source, out_of(source), answerer(), identity=IDENTITY, workers=1, progress=told
+                source,
+                out_of(source),
+                answerer(),
+                identity=IDENTITY,
+                manner=Manner(workers=1, progress=told),
             )
 
     anyio.run(stop)
@@ -396,10 +403,10 @@ from tests.runs import fakes
 from tests.runs.test_runs import IDENTITY, answerer
 from touche_rad.errors import ToucheRadError
 from touche_rad.respond import respond
-from touche_rad.runner import run
+from touche_rad.runner import Manner, run
 source, out = Path(sys.argv[1]), Path(sys.argv[2])
-work = partial(respond, source, out, answerer({debater}), identity=IDENTITY, workers=2,
-               status_path=out.with_name("status.json"))
+work = partial(respond, source, out, answerer({debater}), identity=IDENTITY,
+               manner=Manner(workers=2, status_path=out.with_name("status.json")))
 try:
     {before}
     run(work, out)

@@ -137,7 +137,9 @@ def run(args: list[str] | None = None) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    line = " ".join(message.split())
+    from touche_rad.secret import without_secrets
+
+    line = without_secrets(" ".join(message.split()))
     print(f"touche-rad: error: {line}", file=sys.stderr)
     return code
 

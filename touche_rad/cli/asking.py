@@ -140,7 +140,7 @@ _MANNER = {"deadline": float, "at_once": int}
 
 def _settings(said: Mapping[str, str], seed: int) -> Any:
     """Read `-o model.KEY=VALUE`: how the model answers."""
-    from touche_rad.models.asking import Settings
+    from touche_rad.models.settings import Settings
 
     kinds: dict[str, Callable[[str], Any]] = {"temperature": float, "seed": int, "max_tokens": int}
     found: dict[str, Any] = {"seed": seed}

@@ -31,7 +31,6 @@ def play(claims: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> i
         players = players[:1]
     rounds = given["rounds"] or ROUNDS
     stage = Stage(rounds, field.services.index)
-    bad = files.BadLines(skip=given["skip_bad"])
     model = field.services.model
     method = {"name": players[0].name, "kind": "debater", "against": players[-1].name,
               "run": {**field.identity, "rounds": rounds}}  # fmt: skip
@@ -42,8 +41,7 @@ def play(claims: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> i
         status = run(
             lambda: play_both_sides(
                 places.source, places.out, players, stage, identity=field.identity,
-                workers=given["workers"], bad=bad, progress=report, restart=given["restart"],
-                status_path=places.status_of(model), model=model,
+                manner=runs.manner(given, places, model, report),
             ),
             places.out,
         )  # fmt: skip

@@ -65,7 +65,7 @@ def field(
         entrants.append(Entrant(tag, answerer))
     identity = {
         "seed": given["seed"], "words": words, "deadline": given["deadline"],
-        "index": runs.index_identity(services), **asking.described(model),
+        **runs.index_identity(services), **asking.described(model),
     }  # fmt: skip
     return Field(tuple(entrants), services, identity)
 

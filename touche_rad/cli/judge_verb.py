@@ -21,14 +21,7 @@ from touche_rad.errors import UserError
 @shared.index
 @asking.options
 @shared.as_json
-@shared.deadline
-@shared.workers
-@shared.seed
-@shared.skip_bad
-@shared.restart
-@shared.metadata
-@shared.quiet
-@shared.show_config
+@shared.of_a_run
 @click.pass_context
 def command(ctx: click.Context, /, source: Path | None, **given: Any) -> int:
     """Judge each response in DEBATES on quantity, quality, relation and manner.
@@ -61,7 +54,6 @@ def _judge(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) ->
         raise UserError(f"--swap is for panels, and {given['judge']} judges responses")
     places = tira.places("judge", source, chosen.path, files.DEBATES, "evaluations.jsonl")
     plugin, identity, model = runs.judge(given, chosen, out=places.out)
-    bad = files.BadLines(skip=given["skip_bad"])
     told = asking.counted(model)
     method = runs.method("judge", given["judge"], chosen, identity)
     with (
@@ -71,8 +63,7 @@ def _judge(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) ->
         status = run(
             lambda: judge(
                 places.source, places.out, plugin, identity=identity, deadline=given["deadline"],
-                workers=given["workers"], bad=bad, progress=report, restart=given["restart"],
-                status_path=places.status_of(model), model=model,
+                manner=runs.manner(given, places, model, report),
             ),
             places.out,
         )  # fmt: skip
@@ -87,7 +78,6 @@ def _judge_contests(source: Path | None, chosen: shared.Chosen, given: dict[str,
     kinds = {files.Kind.CONTESTS, *files.DEBATES}
     places = tira.places("judge", source, chosen.path, kinds, "outcomes.jsonl")
     panel, identity, model = runs.panel(given, chosen, out=places.out)
-    bad = files.BadLines(skip=given["skip_bad"])
     told = asking.counted(model)
     method = runs.method("panel", given["judge"], chosen, identity)
     with (
@@ -97,8 +87,7 @@ def _judge_contests(source: Path | None, chosen: shared.Chosen, given: dict[str,
         status = run(
             lambda: judge_contests(
                 places.source, places.out, panel, identity=identity, swap=given["swap"],
-                deadline=given["deadline"], workers=given["workers"], bad=bad, progress=report,
-                restart=given["restart"], status_path=places.status_of(model), model=model,
+                deadline=given["deadline"], manner=runs.manner(given, places, model, report),
             ),
             places.out,
         )  # fmt: skip

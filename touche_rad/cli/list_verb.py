@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import click
+from pydantic.fields import FieldInfo
 
 from touche_rad.cli import shared
 from touche_rad.errors import OptionError, ToucheRadError, nearest
@@ -61,12 +62,16 @@ def _options(plugin: Plugin) -> list[dict[str, Any]]:
         rows.append(
             {
                 "name": key,
-                "type": _type(described),
-                "default": field.get_default(call_default_factory=True, validated_data={}),
+                "type": "secret" if key in plugin.secrets else _type(described),
+                "default": None if key in plugin.secrets else _default(field),
                 "description": field.description or "",
             }
         )
     return rows
+
+
+def _default(field: FieldInfo) -> Any:
+    return field.get_default(call_default_factory=True, validated_data={})
 
 
 def _type(described: dict[str, Any]) -> str:
@@ -93,7 +98,8 @@ def _print_one(row: dict[str, Any]) -> None:
     click.echo(f"  needs: {', '.join(row['needs']) or 'nothing'}")
     click.echo(f"  lacks: {'; '.join(row['missing']) or 'nothing'}")
     for option in row.get("options", []):
-        click.echo(f"  -o {option['name']}={option['default']}  ({option['type']})")
+        default = "" if option["type"] == "secret" else option["default"]
+        click.echo(f"  -o {option['name']}={default}  ({option['type']})")
         if option["description"]:
             click.echo(f"      {option['description']}")
 

@@ -34,14 +34,7 @@ if TYPE_CHECKING:
 @click.option("--explain", is_flag=True, help="Print each candidate with its features instead.")
 @shared.as_json
 @shared.max_words
-@shared.deadline
-@shared.workers
-@shared.seed
-@shared.skip_bad
-@shared.restart
-@shared.metadata
-@shared.quiet
-@shared.show_config
+@shared.of_a_run
 @click.pass_context
 def command(ctx: click.Context, /, source: Path | None, utterance: str | None, **given: Any) -> int:
     """Answer every user turn of the debates in INPUT, given the recorded words before it.
@@ -69,7 +62,6 @@ def _run(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> i
     name = "simulations.jsonl" if given["shape"] == "simulations" else "responses.jsonl"
     places = tira.places("respond", source, chosen.path, files.DEBATES, name)
     debater = runs.Debater.choose(given, chosen, places.out)
-    bad = files.BadLines(skip=given["skip_bad"])
     told = asking.counted(debater.services.model)
     method = runs.method("debater", given["debater"], chosen, debater.identity)
     with (
@@ -79,9 +71,8 @@ def _run(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> i
         status = run(
             lambda: respond(
                 places.source, places.out, debater.answerer, identity=debater.identity,
-                last_only=given["last_only"], shape=given["shape"], workers=given["workers"],
-                bad=bad, progress=report, restart=given["restart"],
-                status_path=places.status_of(debater.model), model=debater.model,
+                last_only=given["last_only"], shape=given["shape"],
+                manner=runs.manner(given, places, debater.model, report),
             ),
             places.out,
         )  # fmt: skip
@@ -135,7 +126,9 @@ def _asked(source: Path | None) -> Iterator[Debate]:
 
 
 def _print_candidates(rows: list[dict[str, Any]], *, as_json: bool) -> None:
-    for row in rows:
+    from touche_rad.secret import discreet
+
+    for row in map(discreet, rows):
         if as_json:
             click.echo(json.dumps(row, ensure_ascii=False))
             continue

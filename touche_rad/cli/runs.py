@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from touche_rad.cli import asking, shared
 from touche_rad.cli.console import say
-from touche_rad.errors import UserError
+from touche_rad.errors import ToucheRadError, UserError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from touche_rad.debate import Debate
     from touche_rad.models import Model
     from touche_rad.plugins import Judge, Kind, Panel, Plugin, Services
+    from touche_rad.runner import Manner, Progress
     from touche_rad.status import Status
     from touche_rad.users import Chosen as ChosenUser
 
@@ -75,7 +76,7 @@ class Debater:
         )  # fmt: skip
         identity = {
             "debater": tag, "seed": given["seed"], "max_words": given["max_words"],
-            "deadline": given["deadline"], "index": index_identity(services),
+            "deadline": given["deadline"], **index_identity(services),
             **_asked(sharing.values(), model),
         }  # fmt: skip
         return cls(name, tag, answerer, services, identity)
@@ -90,9 +91,21 @@ class Debater:
         return chosen.explain(debate)
 
 
-def index_identity(services: Services) -> str:
-    """Name the opened index's content, so that a run does not go on with another one."""
-    return services.index.fingerprint if services.index else ""
+def index_identity(services: Services) -> dict[str, str]:
+    """Name what the opened index holds and remembers, so that a run goes on with no other one.
+
+    A memory that cannot be read names nothing: who needs it says so.
+    """
+    from touche_rad.plugins import RemembersIndex
+
+    index = services.index
+    if index is None:
+        return {"index": ""}
+    named = {"index": index.fingerprint}
+    with suppress(ToucheRadError):
+        if isinstance(index, RemembersIndex) and index.memory is not None:
+            named["memory"] = index.memory.fingerprint
+    return named
 
 
 def _asked(plugins: Iterable[Plugin], model: Model | None) -> dict[str, Any]:
@@ -131,6 +144,24 @@ def method(
     options = find(kind, name).parse(chosen.of(whose)).model_dump(mode="json")
     deciding = {key: value for key, value in identity.items() if key != kind}
     return {"name": name, "kind": kind, "options": options, "run": deciding}
+
+
+def manner(
+    given: Mapping[str, Any],
+    places: Places,
+    model: Model | None,
+    progress: Progress,
+    *,
+    elsewhere: bool = False,
+) -> Manner:
+    """Say how the flags want a run done; `elsewhere`, a stranger's server has a say in it."""
+    from touche_rad import files
+    from touche_rad.runner import Manner
+
+    return Manner(
+        given["workers"], given["restart"], files.BadLines(skip=given["skip_bad"]), progress,
+        places.status_of(model, elsewhere), model,
+    )  # fmt: skip
 
 
 def close(status: Status, places: Places, *, quiet: bool) -> int:
@@ -180,7 +211,7 @@ def _bench(
     identity = {"tag": tag, "seed": services.seed, "deadline": given["deadline"]}
     identity |= _asked([plugin], services.model)
     if services.index is not None:
-        identity["index"] = index_identity(services)
+        identity |= index_identity(services)
     return plugin.make(services, options), identity, services
 
 
@@ -202,5 +233,5 @@ def judge(
     identity = {"judge": tag, "seed": services.seed, "deadline": given["deadline"]}
     identity |= _asked([plugin], services.model)
     if services.index is not None:
-        identity["index"] = index_identity(services)
+        identity |= index_identity(services)
     return plugin.make(services, options), identity, services.model

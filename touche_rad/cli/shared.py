@@ -146,6 +146,13 @@ def show_config(function: F) -> F:
     )(function)  # fmt: skip
 
 
+def of_a_run(function: F) -> F:
+    """Add what every run over debates takes, whatever it does with them."""
+    for option in (show_config, quiet, metadata, restart, skip_bad, seed, workers, deadline):
+        function = option(function)
+    return function
+
+
 class Verb(click.Command):
     """A command that can tell where each of its values comes from."""
 
@@ -153,13 +160,14 @@ class Verb(click.Command):
         """Print the settings instead of doing the work, where that was asked."""
         if not ctx.meta.get("show_config"):
             return super().invoke(ctx)
+        hidden = _hiding()
         for name, value in sorted(ctx.params.items()):
             source = ctx.get_parameter_source(name)
             where = _SOURCES.get(source, "default") if source else "default"
             if where == "file" and ctx.obj is not None:
                 where = f"file {ctx.obj.path}"
             label = "-o" if name == "short" else name.replace("_", "-")
-            click.echo(f"{label} = {_shown(value)}  ({where})")
+            click.echo(f"{label} = {_shown(value, hidden)}  ({where})")
         return 0
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -170,10 +178,19 @@ class Verb(click.Command):
         return super().parse_args(ctx, args)
 
 
-def _shown(value: Any) -> str:
+def _hiding() -> re.Pattern[str] | None:
+    """Find the value of any plugin's secret option, also of a plugin that is named in another's."""
+    from touche_rad.plugins import secret_names
+
+    names = "|".join(re.escape(name).replace("_", "[_-]") for name in sorted(secret_names()))
+    return re.compile(rf"(?<![\w-])({names})=.*", re.DOTALL) if names else None
+
+
+def _shown(value: Any, hidden: re.Pattern[str] | None) -> str:
     if isinstance(value, tuple | list):
-        return " ".join(str(item) for item in value) or "none"
-    return "none" if value is None else str(value)
+        return " ".join(_shown(item, hidden) for item in value) or "none"
+    told = "none" if value is None else str(value)
+    return hidden.sub(r"\1=***", told) if hidden else told
 
 
 def services(

@@ -40,14 +40,7 @@ from touche_rad.cli.console import progress
               help="With --both-sides: the most words of a speech; 0 cuts none. "
               "[default: --max-words]")  # fmt: skip
 @shared.max_words
-@shared.deadline
-@shared.workers
-@shared.seed
-@shared.skip_bad
-@shared.restart
-@shared.metadata
-@shared.quiet
-@shared.show_config
+@shared.of_a_run
 @click.pass_context
 def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
     """Play each claim of CLAIMS against the debater, with a simulated user.
@@ -78,7 +71,6 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
     if ctx.get_parameter_source("turns") == ParameterSource.DEFAULT:
         turns = tira.configured_turns() or turns
     identity = {**debater.identity, **user.identity}
-    bad = files.BadLines(skip=given["skip_bad"])
     told = asking.counted(debater.services.model)
     method = runs.method("debater", given["debater"], chosen, identity | {"turns": turns})
     with (
@@ -88,9 +80,10 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
         status = run(
             lambda: simulate(
                 places.source, places.out, debater.answerer, speaker, identity=identity,
-                turns=turns, workers=given["workers"], bad=bad, progress=report,
-                restart=given["restart"], model=debater.model,
-                status_path=places.status_of(debater.model, user.asks_elsewhere),
+                turns=turns,
+                manner=runs.manner(
+                    given, places, debater.model, report, elsewhere=user.asks_elsewhere
+                ),
             ),
             places.out,
         )  # fmt: skip

@@ -101,7 +101,7 @@ def _play(
     """Play the debates, unless they are played."""
     from touche_rad import files
     from touche_rad.both_sides import Stage, play_both_sides
-    from touche_rad.runner import run
+    from touche_rad.runner import Manner, run
     from touche_rad.status import sha256_of
     from touche_rad.tournament.budget import costs_in
 
@@ -121,8 +121,10 @@ def _play(
         status = run(
             lambda: play_both_sides(
                 claims, folder.contests, field.entrants, stage, identity=identity,
-                verb="tournament", workers=given["workers"], bad=bad, progress=report,
-                status_path=folder.path / "contests.jsonl.status.json", model=model,
+                verb="tournament", manner=Manner(
+                    workers=given["workers"], bad=bad, progress=report, model=model,
+                    status_path=folder.path / "contests.jsonl.status.json",
+                ),
             ),
             folder.contests,
         )  # fmt: skip
@@ -156,7 +158,7 @@ class _Bench:
     def sit(self) -> None:
         """Judge the debates, unless they are judged."""
         from touche_rad.contesting import judge_contests
-        from touche_rad.runner import run
+        from touche_rad.runner import Manner, run
 
         folder, given = self.folder, self.given
         if folder.judged(self.identity):
@@ -167,8 +169,10 @@ class _Bench:
             run(
                 lambda: judge_contests(
                     folder.contests, folder.outcomes, self.panel, identity=self.identity,
-                    workers=given["workers"], progress=report, model=self.model,
-                    status_path=folder.path / "outcomes.jsonl.status.json",
+                    manner=Manner(
+                        workers=given["workers"], progress=report, model=self.model,
+                        status_path=folder.path / "outcomes.jsonl.status.json",
+                    ),
                 ),
                 folder.outcomes,
             )  # fmt: skip

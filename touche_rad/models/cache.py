@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.errors import UserError
+from touche_rad.secret import without_secrets
 
 log = logging.getLogger("touche_rad")
 
@@ -147,7 +148,7 @@ class Cache:
     def put(self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """Keep an answer; a cache that cannot be written costs calls later and no answer now."""
         told = json.dumps(answer, ensure_ascii=True)
-        asked = json.dumps(body, ensure_ascii=True)
+        asked = without_secrets(json.dumps(body, ensure_ascii=True))
         model = str(body.get("model", ""))
         row = (key, model, asked, told, _digest(told), VERSION, time.time())
         try:

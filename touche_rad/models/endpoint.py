@@ -26,9 +26,9 @@ from touche_rad.models.faults import (
     Unreachable,
     WrongModel,
 )
+from touche_rad.secret import KEY, without_secrets
 
 URL: Final = "OPENAI_BASE_URL"
-KEY: Final = "OPENAI_API_KEY"
 MODEL: Final = "OPENAI_MODEL"
 NONE: Final = "EMPTY"
 """What TIRA sets in the environment where there is no endpoint."""
@@ -203,13 +203,7 @@ def _reason(value: Any) -> str:
     error = value.get("error", value) if isinstance(value, dict) else value
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error
-    return without_key(" ".join(str(error).split()))[:200]
-
-
-def without_key(text: str) -> str:
-    """Return a text without the key, should a server have repeated it."""
-    key = os.environ.get(KEY, "")
-    return text.replace(key, "***") if len(key) > 5 and key in text else text
+    return without_secrets(" ".join(str(error).split()))[:200]
 
 
 def _after(headers: httpx.Headers) -> float | None:

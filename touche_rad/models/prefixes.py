@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from touche_rad.models.prompts import Message
+from touche_rad.models.usage import Cost
 
 BLOCK: Final = 64
 """Characters that are known together or not at all: 16 tokens, the server's block, are as many."""
@@ -21,7 +22,7 @@ class Prefixes:
         self._known: set[bytes] = set()
         self._lock = threading.Lock()
 
-    def seen(self, messages: Sequence[Message]) -> tuple[int, int]:
+    def cost_of(self, messages: Sequence[Message]) -> Cost:
         """Note a prompt; return its length and how much of it began an earlier one, in letters."""
         text = "".join(f"\x00{message.role}\x00{message.content}" for message in messages)
         data = text.encode("utf-8", "replace")
@@ -36,4 +37,4 @@ class Prefixes:
                 still = False
                 if len(self._known) < MOST:
                     self._known.add(chain)
-        return len(data), shared
+        return Cost(prompt_letters=len(data), shared_letters=shared)

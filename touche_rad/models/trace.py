@@ -5,26 +5,45 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from touche_rad.models.endpoint import without_key
+from touche_rad.models.call import Call
+from touche_rad.secret import without_secrets
 
 log = logging.getLogger("touche_rad")
 
 
 class Trace:
-    """A file of JSON lines; one that cannot be written costs no answer."""
+    """A file of JSON lines, or none; one that cannot be written costs no answer."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self.path = path
         self._lock = threading.Lock()
         self._told = False
 
-    def write(self, record: Mapping[str, Any]) -> None:
-        """Append a call."""
-        line = without_key(json.dumps(record, ensure_ascii=True)) + "\n"
+    def tell(
+        self,
+        call: Call,
+        body: Mapping[str, Any],
+        answer: Mapping[str, Any] | None,
+        *,
+        fault: str = "",
+        begun: float | None = None,
+    ) -> None:
+        """Append what was sent and what came of it; what the cache answered never began."""
+        seconds = None if begun is None else round(time.monotonic() - begun, 4)
+        self._write({
+            **call.occasion.record(), "step": call.step, "cached": begun is None,
+            "seconds": seconds, "asked": body, "answer": answer, "fault": fault,
+        })  # fmt: skip
+
+    def _write(self, record: Mapping[str, Any]) -> None:
+        if self.path is None:
+            return
+        line = without_secrets(json.dumps(record, ensure_ascii=True)) + "\n"
         try:
             with self._lock, self.path.open("a", encoding="ascii") as out:
                 out.write(line)
