@@ -30,6 +30,8 @@ def merge(recipe: Recipe, adapter: Path, out: Path) -> Path:
     """Write the merged model as a whole or not at all."""
     from peft import PeftModel
 
+    if out.is_file():
+        raise UserError(f"{out} is a file: name a folder for the model")
     if out.exists() and any(out.iterdir()) and not (out / "config.json").is_file():
         raise UserError(f"{out} holds other things: merge elsewhere")
     model = PeftModel.from_pretrained(base_model(recipe), str(adapter))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ def need_extra() -> None:
     """Say what is missing before anything else is done; nothing is told to anybody's server."""
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     try:
-        import peft  # noqa: F401
-        import trl  # noqa: F401
+        for name in ("torch", "peft", "trl"):  # what stands on torch complains in its own way
+            import_module(name)
         from huggingface_hub import constants
         from transformers.utils import logging
     except ImportError as error:

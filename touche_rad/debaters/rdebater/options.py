@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from touche_rad.debaters.rdebater.recall import Match
 from touche_rad.debaters.rdebater.writing import Wording
@@ -76,11 +76,12 @@ class RdebaterOptions(PluginOptions):
     def _of_profile(cls, given: Any) -> Any:
         return {**_PAPER, **given} if given.get("profile") == "paper" else given
 
-    @model_validator(mode="after")
-    def _known_fields(self) -> RdebaterOptions:
-        if set(self.searched) - set(FIELDS):
-            raise ValueError(f"fields: expected some of {','.join(FIELDS)}")
-        return self
+    @field_validator("fields")
+    @classmethod
+    def _known_fields(cls, given: str) -> str:
+        if {one.strip() for one in given.split(",")} - set(FIELDS):
+            raise ValueError(f"expected some of {','.join(FIELDS)}")
+        return given
 
     @property
     def searched(self) -> tuple[str, ...]:
