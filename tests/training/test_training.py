@@ -298,7 +298,7 @@ def test_a_wrong_command_does_not_stand_in_the_way_of_the_right_one(tmp_path: Pa
     good = chats(tmp_path / "chats.jsonl")
     (tmp_path / "no model").mkdir()
     recipe = Recipe(base=str(tmp_path / "no model"))
-    with pytest.raises(InputError, match="bad.jsonl:1"):
+    with pytest.raises(InputError, match=r"bad\.jsonl:1"):
         trainer("sft")([tmp_path / "bad.jsonl"], tmp_path / "out", recipe=recipe)
     with pytest.raises(UserError, match="no model: cannot be read"):
         trainer("sft")([good], tmp_path / "out", recipe=recipe)
@@ -307,7 +307,7 @@ def test_a_wrong_command_does_not_stand_in_the_way_of_the_right_one(tmp_path: Pa
 @pytest.mark.parametrize("name", ["epochs", "rate", "beta"])
 @pytest.mark.parametrize("value", [float("inf"), float("nan")])
 def test_a_recipe_takes_no_endless_number(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match="finite|greater"):
+    with pytest.raises(ValueError, match=r"finite|greater"):
         Recipe(base="x", **{name: value})
 
 
