@@ -52,7 +52,7 @@ class RdebaterOptions(PluginOptions):
     prior_threshold: float = Field(2.0, ge=0, le=4, description="a scheme's mean must be above")
     divide_by: Literal["k", "found"] = Field("k", description="what the mean is divided by")
     without_priors: Literal["all", "first", "none"] = Field(
-        "all", description="what is shown where no scheme is above the threshold (paper: none)"
+        "all", description="what is shown with no scheme above the threshold (the formula: none)"
     )
     annotate: Literal["hits", "never"] = Field(
         "hits", description="records that the memory has no annotation of are annotated now"
