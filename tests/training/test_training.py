@@ -320,6 +320,34 @@ def test_warmup_is_told_in_steps_which_every_release_takes_alike(tmp_path: Path)
     assert told["warmup_steps"] == 4, "a tenth of 3 times 13 steps"
 
 
+@pytest.mark.parametrize("what", ["weights", "adapter", "layers"])
+def test_what_cannot_be_loaded_is_told_in_a_line(what: str, tiny: Path, tmp_path: Path) -> None:
+    from touche_rad.training.weights import with_adapter
+
+    base, adapter = tmp_path / "base", tmp_path / "adapter"
+    shutil.copytree(tiny, base)
+    adapter.mkdir()
+    (adapter / "adapter_config.json").write_text("{}")
+    if what == "weights":
+        (base / "model.safetensors").write_bytes(b"torn")
+    given: dict[str, Any] = {
+        "adapter": {"adapter": str(adapter)},
+        "layers": {"targets": "zebra"},
+    }.get(what, {})
+    told = {"weights": "base: cannot be read", "adapter": "adapter: cannot be read",
+            "layers": "--targets zebra: "}[what]  # fmt: skip
+    with pytest.raises(UserError, match=told) as caught:
+        with_adapter(Recipe(base=str(base), **given))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("report", ["{", "{}", "[]", '{"recipe": {}}'])
+def test_a_damaged_report_is_told(report: str, tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_text(report)
+    with pytest.raises(UserError, match=r"report\.json is damaged"):
+        Folder(tmp_path).finished()
+
+
 def test_two_trainings_in_one_folder_are_kept_apart(tiny: Path, tmp_path: Path) -> None:
     source, recipe = chats(tmp_path / "chats.jsonl"), Recipe(base=str(tiny), **SFT)
     with Folder(tmp_path / "out").alone(), pytest.raises(UserError, match="another process"):

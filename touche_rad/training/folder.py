@@ -113,7 +113,11 @@ class Folder:
         """Return the report of a training that is done."""
         if not self.report.is_file():
             return None
-        told: dict[str, Any] = json.loads(self.report.read_text("utf-8"))
+        try:
+            told: dict[str, Any] = json.loads(self.report.read_text("utf-8"))
+            told["recipe"]["base"]
+        except (ValueError, KeyError, TypeError):
+            raise UserError(f"{self.report} is damaged: train anew with --restart") from None
         return told
 
     def finish(self, report: Mapping[str, Any]) -> None:
