@@ -101,3 +101,13 @@ def test_an_index_is_made_of_what_was_said(transcript: Path, tmp_path: Path) -> 
         for turn in debate.turns
     )
     assert 0.9 * said < len(open_index(str(tmp_path / "demo"))) <= said
+
+
+def test_whole_debates_of_two_sides_are_remembered_too() -> None:
+    contests = list(files.read_contests(demo_file("contests.jsonl")))
+    said = list(read_utterances(demo_file("contests.jsonl")))
+    speeches = sum(len(one.speeches) for one in contests)
+    assert 0.9 * speeches < len(said) <= speeches
+    first = contests[0]
+    assert (said[0].id, said[0].topic) == (f"{first.id}.1", first.motion)
+    assert dict(said[0])["side"] == first.sides[first.speeches[0].speaker]

@@ -73,17 +73,20 @@ def utterances(contest: Contest, name: str) -> Iterator[Argument]:
 
 
 def read_utterances(path: Path, bad: files.BadLines | None = None) -> Iterator[Argument]:
-    """Yield the utterances of a file of debates, or of a transcript (.txt)."""
-    contests: Iterable[Contest] = (
-        read_transcript(path)
-        if path.suffix.lower() == TRANSCRIPT
-        else map(contest_of, files.read_debates(path, bad))
-    )
+    """Yield the utterances of a file of debates or contests, or of a transcript (.txt)."""
     named: set[str] = set()
-    for number, contest in enumerate(contests, 1):
+    for number, contest in enumerate(_read(path, bad), 1):
         name = contest.id if contest.id and contest.id not in named else f"{path.stem}-{number}"
         named.add(name)
         yield from utterances(contest, name)
+
+
+def _read(path: Path, bad: files.BadLines | None) -> Iterable[Contest]:
+    if path.suffix.lower() == TRANSCRIPT:
+        return read_transcript(path)
+    if path.is_file() and files.recognise(path) is files.Kind.CONTESTS:
+        return files.read_contests(path, bad)
+    return map(contest_of, files.read_debates(path, bad))
 
 
 def read_transcript(path: Path) -> Iterator[Contest]:

@@ -295,6 +295,19 @@ def test_a_refusal_never_goes_out(server: Scripted, profile: str, calls: int) ->
     assert response.content == response.arguments[0].text
 
 
+@pytest.mark.parametrize("words", [60, 300, 1_000])
+def test_a_speech_of_a_free_debate_is_as_long_as_it_may_be(server: Scripted, words: int) -> None:
+    said = " ".join(f"Coin{number} fills a tin." for number in range(words // 4))
+    answering(server, PAPER | {"Speech": {**SPOKEN, "argument": said}})
+    response = answer(server, debate("Pennies", "No.", f"{said} LAST-WORD"), max_words=str(words))
+    assert response.content == said
+    body = server.asked[-1]
+    schema = body["response_format"]["json_schema"]["schema"]["properties"]
+    assert list(schema) == ["reasoning", "argument"]
+    assert schema["argument"]["maxLength"] >= len(said), "the server is not told to stop before"
+    assert "LAST-WORD" in body["messages"][-1]["content"], "all that the opponent said is shown"
+
+
 def test_a_long_argument_is_asked_for_again_once_and_then_cut(server: Scripted) -> None:
     answering(server, {**PAPER, "Speech": {**SPOKEN, "argument": f"{CHARITY} " * 9}})
     response = answer(server)

@@ -433,6 +433,14 @@ def test_annotations_made_in_passing_are_kept(server: Scripted) -> None:
     assert called(server).count("Together") == 1
 
 
+def test_what_a_turn_may_ask_does_not_depend_on_the_debates_before(server: Scripted) -> None:
+    """Else a run that was killed would go on otherwise than one that was not."""
+    answering(server, LEAN | {"Check": in_turn(*({**NEVER_GOOD, "utterance": f"{BETTER} {number}"}
+                                                  for number in range(9)))})  # fmt: skip
+    answers(server, [ASKED, ASKED.model_copy(update={"id": "another"})])
+    assert called(server) == ["Reading", "Together", "Draft", "Check"] * 2
+
+
 def test_many_records_are_annotated_a_few_at_a_time(server: Scripted) -> None:
     many = [one.model_copy(update={"id": f"{one.id}.{copy}"}) for one in ARGUMENTS[:4] for copy in "ab"]  # fmt: skip
     found = lean(server, index=BothSides(many), k="8", calls="9")

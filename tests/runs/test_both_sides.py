@@ -244,6 +244,15 @@ def test_what_is_for_two_debaters_is_refused_for_one(
     assert "--both-sides" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("flag", [["--turns", "2"], ["--user", "rules"]])
+def test_what_is_for_a_user_is_refused_for_two_debaters(
+    flag: list[str], claims: Claims, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["simulate", str(claims()), "--both-sides", *flag, "-o", str(tmp_path / "o.jsonl")]
+    assert terminal(call) == 2
+    assert f"{flag[0]} is for debates with a user" in capsys.readouterr().err
+
+
 def test_options_of_the_other_debater_stand_in_brackets(
     claims: Claims, tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

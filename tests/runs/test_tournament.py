@@ -27,7 +27,7 @@ from touche_rad.demo import demo_file
 from touche_rad.judging import NO_VERDICT
 from touche_rad.plugins import Services, find
 from touche_rad.tournament.ratings import AVERAGE, as_ratings, rate, strengths
-from touche_rad.tournament.result import Tournament
+from touche_rad.tournament.result import Tournament, told_share
 
 # --- ratings
 
@@ -445,6 +445,14 @@ def test_a_wrong_call_is_refused_before_anything_is_played(
     assert not (out / "contests.jsonl.part").exists()
 
 
+@given(st.integers(1, 200), st.integers(0, 400))
+def test_two_shares_of_one_pair_make_a_whole(games: int, halves: int) -> None:
+    share = min(halves, 2 * games) / (2 * games)
+    one, other = told_share(share), told_share(1 - share)
+    assert round(float(one) + float(other), 6) == 1
+    assert abs(float(one) - share) <= 0.005 + 1e-9
+
+
 EVIL = "<script>alert(1)</script>"
 
 
@@ -455,8 +463,8 @@ def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_
     told = page.read_text("utf-8")
     result = ratings(out)
     share = result.shares[0][1]
-    assert f"grounded against verbatim: {share:.2f} of 4 debates" in told or (
-        f"verbatim against grounded: {share:.2f} of 4 debates" in told
+    assert f"grounded against verbatim: {told_share(share)} of 4 debates" in told or (
+        f"verbatim against grounded: {told_share(share)} of 4 debates" in told
     )
     assert f"{result.standings[0].rating:.0f}" in told
     assert "City centres should be closed to private cars." in told, "the debates are there too"

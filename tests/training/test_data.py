@@ -17,7 +17,8 @@ from tests.models.by_schema import answering, prompts
 from tests.models.scripted import Scripted
 from tests.training.makers import played
 from touche_rad import files
-from touche_rad.debate import Response
+from touche_rad.contest import Contest, Speech
+from touche_rad.debate import Argument, Response
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Where
@@ -176,6 +177,54 @@ def test_reasoning_beside_a_response_is_taken(tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_text(files.response_line(ASKED, 1, said) + "\n")
     (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
     assert json.loads(record["messages"][-1]["content"])["reasoning"] == "MINE"
+
+
+def contest(**more: Any) -> Contest:
+    """Two debaters on the penny, each citing what it says."""
+
+    def said(speaker: str, argument: Argument) -> Speech:
+        return Speech(speaker=speaker, text=f"I say: {argument.text}", arguments=[argument])  # type: ignore[call-arg]
+
+    return Contest(
+        id="penny", motion="The penny should go.", sides={"first": "pro", "second": "con"},
+        speeches=(said("first", ARGUMENTS[0]), said("second", CHARITY), said("first", ARGUMENTS[1])),
+        **more,
+    )  # fmt: skip
+
+
+def of_contest(folder: Path, made: Contest) -> list[dict[str, Any]]:
+    (folder / "contests.jsonl").write_text(files.contest_line(made) + "\n")
+    return data([folder / "contests.jsonl"], folder / "data.jsonl", whence="cited")
+
+
+def told(record: dict[str, Any]) -> tuple[str, str]:
+    return record["messages"][0]["content"], record["messages"][-2]["content"]
+
+
+def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Path) -> None:
+    opening, third, reply = of_contest(tmp_path, contest())
+    assert [one["side"] for one in (opening, third, reply)] == ["pro", "pro", "con"]
+    for record, argument in ((opening, ARGUMENTS[0]), (reply, CHARITY)):
+        answer = json.loads(record["messages"][-1]["content"])
+        assert answer["argument"] == f"I say: {argument.text}"
+        assert argument.text in answer["reasoning"]
+        assert f"1. [{argument.topic}] {argument.text}" in told(record)[1]
+    assert "for the topic" in told(opening)[0]
+    assert "Speak first" in told(opening)[1]
+    assert "against the topic" in told(reply)[0]
+    assert ARGUMENTS[0].text in told(reply)[1]
+    assert CHARITY.text in told(third)[1]
+
+
+def test_a_debate_that_was_played_here_is_learnt_as_the_debaters_saw_it(tmp_path: Path) -> None:
+    found = of_contest(tmp_path, contest(opening="Coins are cheap. The penny should not go."))
+    opening, _, reply = found
+    assert "The penny should not go.\n\nYour position: against the topic" in told(opening)[0]
+    assert told(opening)[1].startswith("Coins are cheap.")
+    assert "The penny should go.\n\nYour position: against the topic" in told(reply)[0]
+    assert {one["topic"] for one in found} == {"The penny should go."}, "one motion, held out whole"
+    again = data([tmp_path / "data.jsonl"], tmp_path / "again.jsonl")
+    assert {one["topic"] for one in again} == {"The penny should go."}
 
 
 @pytest.mark.parametrize(

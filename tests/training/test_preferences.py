@@ -298,5 +298,6 @@ def test_the_terminal_makes_pairs_and_tells_wrong_margins(tmp_path: Path) -> Non
     done = CliRunner().invoke(train_debater.preferences, args)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["pairs"] == 1
-    wrong = CliRunner().invoke(train_debater.preferences, [*args, "--margin", "wide"])
-    assert isinstance(wrong.exception, OptionError)
+    for margin in ("wide", "nan", "quality=inf"):
+        wrong = CliRunner().invoke(train_debater.preferences, [*args, "--margin", margin])
+        assert isinstance(wrong.exception, OptionError), margin

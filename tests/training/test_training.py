@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from tests.extras import needs
 from tests.training.makers import DPO, SFT, chats, preferences
-from touche_rad.errors import UserError
+from touche_rad.errors import InputError, UserError
 from touche_rad.models import Message
 from touche_rad.plugins import trainer
 from touche_rad.training.folder import MARK, Folder
@@ -118,6 +119,12 @@ def test_the_merged_model_says_what_base_and_adapter_say(fine_tuned: Folder, tin
     adapted = PeftModel.from_pretrained(base_model(Recipe(base=str(tiny))), fine_tuned.adapter)
     assert merged == pytest.approx(likelihood(adapted), abs=1e-3)
     assert merged > base + 1
+
+
+def test_a_model_is_not_merged_into_a_file(fine_tuned: Folder, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(UserError, match=r"notes\.txt is a file"):
+        trainer("merge")(fine_tuned.root, tmp_path / "notes.txt")
 
 
 def test_the_debater_plays_with_the_merged_model(fine_tuned: Folder) -> None:
@@ -283,6 +290,62 @@ def test_a_folder_of_other_things_is_left_alone(tiny: Path, tmp_path: Path) -> N
             [preferences(tmp_path.parent / "p.jsonl")], tmp_path, recipe=Recipe(base=str(tiny))
         )
     assert [one.name for one in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_wrong_command_does_not_stand_in_the_way_of_the_right_one(tmp_path: Path) -> None:
+    needs("trl", "peft")
+    (tmp_path / "bad.jsonl").write_text("nonsense\n")
+    good = chats(tmp_path / "chats.jsonl")
+    (tmp_path / "no model").mkdir()
+    recipe = Recipe(base=str(tmp_path / "no model"))
+    with pytest.raises(InputError, match=r"bad\.jsonl:1"):
+        trainer("sft")([tmp_path / "bad.jsonl"], tmp_path / "out", recipe=recipe)
+    with pytest.raises(UserError, match="no model: cannot be read"):
+        trainer("sft")([good], tmp_path / "out", recipe=recipe)
+
+
+@pytest.mark.parametrize("name", ["epochs", "rate", "beta"])
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_a_recipe_takes_no_endless_number(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=r"finite|greater"):
+        Recipe(base="x", **{name: value})
+
+
+def test_warmup_is_told_in_steps_which_every_release_takes_alike(tmp_path: Path) -> None:
+    needs("torch", "transformers")
+    from touche_rad.training.running import settings
+
+    recipe = Recipe(base="x", warmup=0.1, batch=4, accumulate=2, epochs=3)
+    told = settings(recipe, Folder(tmp_path), records=100, evaluates=False)
+    assert told["warmup_steps"] == 4, "a tenth of 3 times 13 steps"
+
+
+@pytest.mark.parametrize("what", ["weights", "adapter", "layers"])
+def test_what_cannot_be_loaded_is_told_in_a_line(what: str, tiny: Path, tmp_path: Path) -> None:
+    from touche_rad.training.weights import with_adapter
+
+    base, adapter = tmp_path / "base", tmp_path / "adapter"
+    shutil.copytree(tiny, base)
+    adapter.mkdir()
+    (adapter / "adapter_config.json").write_text("{}")
+    if what == "weights":
+        (base / "model.safetensors").write_bytes(b"torn")
+    given: dict[str, Any] = {
+        "adapter": {"adapter": str(adapter)},
+        "layers": {"targets": "zebra"},
+    }.get(what, {})
+    told = {"weights": "base: cannot be read", "adapter": "adapter: cannot be read",
+            "layers": "--targets zebra: "}[what]  # fmt: skip
+    with pytest.raises(UserError, match=told) as caught:
+        with_adapter(Recipe(base=str(base), **given))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("report", ["{", "{}", "[]", '{"recipe": {}}'])
+def test_a_damaged_report_is_told(report: str, tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_text(report)
+    with pytest.raises(UserError, match=r"report\.json is damaged"):
+        Folder(tmp_path).finished()
 
 
 def test_two_trainings_in_one_folder_are_kept_apart(tiny: Path, tmp_path: Path) -> None:

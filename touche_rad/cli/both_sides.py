@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+import click
+from click.core import ParameterSource
+
 from touche_rad.cli import asking, entrants, runs, shared, tira
 from touche_rad.cli.console import progress
 from touche_rad.errors import OptionError
@@ -46,6 +49,13 @@ def play(claims: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> i
             places.out,
         )  # fmt: skip
     return runs.close(status, places, quiet=given["quiet"])
+
+
+def refuse_user(ctx: click.Context) -> None:
+    """Refuse what says nothing with `--both-sides`, where there is no user."""
+    for key, instead in (("turns", "; say --rounds"), ("user", "; say --against")):
+        if ctx.get_parameter_source(key) == ParameterSource.COMMANDLINE:
+            raise OptionError(f"--{key} is for debates with a user{instead}")
 
 
 def refuse_alone(given: dict[str, Any]) -> None:

@@ -61,6 +61,7 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
 
     chosen = shared.choose(ctx, "debater", given["short"], given["output"], given["option"])
     if given["both_sides"]:
+        both_sides.refuse_user(ctx)
         return both_sides.play(claims, chosen, given)
     both_sides.refuse_alone(given)
     places = tira.places("simulate", claims, chosen.path, {files.Kind.CLAIMS}, "simulations.jsonl")

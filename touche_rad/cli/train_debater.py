@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any, Final
 
@@ -139,7 +140,9 @@ def _margins(given: tuple[str, ...]) -> tuple[float, dict[str, float]]:
         try:
             number = float(value)
         except ValueError:
-            raise OptionError(f"--margin {one}: expected a number") from None
+            number = math.nan
+        if not math.isfinite(number):
+            raise OptionError(f"--margin {one}: expected a number")
         if name:
             margins[name] = number
         elif number < 0:

@@ -24,6 +24,7 @@ from touche_rad.report.tournament import parted, shown
 from touche_rad.score import ContestReport, score
 from touche_rad.score.naming import names
 from touche_rad.score.result import JudgementReport, JudgementRow, Report
+from touche_rad.tournament.result import told_share
 
 MOST_DEBATES = 200
 
@@ -116,7 +117,7 @@ def _tournament(path: Path) -> dict[str, Any]:
     one = shown(path)
     template = _environment().from_string(_text("tournament.html.jinja"))
     return {"name": one.name, "file": path.name, "sha256": _sha256(path),
-            "drawn": Markup(template.render(one=one))}  # fmt: skip
+            "drawn": Markup(template.render(one=one, told_share=told_share))}  # fmt: skip
 
 
 def _sha256(path: Path) -> str:

@@ -13,12 +13,13 @@ from pydantic import ValidationError
 
 from touche_rad.errors import InputError, UserError
 from touche_rad.tournament.folder import CONTESTS, OUTCOMES, RATINGS
-from touche_rad.tournament.result import FORMAT, Standing, Tournament
+from touche_rad.tournament.result import FORMAT, Standing, Tournament, told_share
 
 _CELL, _HEAD, _NAME, _ROOM = 62, 26, 30, 10
 _LETTER: Final = 7.6
 _WIDE: Final = 480
 _LOOKED_AT: Final = 200
+_SMALLEST: Final = 0.75
 
 
 @dataclass(frozen=True)
@@ -89,14 +90,14 @@ def matrix(result: Tournament) -> Markup:
             if row != column:
                 told = (
                     f"{result.standings[row].name} against {result.standings[column].name}: "
-                    f"{_number(share)} of {_met(result, row, column)} debates"
+                    f"{told_share(share)} of {_met(result, row, column)} debates"
                 )
                 parts.append(_value(x, y, share, told))
     title = "Share of wins of the row against the column"
     head = Markup(
         '<svg viewBox="0 0 {} {}" role="img" aria-label="{}" class="matrix" '
-        'style="max-width: {}px"><title>{}</title>'
-    ).format(width, height, title, width, title)
+        'style="max-width: {}px; min-width: {}px"><title>{}</title>'
+    ).format(width, height, title, width, _least(width), title)
     return head + Markup("").join(parts) + Markup("</svg>")
 
 
@@ -116,7 +117,7 @@ def _cell(x: float, y: float, share: float | None) -> Markup:
 
 def _value(x: float, y: float, share: float | None, told: str) -> Markup:
     text = '<text x="{}" y="{}" class="share">{}<title>{}</title></text>'
-    return Markup(text).format(x + _CELL / 2, y + _CELL / 2 + 5, _number(share), told)
+    return Markup(text).format(x + _CELL / 2, y + _CELL / 2 + 5, told_share(share), told)
 
 
 def ratings(standings: Sequence[Standing]) -> Markup:
@@ -144,8 +145,16 @@ def ratings(standings: Sequence[Standing]) -> Markup:
         parts.append(_text(left + _WIDE + 12, row + 4, f"{one.rating:.0f}", "value"))
     title = "Bradley-Terry ratings with 95 % intervals"
     box = f"0 0 {left + _WIDE + 60} {bottom + 26:g}"
-    head = Markup('<svg viewBox="{}" role="img" aria-label="{}"><title>{}</title>')
-    return head.format(box, title, escape(title)) + Markup("").join(parts) + Markup("</svg>")
+    head = Markup(
+        '<svg viewBox="{}" role="img" aria-label="{}" style="min-width: {}px"><title>{}</title>'
+    )
+    least = _least(left + _WIDE + 60)
+    return head.format(box, title, least, escape(title)) + Markup("").join(parts) + Markup("</svg>")
+
+
+def _least(width: float) -> int:
+    """Return how narrow a drawing may become: then it is scrolled, and can still be read."""
+    return round(width * _SMALLEST)
 
 
 def _room(standings: Sequence[Standing]) -> int:
@@ -169,7 +178,3 @@ def _text(x: float, y: float, text: str, kind: str) -> Markup:
 
 def _short(name: str) -> str:
     return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
-
-
-def _number(share: float | None) -> str:
-    return "–" if share is None else f"{share:.2f}"

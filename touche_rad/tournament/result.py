@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
@@ -71,6 +72,14 @@ class Tournament(_Fact):
 
 _COUNTED = ("wins", "ties", "losses", "undecided", "speeches", "stand_ins", "words")
 Played = Sequence[tuple[Contest, Outcome]]
+
+
+def told_share(share: float | None) -> str:
+    """Return a share in two digits, so that it and its counterpart make one whole."""
+    if share is None:
+        return "–"
+    larger = math.floor(100 * max(share, 1 - share) + 0.5 + 1e-9) / 100
+    return f"{larger if share >= 0.5 else 1 - larger:.2f}"
 
 
 def debaters_of(contest: Contest) -> Mapping[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from touche_rad.tournament.result import Standing, Tournament
+from touche_rad.tournament.result import Standing, Tournament, told_share
 
 
 def lines(result: Tournament) -> list[str]:
@@ -49,7 +49,7 @@ def _matrix(result: Tournament) -> Iterator[str]:
 
 
 def _number(share: float | None) -> str:
-    return "    –" if share is None else f"{share:5.2f}"
+    return f"{told_share(share):>5}"
 
 
 def _claims(result: Tournament) -> str:
@@ -59,7 +59,7 @@ def _claims(result: Tournament) -> str:
 def _notes(result: Tournament) -> Iterator[str]:
     told = f"{result.debates} debates on {_claims(result)}, judged by {result.judge}"
     if result.pro_share is not None:
-        told += f"; the side for the claim won {result.pro_share:.2f}"
+        told += f"; the side for the claim won {told_share(result.pro_share)}"
     yield told
     if result.undecided:
         yield f"{result.undecided} of them have no verdict, and count nowhere"

@@ -132,9 +132,10 @@ def _trained(
     if step == 0 and out:
         before = method.measure(model, tokenizer, out[:MEASURED])
         metrics.note(0, {f"held_out/{name}": value for name, value in before.items()})
+    settings = running.settings(recipe, folder, records=len(learnt), evaluates=bool(out))
     trainer = method.trainer(
-        recipe, running.settings(recipe, folder, evaluates=bool(out)), model=model,
-        tokenizer=tokenizer, train=running.dataset([method.row(one) for one in learnt]),
+        recipe, settings, model=model, tokenizer=tokenizer,
+        train=running.dataset([method.row(one) for one in learnt]),
         held_out=running.dataset([method.row(one) for one in out]) if out else None,
     )  # fmt: skip
     steps = running.run(trainer, folder, checkpoint, metrics, report)

@@ -48,11 +48,14 @@ class Folder:
     def take_up(self, identity: Mapping[str, Any], *, restart: bool = False) -> bool:
         """Begin a training here, or go on with the one that is here; return whether it goes on.
 
+        One that has no data yet has made nothing: a command that was wrong is given again mended.
+
         Raises:
             UserError: What is here is another training.
         """
         told = json.loads(json.dumps(identity))
-        if self.identity.is_file() and not restart:
+        made = (self.data, self.report, self.checkpoints, self.adapter)
+        if self.identity.is_file() and any(one.exists() for one in made) and not restart:
             self._compare(told)
             return True
         self._clear()
@@ -110,7 +113,11 @@ class Folder:
         """Return the report of a training that is done."""
         if not self.report.is_file():
             return None
-        told: dict[str, Any] = json.loads(self.report.read_text("utf-8"))
+        try:
+            told: dict[str, Any] = json.loads(self.report.read_text("utf-8"))
+            told["recipe"]["base"]
+        except (ValueError, KeyError, TypeError):
+            raise UserError(f"{self.report} is damaged: train anew with --restart") from None
         return told
 
     def finish(self, report: Mapping[str, Any]) -> None:

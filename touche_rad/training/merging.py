@@ -11,7 +11,7 @@ from touche_rad.errors import UserError
 from touche_rad.training.folder import Folder
 from touche_rad.training.recipe import Recipe
 from touche_rad.training.serving import lines
-from touche_rad.training.weights import base_model, need_extra, tokenizer_of
+from touche_rad.training.weights import adapted, base_model, need_extra, tokenizer_of
 
 
 def merge_run(root: Path, out: Path | None = None) -> Mapping[str, Any]:
@@ -28,11 +28,11 @@ def merge_run(root: Path, out: Path | None = None) -> Mapping[str, Any]:
 
 def merge(recipe: Recipe, adapter: Path, out: Path) -> Path:
     """Write the merged model as a whole or not at all."""
-    from peft import PeftModel
-
+    if out.is_file():
+        raise UserError(f"{out} is a file: name a folder for the model")
     if out.exists() and any(out.iterdir()) and not (out / "config.json").is_file():
         raise UserError(f"{out} holds other things: merge elsewhere")
-    model = PeftModel.from_pretrained(base_model(recipe), str(adapter))
+    model = adapted(base_model(recipe), str(adapter))
     fresh = out.with_name(f".{out.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     model.merge_and_unload().save_pretrained(fresh)

@@ -13,7 +13,7 @@ Precision = Literal["auto", "float32", "bfloat16", "float16"]
 class Recipe(BaseModel):
     """All that decides what training makes of its data."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     base: str
     """The model whose weights stay: a folder, or OWNER/NAME of the hub."""

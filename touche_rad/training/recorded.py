@@ -25,6 +25,7 @@ from touche_rad.training.samples import (
     messages_at,
     read_records,
 )
+from touche_rad.training.sides import Part, of_contest
 from touche_rad.training.traces import Thoughts, beside, is_trace, rows_of, traced
 
 
@@ -73,6 +74,13 @@ class Reader:
             return None
         answer = answer_of(thought, content) if thought else content
         return Sample(prompt, answer, debate.key, turn, side, source, whence, history)
+
+    def samples(self, part: Part, motion: str, source: str) -> Iterator[Sample]:
+        """Yield what can be learnt from one side's answers in a debate."""
+        for view in part.views:
+            sample = self.sample(view, len(view.turns) - 1, source, part.asked)
+            if sample is not None:
+                yield replace(sample, side=part.side, topic=clean(motion))
 
     def thought_through(
         self,
@@ -130,6 +138,13 @@ def recorded(reader: Reader, path: Path) -> Iterator[Sample]:
         yield from traced(rows_of(path), path.name)
     elif _is_data(first):
         yield from _made_before(path)
+    elif files.recognise(path) is files.Kind.CONTESTS:
+        for contest in files.read_contests(path):
+            played = of_contest(contest)
+            if not played.parts:
+                reader.left_out["a debate of more than two"] += 1
+            for part in played.parts:
+                yield from reader.samples(part, played.motion, path.name)
     else:
         for _, views in files.read_views(path):
             for view in views:
@@ -154,4 +169,5 @@ def _made_before(path: Path) -> Iterator[Sample]:
             messages[:-1], messages[-1].content, str(record.get("debate", number)),
             int(record.get("turn") or 0), str(record.get("side", "con")), path.name,
             str(record.get("reasoning", "given")), digest(one.content for one in messages[:-1]),
+            str(record.get("topic", "")),
         )  # fmt: skip

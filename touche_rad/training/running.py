@@ -5,6 +5,7 @@ Imported only where the extra `train` is there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,11 @@ class Keeper(TrainerCallback):  # type: ignore[misc, unused-ignore]
             self.report(state.global_step, state.max_steps)
 
 
-def settings(recipe: Recipe, folder: Folder, *, evaluates: bool) -> dict[str, Any]:
-    """Return what both trainers are told alike."""
+def settings(recipe: Recipe, folder: Folder, *, records: int, evaluates: bool) -> dict[str, Any]:
+    """Return what both trainers are told alike, to learn from so many records."""
     cuda = torch.cuda.is_available()
+    batches = math.ceil(records / recipe.batch)
+    steps = math.ceil(recipe.epochs * math.ceil(batches / recipe.accumulate))
     return {
         "output_dir": str(folder.checkpoints),
         "num_train_epochs": recipe.epochs,
@@ -52,7 +55,7 @@ def settings(recipe: Recipe, folder: Folder, *, evaluates: bool) -> dict[str, An
         "per_device_train_batch_size": recipe.batch,
         "per_device_eval_batch_size": recipe.batch,
         "gradient_accumulation_steps": recipe.accumulate,
-        "warmup_steps": recipe.warmup,
+        "warmup_steps": math.ceil(recipe.warmup * steps),  # a share is none to transformers 4
         "max_length": None,
         "seed": recipe.seed,
         "data_seed": recipe.seed,

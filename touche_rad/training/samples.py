@@ -31,6 +31,8 @@ class Sample:
     """Where the reasoning comes from: `given`, `cited` or `teacher`."""
     history: str = field(default="", repr=False)
     """A digest of what the opponent has said so far: who shares it, answers the same."""
+    topic: str = ""
+    """The motion, where the sides' prompts have it in words of their own."""
 
     @property
     def spoken(self) -> str:
@@ -43,8 +45,9 @@ class Sample:
             *(one.wire() for one in self.prompt),
             {"role": "assistant", "content": self.answer},
         ]
-        return {"messages": messages, "debate": self.debate, "turn": self.turn,
+        told = {"messages": messages, "debate": self.debate, "turn": self.turn,
                 "side": self.side, "reasoning": self.reasoning, "source": self.source}  # fmt: skip
+        return {**told, "topic": self.topic} if self.topic else told
 
 
 def spoken(answer: str) -> str:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from touche_rad import files
-from touche_rad.contest import SYSTEM, Contest, Side, contest_of
-from touche_rad.debate import Debate, Response, Turn
-from touche_rad.debaters.inspiredebate.speech import parted
 from touche_rad.errors import InputError
 from touche_rad.judging import NO_VERDICT
 from touche_rad.training.recorded import Reader
 from touche_rad.training.samples import Sample, digest
+from touche_rad.training.sides import Played, of_contest, of_task
 
 Scores = Mapping[str, float | None]
 
@@ -31,15 +28,6 @@ class Scored:
     """Which playing of the debate it is from."""
 
 
-@dataclass(frozen=True)
-class Played:
-    """A debate that was played: each side's answers, as they were asked for."""
-
-    motion: str
-    parts: tuple[tuple[str, Side, tuple[Debate, ...]], ...]
-    """A speaker, its side, and the debate up to each of its answers."""
-
-
 def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[Scored]:
     """Yield the scored answers of files of evaluations and of panels' outcomes.
 
@@ -54,9 +42,9 @@ def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[Scored]:
         elif kind is files.Kind.OUTCOMES:
             yield from _of_outcomes(reader, path, played)
         elif kind is files.Kind.CONTESTS:
-            played = {one.id: _played(one) for one in files.read_contests(path)}
+            played = {one.id: of_contest(one) for one in files.read_contests(path)}
         elif kind in files.DEBATES:
-            played = {one.id: _task(one, views) for one, views in files.read_views(path)}
+            played = {one.id: of_task(one, views) for one, views in files.read_views(path)}
         else:
             raise InputError(path, f"expected evaluations, outcomes or debates, got {kind}")
 
@@ -86,45 +74,7 @@ def _of_outcomes(reader: Reader, path: Path, played: Mapping[str, Played]) -> It
             raise InputError(path, expected, line=number, field="id")
         if not debate.parts:
             reader.left_out["a debate of more than two"] += 1
-        for speaker, side, views in debate.parts:
-            for view in views:
-                sample = reader.sample(view, len(view.turns) - 1, path.name, side)
-                if sample is not None:
-                    scores = dict(judged.outcome.scores.get(speaker, {}))
-                    yield Scored(sample, scores, digest([debate.motion]), f"{path.name}#{number}")
-
-
-def _task(debate: Debate, views: Sequence[Debate]) -> Played:
-    """Return a debate of the shared task: the system is learnt from, and its user is not."""
-    return Played(contest_of(debate).motion, ((SYSTEM, "con", tuple(views)),))
-
-
-def _played(contest: Contest) -> Played:
-    """Return a contest of two; of more, no answer is one to the other side alone."""
-    if len(contest.speakers) != 2:
-        return Played(contest.motion, ())
-    parts = []
-    for speaker in contest.speakers:
-        whole = _seen_by(speaker, contest)
-        views = tuple(whole.view(at) for at in range(len(whole.turns)))
-        parts.append((speaker, contest.sides[speaker], views))
-    return Played(contest.motion, tuple(parts))
-
-
-def _seen_by(speaker: str, contest: Contest) -> Debate:
-    """Return a contest as one speaker answers it; who opens is given the motion."""
-    turns: list[Turn] = []
-    heard: list[str] = []
-    for speech in contest.speeches:
-        if speech.speaker != speaker:
-            heard.append(parted(speech.text)[1])
-            continue
-        said = Response(content=speech.text, **_extras(speech.model_extra))
-        turns.append(Turn(utterance="\n".join(heard) or contest.motion, response=said))
-        heard = []
-    return Debate(id=contest.id, claim=contest.motion, turns=tuple(turns))
-
-
-def _extras(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what a speech says besides that a response has too."""
-    return {key: value for key, value in (given or {}).items() if key == "reasoning"}
+        for part in debate.parts:
+            scores = dict(judged.outcome.scores.get(part.speaker, {}))
+            for sample in reader.samples(part, debate.motion, path.name):
+                yield Scored(sample, scores, digest([debate.motion]), f"{path.name}#{number}")

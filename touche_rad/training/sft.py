@@ -75,9 +75,10 @@ def _built(
 ) -> Built:
     reader = Reader(whence=whence, wording=wording)
     learn_traces(reader, sources)
-    found = {
-        (one.prompt, one.answer): one for path in sources for one in recorded(reader, path)
-    }  # a run and its trace, both given, have the same answers
+    found: dict[tuple[Any, str], Sample] = {}
+    for one in (one for path in sources for one in recorded(reader, path)):
+        known = found.get((one.prompt, one.answer))  # a run and its trace have the same answers
+        found[one.prompt, one.answer] = known if known and known.topic else one
     samples = reader.thought_through(list(found.values()), teacher, report).values()
     if not samples:
         told = ", ".join(f"{name}: {count}" for name, count in reader.left_out.items())
@@ -86,11 +87,11 @@ def _built(
             "reasoning need --reasoning cited, or --reasoning teacher with -m"
         )
     share, seed = (recipe.held_out, recipe.seed) if recipe else (0.0, 0)
-    topics = {one.prompt[0].content for one in samples}
+    topics = {_topic(one) for one in samples}
 
     def group(one: Sample) -> str:
         """The task names the topic; where all have the same task, debates are told apart."""
-        return one.prompt[0].content if len(topics) > 1 else one.debate
+        return _topic(one) if len(topics) > 1 else one.debate
 
     learnt, out = held_out(list(samples), group, share, seed)
     counts = {
@@ -101,6 +102,10 @@ def _built(
         "left_out": dict(reader.left_out),
     }
     return Built([one.record() for one in learnt], [one.record() for one in out], counts)
+
+
+def _topic(one: Sample) -> str:
+    return one.topic or one.prompt[0].content
 
 
 class Sft:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ def need_extra() -> None:
     """Say what is missing before anything else is done; nothing is told to anybody's server."""
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     try:
-        import peft  # noqa: F401
-        import trl  # noqa: F401
+        for name in ("torch", "peft", "trl"):  # what stands on torch complains in its own way
+            import_module(name)
         from huggingface_hub import constants
         from transformers.utils import logging
     except ImportError as error:
@@ -43,10 +44,7 @@ def tokenizer_of(base: str) -> Any:
     from transformers import AutoTokenizer
 
     _check_folder(base)
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(base)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{base}: cannot be read: {' '.join(str(error).split())[:200]}") from None
+    tokenizer = _read(base, lambda: AutoTokenizer.from_pretrained(base))
     if not getattr(tokenizer, "chat_template", None):
         raise UserError(f"{base} has no chat template: take an instruction-tuned model")
     if tokenizer.pad_token is None:
@@ -64,27 +62,43 @@ def base_model(recipe: Recipe) -> Any:
         "auto": torch.bfloat16 if torch.cuda.is_available() else torch.float32,
         "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16,
     }[recipe.precision]  # fmt: skip
+    return _read(recipe.base, lambda: AutoModelForCausalLM.from_pretrained(recipe.base, dtype=kind))
+
+
+def adapted(model: Any, adapter: str, *, learns: bool = False) -> Any:
+    """Return a base with an adapter on it."""
+    from peft import PeftModel
+
+    return _read(adapter, lambda: PeftModel.from_pretrained(model, adapter, is_trainable=learns))
+
+
+def _read(place: str, read: Callable[[], Any]) -> Any:
+    """Read what strangers wrote, who raise whatever they like."""
     try:
-        return AutoModelForCausalLM.from_pretrained(recipe.base, dtype=kind)
-    except (OSError, ValueError) as error:
+        return read()
+    except Exception as error:
         told = " ".join(str(error).split())[:200]
-        raise UserError(f"{recipe.base}: cannot be read: {told}") from None
+        raise UserError(f"{place}: cannot be read: {type(error).__name__}: {told}") from None
 
 
 def with_adapter(recipe: Recipe) -> Any:
     """Return the base with an adapter that learns: a new one, or the one that is gone on from."""
     import torch
-    from peft import LoraConfig, PeftModel, get_peft_model
+    from peft import LoraConfig, get_peft_model
 
     model = base_model(recipe)
     torch.manual_seed(recipe.seed)
     if recipe.adapter:
-        return _placed(PeftModel.from_pretrained(model, recipe.adapter, is_trainable=True))
+        return _placed(adapted(model, recipe.adapter, learns=True))
     wanted = LoraConfig(
         r=recipe.rank, lora_alpha=recipe.alpha, lora_dropout=recipe.dropout,
         target_modules=recipe.layers(), task_type="CAUSAL_LM", bias="none",
     )  # fmt: skip
-    return _placed(get_peft_model(model, wanted))
+    try:
+        return _placed(get_peft_model(model, wanted))
+    except ValueError as error:
+        told = " ".join(str(error).split())[:200]
+        raise UserError(f"--targets {recipe.targets}: {told}") from None
 
 
 def _placed(model: Any) -> Any:

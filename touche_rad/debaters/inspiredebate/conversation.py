@@ -17,8 +17,8 @@ from touche_rad.text import clean
 Side = Literal["con", "pro"]
 Wording = Literal["close", "free"]
 
-LONGEST: Final = 2_000
-"""Letters of one utterance that are shown; the task's own are far shorter."""
+LONGEST: Final = 8_000
+"""Letters of one utterance that are shown; as many as the longest speech has."""
 
 
 def topic_of(debate: Debate) -> str:

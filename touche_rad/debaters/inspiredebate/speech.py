@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from functools import lru_cache
+from typing import Any, Final
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debaters.inspiredebate.conversation import without_oldest
 from touche_rad.models import Message, Model, ModelError, Prompt
@@ -19,6 +20,13 @@ class Speech(BaseModel):
 
     reasoning: Page = Field(min_length=1)
     argument: Paragraph = Field(min_length=1)
+
+
+@lru_cache(64)
+def asked_for(words: int) -> type[Speech]:
+    """Return the schema of a speech of so many words, which a server may not end before."""
+    bounded: Any = Field(min_length=1, json_schema_extra={"maxLength": max(600, 10 * words)})
+    return create_model("Speech", __base__=Speech, argument=(str, bounded))
 
 
 class Refused(ModelError):
@@ -56,14 +64,15 @@ async def speech(
         ModelError: There is no valid answer.
     """
     shorten = without_oldest(messages)
-    best = await model.ask(messages, Speech, step="inspiredebate.speech", shorten=shorten)
+    schema = asked_for(words)
+    best = await model.ask(messages, schema, step="inspiredebate.speech", shorten=shorten)
     said = list(messages)
     for _ in range(again):
         if not _wrong(best, words):
             break
         said += [Message("assistant", best.model_dump_json()), _again(best, words)]
         try:
-            better = await model.ask(said, Speech, step="inspiredebate.again")
+            better = await model.ask(said, schema, step="inspiredebate.again")
         except ModelError:
             break
         if not refused(better.argument) or refused(best.argument):

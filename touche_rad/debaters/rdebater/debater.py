@@ -111,7 +111,7 @@ class Rdebater:
         )  # fmt: skip
         if not self.options.argumentation_schemes:
             return replace(recall, prior=recall.evidence)
-        evidence = await self._remembering.annotated(recall.evidence, allowance)
+        evidence = await self._remembering.annotated(recall.evidence, allowance, debate.key)
         return with_priors(recall, evidence, self.options)
 
     def _brief(self, debate: Debate, found: Logic, recall: Recall) -> Brief:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from touche_rad.debaters.rdebater.recall import Match
 from touche_rad.debaters.rdebater.writing import Wording
@@ -52,7 +52,7 @@ class RdebaterOptions(PluginOptions):
     prior_threshold: float = Field(2.0, ge=0, le=4, description="a scheme's mean must be above")
     divide_by: Literal["k", "found"] = Field("k", description="what the mean is divided by")
     without_priors: Literal["all", "first", "none"] = Field(
-        "all", description="what is shown where no scheme is above the threshold (paper: none)"
+        "all", description="what is shown with no scheme above the threshold (the formula: none)"
     )
     annotate: Literal["hits", "never"] = Field(
         "hits", description="records that the memory has no annotation of are annotated now"
@@ -76,11 +76,12 @@ class RdebaterOptions(PluginOptions):
     def _of_profile(cls, given: Any) -> Any:
         return {**_PAPER, **given} if given.get("profile") == "paper" else given
 
-    @model_validator(mode="after")
-    def _known_fields(self) -> RdebaterOptions:
-        if set(self.searched) - set(FIELDS):
-            raise ValueError(f"fields: expected some of {','.join(FIELDS)}")
-        return self
+    @field_validator("fields")
+    @classmethod
+    def _known_fields(cls, given: str) -> str:
+        if {one.strip() for one in given.split(",")} - set(FIELDS):
+            raise ValueError(f"expected some of {','.join(FIELDS)}")
+        return given
 
     @property
     def searched(self) -> tuple[str, ...]:

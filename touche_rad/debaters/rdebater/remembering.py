@@ -46,15 +46,21 @@ class Remembering:
         return self._index.memory if isinstance(self._index, RemembersIndex) else None
 
     async def annotated(
-        self, evidence: Sequence[Remembered], allowance: Allowance
+        self, evidence: Sequence[Remembered], allowance: Allowance, debate: str
     ) -> list[Remembered]:
-        """Return the records with their annotations; a call that fails leaves them without."""
+        """Return the records with their annotations; a call that fails leaves them without.
+
+        Args:
+            evidence: The records.
+            allowance: What may still be asked in this turn.
+            debate: Whose turn it is; what an earlier turn of it annotated is not asked again.
+        """
         ids = [one.argument.id for one in evidence]
         known = await anyio.to_thread.run_sync(self.known, ids, abandon_on_cancel=True)
         missing = [place for place, one in enumerate(known) if one is None]
         if self._annotator is not None and missing:
             asked = [evidence[place] for place in missing]
-            made = await self._asked(self._annotator, asked, allowance)
+            made = await self._asked(self._annotator, asked, allowance, debate)
             for place, annotation in zip(missing, made, strict=True):
                 known[place] = annotation
         return [
@@ -63,19 +69,24 @@ class Remembering:
         ]
 
     async def _asked(
-        self, annotator: Annotator, evidence: Sequence[Remembered], allowance: Allowance
+        self,
+        annotator: Annotator,
+        evidence: Sequence[Remembered],
+        allowance: Allowance,
+        debate: str,
     ) -> list[Annotation | None]:
         """Ask for as many at once as a call is about.
 
-        What is kept is kept by what was asked together, so that an answer does not depend on
-        which debates came before.
+        What is kept is kept by the debate and by what was asked together, so that neither an
+        answer nor what is left to ask depends on which debates came before, or on a kill.
         """
         made: list[Annotation | None] = [None] * len(evidence)
         step, calls = annotator.per_call, 1 if annotator.profile == "lean" else 2
 
         async def some(start: int) -> None:
             part = evidence[start : start + step]
-            made[start : start + step] = await self._call(annotator, part, allowance, calls)
+            key = (debate, *(one.argument.id for one in part))
+            made[start : start + step] = await self._call(annotator, part, allowance, calls, key)
 
         async with anyio.create_task_group() as group:
             for start in range(0, len(evidence), step):
@@ -83,9 +94,13 @@ class Remembering:
         return made
 
     async def _call(
-        self, annotator: Annotator, evidence: Sequence[Remembered], allowance: Allowance, calls: int
+        self,
+        annotator: Annotator,
+        evidence: Sequence[Remembered],
+        allowance: Allowance,
+        calls: int,
+        key: _Key,
     ) -> list[Annotation | None]:
-        key = tuple(one.argument.id for one in evidence)
         if key in self._made:
             self._made.move_to_end(key)
             return list(self._made[key])
