@@ -36,10 +36,12 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("touche_rad.models.asking.LONGEST_WAIT", 0.001)
 
 
-def answer(server: Scripted, name: str, asked: Debate = ASKED, **options: str) -> Response:
+def answer(
+    server: Scripted, name: str, asked: Debate = ASKED, index: Any = None, **options: str
+) -> Response:
     async def run() -> Any:
         model = Model(Where(server.url, "tiny"), deadline=5)
-        services = Services(index=BothSides(), model=model)
+        services = Services(index=index or BothSides(), model=model)
         answerer = Answerer(chain_of(name, options, services), services.index)
         try:
             return await answerer.answer(asked)

@@ -105,7 +105,9 @@ class Composed:
         )
         said = Message("assistant", written.model_dump_json())
         try:
-            repaired = await self.model.ask([*messages, said, *again], schema, step="composed.repair")
+            repaired = await self.model.ask(
+                [*messages, said, *again], schema, step="composed.repair"
+            )
         except ModelError as error:
             log.info("composed has no repair: %s", error)
             return good, cited

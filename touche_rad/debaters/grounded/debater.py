@@ -103,9 +103,7 @@ class Grounded:
         reading = read(debate)
         return self._quotables(self._ranked(reading), reading)
 
-    def quoting(
-        self, debate: Debate, one: Quotable, frame: str = "", link: str = ""
-    ) -> Response:
+    def quoting(self, debate: Debate, one: Quotable, frame: str = "", link: str = "") -> Response:
         """Return an answer that quotes, after a frame and a link where there is room for them."""
         frame = frame or FRAMES[(len(debate.turns) - 1) % len(FRAMES)]
         content = one.quoted
