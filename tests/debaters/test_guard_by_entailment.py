@@ -21,7 +21,7 @@ from tests.models.scripted import Scripted
 from tests.nli import always, taught
 from touche_rad.debate import Argument
 from touche_rad.debaters.grounded.entailing import ByNli
-from touche_rad.debaters.grounded.support import Guard
+from touche_rad.debaters.grounded.support import Checked, Guard
 from touche_rad.errors import OptionError, UserError
 from touche_rad.models.occasion import on
 from touche_rad.plugins import Services, find
@@ -94,6 +94,20 @@ def test_an_entailed_sentence_stands_without_a_second_call(server: Scripted, kno
     assert called(server) == ["Written"]
 
 
+def test_what_is_said_in_other_words_alone_cites_what_it_follows_from(
+    server: Scripted, knowing: Path
+) -> None:
+    writing(server, FOLLOWS)
+    response = answer(server, "composed", guard=f"nli:{knowing}")
+    assert response.content == FOLLOWS
+    assert [one.text for one in response.arguments] == [CHARITY]
+
+
+def test_a_stance_alone_is_no_answer(server: Scripted) -> None:
+    writing(server, "I disagree. On the contrary. I am not convinced. That is not so.")
+    assert answer(server, "composed", guard="model").content.endswith(CHARITY)
+
+
 def test_it_goes_by_default_and_where_another_argument_is_cited(
     server: Scripted, knowing: Path
 ) -> None:
@@ -157,13 +171,13 @@ def test_an_nli_model_that_hangs_is_not_waited_for(
     done = threading.Event()
     monkeypatch.setattr(Nli, "read", lambda *_: done.wait())
 
-    async def checked() -> tuple[list[str], list[str]]:
+    async def checked() -> Checked:
         guard = Guard(ByNli(str(credulous), 0.5))
         with on(until=time.monotonic() + 0.2):
             return await guard.checked(f"{QUOTED} {BESIDE}", (ARGUMENTS[2],))
 
     try:
-        assert anyio.run(checked) == ([QUOTED], [BESIDE])
+        assert anyio.run(checked) == Checked((QUOTED,), (BESIDE,))
     finally:
         done.set()
 
@@ -221,8 +235,8 @@ def test_without_a_citation_nothing_stands_and_nobody_is_asked(cited: tuple[Argu
         async def of(self, *_: Any) -> list[bool]:
             raise AssertionError("asked")
 
-    said = ["I disagree.", QUOTED, FOLLOWS]
-    assert anyio.run(Guard(Never()).checked, " ".join(said), cited) == ([], said)
+    said = ("I disagree.", QUOTED, FOLLOWS)
+    assert anyio.run(Guard(Never()).checked, " ".join(said), cited) == Checked((), said)
 
 
 def test_numbers_that_cite_nothing_are_no_answer(server: Scripted) -> None:

@@ -12,7 +12,7 @@ from touche_rad.debate import Argument, Debate, Response, reached
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.choosing import Quotable, dialogue
 from touche_rad.debaters.grounded.entailing import GUARD, SURE, ByModel, GuardName, by_nli
-from touche_rad.debaters.grounded.support import Entails, Guard
+from touche_rad.debaters.grounded.support import Checked, Entails, Guard
 from touche_rad.models import Message, Model, ModelError, Prompt, dropping_oldest
 from touche_rad.models.schemas import Paragraph
 from touche_rad.plugins import Options as PluginOptions
@@ -63,14 +63,15 @@ class Composed:
 
     async def _written(self, debate: Debate, found: Sequence[Quotable]) -> Response:
         """Write, have it checked, drop what is unsupported still; at last quote."""
-        good: list[str] = []
-        cited: list[Argument] = []
+        checked, cited = Checked(), list[Argument]()
         try:
-            good, cited = await self._supported(debate, found)
+            checked, cited = await self._supported(debate, found)
         except ModelError as error:
             log.info("composed quotes instead: %s", error)
-        content = cut_to_words(" ".join(good), self.options.max_words) if good else ""
+        content = cut_to_words(" ".join(checked.stands), self.options.max_words)
         used = _used(content, cited)
+        if checked.entailed:  # in other words: what has none of them may be what it follows from
+            used += [one for one in cited if one not in used]
         if not used or count_words(content) < _FEWEST:
             return self._grounded.quoting(debate, self._best(found, cited))
         paths = {one.argument.id: one.path for one in found}
@@ -79,7 +80,7 @@ class Composed:
 
     async def _supported(
         self, debate: Debate, found: Sequence[Quotable]
-    ) -> tuple[list[str], list[Argument]]:
+    ) -> tuple[Checked, list[Argument]]:
         """Return what stands of an answer, and the arguments that it is from: two calls at most.
 
         The second call is the guard's own where a language model says what is entailed, and the
@@ -97,11 +98,11 @@ class Composed:
             shorten=dropping_oldest(prompt, "dialogue", values),
         )  # fmt: skip
         cited = self._cited(written, found)
-        good, bad = await self._guard.checked(written.response, cited)
-        if not bad or self.options.guard == "model":
-            return good, cited
+        checked = await self._guard.checked(written.response, cited)
+        if not checked.goes or self.options.guard == "model":
+            return checked, cited
         again = Prompt.load(__package__, "repair").messages(
-            unsupported=bad, words=self.options.max_words
+            unsupported=checked.goes, words=self.options.max_words
         )
         said = Message("assistant", written.model_dump_json())
         try:
@@ -110,11 +111,11 @@ class Composed:
             )
         except ModelError as error:
             log.info("composed has no repair: %s", error)
-            return good, cited
+            return checked, cited
         recited = self._cited(repaired, found)
-        regood, _ = await self._guard.checked(repaired.response, recited)
-        better = _telling(regood, recited) >= _telling(good, cited)
-        return (regood, recited) if better else (good, cited)
+        rechecked = await self._guard.checked(repaired.response, recited)
+        better = _telling(rechecked.stands, recited) >= _telling(checked.stands, cited)
+        return (rechecked, recited) if better else (checked, cited)
 
     def _cited(self, written: Written, found: Sequence[Quotable]) -> list[Argument]:
         numbers = dict.fromkeys(number for number in written.numbers if 1 <= number <= len(found))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field, create_model
 
@@ -94,7 +94,7 @@ async def chosen(
         "vouched": vouched,
     }
     numbers = Field(ge=0, le=len(quotables))
-    base = (Vouched if vouched else Linked) if link else Choice
+    base: Any = (Vouched if vouched else Linked) if link else Choice
     schema = create_model("Choice", __base__=base, number=(int, numbers))
     answer: Choice = await model.ask(
         prompt.messages(**values), schema, step="grounded.choice",

@@ -94,7 +94,7 @@ class Grounded:
         guard = Guard(self._nli or Told(found.entailed), self.options.link)
         link = clean(found.link)
         link = link if link.endswith((".", "!", "?")) else f"{link}."
-        said = " ".join(await guard.standing(link, (found.quotable.argument,)))
+        said = " ".join((await guard.checked(link, (found.quotable.argument,))).stands)
         twice = said.rstrip(".!? ").lower() in found.quotable.quoted.lower()
         return "" if twice or count_words(said) > self.options.link else said
 

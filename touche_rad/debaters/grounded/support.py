@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Protocol
 
@@ -42,6 +43,16 @@ class Entails(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Checked:
+    """An answer's sentences, in order."""
+
+    stands: tuple[str, ...] = ()
+    goes: tuple[str, ...] = ()
+    entailed: bool = False
+    """Whether one stands that is no quotation."""
+
+
 class Guard:
     """Lets sentences stand that are borne out, and no other."""
 
@@ -50,28 +61,21 @@ class Guard:
         self._entails = entails
         self._longest = longest
 
-    async def standing(self, content: str, arguments: Sequence[Argument]) -> list[str]:
-        """Return an answer's sentences that stand, in order."""
-        good, _ = await self.checked(content, arguments)
-        return good
-
-    async def checked(
-        self, content: str, arguments: Sequence[Argument]
-    ) -> tuple[list[str], list[str]]:
-        """Return an answer's sentences that stand, and those that go."""
+    async def checked(self, content: str, arguments: Sequence[Argument]) -> Checked:
+        """Return which of an answer's sentences stand, and which go."""
         said = sentences(clean(content))
         texts = [clean(one.text) for one in arguments if one.text.strip()]
         if not said or not texts:
-            return [], said
+            return Checked(goes=tuple(said))
         found = await anyio.to_thread.run_sync(self._read, said, tuple(arguments))
         doubted = [at for at, one in enumerate(found) if one is Found.OPEN]
         followed = await self._followed([said[at] for at in doubted], texts)
-        stands = [one is Found.SAID for one in found]
-        for at, follows in zip(doubted, followed, strict=True):
-            stands[at] = follows
-        return (
-            [one for one, good in zip(said, stands, strict=True) if good],
-            [one for one, good in zip(said, stands, strict=True) if not good],
+        entailed = {at for at, follows in zip(doubted, followed, strict=True) if follows}
+        stands = {at for at, one in enumerate(found) if one is Found.SAID} | entailed
+        return Checked(
+            tuple(one for at, one in enumerate(said) if at in stands),
+            tuple(one for at, one in enumerate(said) if at not in stands),
+            entailed=bool(entailed),
         )
 
     async def _followed(self, said: Sequence[str], texts: Sequence[str]) -> list[bool]:
