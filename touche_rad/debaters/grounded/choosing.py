@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, Field, create_model
 
@@ -93,11 +93,9 @@ async def chosen(
         "link": link,
         "vouched": vouched,
     }
-    numbers = Field(ge=0, le=len(quotables))
-    base: Any = (Vouched if vouched else Linked) if link else Choice
-    schema = create_model("Choice", __base__=base, number=(int, numbers))
-    answer: Choice = await model.ask(
-        prompt.messages(**values), schema, step="grounded.choice",
+    base = (Vouched if vouched else Linked) if link else Choice
+    answer = await model.ask(
+        prompt.messages(**values), _among(len(quotables), base), step="grounded.choice",
         shorten=dropping_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     if not answer.number:
@@ -108,6 +106,10 @@ async def chosen(
         answer.link if isinstance(answer, Linked) else "",
         isinstance(answer, Vouched) and answer.entailed == "yes",
     )
+
+
+def _among(count: int, base: type[Choice]) -> type[Choice]:
+    return create_model("Choice", __base__=base, number=(int, Field(ge=0, le=count)))
 
 
 def dialogue(debate: Debate) -> list[str]:
