@@ -85,7 +85,7 @@ def server() -> Iterator[Scripted]:
 
 def answer(server: Scripted, asked: Debate = ASKED, index: Any = None, **options: str) -> Response:
     async def run() -> Response:
-        model = Model(Where(server.url, "tiny"), deadline=5)
+        model = Model(Where(server.url, "tiny"), deadline=60)
         services = Services(index=index or BothSides(), model=model)
         made: Sinai = find("debater", "sinai").make(services, options)
         try:

@@ -40,7 +40,7 @@ def answer(
     server: Scripted, name: str, asked: Debate = ASKED, index: Any = None, **options: str
 ) -> Response:
     async def run() -> Any:
-        model = Model(Where(server.url, "tiny"), deadline=5)
+        model = Model(Where(server.url, "tiny"), deadline=60)
         services = Services(index=index or BothSides(), model=model)
         answerer = Answerer(chain_of(name, options, services), services.index)
         try:

@@ -53,7 +53,7 @@ def server() -> Iterator[Scripted]:
 
 def judged(server: Scripted, name: str, views: list[Debate], **options: str) -> list[Any]:
     async def all_of_them() -> list[Any]:
-        model = Model(Where(server.url, "tiny"), deadline=5)
+        model = Model(Where(server.url, "tiny"), deadline=60)
         made = find("judge", name).make(Services(model=model), options)
         try:
             return [await made.judge(view) for view in views]
@@ -256,7 +256,7 @@ def evaluated(server: Scripted, tmp_path: Path, **options: str) -> list[Mapping[
     source.write_text(files.simulation_line(DEBATE) + "\n")
 
     async def work() -> Any:
-        model = Model(Where(server.url, "tiny"), deadline=5)
+        model = Model(Where(server.url, "tiny"), deadline=60)
         made = find("judge", "zsl").make(Services(model=model), options)
         return await judge_file(source, out, made, identity={}, model=model)
 
