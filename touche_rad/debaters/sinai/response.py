@@ -12,7 +12,7 @@ from touche_rad.debaters.sinai.dialogue import dialogue
 from touche_rad.debaters.sinai.matching import matched, used
 from touche_rad.debaters.sinai.plan import Plan
 from touche_rad.debaters.sinai.selection import Selected
-from touche_rad.models import Message, Model, Prompt, dropping_oldest
+from touche_rad.models import Message, Model, ModelError, Prompt, dropping_oldest
 from touche_rad.models.schemas import Line, Page, Paragraph
 from touche_rad.text import clean, count_words, cut_to_words
 
@@ -66,7 +66,10 @@ async def response(
             count=count_words(clean(written.response)), words=words
         )
         said = Message("assistant", written.model_dump_json())
-        written = await model.ask([*messages, said, *shorter], Written, step="sinai.shorter")
+        try:
+            written = await model.ask([*messages, said, *shorter], Written, step="sinai.shorter")
+        except ModelError:
+            break  # what was written is cut, and not lost
     content = clean(written.response)
     if count_words(content) > words:
         content = cut_to_words(content, words)
