@@ -106,6 +106,21 @@ def test_the_terminal_writes_contests_that_read_back(tmp_path: Path) -> None:
     assert again.read_bytes() == out.read_bytes()
 
 
+@pytest.mark.parametrize("votes", [{"votes": None}, {"votes": []}, {}])
+@pytest.mark.parametrize("whole", [ART, ORG])
+def test_a_debate_that_nobody_voted_on_has_no_known_result(
+    tmp_path: Path, whole: dict[str, Any], votes: dict[str, Any]
+) -> None:
+    source, out = tmp_path / "x.json", tmp_path / "contests.jsonl"
+    bare = {key: value for key, value in whole.items() if key != "votes"}
+    source.write_text(json.dumps([bare | votes]), "utf-8")
+    ended = touche_rad("contests", source, "-o", out)
+    assert ended.code == 0, ended.err
+    assert "1 contests, 0 with a known result" in ended.err
+    (one,) = files.read_contests(out)
+    assert (one.gold, len(one.sides)) == ({}, 2)
+
+
 def test_debates_of_the_task_are_contests_too(tmp_path: Path) -> None:
     found = list(contests(demo_file("debates.jsonl")))
     assert {tuple(one.sides.items()) for one in found} == {(("user", "pro"), ("system", "con"))}
@@ -117,7 +132,11 @@ def test_debates_of_the_task_are_contests_too(tmp_path: Path) -> None:
      ([{**ART, "votes": [{"arguments": "maybe"}]}], "votes.0.arguments"),
      ({"t": {**ORG, "participant_2_position": "Con"}}, "one Pro and one Con"),
      ({"t": {**ORG, "rounds": [[{"side": "Pro"}]]}}, "rounds.0.0.text"),
-     ([ART, 5], "expected a debate")],
+     ([ART, 5], "expected a debate"), ([{**ART, "con": "Ann"}], "another name than that of pro"),
+     ([{**ART, "con": "tie"}], ": sides: no speaker can be called 'tie'"),
+     ([{**ART, "id": [1]}], "expected text or a number"),
+     ([{**ART, "id": "x"}, {**ART, "id": "x"}], "'x' is there twice"),
+     ({"t": {**ORG, "participant_2_name": "cup"}}, "names of their own")],
 )  # fmt: skip
 def test_a_wrong_record_is_told_and_can_be_skipped(tmp_path: Path, value: Any, told: str) -> None:
     source, out = tmp_path / "x.json", tmp_path / "out.jsonl"
