@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import TIE, Contest
 from touche_rad.demo import demo_file
+from touche_rad.errors import InputError
 from touche_rad.foreign import contests
 from touche_rad.foreign.votes import winner
 
@@ -153,7 +155,8 @@ def test_a_wrong_record_is_told_and_can_be_skipped(tmp_path: Path, value: Any, t
     ("change", "told"),
     [({"speech_order": ["OG"]}, "names 1 speakers, and 4 speeches"),
      ({"speech_order": ["OG", "OO", "CG", "XX"]}, "'XX' is on no side"),
-     ({"pro_side": 3}, "pro_side")],
+     ({"pro_side": 3}, "pro_side"), ({"con_side": [{"name": "OG"}]}, "'OG' is there twice"),
+     ({"con_side": ["tie", "CO"], "speech_order": ["OG", "tie", "CG", "CO"]}, "called 'tie'")],
 )  # fmt: skip
 def test_a_wrong_folder_is_told(tmp_path: Path, change: dict[str, Any], told: str) -> None:
     folder = panelbench(tmp_path / "bench", **change)
@@ -161,6 +164,20 @@ def test_a_wrong_folder_is_told(tmp_path: Path, change: dict[str, Any], told: st
     assert ended.code == 2
     assert told in ended.err
     assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [("gold.json", "[1]", "gold by the names of motions"), ("gold/2.json", "5", "got 5"),
+     ("gold/2.json", '{"general": "XX"}', "got 'XX'"), ("gold/2.json", "[]", "got []")],
+)  # fmt: skip
+def test_gold_that_says_nothing_is_told(tmp_path: Path, name: str, text: str, told: str) -> None:
+    folder = panelbench(tmp_path / "bench")
+    (folder / name).write_text(text, "utf-8")
+    with pytest.raises(InputError, match=re.escape(told)):
+        list(contests(folder))
+    (folder / name).write_text("{}" if name == "gold.json" else "null", "utf-8")
+    assert list(contests(folder))[name == "gold.json"].gold == {}
 
 
 @given(st.lists(st.sampled_from(["pro", TIE, "con"])))
