@@ -143,6 +143,9 @@ class DebGraph:
                 **traced(building),
                 "profile": self.options.profile, "decision": self.options.decision,
                 "side": winner, "sides": winners,
+                "by_score": {"general": _speaker(contest, by_score)},
+                **({"by_verdict": {"general": _speaker(contest, by_judge)}}
+                   if self.options.judge != "none" else {}),
                 "facts": [fact_record(one) for one in scored.facts],
                 "pairs": [clash_record(one) for one in scored.clashes],
                 "points": points_record(scored.points),
