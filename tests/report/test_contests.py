@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import pytest
 
 from judges.debgraph.export import as_json
@@ -92,6 +93,28 @@ def test_a_graph_is_drawn_once_for_each_outcome_and_nothing_else_may_run(tmp_pat
     line["outcome"]["details"] = {"graph": broken}
     run.write_text(json.dumps({**line, "judge": "debgraph"}) + "\n", "utf-8")
     assert EVIL not in page(tmp_path, run)
+
+
+def test_graphs_are_written_for_other_programs_under_names_that_are_no_paths(
+    tmp_path: Path,
+) -> None:
+    run = outcomes(tmp_path / "o.jsonl", details={"graph": as_json(two_arguments())})
+    line = {**json.loads(run.read_text("utf-8")), "judge": "debgraph"}
+    strange = {**line, "id": "../../é up", "swapped": line["outcome"]}
+    broken = {**line, "outcome": {"winner": None, "details": {"graph": {"nodes": [{"id": 5}]}}}}
+    bare = {**line, "judge": "debatrix"}
+    told = "".join(json.dumps(one) + "\n" for one in (strange, broken, bare))
+    run.write_text(told, "utf-8")
+    page(tmp_path, run, "--graphs", tmp_path / "graphs")
+    names = sorted(path.name for path in (tmp_path / "graphs").iterdir())
+    assert names == [
+        f"o-001-up{also}.{ending}" for also in ("-swapped", "") for ending in ("dot", "graphml", "json")
+    ]  # fmt: skip
+    read = nx.read_graphml(tmp_path / "graphs/o-001-up.graphml")
+    assert sorted(read.nodes) == ["0", "1", "2"]
+    assert read.edges["2", "1"]["relation"] == "rebuttal"
+    assert json.loads((tmp_path / "graphs/o-001-up.json").read_text("utf-8"))["edges"]
+    assert '2 -> 1 [label="rebuttal"' in (tmp_path / "graphs/o-001-up.dot").read_text("utf-8")
 
 
 def two_arguments() -> SceneGraph:
