@@ -95,6 +95,41 @@ def test_a_graph_is_drawn_once_for_each_outcome_and_nothing_else_may_run(tmp_pat
     assert EVIL not in page(tmp_path, run)
 
 
+def checked(text: str) -> dict[str, Any]:
+    conclusion = {
+        "formula": f"P(x) ∧ {text}",
+        "meaning": text,
+        "model": "true",
+        "solver": "unknown",
+    }
+    response = {
+        "speaker": text, "round": 1, "facts": [{"fact": f"FACT {text}", "verdict": "false"}],
+        "premises": [{"formula": text}], "conclusions": [conclusion],
+    }  # fmt: skip
+    logic = {"model": {text: 1.0}, "solver": {text: None}, "agree": 0, "conclusions": 1}
+    return {"responses": [response], "logic": logic}
+
+
+def test_facts_and_both_words_on_logic_are_on_the_page(tmp_path: Path) -> None:
+    def told(details: Any) -> str:
+        run = outcomes(tmp_path / "o.jsonl", details=details)
+        line = {**json.loads(run.read_text("utf-8")), "judge": "inspirescore(total=six_mean)"}
+        run.write_text(json.dumps(line) + "\n", "utf-8")
+        return page(tmp_path, run)
+
+    good = told(checked("Mara"))
+    for element in (
+        "<td>FACT Mara</td><td>false</td>", "P(x) ∧ Mara", "<td>true</td><td>unknown</td>",
+        "by the model: Mara 1.00; by the solver: Mara –; they agree on 0 of 1 conclusions",
+    ):  # fmt: skip
+        assert element in good
+    assert good.count("<script>") == 1, "nothing more may run on the page"
+    assert EVIL not in told(checked(EVIL))
+    for wrong in ({"responses": 3}, {"responses": [3, {"facts": 3, "conclusions": [EVIL]}]},
+                  {**checked("x"), "logic": EVIL}):  # fmt: skip
+        assert EVIL not in told(wrong)
+
+
 def test_graphs_are_written_for_other_programs_under_names_that_are_no_paths(
     tmp_path: Path,
 ) -> None:

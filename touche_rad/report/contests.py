@@ -94,8 +94,8 @@ class Drawings:
                 return Markup()
             drawn = drawer.drawing(outcome, contest)
             if drawn:
-                self.scripts[drawer.drawing_script()] = None
-                self.styles[drawer.drawing_style()] = None
+                self.scripts.update(dict.fromkeys(filter(None, [drawer.drawing_script()])))
+                self.styles.update(dict.fromkeys(filter(None, [drawer.drawing_style()])))
             return Markup(drawn)
         except Exception as error:
             log.warning("an outcome of %s could not be drawn: %s", judge, error)

@@ -102,7 +102,7 @@ def _judged(path: Path, known: Known, bad: files.BadLines | None) -> dict[str, J
             told = f"the contest {one.id!r} is judged twice"
             raise InputError(path, told, line=number, field="id")
         for outcome in filter(None, (one.outcome, one.swapped)):
-            strangers = _all_named(outcome) - {*known[one.id].sides, TIE}
+            strangers = _all_named(outcome, known[one.id]) - {*known[one.id].sides, TIE}
             if strangers:
                 told = f"{sorted(strangers)[0]!r} did not speak, and is named a winner"
                 raise InputError(path, told, line=number, field="outcome")
@@ -110,11 +110,11 @@ def _judged(path: Path, known: Known, bad: files.BadLines | None) -> dict[str, J
     return found
 
 
-def _all_named(outcome: Outcome) -> set[str]:
-    both = [outcome.details.get(key) for key in ("by_verdict", "by_score")]
-    told = [outcome.winner, *outcome.winners.values()]
-    told += [one for of in both if isinstance(of, Mapping) for one in of.values()]
-    return {one for one in told if isinstance(one, str)}
+def _all_named(outcome: Outcome, contest: Contest) -> set[str]:
+    """Return whom an outcome calls a winner, as far as it is measured."""
+    told = [outcome.winners, *(outcome.details.get(key) for key in ("by_verdict", "by_score"))]
+    found = [of.get(name) for of in told if isinstance(of, Mapping) for name in contest.gold]
+    return {one for one in (outcome.winner, *found) if isinstance(one, str)}
 
 
 Winners = Sequence[str | None]
