@@ -95,6 +95,17 @@ def test_a_graph_is_drawn_once_for_each_outcome_and_nothing_else_may_run(tmp_pat
     assert EVIL not in page(tmp_path, run)
 
 
+def test_a_speech_that_was_judged_in_pieces_has_their_mean_and_all_comments(tmp_path: Path) -> None:
+    def told(score: int | None, comment: str) -> dict[str, Any]:
+        return {"speech": 1, "speaker": "Mara", "dimension": "argument", "score": score,
+                "comment": comment}  # fmt: skip
+
+    pieces = [told(4, "FIRST."), told(None, ""), told(9, "SECOND."), told(8, "THIRD.")]
+    text = page(tmp_path, outcomes(tmp_path / "o.jsonl", details={"timeline": pieces}))
+    assert "<summary>7</summary>" in text
+    assert "FIRST. SECOND. THIRD." in text
+
+
 def checked(text: str) -> dict[str, Any]:
     conclusion = {
         "formula": f"P(x) ∧ {text}",

@@ -278,6 +278,19 @@ def test_runs_are_compared_with_each_other(tmp_path: Path) -> None:
     assert report.missing == {"run2": ("3",)}
 
 
+def test_repeats_of_one_panel_have_a_mean_as_the_papers_report_it(tmp_path: Path) -> None:
+    contests = [pair(n, {"general": "Pia"}) for n in range(4)]
+    first = judged(contests, [outcome(won) for won in ("Pia", "Con", "Pia", "Con")])
+    second = judged(contests, [outcome(won) for won in ("Pia", "Pia", "Pia", None)])
+    other = [one._replace(judge="another") for one in first]
+    report = scored(tmp_path, contests, first, second, other)
+    mean = row(report, "mean of 2 runs of j")
+    assert mean.accuracy == pytest.approx((2 / 4 + 3 / 4) / 2)
+    assert mean.completed == pytest.approx((1 + 3 / 4) / 2)
+    assert mean.rmse == pytest.approx((100 * math.sqrt(2 / 4) + 0) / 2)
+    assert not [one for one in report.rows if "another" in one.run], "one run has no mean"
+
+
 def test_the_terminal_shows_constants_and_marks_what_is_theirs(tmp_path: Path) -> None:
     contests = [pair(n, {"general": "Pia"}) for n in range(3)]
     scored(tmp_path, contests, judged(contests, [outcome("Pia", (8, 2))] * 3))

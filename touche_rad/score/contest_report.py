@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files as resources
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
@@ -13,6 +13,11 @@ from touche_rad.score.result import Fact
 
 Against = Literal["winner", "votes"]
 Basis = Literal["winner", "score", "constant"]
+
+
+_AVERAGED: Final = (
+    "completed", "accuracy", "accuracy_completed", "rmse", "mae", "pearson", "spearman", "kendall",
+)  # fmt: skip
 
 
 class ContestRow(Fact):
@@ -36,6 +41,31 @@ class ContestRow(Fact):
     pearson: float | None = None
     spearman: float | None = None
     kendall: float | None = None
+
+
+def means(rows: Sequence[ContestRow], judges: Mapping[str, str]) -> Iterator[ContestRow]:
+    """Yield the mean figures of runs that are repeats of one panel, as the papers report theirs.
+
+    Args:
+        rows: The runs' figures on one dimension.
+        judges: Who judged each run.
+    """
+    repeats: dict[tuple[str, Basis], list[ContestRow]] = {}
+    for row in rows:
+        if judges.get(row.run):
+            repeats.setdefault((judges[row.run], row.basis), []).append(row)
+    for (judge, basis), of_one in repeats.items():
+        if len(of_one) > 1:
+            figures = {name: _mean([getattr(row, name) for row in of_one]) for name in _AVERAGED}
+            yield ContestRow.model_validate({
+                "run": f"mean of {len(of_one)} runs of {judge}", "basis": basis, **figures,
+                "dimension": of_one[0].dimension, "debates": of_one[0].debates,
+            })  # fmt: skip
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
 class BiasRow(Fact):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from touche_rad import files
-from touche_rad.contest import TIE, Contest, Outcome
+from touche_rad.contest import TIE, Contest
 from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement
 from touche_rad.score import verdicts as v
@@ -20,8 +20,10 @@ from touche_rad.score.contest_report import (
     Basis,
     ContestReport,
     ContestRow,
+    means,
     published,
 )
+from touche_rad.score.contest_winners import all_named, judge_of, of_both, told_of, winner_of
 from touche_rad.score.naming import names
 
 Known = dict[str, Contest]
@@ -102,19 +104,12 @@ def _judged(path: Path, known: Known, bad: files.BadLines | None) -> dict[str, J
             told = f"the contest {one.id!r} is judged twice"
             raise InputError(path, told, line=number, field="id")
         for outcome in filter(None, (one.outcome, one.swapped)):
-            strangers = _all_named(outcome, known[one.id]) - {*known[one.id].sides, TIE}
+            strangers = all_named(outcome, known[one.id]) - {*known[one.id].sides, TIE}
             if strangers:
                 told = f"{sorted(strangers)[0]!r} did not speak, and is named a winner"
                 raise InputError(path, told, line=number, field="outcome")
         found[one.id] = one
     return found
-
-
-def _all_named(outcome: Outcome, contest: Contest) -> set[str]:
-    """Return whom an outcome calls a winner, as far as it is measured."""
-    told = [outcome.winners, *(outcome.details.get(key) for key in ("by_verdict", "by_score"))]
-    found = [of.get(name) for of in told if isinstance(of, Mapping) for name in contest.gold]
-    return {one for one in (outcome.winner, *found) if isinstance(one, str)}
 
 
 Winners = Sequence[str | None]
@@ -132,23 +127,26 @@ class _Scale:
 
     def rows(self, judged: Mapping[str, Mapping[str, Judgement]]) -> Iterator[ContestRow]:
         """Yield a row or two for each run, then what looks at nothing."""
-        for name, of_run in judged.items():
-            yield from self._run(name, of_run)
+        runs = [row for name, of_run in judged.items() for row in self._run(name, of_run)]
+        yield from runs
+        yield from means(runs, {name: judge_of(of_run) for name, of_run in judged.items()})
         for name, predicts in v.constants(self.contests, self.dimension).items():
             yield self._row(name, "constant", [predicts(one) for one in self.contests])
         yield self._random()
 
     def _run(self, name: str, of_run: Mapping[str, Judgement]) -> Iterator[ContestRow]:
         outcomes = [of_run[one.id].outcome if one.id in of_run else None for one in self.contests]
-        if not any(o is not None and self.dimension in _told(o, self.dimension) for o in outcomes):
+        if not any(
+            o is not None and self.dimension in told_of(o, self.dimension) for o in outcomes
+        ):
             return
         leans = [
             v.leaning(contest, outcome, self.dimension) if outcome else None
             for contest, outcome in zip(self.contests, outcomes, strict=True)
         ]
-        named = [_winner(one, self.dimension) for one in outcomes]
+        named = [winner_of(one, self.dimension) for one in outcomes]
         yield self._row(name, "winner", named, leans)
-        by_score = [_of_both(one, "by_score", self.dimension) for one in outcomes]
+        by_score = [of_both(one, "by_score", self.dimension) for one in outcomes]
         if any(by_score):
             yield self._row(name, "score", by_score, leans)
 
@@ -222,27 +220,3 @@ class _Scale:
             of = drawn @ counts
             means.append((drawn @ sums)[of > 0] / of[of > 0])
         return interval(np.concatenate(means))
-
-
-def _told(outcome: Outcome, dimension: str) -> set[str]:
-    scored = {name for marks in outcome.scores.values() for name in marks}
-    return {*outcome.winners, *scored, *(["general"] if dimension == "general" else [])}
-
-
-def _winner(outcome: Outcome | None, dimension: str) -> str | None:
-    """Return who was named; a panel that decides by scores may have named another besides."""
-    if outcome is None:
-        return None
-    told = outcome.details.get("by_verdict")
-    if isinstance(told, Mapping) and dimension in told:
-        return _of_both(outcome, "by_verdict", dimension)
-    if dimension == "general":
-        return outcome.winner
-    return outcome.winners.get(dimension)
-
-
-def _of_both(outcome: Outcome | None, key: str, dimension: str) -> str | None:
-    """Return the winner of one kind, where a panel told one of both: by its word, by scores."""
-    told = outcome.details.get(key) if outcome else None
-    found = told.get(dimension) if isinstance(told, Mapping) else None
-    return found if isinstance(found, str) else None
