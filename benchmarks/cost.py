@@ -64,6 +64,8 @@ class Endpoint(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.prompts: list[str] = []
+        self.answers: dict[str, Callable[[str], Any]] = {}
+        """What is said of a prompt where an example of the schema of this name would not do."""
         self.lock = Lock()
 
 
@@ -74,10 +76,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        prompt = "\n".join(one["content"] for one in body["messages"])
         with self.server.lock:
-            self.server.prompts.append("\n".join(one["content"] for one in body["messages"]))
-        form = body.get("response_format", {}).get("json_schema", {}).get("schema")
-        said = "yes" if form is None else json.dumps(example(form, form))
+            self.server.prompts.append(prompt)
+        named = body.get("response_format", {}).get("json_schema", {})
+        form, answer = named.get("schema"), self.server.answers.get(named.get("name"))
+        made = answer(prompt) if answer else None if form is None else example(form, form)
+        said = "yes" if made is None else json.dumps(made)
         reply = {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
         data = json.dumps(reply).encode()
         self.send_response(200)

@@ -2,12 +2,14 @@
 
     python benchmarks/panel_cost.py [DEBATES]
 
-Every panel judges all DEBATES (the demo's, unless given) with the demo's index.
+Every panel judges all DEBATES (the demo's, unless given) with the demo's index. DebGraph's calls
+depend on what is drawn: here each speech makes five arguments, and rebuts three of the other side.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Thread
@@ -38,13 +40,36 @@ PANELS: tuple[tuple[str, dict[str, str]], ...] = (
 )
 
 
+def graph(prompt: str) -> dict[str, Any]:
+    """Draw a speech: a claim, two premises and two rebuttals, of which one strikes twice."""
+    told = re.search(r"New ids begin at (\d+)", prompt)
+    first = int(told[1]) if told else 1
+    arguments = [
+        {"id": first + n, "text": f"Argument {first + n} gives a short reason of some words."}
+        for n in range(5)
+    ]
+    relations = [{"source": first, "relation": "claim", "target": 0}]
+    relations += [
+        {"source": first + n, "relation": "premise", "target": first}
+        for n in ((1, 2) if told else (1, 2, 3, 4))
+    ]
+    if told:
+        relations += [
+            {"source": first + n, "relation": "rebuttal", "target": target}
+            for n, target in ((3, first - 5), (4, first - 5), (4, first - 4))
+        ]
+    return {"arguments": arguments, "relations": relations}
+
+
 async def judging(
     name: str, options: Mapping[str, str], contests: Sequence[Contest], url: str, index: str
 ) -> Any:
     model = Model(Where(url, "counted"))
     panel = find("panel", name).make(Services(index=open_index(index), model=model), options)
     for contest in contests:
-        await panel.judge(contest)
+        outcome = await panel.judge(contest)
+        if outcome.winner is None:
+            raise SystemExit(f"{name}: {contest.id} has no winner: {outcome.reason}")
     await model.close()
     return model.usage.total
 
@@ -59,6 +84,7 @@ def main() -> None:
     text = sum(count(speech.text) for speech in speeches) / len(contests)
     print(f"{len(contests)} debates, {len(speeches)} speeches, {text:.0f} tokens a debate\n")
     server = Endpoint()
+    server.answers["SceneGraph"] = graph
     Thread(target=server.serve_forever, daemon=True).start()
     print("| panel | calls a debate | prompt tokens a debate | shared |")
     print("| --- | --- | --- | --- |")

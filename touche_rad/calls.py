@@ -86,6 +86,8 @@ class Calls:
     def _settle(self, outcome: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
         if outcome.cancelled():
             self._hanging -= 1
+            if inspect.iscoroutine(result):
+                result.close()  # nobody will await it, and Python would warn a user of that
         elif error is not None:
             outcome.set_exception(error)
         else:

@@ -6,25 +6,28 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import AfterValidator, BaseModel, Field, create_model
 
+from judges.debatrix.speeches import fenced
 from touche_rad.contest import TIE
 from touche_rad.models.schemas import Page, Paragraph
 
 Score = Annotated[int, Field(ge=1, le=10)]
+Fenced = AfterValidator(fenced)
+Long = Annotated[Page, Fenced]
 Short = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
 
 
 class Analysis(BaseModel):
     """Content analysis."""
 
-    analysis: Page
+    analysis: Long
 
 
 class SpeechView(BaseModel):
     """Analysis, comment and score of a speech in one answer."""
 
-    analysis: Page
+    analysis: Long
     comment: Paragraph
     score: Score
 
@@ -32,7 +35,7 @@ class SpeechView(BaseModel):
 class Comment(BaseModel):
     """A judge's words; its number is asked for by itself."""
 
-    comment: Page
+    comment: Long
 
 
 class Number(BaseModel):
@@ -57,7 +60,7 @@ def winner_of(codes: tuple[str, ...], ties: bool) -> type[BaseModel]:
 @cache
 def verdict_of(codes: tuple[str, ...], ties: bool, analysed: bool) -> type[BaseModel]:
     """Return the schema of a whole verdict: analysis, each debater's mark, the winner."""
-    fields: dict[str, Any] = {"analysis": (Page, ...)} if analysed else {}
+    fields: dict[str, Any] = {"analysis": (Long, ...)} if analysed else {}
     fields |= dict.fromkeys(codes, (Mark, ...))
     fields |= {"comment": (Paragraph, ...), "winner": (_names(codes, ties), ...)}
     return create_model("Verdict", **fields)

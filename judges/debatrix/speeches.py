@@ -24,7 +24,12 @@ def prepared(text: str) -> str:
     """
     bare = html.unescape(_TAG.sub(" ", _IMAGE.sub(r"\1", text)))
     lines = (_line(_LINK.sub(r"\1 (\2)", line)) for line in bare.splitlines())
-    return "\n".join(line for line in lines if line).replace("</", "< /")
+    return fenced("\n".join(line for line in lines if line))
+
+
+def fenced(text: str) -> str:
+    """Return a text that closes no element of a prompt; judges' words are shown in prompts too."""
+    return text.replace("</", "< /")
 
 
 def _line(line: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from touche_rad.contest import TIE
@@ -37,7 +38,7 @@ def by_votes(
     if not any(winner is not None for winner in winners.values()):
         return None
     best = max(votes.values(), default=0.0)
-    leading = [name for name, vote in votes.items() if vote == best]
+    leading = [name for name, vote in votes.items() if math.isclose(vote, best)]
     if len(leading) == 1:
         return leading[0]
     return TIE if ties else None

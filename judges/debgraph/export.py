@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from textwrap import wrap
 from typing import Any, Final
 
 import networkx as nx
@@ -11,6 +12,8 @@ import networkx as nx
 from judges.debgraph.graph import MOTION, Edge, SceneGraph, Stamp
 from judges.debgraph.relations import Relation
 
+_WIDE: Final = 40
+"""Letters in a line of a label; Graphviz breaks none by itself."""
 _NOT_XML: Final = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SHAPES: Final = {"pro": "box, style=rounded", "con": "octagon", None: "plaintext"}
 _COLOURS: Final = {"pro": "#1f5fa8", "con": "#b3540a", None: "#444444"}
@@ -66,9 +69,9 @@ def graphml(graph: SceneGraph) -> str:
     for node in told["nodes"]:
         rest = {"side": "", "speaker": "", "round": 0, **node}
         plain.add_node(rest.pop("id"), **{key: _xml(value) for key, value in rest.items()})
-    for edge in told["edges"]:
+    for number, edge in enumerate(told["edges"], 1):
         ends = (edge["source"], edge["target"])
-        plain.add_edge(*ends, key=edge["relation"], relation=edge["relation"], round=edge["round"])
+        plain.add_edge(*ends, key=f"e{number}", relation=edge["relation"], round=edge["round"])
     return "\n".join(nx.generate_graphml(plain, encoding="utf-8"))
 
 
@@ -96,4 +99,5 @@ def _xml(value: Any) -> Any:
 
 
 def _dot(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+    lines = (line.replace("\\", "\\\\").replace('"', '\\"') for line in wrap(text, _WIDE))
+    return "\\n".join(lines)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from judges.debgraph.building import Building, background, build
 from judges.debgraph.drawing import figure, script, style
+from judges.debgraph.export import as_json, dot, from_json, graphml
 from judges.debgraph.factuality import Fact, FactCheck
 from judges.debgraph.feedback import Detailed, close_call, condensed, detailed
 from judges.debgraph.graph import SIDES
@@ -72,6 +74,16 @@ class DebGraph:
     def drawing_script() -> str:
         """The script by which a reader follows an argument."""
         return script()
+
+    @staticmethod
+    def exports(outcome: Outcome) -> dict[str, str]:
+        """Return the graph that an outcome holds for other programs."""
+        graph = outcome.details.get("graph")
+        if not isinstance(graph, Mapping) or not graph.get("nodes"):
+            return {}
+        whole = from_json(graph)
+        told = json.dumps(as_json(whole), ensure_ascii=False, indent=2)
+        return {"json": f"{told}\n", "graphml": graphml(whole), "dot": dot(whole)}
 
     async def judge(self, contest: Contest) -> Outcome:
         """Say who won and why; a call that fails costs what it was for and no more."""
@@ -143,6 +155,9 @@ class DebGraph:
                 **traced(building),
                 "profile": self.options.profile, "decision": self.options.decision,
                 "side": winner, "sides": winners,
+                "by_score": {"general": _speaker(contest, by_score)},
+                **({"by_verdict": {"general": _speaker(contest, by_judge)}}
+                   if self.options.judge != "none" else {}),
                 "facts": [fact_record(one) for one in scored.facts],
                 "pairs": [clash_record(one) for one in scored.clashes],
                 "points": points_record(scored.points),

@@ -18,6 +18,9 @@ SUBJECTIVE: Final = (
 OBJECTIVE: Final = ("fact_authenticity", "logical_validity")
 DIMENSIONS: Final = (*SUBJECTIVE, *OBJECTIVE)
 
+_SAME: Final = 1e-9
+"""What floats lose by being added up in another order; it decides no debate."""
+
 Scores: TypeAlias = Mapping[str, float | None]
 Total = Literal["six_mean", "three_mean"]
 
@@ -67,7 +70,7 @@ def winner(scores: Scores, tolerance: float = 0.0) -> str | None:
     if not known or len(known) < len(scores):
         return None
     best = max(known.values())
-    first = [name for name, score in known.items() if best - score <= tolerance]
+    first = [name for name, score in known.items() if best - score <= tolerance + _SAME]
     return first[0] if len(first) == 1 else TIE
 
 

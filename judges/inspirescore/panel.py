@@ -15,6 +15,7 @@ from judges.inspirescore.logic import Reasoning
 from judges.inspirescore.options import InspireScoreOptions
 from judges.inspirescore.outcome import outcome
 from judges.inspirescore.responses import Response, responses_of, speakers_of
+from judges.inspirescore.showing import shown
 from judges.inspirescore.subjective import scored, units_of
 from retrieval.web import web_search
 from touche_rad.contest import Contest, Outcome
@@ -51,6 +52,21 @@ class InspireScore:
             both=chosen.cross_check, detailed=detailed, most_premises=chosen.premises,
             most_conclusions=chosen.conclusions,
         )  # fmt: skip
+
+    @staticmethod
+    def drawing(outcome: Outcome, contest: Contest | None) -> str:
+        """Show what was checked, for the report."""
+        return shown(outcome)
+
+    @staticmethod
+    def drawing_style() -> str:
+        """The page's own will do."""
+        return ""
+
+    @staticmethod
+    def drawing_script() -> str:
+        """Nothing moves."""
+        return ""
 
     async def judge(self, contest: Contest) -> Outcome:
         """Score each speaker; what fails costs the dimension that it is for, and not the others."""

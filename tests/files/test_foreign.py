@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import TIE, Contest
 from touche_rad.demo import demo_file
+from touche_rad.errors import InputError
 from touche_rad.foreign import contests
 from touche_rad.foreign.votes import winner
 
@@ -106,6 +108,21 @@ def test_the_terminal_writes_contests_that_read_back(tmp_path: Path) -> None:
     assert again.read_bytes() == out.read_bytes()
 
 
+@pytest.mark.parametrize("votes", [{"votes": None}, {"votes": []}, {}])
+@pytest.mark.parametrize("whole", [ART, ORG])
+def test_a_debate_that_nobody_voted_on_has_no_known_result(
+    tmp_path: Path, whole: dict[str, Any], votes: dict[str, Any]
+) -> None:
+    source, out = tmp_path / "x.json", tmp_path / "contests.jsonl"
+    bare = {key: value for key, value in whole.items() if key != "votes"}
+    source.write_text(json.dumps([bare | votes]), "utf-8")
+    ended = touche_rad("contests", source, "-o", out)
+    assert ended.code == 0, ended.err
+    assert "1 contests, 0 with a known result" in ended.err
+    (one,) = files.read_contests(out)
+    assert (one.gold, len(one.sides)) == ({}, 2)
+
+
 def test_debates_of_the_task_are_contests_too(tmp_path: Path) -> None:
     found = list(contests(demo_file("debates.jsonl")))
     assert {tuple(one.sides.items()) for one in found} == {(("user", "pro"), ("system", "con"))}
@@ -117,7 +134,11 @@ def test_debates_of_the_task_are_contests_too(tmp_path: Path) -> None:
      ([{**ART, "votes": [{"arguments": "maybe"}]}], "votes.0.arguments"),
      ({"t": {**ORG, "participant_2_position": "Con"}}, "one Pro and one Con"),
      ({"t": {**ORG, "rounds": [[{"side": "Pro"}]]}}, "rounds.0.0.text"),
-     ([ART, 5], "expected a debate")],
+     ([ART, 5], "expected a debate"), ([{**ART, "con": "Ann"}], "another name than that of pro"),
+     ([{**ART, "con": "tie"}], ": sides: no speaker can be called 'tie'"),
+     ([{**ART, "id": [1]}], "expected text or a number"),
+     ([{**ART, "id": "x"}, {**ART, "id": "x"}], "'x' is there twice"),
+     ({"t": {**ORG, "participant_2_name": "cup"}}, "names of their own")],
 )  # fmt: skip
 def test_a_wrong_record_is_told_and_can_be_skipped(tmp_path: Path, value: Any, told: str) -> None:
     source, out = tmp_path / "x.json", tmp_path / "out.jsonl"
@@ -134,7 +155,8 @@ def test_a_wrong_record_is_told_and_can_be_skipped(tmp_path: Path, value: Any, t
     ("change", "told"),
     [({"speech_order": ["OG"]}, "names 1 speakers, and 4 speeches"),
      ({"speech_order": ["OG", "OO", "CG", "XX"]}, "'XX' is on no side"),
-     ({"pro_side": 3}, "pro_side")],
+     ({"pro_side": 3}, "pro_side"), ({"con_side": [{"name": "OG"}]}, "'OG' is there twice"),
+     ({"con_side": ["tie", "CO"], "speech_order": ["OG", "tie", "CG", "CO"]}, "called 'tie'")],
 )  # fmt: skip
 def test_a_wrong_folder_is_told(tmp_path: Path, change: dict[str, Any], told: str) -> None:
     folder = panelbench(tmp_path / "bench", **change)
@@ -142,6 +164,20 @@ def test_a_wrong_folder_is_told(tmp_path: Path, change: dict[str, Any], told: st
     assert ended.code == 2
     assert told in ended.err
     assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [("gold.json", "[1]", "gold by the names of motions"), ("gold/2.json", "5", "got 5"),
+     ("gold/2.json", '{"general": "XX"}', "got 'XX'"), ("gold/2.json", "[]", "got []")],
+)  # fmt: skip
+def test_gold_that_says_nothing_is_told(tmp_path: Path, name: str, text: str, told: str) -> None:
+    folder = panelbench(tmp_path / "bench")
+    (folder / name).write_text(text, "utf-8")
+    with pytest.raises(InputError, match=re.escape(told)):
+        list(contests(folder))
+    (folder / name).write_text("{}" if name == "gold.json" else "null", "utf-8")
+    assert list(contests(folder))[name == "gold.json"].gold == {}
 
 
 @given(st.lists(st.sampled_from(["pro", TIE, "con"])))

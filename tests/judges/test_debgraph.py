@@ -543,6 +543,9 @@ def test_the_judge_decides_where_that_is_wanted_and_nothing_else_changes(
     assert by_score.scores == by_judge.scores
     assert by_score.winners == by_judge.winners
     assert by_score.winners["dp"] == "ada"
+    for one in (by_score, by_judge):
+        assert one.details["by_score"] == {"general": "bob"}, "score tells SC and DP apart"
+        assert one.details["by_verdict"] == {"general": "ada"}
 
 
 def test_without_history_the_judge_is_shown_no_earlier_thought(server: Scripted) -> None:

@@ -454,6 +454,20 @@ def test_graphml_is_read_by_networkx_as_the_same_graph() -> None:
     }  # fmt: skip
 
 
+def test_each_relation_of_a_graphml_file_has_an_id_of_its_own() -> None:
+    edges = [one for one in ET.fromstring(graphml(example())).iter() if one.tag.endswith("}edge")]
+    ids = [one.get("id") or "" for one in edges]
+    assert len(set(ids)) == len(ids) == len(list(example().edges()))
+    assert all(id_.isalnum() for id_ in ids), "an id is one word, which 'first principle' is not"
+
+
+def test_a_long_text_is_broken_into_lines_for_graphviz() -> None:
+    graph = SceneGraph("A motion " * 30)
+    (label,) = re.findall(r'label="(.*?)"', dot(graph))
+    assert max(map(len, label.split("\\n"))) <= 40
+    assert label.replace("\\n", " ") == graph.motion
+
+
 def test_dot_tells_sides_and_relations_by_colour_and_form() -> None:
     told = dot(example())
     assert '1 [label="1: pro claim", shape=box, style=rounded, color="#1f5fa8"]' in told

@@ -195,7 +195,14 @@ def test_a_round_that_is_missing_is_left_out_of_the_mean() -> None:
 def test_the_winner_does_not_depend_on_the_order(one: float, other: float) -> None:
     found = winner({"a": one, "b": other})
     assert found == winner({"b": other, "a": one})
-    assert found == ("a" if one > other else "b" if other > one else TIE)
+    assert found == (TIE if abs(one - other) <= 1e-9 else "a" if one > other else "b")
+
+
+@given(st.permutations([0.1, 0.2, 0.3, 0.7, 0.9, 0.15]))
+def test_the_same_scores_in_another_order_are_a_tie(marks: list[float]) -> None:
+    first, second = sorted(marks), marks
+    assert winner({"a": mean(first), "b": mean(second)}) == TIE
+    assert winner({"a": 0.7, "b": 0.8}, tolerance=0.1) == TIE
 
 
 def test_a_tolerance_makes_ties_and_a_missing_score_makes_no_winner() -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import pytest
 
 from judges.debgraph.export import as_json
@@ -92,6 +93,74 @@ def test_a_graph_is_drawn_once_for_each_outcome_and_nothing_else_may_run(tmp_pat
     line["outcome"]["details"] = {"graph": broken}
     run.write_text(json.dumps({**line, "judge": "debgraph"}) + "\n", "utf-8")
     assert EVIL not in page(tmp_path, run)
+
+
+def test_a_speech_that_was_judged_in_pieces_has_their_mean_and_all_comments(tmp_path: Path) -> None:
+    def told(score: int | None, comment: str) -> dict[str, Any]:
+        return {"speech": 1, "speaker": "Mara", "dimension": "argument", "score": score,
+                "comment": comment}  # fmt: skip
+
+    pieces = [told(4, "FIRST."), told(None, ""), told(9, "SECOND."), told(8, "THIRD.")]
+    text = page(tmp_path, outcomes(tmp_path / "o.jsonl", details={"timeline": pieces}))
+    assert "<summary>7</summary>" in text
+    assert "FIRST. SECOND. THIRD." in text
+
+
+def checked(text: str) -> dict[str, Any]:
+    conclusion = {
+        "formula": f"P(x) ∧ {text}",
+        "meaning": text,
+        "model": "true",
+        "solver": "unknown",
+    }
+    response = {
+        "speaker": text, "round": 1, "facts": [{"fact": f"FACT {text}", "verdict": "false"}],
+        "premises": [{"formula": text}], "conclusions": [conclusion],
+    }  # fmt: skip
+    logic = {"model": {text: 1.0}, "solver": {text: None}, "agree": 0, "conclusions": 1}
+    return {"responses": [response], "logic": logic}
+
+
+def test_facts_and_both_words_on_logic_are_on_the_page(tmp_path: Path) -> None:
+    def told(details: Any) -> str:
+        run = outcomes(tmp_path / "o.jsonl", details=details)
+        line = {**json.loads(run.read_text("utf-8")), "judge": "inspirescore(total=six_mean)"}
+        run.write_text(json.dumps(line) + "\n", "utf-8")
+        return page(tmp_path, run)
+
+    good = told(checked("Mara"))
+    for element in (
+        "<td>FACT Mara</td><td>false</td>", "P(x) ∧ Mara", "<td>true</td><td>unknown</td>",
+        "by the model: Mara 1.00; by the solver: Mara –; they agree on 0 of 1 conclusions",
+    ):  # fmt: skip
+        assert element in good
+    assert good.count("<script>") == 1, "nothing more may run on the page"
+    assert EVIL not in told(checked(EVIL))
+    for wrong in ({"responses": 3}, {"responses": [3, {"facts": 3, "conclusions": [EVIL]}]},
+                  {**checked("x"), "logic": EVIL}):  # fmt: skip
+        assert EVIL not in told(wrong)
+
+
+def test_graphs_are_written_for_other_programs_under_names_that_are_no_paths(
+    tmp_path: Path,
+) -> None:
+    run = outcomes(tmp_path / "o.jsonl", details={"graph": as_json(two_arguments())})
+    line = {**json.loads(run.read_text("utf-8")), "judge": "debgraph"}
+    strange = {**line, "id": "../../é up", "swapped": line["outcome"]}
+    broken = {**line, "outcome": {"winner": None, "details": {"graph": {"nodes": [{"id": 5}]}}}}
+    bare = {**line, "judge": "debatrix"}
+    told = "".join(json.dumps(one) + "\n" for one in (strange, broken, bare))
+    run.write_text(told, "utf-8")
+    page(tmp_path, run, "--graphs", tmp_path / "graphs")
+    names = sorted(path.name for path in (tmp_path / "graphs").iterdir())
+    assert names == [
+        f"o-001-up{also}.{ending}" for also in ("-swapped", "") for ending in ("dot", "graphml", "json")
+    ]  # fmt: skip
+    read = nx.read_graphml(tmp_path / "graphs/o-001-up.graphml")
+    assert sorted(read.nodes) == ["0", "1", "2"]
+    assert read.edges["2", "1"]["relation"] == "rebuttal"
+    assert json.loads((tmp_path / "graphs/o-001-up.json").read_text("utf-8"))["edges"]
+    assert '2 -> 1 [label="rebuttal"' in (tmp_path / "graphs/o-001-up.dot").read_text("utf-8")
 
 
 def two_arguments() -> SceneGraph:

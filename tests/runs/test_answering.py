@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
+import threading
+from collections.abc import Coroutine
+from contextlib import suppress
 
 import anyio
 import pytest
@@ -228,3 +232,34 @@ def test_a_wrong_choice_is_told_in_one_line() -> None:
         chain_of("mine", {}, Services())
     with pytest.raises(OptionError, match="has no option 'tune'"):
         chain_of("mine", {"tune": "x"}, Services(index=SmallIndex()))
+
+
+def test_a_coroutine_that_comes_too_late_is_closed_and_warns_nobody() -> None:
+    """A plain `answer` may hand out a coroutine; given up by then, it is never awaited."""
+    begun, late = threading.Event(), threading.Event()
+    handed: list[Coroutine[object, object, str]] = []
+
+    async def said() -> str:
+        return "too late"
+
+    def slow() -> Coroutine[object, object, str]:
+        begun.set()
+        late.wait(5)
+        handed.append(said())
+        return handed[0]
+
+    async def work() -> None:
+        call = asyncio.create_task(calls.Calls()(slow))
+        await asyncio.to_thread(begun.wait)
+        call.cancel()
+        with suppress(asyncio.CancelledError):
+            await call
+        late.set()
+        while not handed or inspect.getcoroutinestate(handed[0]) != inspect.CORO_CLOSED:
+            await asyncio.sleep(0.01)
+
+    async def bounded() -> None:
+        with anyio.fail_after(5):
+            await work()
+
+    anyio.run(bounded)

@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome, Speech
 from touche_rad.files.contests import Judgement
 from touche_rad.score import ContestReport, score_contests
-from touche_rad.score.contests import ContestRow
+from touche_rad.score.contest_report import ContestRow
 from touche_rad.score.verdicts import correlations, mean_absolute, root_mean_square
 
 SIDES = {"Pia": "pro", "Con": "con"}
@@ -112,15 +114,16 @@ def test_four_teams_any_winner_is_right_and_always_the_same_team_beats_the_paper
 
 
 def test_a_run_of_a_hundred_debates_has_a_root_of_quarters() -> None:
-    quarters = [0.5] * 50
-    assert root_mean_square(quarters + [0.0] * 50) == pytest.approx(100 * math.sqrt(12.5 / 100))
-    wrong = [1.0] * 10 + [0.5] * 25 + [0.0] * 65
+    quarters = [(0.5, 50), (0.0, 50)]
+    assert root_mean_square(quarters) == pytest.approx(100 * math.sqrt(12.5 / 100))
+    wrong = [(1.0, 10), (0.5, 25), (0.0, 65)]
     assert root_mean_square(wrong) == pytest.approx(40.31, abs=0.005)
 
 
 @given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=1))
 def test_errors_are_ordered(errors: list[float]) -> None:
-    rmse, mae = root_mean_square(errors), mean_absolute(errors)
+    rmse = root_mean_square([(error, 1) for error in errors])
+    mae = mean_absolute([(error, 1) for error in errors])
     assert rmse is not None
     assert mae is not None
     assert 0 <= mae <= rmse + 1e-9 <= 100 + 1e-6
@@ -164,6 +167,106 @@ def test_what_else_winners_go_by(tmp_path: Path) -> None:
     assert bias.stays_with_side == pytest.approx(1 / 3)
 
 
+def test_a_side_of_two_teams_has_not_won_twice_where_another_side_wins_after_the_swap(
+    tmp_path: Path,
+) -> None:
+    teams = {"OG": "pro", "OO": "con", "CG": "pro", "CO": "con"}
+    contests = [
+        Contest(id=str(n), motion="m", sides=teams, gold={"general": "OG"}) for n in range(2)
+    ]
+    run = [
+        Judgement("0", "j", Outcome(winner="OG"), Outcome(winner="CG")),
+        Judgement("1", "j", Outcome(winner="OG"), Outcome(winner="CO")),
+    ]
+    (bias,) = scored(tmp_path, contests, run).biases
+    assert bias.flipped == 1.0
+    assert bias.stays_with_side == 0.5, "OG spoke for pro, and CG speaks for con after the swap"
+
+
+def test_a_panels_word_and_its_scores_are_two_rows_whichever_decides(tmp_path: Path) -> None:
+    contests = [pair(n, {"general": "Pia"}) for n in range(3)]
+    told = Outcome(
+        winner="Con",
+        details={"by_score": {"general": "Con"}, "by_verdict": {"general": "Pia"}},
+    )
+    lost = told.model_copy(update={"details": {**told.details, "by_verdict": {"general": None}}})
+    report = scored(tmp_path, contests, judged(contests, [told, told, lost]))
+    named, by_score = row(report, "run1", basis="winner"), row(report, "run1", basis="score")
+    assert named.accuracy_completed == 1.0
+    assert named.completed == pytest.approx(2 / 3)
+    assert (by_score.accuracy, by_score.rmse) == (0.0, 100.0)
+
+
+def test_errors_may_be_against_each_vote_as_the_paper_may_mean_it(tmp_path: Path) -> None:
+    votes = [{"Pia": 3, TIE: 1}, {"Con": 1}]
+    contests = [
+        pair(n, {"general": gold, "votes": {"general": of}})
+        for n, (gold, of) in enumerate(zip(("Pia", "Con"), votes, strict=True))
+    ]
+    scored(tmp_path, contests, judged(contests, [outcome("Pia"), outcome("Pia")]))
+    run, truth = tmp_path / "run1.jsonl", tmp_path / "contests.jsonl"
+    of_votes = score_contests([run], truth, samples=200, against="votes")
+    ours = row(of_votes, "run1", basis="winner")
+    assert ours.rmse == pytest.approx(100 * math.sqrt((3 * 0 + 0.25 + 1) / 5))
+    assert ours.mae == pytest.approx(100 * (0.5 + 1) / 5)
+    assert row(of_votes, "always con").mae == pytest.approx(100 * (3 * 1 + 0.5 + 0) / 5)
+    assert row(of_votes, "always tie").rmse == pytest.approx(100 * math.sqrt(4 * 0.25 / 5))
+    assert ours.accuracy == 0.5, "who won is still who won"
+    ended = touche_rad("score", run, truth, "--votes")
+    assert "errors are against each vote" in ended.out
+    bare = [pair(n, {"general": "Pia"}) for n in range(2)]
+    scored(tmp_path, bare, judged(bare, [outcome("Pia")] * 2))
+    assert "gold.votes" in touche_rad("score", run, truth, "--votes").err
+
+
+def test_every_figure_is_what_scipy_and_numpy_say_on_data_with_ties(tmp_path: Path) -> None:
+    chance = np.random.default_rng(3)
+    golds = [str(one) for one in chance.choice(["Pia", TIE, "Con"], 60)]
+    won = [str(one) for one in chance.choice(["Pia", TIE, "Con", ""], 60)]
+    marks = chance.integers(1, 6, (60, 2)).tolist()
+    contests = [pair(n, {"general": gold}) for n, gold in enumerate(golds)]
+    told = [
+        outcome(name or None, (float(a), float(b))) for name, (a, b) in zip(won, marks, strict=True)
+    ]
+    ours = row(scored(tmp_path, contests, judged(contests, told)), "run1", basis="winner")
+    at = {"Pia": 0.0, TIE: 0.5, "Con": 1.0}
+    done = [(at[a], at[b]) for a, b in zip(won, golds, strict=True) if a]
+    errors = np.array(done)[:, 0] - np.array(done)[:, 1]
+    assert ours.rmse == pytest.approx(100 * np.sqrt((errors**2).mean()))
+    assert ours.mae == pytest.approx(100 * np.abs(errors).mean())
+    assert ours.completed == pytest.approx(len(done) / 60)
+    assert ours.accuracy == pytest.approx(sum(a == b for a, b in zip(won, golds, strict=True)) / 60)
+    leads = np.array([b - a for a, b in marks])
+    truth = np.array([at[one] for one in golds])
+    assert ours.pearson == pytest.approx(np.corrcoef(leads, truth)[0, 1])
+    ranks = stats.rankdata(leads), stats.rankdata(truth)
+    assert ours.spearman == pytest.approx(np.corrcoef(*ranks)[0, 1])
+    signs = np.sign(leads[:, None] - leads), np.sign(truth[:, None] - truth)
+    tau_b = (signs[0] * signs[1]).sum() / np.sqrt((signs[0] ** 2).sum() * (signs[1] ** 2).sum())
+    assert ours.kendall == pytest.approx(tau_b)
+    low, middle, high = ours.rmse_low, ours.rmse, ours.rmse_high
+    assert low is not None
+    assert middle is not None
+    assert high is not None
+    assert low < middle < high
+
+
+def test_a_draw_without_a_judged_debate_is_no_error_of_nothing(tmp_path: Path) -> None:
+    contests = [pair(n, {"general": "Pia"}) for n in range(4)]
+    run = judged(contests, [outcome("Con"), *[outcome(None)] * 3])
+    ours = row(scored(tmp_path, contests, run), "run1", basis="winner")
+    assert (ours.rmse_low, ours.rmse, ours.rmse_high) == (100, 100, 100)
+
+
+def test_always_a_tie_stands_in_a_table_of_two_and_of_four_too(tmp_path: Path) -> None:
+    teams = {"OG": "pro", "OO": "con", "CG": "pro", "CO": "con"}
+    four = Contest(id="bp", motion="m", sides=teams, gold={"general": "OG"})
+    contests = [pair(0, {"general": TIE}), four]
+    report = scored(tmp_path, contests, judged(contests, [outcome("Pia"), Outcome(winner="OG")]))
+    assert (row(report, "always tie").accuracy, row(report, "always tie").rmse) == (0.5, 0.0)
+    assert row(report, "always speaker 1").accuracy == 0.5
+
+
 def test_runs_are_compared_with_each_other(tmp_path: Path) -> None:
     contests = [pair(n, {"general": "Pia"}) for n in range(4)]
     first = judged(contests, [outcome(won) for won in ("Pia", "Con", "Pia", "Con")])
@@ -175,13 +278,27 @@ def test_runs_are_compared_with_each_other(tmp_path: Path) -> None:
     assert report.missing == {"run2": ("3",)}
 
 
+def test_repeats_of_one_panel_have_a_mean_as_the_papers_report_it(tmp_path: Path) -> None:
+    contests = [pair(n, {"general": "Pia"}) for n in range(4)]
+    first = judged(contests, [outcome(won) for won in ("Pia", "Con", "Pia", "Con")])
+    second = judged(contests, [outcome(won) for won in ("Pia", "Pia", "Pia", None)])
+    other = [one._replace(judge="another") for one in first]
+    report = scored(tmp_path, contests, first, second, other)
+    mean = row(report, "mean of 2 runs of j")
+    assert mean.accuracy == pytest.approx((2 / 4 + 3 / 4) / 2)
+    assert mean.completed == pytest.approx((1 + 3 / 4) / 2)
+    assert mean.rmse == pytest.approx((100 * math.sqrt(2 / 4) + 0) / 2)
+    assert not [one for one in report.rows if "another" in one.run], "one run has no mean"
+
+
 def test_the_terminal_shows_constants_and_marks_what_is_theirs(tmp_path: Path) -> None:
     contests = [pair(n, {"general": "Pia"}) for n in range(3)]
     scored(tmp_path, contests, judged(contests, [outcome("Pia", (8, 2))] * 3))
     ended = touche_rad("score", tmp_path / "run1.jsonl", tmp_path / "contests.jsonl")
     assert ended.code == 0, ended.err
     for told in ("always tie", "always pro", "at random", "looks at nothing", "con wins",
-                 "theirs, not measured here", "57.89"):  # fmt: skip
+                 "theirs, not measured here", "57.89", "RMSE by winner", "52.06", "0.643",
+                 "36.36"):  # fmt: skip
         assert told in ended.out
     printed = touche_rad("score", tmp_path / "run1.jsonl", tmp_path / "contests.jsonl", "--json")
     assert json.loads(printed.out)["kind"] == "contests"
@@ -191,7 +308,10 @@ def test_the_terminal_shows_constants_and_marks_what_is_theirs(tmp_path: Path) -
     ("line", "told"),
     [({"id": "9", "outcome": {"winner": "Pia"}}, "no contest '9'"),
      ({"id": "0", "outcome": {}}, "outcome.winner: "),
-     ({"id": "0", "outcome": []}, "an object")],
+     ({"id": "0", "outcome": []}, "an object"),
+     ({"id": "0", "outcome": {"winner": "Zoe"}}, "'Zoe' did not speak"),
+     ({"id": "0", "outcome": {"winner": "Pia", "winners": {"general": "Zoe"}}}, "'Zoe'"),
+     ({"id": "0", "outcome": {"winner": None}, "swapped": {"winner": "Zoe"}}, "'Zoe'")],
 )  # fmt: skip
 def test_a_wrong_outcome_is_told_with_its_line(
     tmp_path: Path, line: dict[str, Any], told: str
@@ -209,6 +329,7 @@ def test_a_wrong_outcome_is_told_with_its_line(
 @pytest.mark.parametrize(
     ("change", "told"),
     [({"gold": {"general": "Zoe"}}, "'Zoe' did not speak"), ({"gold": {}}, "who won"),
+     ({"gold": {"general": None}}, "who won"), ({"gold": {"votes": {}}}, "who won"),
      ({"sides": {"Pia": "pro"}}, "the speaker 'Con'"), ({"speeches": [{"speaker": 1}]}, "text"),
      ({"sides": {"Pia": "pro", "Con": "neither"}}, "sides.Con")],
 )  # fmt: skip

@@ -46,7 +46,7 @@ def command(
         for contest in contests(source, bad):
             written.write(files.contest_line(contest) + "\n")
             count += 1
-            judged += bool(contest.gold)
+            judged += bool(set(contest.gold) - {"votes"})
     if bad.count:
         say(f"{bad.count} bad records were skipped; the first: {bad.first}", quiet=quiet)
     say(f"written: {out}: {count} contests, {judged} with a known result", quiet=quiet)

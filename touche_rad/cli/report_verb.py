@@ -19,6 +19,8 @@ from touche_rad.cli.console import say
 @click.option("--title", help="The page's title.")
 @click.option("--max-debates", type=click.IntRange(1), metavar="N",
               help="Show at most this many debates; the scores are of all.")  # fmt: skip
+@click.option("--graphs", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Write the graphs of outcomes here too: JSON, GraphML, Graphviz.")  # fmt: skip
 @shared.seed
 @shared.skip_bad
 @shared.quiet
@@ -33,6 +35,7 @@ def command(
     labels: Path | None,
     title: str | None,
     max_debates: int | None,
+    graphs: Path | None,
     seed: int,
     skip_bad: bool,
     quiet: bool,
@@ -43,9 +46,12 @@ def command(
     tournament's folder or its ratings.json.
     """
     from touche_rad import files
-    from touche_rad.report import write_report
+    from touche_rad.report import write_exports, write_report
 
     out = shared.choose(ctx, "report", short, output, option).path or Path("report.html")
     bad = files.BadLines(skip=skip_bad)
     write_report(runs, out, labels=labels, title=title, max_debates=max_debates, seed=seed, bad=bad)
     say(f"report: {out.resolve()}", quiet=quiet)
+    if graphs is not None:
+        count = len(write_exports(runs, graphs, bad=bad))
+        say(f"graphs: {count} files in {graphs.resolve()}", quiet=quiet)

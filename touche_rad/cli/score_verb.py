@@ -27,6 +27,8 @@ from touche_rad.errors import UserError
     "--baseline", type=click.Path(path_type=Path), metavar="RUN",
     help="Compare each run with this one, instead of all with all.",
 )  # fmt: skip
+@click.option("--votes", is_flag=True,
+              help="Whole debates: errors against each vote, not against the winner.")  # fmt: skip
 @click.option("--samples", type=click.IntRange(100), default=10_000, show_default=True,
               help="Bootstrap samples for intervals and comparisons.")  # fmt: skip
 @click.option("--audit", is_flag=True,
@@ -53,6 +55,7 @@ def command(
     strict: bool,
     debates: Path | None,
     baseline: Path | None,
+    votes: bool,
     samples: int,
     seed: int,
     as_json: bool,
@@ -74,7 +77,7 @@ def command(
     runs were written by several models, whether a judge likes its own family best.
     """
     if audit:
-        idle = [name for name in ("strict", "debates", "baseline", "samples") if _said(ctx, name)]
+        idle = [name for name in _OF_SCORES if _said(ctx, name)]
         if idle:
             raise UserError(f"{', '.join(idle)}: not for --audit")
         chosen = shared.choose(ctx, "score", short, output, option)
@@ -95,7 +98,7 @@ def command(
     bad = files.BadLines(skip=skip_bad)
     report = score(
         runs, truth, strict=strict, debates=debates, samples=samples, seed=seed,
-        baseline=baseline, bad=bad,
+        baseline=baseline, votes=votes, bad=bad,
     )  # fmt: skip
     folder = shared.choose(ctx, "score", short, output, option).path
     if folder is not None and isinstance(report, ContestReport):
@@ -110,6 +113,7 @@ def command(
             click.echo(line)
 
 
+_OF_SCORES = ("strict", "debates", "baseline", "votes", "samples")
 _OF_AUDITS = ("judges", "turns", "index", "model", "cache", "max_calls", "max_tokens")
 
 

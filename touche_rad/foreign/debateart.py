@@ -16,6 +16,7 @@ from touche_rad.foreign.votes import gold, merged
 
 _WEIGHTS = {"arguments": 3, "sources": 2, "legibility": 1, "conduct": 1}
 """Points of the site's categorical votes."""
+_SPEECHES = ("arguments", "speeches", "rounds")
 _SIDES: Mapping[str, Side] = {
     "pro": "pro", "con": "con", "for": "pro", "against": "con", "instigator": "pro",
     "contender": "con",
@@ -24,7 +25,16 @@ _SIDES: Mapping[str, Side] = {
 
 def is_one(record: Mapping[str, Any]) -> bool:
     """Whether a record looks like one of these."""
-    return "votes" in record and any(name in record for name in ("arguments", "speeches", "rounds"))
+    given = [record[name] for name in _SPEECHES if name in record]
+    return bool(given) and ("votes" in record or _says_sides(given[0]))
+
+
+def _says_sides(given: Any) -> bool:
+    """Whether these are speeches by sides, which tell a debate without votes from other files."""
+    first = given[0] if isinstance(given, list) and given else None
+    if isinstance(first, list):
+        return _says_sides(first)
+    return isinstance(first, dict) and {"side", "text"} <= set(first)
 
 
 def contest_of(record: Mapping[str, Any], name: str = "") -> Contest:
@@ -33,6 +43,8 @@ def contest_of(record: Mapping[str, Any], name: str = "") -> Contest:
     motion = next((optional_text(whole, key) for key in ("title", "topic", "motion")
                    if whole.get(key)), name)  # fmt: skip
     speakers = {side: optional_text(whole, side) or side for side in ("pro", "con")}
+    if speakers["pro"] == speakers["con"]:
+        raise Miss("con", f"expected another name than that of pro, {shown(speakers['con'])}")
     speeches = tuple(
         Speech(speaker=speakers[_side(one, place)], text=a_text(one.get("text"), f"{place}.text"))
         for one, place in _speeches(whole)
@@ -43,15 +55,23 @@ def contest_of(record: Mapping[str, Any], name: str = "") -> Contest:
     ]
     winners, counts = gold(votes, speakers)
     return Contest(
-        id=str(whole.get("id") or whole.get("url") or name), motion=motion,
+        id=_id(whole) or name, motion=motion,
         info=optional_text(whole, "description"),
         sides={speakers["pro"]: "pro", speakers["con"]: "con"},
-        speeches=speeches, gold={**winners, "votes": counts},
+        speeches=speeches, gold={**winners, "votes": counts} if counts else {},
     )  # fmt: skip
 
 
+def _id(record: Mapping[str, Any]) -> str:
+    key = next((key for key in ("id", "url") if record.get(key)), "id")
+    found = record.get(key)
+    if isinstance(found, dict | list | bool):
+        raise Miss(key, f"expected text or a number, got {shown(found)}")
+    return str(found or "")
+
+
 def _speeches(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    key = next(name for name in ("arguments", "speeches", "rounds") if name in record)
+    key = next(name for name in _SPEECHES if name in record)
     for number, one in enumerate(a_list(record[key], key)):
         place = f"{key}.{number}"
         if isinstance(one, list):

@@ -55,7 +55,7 @@ def contest_of(record: Mapping[str, Any], name: str = "") -> Contest:
     return Contest(
         id=name or str(whole.get("url", "")), motion=optional_text(whole, "title") or name,
         sides={speaker["pro"]: "pro", speaker["con"]: "con"}, speeches=tuple(speeches),
-        gold={**winners, "votes": counts},
+        gold={**winners, "votes": counts} if counts else {},
     )  # fmt: skip
 
 

@@ -15,9 +15,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from touche_rad.contest import Contest, Side, Speech
+from pydantic import ValidationError
+
+from touche_rad.contest import TIE, Contest, Side, Speech
 from touche_rad.errors import InputError
-from touche_rad.files.record import Miss, a_list, a_text, an_object, optional_text, parse, within
+from touche_rad.files.record import (
+    Miss,
+    a_list,
+    a_text,
+    an_object,
+    optional_text,
+    parse,
+    shown,
+    within,
+)
 
 
 def is_one(folder: Path) -> bool:
@@ -30,12 +41,24 @@ def contests(folder: Path) -> Iterator[Contest]:
     found = sorted((folder / "motion").glob("*.json"), key=lambda path: _natural(path.stem))
     if not found:
         raise InputError(folder / "motion", "expected motions as NAME.json, found none")
-    everyone = _read(folder / "gold.json") if (folder / "gold.json").is_file() else {}
+    everyone = _everyone(folder / "gold.json")
     for path in found:
         try:
             yield _contest(folder, path, everyone)
         except Miss as miss:
             raise InputError(path, miss.expected, field=miss.field or None) from None
+        except ValidationError as error:
+            told = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise InputError(path, told) from None
+
+
+def _everyone(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        return an_object(_read(path), "")
+    except Miss as miss:
+        raise InputError(path, f"{miss.expected}: gold by the names of motions") from None
 
 
 def _contest(folder: Path, path: Path, everyone: Mapping[str, Any]) -> Contest:
@@ -46,6 +69,8 @@ def _contest(folder: Path, path: Path, everyone: Mapping[str, Any]) -> Contest:
         for number, one in enumerate(a_list(*within(record, key))):
             place = f"{key}.{number}"
             name = one if isinstance(one, str) else an_object(one, place).get("name")
+            if a_text(name, f"{place}.name") in sides:
+                raise Miss(f"{place}.name", f"{name!r} is there twice")
             sides[a_text(name, f"{place}.name")] = side
     texts = _speeches(folder / "speech", path.stem)
     order = [a_text(name, f"speech_order.{n}") for n, name in
@@ -58,7 +83,7 @@ def _contest(folder: Path, path: Path, everyone: Mapping[str, Any]) -> Contest:
     if unknown:
         raise Miss("speech_order", f"{unknown[0]!r} is on no side")
     own = folder / "gold" / path.name
-    gold = _read(own) if own.is_file() else everyone.get(path.stem, {})
+    gold = _read(own) if own.is_file() else everyone.get(path.stem)
     return Contest(
         id=path.stem, motion=a_text(*within(record, "motion")),
         info=optional_text(record, "info_slide"),
@@ -66,8 +91,23 @@ def _contest(folder: Path, path: Path, everyone: Mapping[str, Any]) -> Contest:
         speeches=tuple(
             Speech(speaker=who, text=text) for who, text in zip(order, texts, strict=True)
         ),
-        gold=an_object(gold if isinstance(gold, dict) else {"general": gold}, "gold"),
+        gold=_gold(gold if isinstance(gold, dict) else {"general": gold}, sides),
     )  # fmt: skip
+
+
+def _gold(told: Mapping[str, Any], sides: Mapping[str, Side]) -> dict[str, Any]:
+    """Return the winners by dimension that are told; null is nobody known."""
+    found: dict[str, Any] = {}
+    for dimension, won in told.items():
+        if won is None:
+            continue
+        several = won if isinstance(won, list) else [won]
+        strangers = [one for one in several if one not in (*sides, TIE)]
+        if strangers or not several:
+            who = shown(strangers[0] if strangers else won)
+            raise Miss(f"gold.{dimension}", f"expected speakers or tie, got {who}")
+        found[dimension] = won
+    return found
 
 
 def _speeches(folder: Path, name: str) -> list[str]:

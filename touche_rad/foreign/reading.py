@@ -12,7 +12,7 @@ from touche_rad import files
 from touche_rad.contest import Contest
 from touche_rad.errors import InputError
 from touche_rad.files.lines import BadLines
-from touche_rad.files.record import Miss, parse
+from touche_rad.files.record import Miss, parse, shown
 from touche_rad.foreign import debateart, debateorg, panelbench
 
 FORMS: Final = "DebateArt, Debate.org, PanelBench, contests, or debates of the shared task"
@@ -78,6 +78,7 @@ def _reader(record: Any) -> Reader | None:
 
 
 def _made(source: Path, named: list[tuple[str, str, Any]], bad: BadLines) -> Iterator[Contest]:
+    seen: set[str] = set()
     for name, place, record in named:
         try:
             if isinstance(record, Miss):
@@ -85,13 +86,18 @@ def _made(source: Path, named: list[tuple[str, str, Any]], bad: BadLines) -> Ite
             reader = _reader(record)
             if reader is None:
                 raise Miss("", f"expected a debate ({FORMS})")
-            yield reader(record, name)
+            contest = reader(record, name)
+            if contest.id in seen:
+                raise Miss("id", f"the debate {shown(contest.id)} is there twice")
+            seen.add(contest.id)
+            yield contest
         except Miss as miss:
             bad.report(_located(source, place, miss))
         except ValidationError as error:
             told = error.errors()[0]
             field = ".".join(map(str, told["loc"]))
-            bad.report(_located(source, place, Miss(field, told["msg"])))
+            said = told["msg"].removeprefix("Value error, ")
+            bad.report(_located(source, place, Miss(field, said)))
 
 
 def _located(source: Path, place: str, miss: Miss) -> InputError:

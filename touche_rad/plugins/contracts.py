@@ -82,6 +82,16 @@ class Draws(Protocol):
 
 
 @runtime_checkable
+class Exports(Protocol):
+    """A panel whose outcomes hold something that other programs open, such as a graph."""
+
+    @staticmethod
+    def exports(outcome: Outcome) -> Mapping[str, str]:
+        """Return texts by the endings of their files; nothing where an outcome holds none."""
+        ...
+
+
+@runtime_checkable
 class Retriever(Protocol):
     """Finds arguments for a query."""
 

@@ -34,6 +34,8 @@ class Mark:
 
     score: float | None
     comment: str
+    pieces: int = 1
+    """Of how many it is the mean."""
 
     @property
     def share(self) -> float:
@@ -94,8 +96,8 @@ class Drawings:
                 return Markup()
             drawn = drawer.drawing(outcome, contest)
             if drawn:
-                self.scripts[drawer.drawing_script()] = None
-                self.styles[drawer.drawing_style()] = None
+                self.scripts.update(dict.fromkeys(filter(None, [drawer.drawing_script()])))
+                self.styles.update(dict.fromkeys(filter(None, [drawer.drawing_style()])))
             return Markup(drawn)
         except Exception as error:
             log.warning("an outcome of %s could not be drawn: %s", judge, error)
@@ -168,6 +170,18 @@ def _verdict(run: str, one: Judgement, contest: Contest | None, drawings: Drawin
     )  # fmt: skip
 
 
+def _with(before: Mark | None, mark: Mark) -> Mark:
+    """A long speech was judged in pieces: its score is their mean, with all that was said."""
+    if before is None:
+        return mark
+    comment = " ".join(filter(None, (before.comment, mark.comment)))
+    if before.score is None or mark.score is None:
+        score = mark.score if before.score is None else before.score
+        return Mark(score, comment, before.pieces)
+    pieces = before.pieces + 1
+    return Mark((before.score * before.pieces + mark.score) / pieces, comment, pieces)
+
+
 def _timeline(outcome: Outcome, contest: Contest | None) -> Timeline | None:
     """Lay out what a panel told speech by speech, where it did in the way that all share."""
     told = outcome.details.get("timeline")
@@ -183,7 +197,8 @@ def _timeline(outcome: Outcome, contest: Contest | None) -> Timeline | None:
         number_or_none = score if isinstance(score, int | float) else None
         comment = str(row.get("comment") or "")
         speakers[number] = speaker
-        marks.setdefault(name, {})[number] = Mark(number_or_none, comment)
+        of = marks.setdefault(name, {})
+        of[number] = _with(of.get(number), Mark(number_or_none, comment))
     if not marks:
         return None
     numbers = sorted(speakers)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from touche_rad import files
 from touche_rad.errors import OptionError, UserError
-from touche_rad.score.contests import ContestReport, score_contests
+from touche_rad.score.contest_report import Against, ContestReport
+from touche_rad.score.contests import score_contests
 from touche_rad.score.export import export, export_trec
 from touche_rad.score.health import health
 from touche_rad.score.judgements import score_judgements
@@ -56,6 +57,7 @@ def score(
     seed: int = 0,
     debates: Path | None = None,
     baseline: Path | None = None,
+    votes: bool = False,
     bad: files.BadLines | None = None,
 ) -> Report | ContestReport:
     """Score runs against the truth.
@@ -66,7 +68,10 @@ def score(
     if kind is files.Kind.CONTESTS:
         if strict or debates is not None or baseline is not None:
             raise OptionError("--strict, --debates and --baseline are not for whole debates")
-        return score_contests(runs, truth, samples=samples, seed=seed, bad=bad)
+        against: Against = "votes" if votes else "winner"
+        return score_contests(runs, truth, samples=samples, seed=seed, against=against, bad=bad)
+    if votes:
+        raise OptionError("--votes is for whole debates")
     if kind is files.Kind.LABELS:
         return score_judgements(
             runs, truth, strict=strict, samples=samples, seed=seed, debates=debates,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from touche_rad.score.contests import BiasRow, ContestReport, ContestRow
+from touche_rad.score.contest_report import BiasRow, ContestReport, ContestRow
 from touche_rad.score.table import aligned
 
 _NONE = "–"
+_CORRELATIONS = ("Pearson", "Spearman", "Kendall")
 _BASES = {"winner": "winner named", "score": "winner by scores", "constant": "looks at nothing"}
 
 
@@ -15,6 +16,7 @@ def lines(report: ContestReport) -> list[str]:
     """Lay a report out."""
     parts = [
         [f"{report.truth}: {report.debates} debates",
+         *(["errors are against each vote"] if report.against == "votes" else []),
          f"95 % intervals from {report.samples} draws of debates, seed {report.seed}"],
         *(_dimension(report, name) for name in dict.fromkeys(row.dimension for row in report.rows)),
         list(_biases(report)), list(_same(report)), list(_published(report)),
@@ -66,9 +68,17 @@ def _same(report: ContestReport) -> Iterator[str]:
 def _published(report: ContestReport) -> Iterator[str]:
     if report.published:
         yield "Published by the papers, on their data with their models; theirs, not measured here:"
-        rows = [(one.system, one.data, one.dimension, one.measure, f"{one.value:.2f}", one.paper)
-                for one in report.published]  # fmt: skip
-        yield from aligned([("system", "data", "dimension", "", "value", "where"), *rows])
+        measures = dict.fromkeys(one.measure for one in report.published)
+        rows: dict[tuple[str, ...], dict[str, str]] = {}
+        for one in report.published:
+            key = (one.system, one.data, one.dimension, one.paper)
+            digits = 3 if one.measure in _CORRELATIONS else 2
+            rows.setdefault(key, {})[one.measure] = f"{one.value:.{digits}f}"
+        yield from aligned([
+            ("system", "data", "dimension", *measures, "where"),
+            *((*key[:3], *(told.get(name, "") for name in measures), key[3])
+              for key, told in rows.items()),
+        ])  # fmt: skip
 
 
 def _number(value: float | None, digits: int = 2) -> str:

@@ -3,114 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
-from pydantic import Field
 
 from touche_rad import files
-from touche_rad.contest import TIE, Contest, Outcome
+from touche_rad.contest import TIE, Contest
 from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement
 from touche_rad.score import verdicts as v
 from touche_rad.score.bootstrap import interval, weights
+from touche_rad.score.contest_bias import bias, same_winners
+from touche_rad.score.contest_report import (
+    Against,
+    Basis,
+    ContestReport,
+    ContestRow,
+    means,
+    published,
+)
+from touche_rad.score.contest_winners import all_named, judge_of, of_both, told_of, winner_of
 from touche_rad.score.naming import names
-from touche_rad.score.result import Fact
-
-Basis = Literal["winner", "score", "constant"]
-
-
-class ContestRow(Fact):
-    """A run's figures on one dimension; errors are times 100, as in the papers."""
-
-    run: str
-    dimension: str
-    basis: Basis
-    """The winner that was named, the one that the scores give, or a constant predictor."""
-    debates: int
-    completed: float
-    accuracy: float | None = None
-    """Of all debates: what was not judged is wrong."""
-    accuracy_low: float | None = None
-    accuracy_high: float | None = None
-    accuracy_completed: float | None = None
-    rmse: float | None = None
-    rmse_low: float | None = None
-    rmse_high: float | None = None
-    mae: float | None = None
-    pearson: float | None = None
-    spearman: float | None = None
-    kendall: float | None = None
-
-
-class BiasRow(Fact):
-    """What a run's winners go by besides what is said."""
-
-    run: str
-    debates: int
-    con: float | None
-    """The share of decided debates that con wins."""
-    con_gold: float | None
-    last: float | None
-    """The share that the last speaker wins."""
-    last_gold: float | None
-    longest: float | None
-    """The share that whoever said most wins."""
-    longest_gold: float | None
-    swapped: int
-    flipped: float | None
-    """The share of debates whose winner is another when the sides are swapped."""
-    stays_with_side: float | None
-    """The share in which the other debater wins after the swap: the side won, not the speeches."""
-
-
-class SameRow(Fact):
-    """How often two runs name the same winner."""
-
-    first: str
-    second: str
-    debates: int
-    same: float
-    kappa: float | None
-
-
-class Published(Fact):
-    """A figure that a paper reports, on its data and with its models: theirs, not ours."""
-
-    system: str
-    data: str
-    dimension: str
-    measure: str
-    value: float
-    paper: str
-
-
-class ContestReport(Fact):
-    """All figures of one scoring."""
-
-    kind: Literal["contests"] = "contests"
-    truth: str
-    debates: int
-    samples: int
-    seed: int
-    rows: tuple[ContestRow, ...]
-    biases: tuple[BiasRow, ...] = ()
-    same: tuple[SameRow, ...] = ()
-    published: tuple[Published, ...] = Field(default=())
-    missing: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-
-    def to_json(self) -> dict[str, object]:
-        """Return the report as JSON."""
-        return self.model_dump(mode="json")
-
-    def lines(self) -> list[str]:
-        """Lay the report out for a terminal."""
-        from touche_rad.score.contest_table import lines
-
-        return lines(self)
-
 
 Known = dict[str, Contest]
 
@@ -121,6 +35,7 @@ def score_contests(
     *,
     samples: int = 10_000,
     seed: int = 0,
+    against: Against = "winner",
     bad: files.BadLines | None = None,
 ) -> ContestReport:
     """Score runs of panels against contests with known winners.
@@ -130,24 +45,23 @@ def score_contests(
         truth: Contests with `gold`.
         samples: Bootstrap draws of debates.
         seed: For the draws.
+        against: Whether errors are measured against each debate's winner, or against each vote.
         bad: What happens to bad lines.
     """
     known = _known(truth)
     judged = {name: _judged(path, known, bad) for name, path in zip(names(runs), runs, strict=True)}
-    dimensions = dict.fromkeys(
-        dimension
-        for contest in known.values()
-        for dimension in contest.gold
-        if dimension != "votes"
-    )
     rows: list[ContestRow] = []
-    for dimension in dimensions:
+    for dimension in _dimensions(known):
         contests = [one for one in known.values() if v.gold_of(one, dimension)]
-        rows += _of_dimension(dimension, contests, judged, samples, seed)
+        if contests:
+            rows += _Scale(dimension, contests, samples, seed, against).rows(judged)
+    if against == "votes" and all(row.rmse is None for row in rows):
+        raise InputError(truth, "no contest says how many voted for whom: `gold.votes` is expected")
     return ContestReport(
-        truth=truth.name, debates=len(known), samples=samples, seed=seed, rows=tuple(rows),
-        biases=tuple(_bias(name, known, of_run) for name, of_run in judged.items()),
-        same=tuple(_same(known, judged)), published=published(),
+        truth=truth.name, against=against, debates=len(known), samples=samples, seed=seed,
+        rows=tuple(rows),
+        biases=tuple(bias(name, known, of_run) for name, of_run in judged.items()),
+        same=tuple(same_winners(known, judged)), published=published(),
         missing={
             name: lost for name, of_run in judged.items()
             if (lost := tuple(key for key in known if key not in of_run))
@@ -155,13 +69,9 @@ def score_contests(
     )  # fmt: skip
 
 
-def published() -> tuple[Published, ...]:
-    """Return what the papers report."""
-    import tomllib
-    from importlib.resources import files as resources
-
-    told = tomllib.loads(resources(__package__).joinpath("published.toml").read_text("utf-8"))
-    return tuple(Published.model_validate(one) for one in told["figure"])
+def _dimensions(known: Known) -> list[str]:
+    told = dict.fromkeys(name for contest in known.values() for name in contest.gold)
+    return [name for name in told if name != "votes"]
 
 
 def _known(truth: Path) -> Known:
@@ -180,7 +90,7 @@ def _known(truth: Path) -> Known:
             told = f"{sorted(strangers)[0]!r} did not speak: a speaker, or tie, is expected"
             raise InputError(truth, told, line=number, field="gold")
         found[key] = contest
-    if not any(contest.gold for contest in found.values()):
+    if not any(v.gold_of(one, name) for one in found.values() for name in _dimensions(found)):
         raise InputError(truth, "no contest says who won: `gold` is expected")
     return found
 
@@ -190,170 +100,123 @@ def _judged(path: Path, known: Known, bad: files.BadLines | None) -> dict[str, J
     for number, one in enumerate(files.read_outcomes(path, bad), 1):
         if one.id not in known:
             raise InputError(path, f"the truth has no contest {one.id!r}", line=number, field="id")
+        if one.id in found:
+            told = f"the contest {one.id!r} is judged twice"
+            raise InputError(path, told, line=number, field="id")
+        for outcome in filter(None, (one.outcome, one.swapped)):
+            strangers = all_named(outcome, known[one.id]) - {*known[one.id].sides, TIE}
+            if strangers:
+                told = f"{sorted(strangers)[0]!r} did not speak, and is named a winner"
+                raise InputError(path, told, line=number, field="outcome")
         found[one.id] = one
     return found
 
 
-def _of_dimension(
-    dimension: str,
-    contests: Sequence[Contest],
-    judged: Mapping[str, Mapping[str, Judgement]],
-    samples: int,
-    seed: int,
-) -> Iterator[ContestRow]:
-    for name, of_run in judged.items():
-        outcomes = [of_run[one.id].outcome if one.id in of_run else None for one in contests]
-        if any(o is not None and dimension in _told(o, dimension) for o in outcomes):
-            winners = [_winner(o, dimension) for o in outcomes]
-            leans = [
-                v.leaning(c, o, dimension) if o else None
-                for c, o in zip(contests, outcomes, strict=True)
-            ]
-            yield _row(name, dimension, "winner", contests, winners, leans, samples, seed)
-            by_score = [_by_score(o, dimension) for o in outcomes]
-            if any(by_score):
-                yield _row(name, dimension, "score", contests, by_score, leans, samples, seed)
-    for name, predicts in v.constants(contests, dimension).items():
-        winners = [predicts(one) for one in contests]
-        none: list[float | None] = [None] * len(contests)
-        yield _row(name, dimension, "constant", contests, winners, none, samples, seed)
-    yield _random(dimension, contests)
+Winners = Sequence[str | None]
 
 
-def _told(outcome: Outcome, dimension: str) -> set[str]:
-    scored = {name for marks in outcome.scores.values() for name in marks}
-    return {*outcome.winners, *scored, *(["general"] if dimension == "general" else [])}
+@dataclass(frozen=True)
+class _Scale:
+    """What runs are measured by in one dimension."""
 
+    dimension: str
+    contests: Sequence[Contest]
+    samples: int
+    seed: int
+    against: Against
 
-def _winner(outcome: Outcome | None, dimension: str) -> str | None:
-    if outcome is None:
-        return None
-    if dimension == "general":
-        return outcome.winner
-    return outcome.winners.get(dimension)
+    def rows(self, judged: Mapping[str, Mapping[str, Judgement]]) -> Iterator[ContestRow]:
+        """Yield a row or two for each run, then what looks at nothing."""
+        runs = [row for name, of_run in judged.items() for row in self._run(name, of_run)]
+        yield from runs
+        yield from means(runs, {name: judge_of(of_run) for name, of_run in judged.items()})
+        for name, predicts in v.constants(self.contests, self.dimension).items():
+            yield self._row(name, "constant", [predicts(one) for one in self.contests])
+        yield self._random()
 
-
-def _by_score(outcome: Outcome | None, dimension: str) -> str | None:
-    """Return the winner that the scores give, where a panel told one of both kinds."""
-    told = (outcome.details.get("by_score") if outcome else None) or {}
-    found = told.get(dimension) if isinstance(told, dict) else None
-    return found if isinstance(found, str) else None
-
-
-def _row(
-    run: str,
-    dimension: str,
-    basis: Basis,
-    contests: Sequence[Contest],
-    winners: Sequence[str | None],
-    leans: Sequence[float | None],
-    samples: int,
-    seed: int,
-) -> ContestRow:
-    gold = [v.gold_of(one, dimension) for one in contests]
-    right = [won in of_gold for won, of_gold in zip(winners, gold, strict=True)]
-    errors: list[float | None] = []
-    for contest, won, of_gold in zip(contests, winners, gold, strict=True):
-        lined = won is not None and v.two_sided(contest) and len(of_gold) == 1
-        errors.append(
-            v.value(contest, won) - v.value(contest, next(iter(of_gold)))
-            if lined and won is not None
-            else None
-        )
-    known = [error for error in errors if error is not None]
-    completed = [won is not None for won in winners]
-    pairs = [
-        (lean, v.value(contest, next(iter(of_gold))))
-        for contest, lean, of_gold in zip(contests, leans, gold, strict=True)
-        if lean is not None and len(of_gold) == 1
-    ]
-    low, high = _drawn(np.array(right, float), np.ones(len(right)), samples, seed)
-    squares = np.array([0.0 if error is None else error**2 for error in errors])
-    counted = np.array([error is not None for error in errors], float)
-    bottom, top = _drawn(squares, counted, samples, seed)
-    return ContestRow(
-        run=run, dimension=dimension, basis=basis, debates=len(contests),
-        completed=sum(completed) / len(contests), accuracy=v.share(right),
-        accuracy_low=low, accuracy_high=high,
-        accuracy_completed=v.share([r for r, done in zip(right, completed, strict=True) if done]),
-        rmse=v.root_mean_square(known), mae=v.mean_absolute(known),
-        rmse_low=100 * bottom**0.5 if bottom is not None and known else None,
-        rmse_high=100 * top**0.5 if top is not None and known else None,
-        **v.correlations([lean for lean, _ in pairs], [value for _, value in pairs]),
-    )  # fmt: skip
-
-
-def _random(dimension: str, contests: Sequence[Contest]) -> ContestRow:
-    """A guess at random, as it does on average."""
-    ties = all(v.two_sided(one) for one in contests)
-    shares = [v.chance(one, v.gold_of(one, dimension), ties=ties) for one in contests]
-    squares: list[float] = []
-    for one in contests:
-        gold = v.gold_of(one, dimension)
-        if ties and len(gold) == 1:
-            at = v.value(one, next(iter(gold)))
-            squares += [(guess - at) ** 2 for guess in (0.0, 0.5, 1.0)]
-    mean = sum(shares) / len(shares)
-    return ContestRow(
-        run="at random", dimension=dimension, basis="constant", debates=len(contests),
-        completed=1.0, accuracy=mean, accuracy_completed=mean,
-        rmse=100 * (sum(squares) / len(squares)) ** 0.5 if squares else None,
-    )  # fmt: skip
-
-
-def _drawn(
-    values: np.ndarray, counted: np.ndarray, samples: int, seed: int
-) -> tuple[float | None, float | None]:
-    """The middle 95 % of a mean over debates drawn anew."""
-    if len(values) < 2 or not counted.any():
-        return None, None
-    means: list[np.ndarray] = []
-    for drawn in weights(len(values), samples, seed):
-        sums, counts = drawn @ values, drawn @ counted
-        means.append(np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0))
-    return interval(np.concatenate(means))
-
-
-def _bias(run: str, known: Known, judged: Mapping[str, Judgement]) -> BiasRow:
-    pairs = [(known[key], one) for key, one in judged.items()]
-    decided = [
-        (contest, one.outcome.winner) for contest, one in pairs
-        if one.outcome.winner not in (None, TIE)
-    ]  # fmt: skip
-    golden = [
-        (contest, winner)
-        for contest, _ in pairs
-        if len(gold := v.gold_of(contest, "general")) == 1 and (winner := next(iter(gold))) != TIE
-    ]
-    both = [
-        (one.outcome.winner, one.swapped.winner)
-        for _, one in pairs
-        if one.swapped is not None and one.outcome.winner and one.swapped.winner
-    ]
-    return BiasRow(
-        run=run, debates=len(pairs), swapped=len(both),
-        con=v.share([c.sides[w] == "con" for c, w in decided if w is not None]),
-        con_gold=v.share([c.sides[w] == "con" for c, w in golden]),
-        last=v.share([c.speeches[-1].speaker == w for c, w in decided if c.speeches]),
-        last_gold=v.share([c.speeches[-1].speaker == w for c, w in golden if c.speeches]),
-        longest=v.share([v.longest(c) == w for c, w in decided if v.longest(c)]),
-        longest_gold=v.share([v.longest(c) == w for c, w in golden if v.longest(c)]),
-        flipped=v.share([before != after for before, after in both]),
-        stays_with_side=v.share(
-            [before != after and TIE not in (before, after) for before, after in both]
-        ),
-    )  # fmt: skip
-
-
-def _same(known: Known, judged: Mapping[str, Mapping[str, Judgement]]) -> Iterator[SameRow]:
-    for first, second in combinations(judged, 2):
-        shared = [key for key in known if key in judged[first] and key in judged[second]]
-        pairs = [
-            (judged[first][key].outcome.winner, judged[second][key].outcome.winner)
-            for key in shared
+    def _run(self, name: str, of_run: Mapping[str, Judgement]) -> Iterator[ContestRow]:
+        outcomes = [of_run[one.id].outcome if one.id in of_run else None for one in self.contests]
+        if not any(
+            o is not None and self.dimension in told_of(o, self.dimension) for o in outcomes
+        ):
+            return
+        leans = [
+            v.leaning(contest, outcome, self.dimension) if outcome else None
+            for contest, outcome in zip(self.contests, outcomes, strict=True)
         ]
-        found = v.same_winner(pairs)
-        if found is not None:
-            yield SameRow(
-                first=first, second=second, debates=len(shared), same=found[0], kappa=found[1]
-            )
+        named = [winner_of(one, self.dimension) for one in outcomes]
+        yield self._row(name, "winner", named, leans)
+        by_score = [of_both(one, "by_score", self.dimension) for one in outcomes]
+        if any(by_score):
+            yield self._row(name, "score", by_score, leans)
+
+    def _truth(self, contest: Contest) -> Mapping[float, int]:
+        return v.truths(contest, self.dimension, votes=self.against == "votes")
+
+    def _row(
+        self, run: str, basis: Basis, winners: Winners, leans: Sequence[float | None] = ()
+    ) -> ContestRow:
+        right = [
+            won in v.gold_of(one, self.dimension)
+            for won, one in zip(winners, self.contests, strict=True)
+        ]
+        errors: list[list[v.Error]] = [
+            [(v.value(one, won) - at, times) for at, times in self._truth(one).items()]
+            if won is not None
+            else []
+            for one, won in zip(self.contests, winners, strict=True)
+        ]
+        whole = [error for of_one in errors for error in of_one]
+        completed = [won is not None for won in winners]
+        low, high = self._drawn([float(one) for one in right], [1.0] * len(right))
+        bottom, top = self._drawn(
+            [sum(times * error**2 for error, times in of_one) for of_one in errors],
+            [float(sum(times for _, times in of_one)) for of_one in errors],
+        )
+        pairs = [
+            (lean, next(iter(truth)))
+            for lean, one in zip(leans, self.contests, strict=bool(leans))
+            if lean is not None and (truth := v.truths(one, self.dimension))
+        ]
+        return ContestRow(
+            run=run, dimension=self.dimension, basis=basis, debates=len(self.contests),
+            completed=sum(completed) / len(completed), accuracy=v.share(right),
+            accuracy_low=low, accuracy_high=high,
+            accuracy_completed=v.share(
+                [one for one, done in zip(right, completed, strict=True) if done]
+            ),
+            rmse=v.root_mean_square(whole), mae=v.mean_absolute(whole),
+            rmse_low=None if bottom is None else 100 * bottom**0.5,
+            rmse_high=None if top is None else 100 * top**0.5,
+            **v.correlations([lean for lean, _ in pairs], [value for _, value in pairs]),
+        )  # fmt: skip
+
+    def _random(self) -> ContestRow:
+        """A guess at random, as it does on average."""
+        ties = all(v.two_sided(one) for one in self.contests)
+        shares = [v.chance(one, v.gold_of(one, self.dimension), ties=ties) for one in self.contests]
+        errors: list[v.Error] = [
+            (guess - at, times)
+            for one in self.contests if ties
+            for at, times in self._truth(one).items()
+            for guess in (0.0, 0.5, 1.0)
+        ]  # fmt: skip
+        mean = sum(shares) / len(shares)
+        return ContestRow(
+            run="at random", dimension=self.dimension, basis="constant",
+            debates=len(self.contests), completed=1.0, accuracy=mean, accuracy_completed=mean,
+            rmse=v.root_mean_square(errors), mae=v.mean_absolute(errors),
+        )  # fmt: skip
+
+    def _drawn(
+        self, values: Sequence[float], counted: Sequence[float]
+    ) -> tuple[float | None, float | None]:
+        """The middle 95 % of a mean over debates drawn anew; draws that hold none are left out."""
+        sums, counts = np.array(values), np.array(counted)
+        if len(values) < 2 or not counts.any():
+            return None, None
+        means: list[np.ndarray] = []
+        for drawn in weights(len(values), self.samples, self.seed):
+            of = drawn @ counts
+            means.append((drawn @ sums)[of > 0] / of[of > 0])
+        return interval(np.concatenate(means))

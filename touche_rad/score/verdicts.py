@@ -28,6 +28,25 @@ def value(contest: Contest, winner: str) -> float:
     return 0.5 if winner == TIE else 0.0 if contest.sides[winner] == "pro" else 1.0
 
 
+def truths(contest: Contest, dimension: str, *, votes: bool = False) -> Mapping[float, int]:
+    """Return the values that a verdict is measured against, and how often each of them stands.
+
+    The winner's, or, with `votes`, each voter's; none where they are not on the line.
+    """
+    if not two_sided(contest):
+        return {}
+    if not votes:
+        gold = gold_of(contest, dimension)
+        return {value(contest, next(iter(gold))): 1} if len(gold) == 1 else {}
+    told = contest.gold.get("votes")
+    of = told.get(dimension) if isinstance(told, Mapping) else None
+    return {
+        value(contest, who): count
+        for who, count in (of.items() if isinstance(of, Mapping) else ())
+        if who in (*contest.sides, TIE) and isinstance(count, int) and count > 0
+    }
+
+
 def two_sided(contest: Contest) -> bool:
     """Whether just one speaks for each side."""
     return sorted(contest.sides.values()) == ["con", "pro"]
@@ -49,14 +68,20 @@ def mark_of(outcome: Outcome, speaker: str, dimension: str) -> float | None:
     return scores.get("total") if found is None and dimension == "general" else found
 
 
-def root_mean_square(errors: Sequence[float]) -> float | None:
+Error = tuple[float, int]
+"""An error, and how often it was made."""
+
+
+def root_mean_square(errors: Sequence[Error]) -> float | None:
     """Root of the mean square, times 100 as the papers print it."""
-    return 100 * math.sqrt(sum(e * e for e in errors) / len(errors)) if errors else None
+    count = sum(times for _, times in errors)
+    return 100 * math.sqrt(sum(t * e * e for e, t in errors) / count) if count else None
 
 
-def mean_absolute(errors: Sequence[float]) -> float | None:
+def mean_absolute(errors: Sequence[Error]) -> float | None:
     """Mean of the absolute errors, times 100."""
-    return 100 * sum(map(abs, errors)) / len(errors) if errors else None
+    count = sum(times for _, times in errors)
+    return 100 * sum(times * abs(error) for error, times in errors) / count if count else None
 
 
 def correlations(given: Sequence[float], gold: Sequence[float]) -> dict[str, float | None]:
@@ -80,9 +105,13 @@ def constants(contests: Sequence[Contest], dimension: str) -> dict[str, Callable
         }
     teams = contests[0].speakers
     if any(one.speakers != teams for one in contests):
+        tie = {"always tie": lambda _: TIE} if any(map(two_sided, contests)) else {}
         return {
-            f"always speaker {n + 1}": lambda contest, n=n: contest.speakers[n]  # type: ignore[misc]
-            for n in range(min(len(one.speakers) for one in contests))
+            **tie,
+            **{
+                f"always speaker {n + 1}": lambda contest, n=n: contest.speakers[n]  # type: ignore[misc]
+                for n in range(min(len(one.speakers) for one in contests))
+            },
         }
     return {f"always {team}": lambda _, team=team: team for team in teams}  # type: ignore[misc]
 

@@ -1,0 +1,101 @@
+"""What the three panels ask of the same debate of six speeches, as docs/panels.md states it.
+
+Without an index: the paper's InspireScore makes six calls for queries more where it can search.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.models import scripted
+from tests.models.by_schema import filled, prompt_of, schema_of
+from tests.models.scripted import Handler, Scripted, reply
+from touche_rad.contest import Contest, Outcome, Speech
+from touche_rad.models import Model
+from touche_rad.models.endpoint import Where
+from touche_rad.plugins import Services, find
+
+SIX = Contest(
+    id="c", motion="A motion", sides={"Ada": "pro", "Bob": "con"},
+    speeches=tuple(
+        Speech(speaker=name, text=f"Speech {n} of {name} says this.")
+        for n, name in enumerate(["Ada", "Bob"] * 3, 1)
+    ),
+)  # fmt: skip
+
+
+def graph(told: str) -> dict[str, Any]:
+    """Five arguments a speech; from the second speech on three rebuttals of the one before."""
+    found = re.search(r"New ids begin at (\d+)", told)
+    first = int(found[1]) if found else 1
+    against = [(first + 3, first - 5), (first + 4, first - 5), (first + 4, first - 4)]
+    edges = [(first, "claim", 0), (first + 1, "premise", first), (first + 2, "premise", first)]
+    edges += [(source, "rebuttal", target) for source, target in against] if found else []
+    return {
+        "arguments": [{"id": first + n, "text": f"Argument {first + n}"} for n in range(5)],
+        "relations": [
+            {"source": source, "relation": relation, "target": target}
+            for source, relation, target in edges
+        ],
+    }
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    """Each answer says how many answers it builds on, one after the other."""
+
+    def act(handler: Handler) -> None:
+        told = prompt_of(handler.body)
+        depth = 1 + max(map(int, re.findall(r"DEPTH-(\d+)", told)), default=0)
+        schema = handler.body["response_format"]["json_schema"]["schema"]
+        said = dict.fromkeys(("analysis", "comment"), f"DEPTH-{depth}")
+        made = graph(told) if schema_of(handler.body) == "SceneGraph" else filled(schema, **said)
+        handler.say(200, json.dumps(reply(json.dumps(made))).encode())
+
+    with scripted.serving() as made:
+        made.always = act
+        yield made
+
+
+def judged(server: Scripted, panel: str, **options: str) -> Outcome:
+    async def judge() -> Outcome:
+        model = Model(Where(server.url, "tiny"), deadline=5)
+        try:
+            found: Outcome = (
+                await find("panel", panel).make(Services(model=model), options).judge(SIX)
+            )
+            return found
+        finally:
+            await model.close()
+
+    return anyio.run(judge)
+
+
+@pytest.mark.parametrize(
+    ("panel", "lean", "paper"),
+    [("debatrix", 29, 107), ("debgraph", 6 + 1 + 3 + 2 + 1, 6 + 3 + 30 + 15 + 1),
+     ("inspirescore", 5, 3 + 6 * 4)],
+)  # fmt: skip
+def test_six_speeches_cost_what_is_stated(
+    server: Scripted, panel: str, lean: int, paper: int
+) -> None:
+    first = judged(server, panel)
+    assert len(server.asked) == lean
+    server.asked.clear()
+    second = judged(server, panel, profile="paper")
+    assert len(server.asked) == paper
+    assert first.winner is not None
+    assert set(first.scores["Ada"]) == set(second.scores["Ada"]), "the same is judged"
+    assert set(first.winners) == set(second.winners)
+
+
+def test_debatrix_waits_for_no_more_than_the_speeches_and_two(server: Scripted) -> None:
+    judged(server, "debatrix")
+    told = [int(n) for body in server.asked for n in re.findall(r"DEPTH-(\d+)", prompt_of(body))]
+    assert max(told) + 1 == len(SIX.speeches) + 2
