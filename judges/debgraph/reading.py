@@ -63,7 +63,7 @@ class SpeechReader:
             ladder = _Ladder(self._versions(known, heard, thoughts, counters), again)
             try:
                 draft = await self._model.ask(
-                    ladder.first, draft_schema(most), shorten=ladder.shorter,
+                    ladder.first, draft_schema(most, known.next_id), shorten=ladder.shorter,
                     step="debgraph.counter" if counters else "debgraph.graph",
                 )  # fmt: skip
             except Invalid as error:
