@@ -32,9 +32,8 @@ def measured(
         queries = topics(held_out, Task(kind))[:ASKED]
         run = list(_run(encoder, queries, searched, vectors))
         qrels = [ir_measures.Qrel(one.qid, docno, 1) for one in queries for docno in one.relevant]
-        for measure, value in ir_measures.calc_aggregate(
-            [nDCG @ 10, R @ 10], qrels, run
-        ).items():  # fmt: skip
+        values = ir_measures.calc_aggregate([nDCG @ 10, R @ 10], qrels, run)
+        for measure, value in values.items():
             found[f"{kind} {measure}"] = round(float(value), 4)
     return found
 
