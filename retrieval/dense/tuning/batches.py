@@ -16,6 +16,12 @@ from touche_rad.debate import Argument
 
 FIELDS: Final = ("text", ALL)
 """What is encoded of an argument in turns, since the pipelines search both."""
+_HIDDEN: Final = {"attacks": "", "supports": ""}
+
+
+def shown(argument: Argument, field: str) -> str:
+    """Return what an index whose claims are hidden holds in a field: the answer is not told."""
+    return content(argument.model_copy(update=_HIDDEN), field)
 
 
 def claims(argument: Argument) -> list[str]:
@@ -69,4 +75,4 @@ def left_out(part: Sequence[Argument]) -> list[list[bool]]:
 
 def passages(part: Sequence[Argument], step: int) -> list[str]:
     """Return what is encoded of a batch's arguments at a step."""
-    return [content(one, FIELDS[step % len(FIELDS)]) for one in part]
+    return [shown(one, FIELDS[step % len(FIELDS)]) for one in part]

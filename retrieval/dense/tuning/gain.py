@@ -8,7 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from retrieval.dense.encoders import Encoder
-from retrieval.fields import ALL, content
+from retrieval.dense.tuning.batches import shown
+from retrieval.fields import ALL
 from retrieval.tasks import HIDDEN, Task, Topic, topics
 from touche_rad.debate import Argument
 
@@ -26,7 +27,7 @@ def measured(
     from ir_measures import R, nDCG
 
     searched = [*held_out, *others][:SEARCHED]
-    vectors = encoder.passages([content(one, ALL) for one in searched])
+    vectors = encoder.passages([shown(one, ALL) for one in searched])
     found: dict[str, float] = {}
     for kind in HIDDEN:
         queries = topics(held_out, Task(kind))[:ASKED]
