@@ -117,8 +117,8 @@ def indexes(
         if not Path(place).exists():
             plugins.build_index(held, place)
         plugins.add_vectors(place, plugins.VectorsWanted("minilm", fields))
-        for name in encoders if name == "hidden" else ():
-            plugins.add_vectors(place, plugins.VectorsWanted(name, fields))
+        for encoder in encoders if name == "hidden" else ():
+            plugins.add_vectors(place, plugins.VectorsWanted(encoder, fields))
         opened.append(plugins.open_index(place))
     return opened[0], opened[1]
 

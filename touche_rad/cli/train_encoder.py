@@ -19,7 +19,7 @@ from touche_rad.cli.console import progress, say
 @click.option("--base", default="minilm", show_default=True, metavar="MODEL",
               help="What is trained further: minilm, a folder or OWNER/NAME.")  # fmt: skip
 @click.option("--held-out", default="test", show_default=True, metavar="test|I/N",
-              help="Topics that it never sees: the split test, or the I-th of N folds.")  # fmt: skip
+              help="Topics it never sees: the split test, or the I-th of N folds.")  # fmt: skip
 @click.option("--epochs", type=int, default=2, show_default=True)
 @click.option("--rate", type=float, default=5e-5, show_default=True, help="The learning rate.")
 @click.option("--batch", type=int, default=64, show_default=True,
