@@ -28,6 +28,12 @@ from touche_rad.cli.console import progress, say
               help="Arguments of a topic that are kept together in a batch.")  # fmt: skip
 @click.option("--layers", type=int, default=0, show_default=True,
               help="How many layers learn, from the top; 0: the whole encoder.")  # fmt: skip
+@click.option(
+    "--precision",
+    default="auto",
+    show_default=True,
+    type=click.Choice(["auto", "float32", "bfloat16"]),
+)
 @click.option("--save-every", type=int, default=50, show_default=True,
               help="Steps between checkpoints.")  # fmt: skip
 @shared.seed
