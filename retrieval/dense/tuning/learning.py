@@ -118,8 +118,14 @@ def thaw(model: Any, layers: int) -> None:
     """Let only the top layers learn, where not the whole model does."""
     if not layers:
         return
-    stack = next((one for name, one in model.named_modules() if name.endswith("layer")), None)
-    tops = set(map(id, stack[-layers:].parameters())) if stack is not None else set()
+    from torch.nn import ModuleList
+
+    stacks = [
+        one
+        for name, one in model.named_modules()
+        if name.endswith(("layer", "layers")) and isinstance(one, ModuleList)
+    ]
+    tops = {id(one) for stack in stacks[:1] for one in stack[-layers:].parameters()}
     if not tops:
         from touche_rad.errors import UserError
 
