@@ -22,14 +22,23 @@ from hypothesis import strategies as st
 from retrieval.dense.tuning.batches import asked, batches, left_out, passages
 from retrieval.unseen import Unseen
 from tests.extras import needs
+from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
-from touche_rad.plugins import Services, VectorsWanted, add_vectors, build_index, find, open_index
+from touche_rad.plugins import (
+    Services,
+    VectorsWanted,
+    add_vectors,
+    build_index,
+    find,
+    open_index,
+    trainer,
+)
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "touche_rad/demo/arguments.jsonl"
-SETTINGS = ("--rate", "0.003", "--batch", "32", "--epochs", "3", "--save-every", "4")
+SETTINGS: dict[str, Any] = {"rate": 0.003, "batch": 32, "epochs": 3, "save_every": 4}
 
 
 def _argued(text: str, attacks: str, supports: str, topic: str = "Zoos") -> Argument:
@@ -121,22 +130,21 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "whole"
 
 
-def _run(*words: str, dying: int = 0) -> subprocess.CompletedProcess[str]:
-    module = ("tests.retrieval.dying_tuner", str(dying)) if dying else ("touche_rad",)
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.run(
-        [sys.executable, "-m", *module, "train", "encoder", *words], cwd=ROOT, timeout=300,
-        capture_output=True, text=True, env=environment,
-    )  # fmt: skip
+def _train(out: Path, base: Path, **settings: Any) -> dict[str, Any]:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # sums round alike in each process
+    try:
+        return dict(trainer("encoder")(DEMO, out, base=str(base), **{**SETTINGS, **settings}))
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
 def tuned(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("tuned") / "encoder"
-    ran = _run(str(DEMO), "-o", str(out), "--base", str(tiny), *SETTINGS)
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout)["resumed"] is False
-    assert f"--dense {out}" in ran.stderr
+    assert _train(out, tiny)["resumed"] is False
     return out
 
 
@@ -188,42 +196,53 @@ def test_the_folder_is_an_encoder_of_an_index(tuned: Path, tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_a_finished_one_tells_its_report_and_another_is_refused(tuned: Path, tiny: Path) -> None:
-    words = (str(DEMO), "-o", str(tuned), "--base", str(tiny))
-    again = _run(*words, *SETTINGS)
+    from click.testing import CliRunner
+
+    from touche_rad.cli.train_encoder import encoder
+
+    again = CliRunner().invoke(encoder, [str(DEMO), "-o", str(tuned), *_said(tiny)])
     assert json.loads(again.stdout) == {**_report(tuned), "resumed": True}
-    other = _run(*words, *SETTINGS, "--seed", "7")
-    assert other.returncode == 2
-    assert "was begun with another seed: 0, now 7" in other.stderr
-    fold = _run(*words, *SETTINGS, "--held-out", "1/3")
-    assert "was begun with another held_out" in fold.stderr
+    assert f"--dense {tuned}" in again.stderr
+    with pytest.raises(UserError, match="was begun with another seed: 0, now 7"):
+        _train(tuned, tiny, seed=7)
+    with pytest.raises(UserError, match="was begun with another held_out"):
+        _train(tuned, tiny, held_out="1/3")
 
 
 @pytest.mark.slow
-def test_a_killed_training_ends_in_the_same_weights(tuned: Path, tiny: Path, tmp_path: Path) -> None:  # fmt: skip
+def test_a_killed_training_ends_in_the_same_weights(
+    tuned: Path, tiny: Path, tmp_path: Path
+) -> None:
     from safetensors.numpy import load_file
 
     out = tmp_path / "killed"
-    words = (str(DEMO), "-o", str(out), "--base", str(tiny), *SETTINGS)
-    died = _run(*words, dying=6)
+    died = subprocess.run(
+        [sys.executable, "-m", "tests.retrieval.dying_tuner", "6", "train", "encoder", str(DEMO),
+         "-o", str(out), *_said(tiny)],
+        cwd=ROOT, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+        check=False,
+    )  # fmt: skip
     assert died.returncode == -signal.SIGKILL, died.stderr
     assert not (out / "modules.json").exists()
-    ran = _run(*words)
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout)["resumed"] is True
+    assert _train(out, tiny)["resumed"] is True
     whole, resumed = (load_file(place / "model.safetensors") for place in (tuned, out))
     assert whole.keys() == resumed.keys()
     assert all(np.array_equal(whole[name], resumed[name]) for name in whole)
     assert _report(out) == _report(tuned)
 
 
+def _said(base: Path) -> list[str]:
+    """The settings as a person types them."""
+    told = {"base": base, **SETTINGS}
+    return [f"--{name.replace('_', '-')}={value}" for name, value in told.items()]
+
+
 @pytest.mark.slow
 def test_only_the_top_layers_learn_where_that_is_asked(tiny: Path, tmp_path: Path) -> None:
     from safetensors.numpy import load_file
 
-    out = tmp_path / "top"
-    ran = _run(str(DEMO), "-o", str(out), "--base", str(tiny), "--epochs", "1", "--layers", "1")
-    assert ran.returncode == 0, ran.stderr
-    before, after = (load_file(place / "model.safetensors") for place in (tiny, out))
+    _train(tmp_path / "top", tiny, epochs=1, layers=1)
+    before, after = (load_file(place / "model.safetensors") for place in (tiny, tmp_path / "top"))
     changed = {name for name in after if not np.array_equal(before[name], after[name])}
     assert changed
     assert all("layer.1." in name for name in changed)
@@ -240,7 +259,7 @@ def test_only_the_top_layers_learn_where_that_is_asked(tiny: Path, tmp_path: Pat
 def test_what_cannot_be_is_told_by_its_name(
     words: tuple[str, ...], told: str, tmp_path: Path
 ) -> None:
-    ran = _run(str(DEMO), "-o", str(tmp_path / "out"), *words)
-    assert ran.returncode == 2
-    assert told in ran.stderr
+    ran = touche_rad("train", "encoder", DEMO, "-o", tmp_path / "out", *words)
+    assert ran.code == 2
+    assert told in ran.err
     assert not (tmp_path / "out").exists()
