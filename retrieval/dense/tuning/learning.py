@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from retrieval.dense.tuning.batches import asked, batches, left_out, passages
 from touche_rad.debate import Argument
+from touche_rad.errors import UserError
 from touche_rad.training.folder import MARK, Folder, steps_of
 from touche_rad.training.metrics import Metrics
 
@@ -71,7 +72,7 @@ def learn(
     import torch
 
     torch.manual_seed(recipe.seed)
-    thaw(model, recipe.layers)
+    parts = thawed(model, recipe.layers)
     learnt = [one for one in model.parameters() if one.requires_grad]
     optimizer = torch.optim.AdamW(learnt, lr=recipe.rate)
     plan = [
@@ -82,7 +83,10 @@ def learn(
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, len(plan)))
     begun = _resumed(folder, model, optimizer, schedule)
     metrics = Metrics(folder.metrics, from_step=begun)
-    model.train()
+    # What does not learn has no dropout either: its answers stay what they were.
+    model.eval()
+    for one in parts:
+        one.train()
     for step, part in enumerate(plan[begun:], begun + 1):
         # Dropout differs from step to step, and not from one run to the next.
         torch.manual_seed(recipe.seed + step)
@@ -114,24 +118,24 @@ def loss(model: Any, part: Sequence[Argument], step: int, recipe: Recipe) -> Any
     return torch.nn.functional.cross_entropy(scores, own)
 
 
-def thaw(model: Any, layers: int) -> None:
-    """Let only the top layers learn, where not the whole model does."""
-    if not layers:
-        return
+def thawed(model: Any, layers: int) -> list[Any]:
+    """Return the parts that learn: the top layers, or the whole model; the rest stays as it is."""
     from torch.nn import ModuleList
 
+    if not layers:
+        return [model]
     stacks = [
         one
         for name, one in model.named_modules()
         if name.endswith(("layer", "layers")) and isinstance(one, ModuleList)
     ]
-    tops = {id(one) for stack in stacks[:1] for one in stack[-layers:].parameters()}
-    if not tops:
-        from touche_rad.errors import UserError
-
-        raise UserError("the encoder has no layers that can be trained apart: leave --layers out")
-    for one in model.parameters():
-        one.requires_grad = id(one) in tops
+    if not stacks:
+        raise UserError("the encoder has no layers that can be trained apart: say --layers 0")
+    tops = list(stacks[0][-layers:])
+    model.requires_grad_(False)
+    for one in tops:
+        one.requires_grad_(True)
+    return tops
 
 
 def rate_at(step: int, steps: int) -> float:
