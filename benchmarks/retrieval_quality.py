@@ -91,11 +91,12 @@ def tuned(
     def each(make: MadeBy) -> Made:
         def made(index: Any) -> Any:
             def answered(asked: pd.DataFrame) -> pd.DataFrame:
-                return pd.concat(
+                found: pd.DataFrame = pd.concat(
                     make(index, name)(asked[asked["qid"].isin(qids)])
                     for name, qids in asked_of.items()
                     if qids
                 )
+                return found
 
             return answered
 
