@@ -56,7 +56,7 @@ def main() -> None:
     arguments = list(files.read_arguments(Path(options.data) / "claimrev-4441.jsonl.gz"))
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
-        hidden, full = indexes(arguments, folder, [str(one) for one in options.encoder])
+        hidden, own, full = indexes(arguments, folder, [str(one) for one in options.encoder])
         tables = []
         for name in options.task or TASKS:
             kind = name.split("/")[0]
@@ -65,7 +65,7 @@ def main() -> None:
             made: Mapping[str, Made] = HIDDEN if kind in HIDDEN_KINDS else OPEN
             index = hidden if kind in HIDDEN_KINDS else full
             if options.encoder and kind in HIDDEN_KINDS:
-                made = {**made, **tuned(options.encoder, arguments, found)}
+                made = {**made, **tuned(options.encoder, arguments, found, own)}
             tables.append(table(name, found, made, index))
             print(tables[-1], flush=True)
     if options.write:
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def tuned(
-    folders: Sequence[Path], arguments: Sequence[Argument], found: Sequence[Topic]
+    folders: Sequence[Path], arguments: Sequence[Argument], found: Sequence[Topic], own: Any
 ) -> dict[str, Made]:
     """The pipelines by encoders of one's own, each query by one that never saw its topics."""
     topic_of = {one.id: one.topic for one in arguments}
@@ -89,10 +89,10 @@ def tuned(
         asked_of[blind[0]].add(one.qid)
 
     def each(make: MadeBy) -> Made:
-        def made(index: Any) -> Any:
+        def made(_: Any) -> Any:
             def answered(asked: pd.DataFrame) -> pd.DataFrame:
                 found: pd.DataFrame = pd.concat(
-                    make(index, name)(asked[asked["qid"].isin(qids)])
+                    make(own, name)(asked[asked["qid"].isin(qids)])
                     for name, qids in asked_of.items()
                     if qids
                 )
@@ -107,21 +107,22 @@ def tuned(
 
 def indexes(
     arguments: Sequence[Argument], folder: Path, encoders: Sequence[str]
-) -> tuple[Any, Any]:
-    """Two indexes: one whose claims are hidden, and one of everything."""
+) -> tuple[Any, Any, Any]:
+    """Three indexes: claims hidden, the same by the encoders of one's own, and everything."""
     blind = [one.model_copy(update={"attacks": "", "supports": ""}) for one in arguments]
     opened = []
-    for name, held, fields in (
-        ("hidden", blind, ("text", "all")), ("full", arguments, ("text", "attacks", "supports")),
-    ):  # fmt: skip
+    for name, held, fields, by in (
+        ("hidden", blind, ("text", "all"), ("minilm",)),
+        ("tuned", blind, ("text", "all"), encoders),
+        ("full", arguments, ("text", "attacks", "supports"), ("minilm",)),
+    ):
         place = str(folder / name)
         if not Path(place).exists():
             plugins.build_index(held, place)
-        plugins.add_vectors(place, plugins.VectorsWanted("minilm", fields))
-        for encoder in encoders if name == "hidden" else ():
+        for encoder in by:
             plugins.add_vectors(place, plugins.VectorsWanted(encoder, fields))
         opened.append(plugins.open_index(place))
-    return opened[0], opened[1]
+    return opened[0], opened[1], opened[2]
 
 
 def table(name: str, found: Sequence[Topic], made: Mapping[str, Made], index: Any) -> str:
