@@ -1,11 +1,15 @@
 """Compare retrieval pipelines on test collections made from a collection itself.
 
     python benchmarks/retrieval_quality.py [--data DIR] [--task NAME ...] [--write FILE]
+        [--encoder DIR ...]
 
 DIR (default: the environment variable TOUCHE_RAD_DATA) holds claimrev-4441.jsonl.gz. Prints, for
 each task, nDCG@10, R@10, R@100 and RR with intervals of 95 % (bootstrap over queries) and whether
 nDCG@10 differs from BM25 over texts (paired t-test, Holm-corrected over the task's pipelines).
 With --write the tables also go into FILE, between its marks. Encoding takes a minute.
+
+Each --encoder is the folder of `touche-rad train encoder` on the same collection. A query is
+answered by one that saw none of its topics; give one of each fold, and every query has its own.
 """
 
 from __future__ import annotations
@@ -23,7 +27,9 @@ import pandas as pd
 from ir_measures import RR, R, nDCG
 from scipy.stats import ttest_rel
 
-from retrieval.pipelines import HIDDEN, OPEN, Made
+from retrieval.dense.tuning.training import report_of
+from retrieval.pipelines import HIDDEN, OPEN, TUNED, Made, MadeBy
+from retrieval.store import digest
 from retrieval.tasks import HIDDEN as HIDDEN_KINDS
 from retrieval.tasks import Topic, task, topics
 from touche_rad import files, plugins
@@ -42,6 +48,7 @@ def main() -> None:
     parser.add_argument("--task", action="append", choices=TASKS)
     parser.add_argument("--split", choices=("train", "dev", "test"))
     parser.add_argument("--write", type=Path)
+    parser.add_argument("--encoder", type=Path, action="append", default=[], metavar="DIR")
     parser.add_argument("--keep", type=Path, help="where the indexes are made and kept")
     options = parser.parse_args()
     if options.data is None:
@@ -49,33 +56,73 @@ def main() -> None:
     arguments = list(files.read_arguments(Path(options.data) / "claimrev-4441.jsonl.gz"))
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
-        hidden, full = indexes(arguments, folder)
+        hidden, own, full = indexes(arguments, folder, [str(one) for one in options.encoder])
         tables = []
         for name in options.task or TASKS:
             kind = name.split("/")[0]
             name = f"{name}/{options.split}" if options.split else name
             found = topics(arguments, task(name))
-            made = HIDDEN if kind in HIDDEN_KINDS else OPEN
+            made: Mapping[str, Made] = HIDDEN if kind in HIDDEN_KINDS else OPEN
             index = hidden if kind in HIDDEN_KINDS else full
+            if options.encoder and kind in HIDDEN_KINDS:
+                made = {**made, **tuned(options.encoder, arguments, found, own)}
             tables.append(table(name, found, made, index))
             print(tables[-1], flush=True)
     if options.write:
         write(options.write, "\n".join(tables))
 
 
-def indexes(arguments: Sequence[Argument], folder: Path) -> tuple[Any, Any]:
-    """Two indexes: one whose claims are hidden, and one of everything."""
+def tuned(
+    folders: Sequence[Path], arguments: Sequence[Argument], found: Sequence[Topic], own: Any
+) -> dict[str, Made]:
+    """The pipelines by encoders of one's own, each query by one that never saw its topics."""
+    topic_of = {one.id: one.topic for one in arguments}
+    reports = {folder: report_of(folder) for folder in folders}
+    if any(report.collection != digest(arguments) for report in reports.values()):
+        raise SystemExit("an encoder was tuned on another collection: what it saw is not known")
+    asked_of: dict[str, set[str]] = {str(folder): set() for folder in folders}
+    for one in found:
+        about = {topic_of[docno] for docno in one.relevant}
+        blind = [str(at) for at, report in reports.items() if not any(map(report.saw, about))]
+        if not blind:
+            raise SystemExit(f"each encoder saw a topic of {one.qid}: give those of all folds")
+        asked_of[blind[0]].add(one.qid)
+
+    def each(make: MadeBy) -> Made:
+        def made(_: Any) -> Any:
+            def answered(asked: pd.DataFrame) -> pd.DataFrame:
+                found: pd.DataFrame = pd.concat(
+                    make(own, name)(asked[asked["qid"].isin(qids)])
+                    for name, qids in asked_of.items()
+                    if qids
+                )
+                return found
+
+            return answered
+
+        return made
+
+    return {name: each(make) for name, make in TUNED.items()}
+
+
+def indexes(
+    arguments: Sequence[Argument], folder: Path, encoders: Sequence[str]
+) -> tuple[Any, Any, Any]:
+    """Three indexes: claims hidden, the same by the encoders of one's own, and everything."""
     blind = [one.model_copy(update={"attacks": "", "supports": ""}) for one in arguments]
     opened = []
-    for name, held, fields in (
-        ("hidden", blind, ("text", "all")), ("full", arguments, ("text", "attacks", "supports")),
-    ):  # fmt: skip
+    for name, held, fields, by in (
+        ("hidden", blind, ("text", "all"), ("minilm",)),
+        ("tuned", blind, ("text", "all"), encoders),
+        ("full", arguments, ("text", "attacks", "supports"), ("minilm",)),
+    ):
         place = str(folder / name)
         if not Path(place).exists():
             plugins.build_index(held, place)
-        plugins.add_vectors(place, plugins.VectorsWanted("minilm", fields))
+        for encoder in by:
+            plugins.add_vectors(place, plugins.VectorsWanted(encoder, fields))
         opened.append(plugins.open_index(place))
-    return opened[0], opened[1]
+    return opened[0], opened[1], opened[2]
 
 
 def table(name: str, found: Sequence[Topic], made: Mapping[str, Made], index: Any) -> str:

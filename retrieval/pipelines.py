@@ -17,6 +17,7 @@ LEXICAL, DENSE_ALL, DENSE_TEXT = 0.35, 0.45, 0.20
 """What each search weighs in `about`, chosen on the split `train`."""
 
 Made = Callable[[ArgumentIndex], Any]
+MadeBy = Callable[[ArgumentIndex, str], Any]
 
 
 def scaled(search: Any) -> Any:
@@ -24,16 +25,19 @@ def scaled(search: Any) -> Any:
     return search >> pt.pipelines.PerQueryMaxMinScoreTransformer()  # type: ignore[no-untyped-call]
 
 
-def linear(index: ArgumentIndex) -> Any:
+def linear(index: ArgumentIndex, encoder: str = "") -> Any:
     """Return BM25 and cosines over topic and text, added."""
     words = scaled(FieldSearch(index, "all", DEPTH))
-    all_, text = (scaled(DenseSearch(index, field, DEPTH)) for field in ("all", "text"))
+    all_, text = (scaled(DenseSearch(index, field, DEPTH, encoder)) for field in ("all", "text"))
     return (LEXICAL * words) + (DENSE_ALL * all_) + (DENSE_TEXT * text)
 
 
-def about(index: ArgumentIndex) -> Any:
-    """Return what is about the same as the query: `linear`, and the agreement of topics."""
-    return (linear(index) % DEPTH) >> TopicAgreement(index)
+def about(index: ArgumentIndex, encoder: str = "") -> Any:
+    """Return what is about the same as the query: `linear`, and the agreement of topics.
+
+    `encoder` says which vectors, where the index has several.
+    """
+    return (linear(index, encoder) % DEPTH) >> TopicAgreement(index)
 
 
 def reciprocal(index: ArgumentIndex) -> Any:
@@ -65,6 +69,13 @@ HIDDEN: Final[dict[str, Made]] = {
     "about": about,
 }
 """For the tasks whose searcher sees topic and text alone."""
+TUNED: Final[dict[str, MadeBy]] = {
+    "dense text, tuned": lambda index, name: DenseSearch(index, "text", DEPTH, name),
+    "dense topic+text, tuned": lambda index, name: DenseSearch(index, "all", DEPTH, name),
+    "linear, tuned": linear,
+    "about, tuned": about,
+}
+"""Likewise, by an encoder of `touche-rad train encoder`."""
 OPEN: Final[dict[str, Made]] = {
     "BM25 text": _field("text"),
     "BM25 attacks": _field("attacks"),

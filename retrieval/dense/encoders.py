@@ -64,7 +64,7 @@ class SentenceEncoder:
         self.name = name
         prompt = settings.pop("query_prompt", None)
         self._asking = {"prompt_name": prompt} if prompt else {}
-        self._model = _loaded(name, place, settings)
+        self.model = _loaded(name, place, settings)
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         """Encode what is asked, with the model's prompt for it where it has one."""
@@ -76,7 +76,7 @@ class SentenceEncoder:
 
     def _encoded(self, texts: Sequence[str], settings: dict[str, str]) -> Vectors:
         whole = [_encodable(text) for text in texts]
-        found = self._model.encode(
+        found = self.model.encode(
             whole, batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False,
             convert_to_numpy=True, **settings,
         )  # fmt: skip

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from retrieval.stance.backend import Stance
 from retrieval.stance.nli import BATCH, cross_encoder
-from retrieval.tasks import split_of
+from retrieval.unseen import Unseen
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 
@@ -111,12 +111,7 @@ def train(
 ) -> Report:
     """Train on the topics of the splits train and dev, test on those of test, and write both."""
     kept = usable(arguments)
-    test = [one for one in kept if split_of(one.topic) == "test"]
-    rest = [one for one in kept if split_of(one.topic) != "test"]
-    if not test or not rest:
-        raise UserError(
-            "the collection has too few topics: some must be held out to test the model"
-        )
+    rest, test = Unseen().part(kept)
     model = _fitted(rest, base, epochs, rate, seed, text=True)
     right = accuracy(model, test)
     blind = _fitted(rest, base, epochs, rate, seed, text=False)

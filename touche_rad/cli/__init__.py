@@ -30,7 +30,7 @@ VERBS = {
     "score": "Score runs against labels or qrels, and compare them.",
     "report": "Make one page to look at.",
     "serve": "Serve a debater and a judge over HTTP, as the task asks.",
-    "train": "Train models of one's own: a debater's, a judge's, a stance model.",
+    "train": "Train models of one's own: a debater's, a judge's, a stance model, an encoder.",
     "cache": "Show, export, merge and prune a model's kept answers.",
     "list": "List the plugins, what they need and their options.",
     "doctor": "Say what this machine has and lacks.",

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from touche_rad.errors import OptionError
-
 if TYPE_CHECKING:
     from touche_rad.training.recipe import Recipe
 
@@ -51,14 +49,6 @@ def options(function: F) -> F:
 
 def made(given: dict[str, Any]) -> Recipe:
     """Return the recipe; a number that cannot be is told by its name."""
-    from pydantic import ValidationError
+    from touche_rad.training.recipe import Recipe, checked
 
-    from touche_rad.training.recipe import Recipe
-
-    told = {name: given[name] for name in Recipe.model_fields if given.get(name) is not None}
-    try:
-        return Recipe(**told)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]).replace("_", "-")
-        raise OptionError(f"--{name}: {first['msg'].lower()}") from None
+    return checked(Recipe, given)

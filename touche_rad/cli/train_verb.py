@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from touche_rad.cli import asking, shared, train_debater
+from touche_rad.cli import asking, shared, train_debater, train_encoder
 from touche_rad.cli.console import progress, say
 from touche_rad.errors import UserError
 
@@ -112,5 +112,5 @@ def examples(debates: Path, labels: Path, output: Path, count: int, seed: int, q
     click.echo(json.dumps(told, indent=2))
 
 
-for one in train_debater.COMMANDS:
+for one in (train_encoder.encoder, *train_debater.COMMANDS):
     command.add_command(one)

@@ -15,10 +15,10 @@ from touche_rad import files
 _PACKAGES: Final = ("touche-rad", "torch", "transformers", "peft", "trl")
 
 
-def versions() -> dict[str, str]:
+def versions(*also: str) -> dict[str, str]:
     """Return the versions of what trains."""
     found = {}
-    for name in _PACKAGES:
+    for name in (*_PACKAGES, *also):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
@@ -26,9 +26,9 @@ def versions() -> dict[str, str]:
     return found
 
 
-def write_card(path: Path, **told: Any) -> None:
-    """Write the card."""
-    source = resources(__package__).joinpath("card.md.jinja").read_text("utf-8")
+def write_card(path: Path, *, template: str = __package__, **told: Any) -> None:
+    """Write the card, by the `card.md.jinja` of a package."""
+    source = resources(template).joinpath("card.md.jinja").read_text("utf-8")
     page = _JINJA.from_string(source).render(**{"left_out": {}, **_plain(told)})
     with files.atomic_write(path) as stream:
         stream.write(page.strip() + "\n")

@@ -1,0 +1,184 @@
+"""The loop in which an encoder learns: multiple negatives ranking, with checkpoints.
+
+The order of batches hangs on the seed and the epoch alone, so that a killed training goes on where
+it was and sees what it would have seen.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from retrieval.dense.tuning.batches import asked, batches, left_out, passages
+from touche_rad.debate import Argument
+from touche_rad.errors import UserError
+from touche_rad.training.folder import MARK, Folder, steps_of
+from touche_rad.training.metrics import Metrics
+
+Precision = Literal["auto", "float32", "bfloat16"]
+
+_STATE: Final = "state.pt"
+_KEPT: Final = 2
+_WARMUP: Final = 0.1
+_NEVER: Final = -1e4
+TOGETHER: Final = 16
+
+
+class Recipe(BaseModel):
+    """All that decides what training makes of its data."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    base: str
+    epochs: int = Field(2, ge=1)
+    rate: float = Field(2e-4, gt=0)
+    batch: int = Field(64, ge=2)
+    """Arguments a step; each is a wrong answer to the others' claims."""
+    group: int = Field(8, ge=1)
+    """Arguments of a topic that are kept together in a batch."""
+    layers: int = Field(2, ge=0)
+    """How many of the encoder's layers learn, from the top; 0: the whole encoder."""
+    scale: float = Field(20.0, gt=0)
+    """What cosines are multiplied by before they are compared."""
+    longest: int = Field(160, ge=8)
+    """The most tokens of a text while it is trained."""
+    precision: Precision = "auto"
+    """`bfloat16` is half the work where processor or card can; `auto` takes it on a card."""
+    save_every: int = Field(50, ge=1)
+    seed: int = 0
+
+    @property
+    def halved(self) -> bool:
+        """Whether the network computes in bfloat16."""
+        import torch
+
+        return self.precision == "bfloat16" or (
+            self.precision == "auto" and torch.cuda.is_available()
+        )
+
+
+def learn(
+    model: Any,
+    recipe: Recipe,
+    arguments: Sequence[Argument],
+    folder: Folder,
+    report: Callable[[int, int], None] | None,
+) -> int:
+    """Train a sentence-transformers model in place; return how many steps that was."""
+    import torch
+
+    torch.manual_seed(recipe.seed)
+    parts = thawed(model, recipe.layers)
+    learnt = [one for one in model.parameters() if one.requires_grad]
+    optimizer = torch.optim.AdamW(learnt, lr=recipe.rate)
+    plan = [
+        part
+        for epoch in range(recipe.epochs)
+        for part in batches(arguments, recipe.batch, recipe.group, f"{recipe.seed} {epoch}")
+    ]
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, len(plan)))
+    begun = _resumed(folder, model, optimizer, schedule)
+    metrics = Metrics(folder.metrics, from_step=begun)
+    # What does not learn has no dropout either: its answers stay what they were.
+    model.eval()
+    for one in parts:
+        one.train()
+    for step, part in enumerate(plan[begun:], begun + 1):
+        # Dropout differs from step to step, and not from one run to the next.
+        torch.manual_seed(recipe.seed + step)
+        found = loss(model, part, step, recipe)
+        optimizer.zero_grad()
+        found.backward()
+        torch.nn.utils.clip_grad_norm_(learnt, 1.0)
+        optimizer.step()
+        schedule.step()
+        metrics.note(step, {"loss": float(found.detach())})
+        if step % recipe.save_every == 0:
+            _keep(folder, step, model, optimizer, schedule)
+        if report is not None:
+            report(step, len(plan))
+    model.eval()
+    return len(plan)
+
+
+def loss(model: Any, part: Sequence[Argument], step: int, recipe: Recipe) -> Any:
+    """Return how far each claim's own argument is from being the nearest of the batch."""
+    import torch
+
+    questions = asked(part)
+    found = _encoded(model, passages(part, step), recipe)
+    cosines = _encoded(model, [claim for claim, _ in questions], recipe) @ found.T
+    never = torch.tensor(left_out(part), device=cosines.device)
+    scores = (recipe.scale * cosines).masked_fill(never, _NEVER)
+    own = torch.tensor([place for _, place in questions], device=cosines.device)
+    return torch.nn.functional.cross_entropy(scores, own)
+
+
+def thawed(model: Any, layers: int) -> list[Any]:
+    """Return the parts that learn: the top layers, or the whole model; the rest stays as it is."""
+    from torch.nn import ModuleList
+
+    if not layers:
+        return [model]
+    stacks = [
+        one
+        for name, one in model.named_modules()
+        if name.endswith(("layer", "layers")) and isinstance(one, ModuleList)
+    ]
+    if not stacks:
+        raise UserError("the encoder has no layers that can be trained apart: say --layers 0")
+    tops = list(stacks[0][-layers:])
+    model.requires_grad_(False)
+    for one in tops:
+        one.requires_grad_(True)
+    return tops
+
+
+def rate_at(step: int, steps: int) -> float:
+    """Return the share of the learning rate: it grows over a tenth of the steps, then falls."""
+    return min(1.0, (step + 1) / max(1.0, _WARMUP * steps)) * max(0.0, 1 - step / steps)
+
+
+def _encoded(model: Any, texts: Sequence[str], recipe: Recipe) -> Any:
+    """Encode texts, those of a like length together: padding is most of the work otherwise."""
+    import torch
+
+    order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+    whole = [texts[place].encode("utf-8", "replace").decode("utf-8") for place in order]
+    found = []
+    for at in range(0, len(whole), TOGETHER):
+        batch = model.tokenizer(
+            whole[at : at + TOGETHER], padding=True, truncation=True, max_length=recipe.longest,
+            return_tensors="pt",
+        ).to(model.device)  # fmt: skip
+        with torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.halved):
+            found.append(model(dict(batch))["sentence_embedding"].float())
+    places = torch.tensor(order, device=model.device).argsort()
+    return torch.nn.functional.normalize(torch.cat(found)[places], dim=1)
+
+
+def _keep(folder: Folder, step: int, *parts: Any) -> None:
+    import torch
+
+    place = folder.checkpoints / f"checkpoint-{step}"
+    place.mkdir(parents=True, exist_ok=True)
+    torch.save([one.state_dict() for one in parts], place / _STATE)
+    (place / MARK).touch()
+    whole = sorted(folder.checkpoints.glob("checkpoint-*"), key=steps_of)
+    for old in whole[:-_KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _resumed(folder: Folder, *parts: Any) -> int:
+    import torch
+
+    checkpoint: Path | None = folder.last_checkpoint()
+    if checkpoint is not None:
+        kept = torch.load(checkpoint / _STATE, map_location="cpu", weights_only=True)
+        for part, state in zip(parts, kept, strict=True):
+            part.load_state_dict(state)
+    return steps_of(checkpoint)

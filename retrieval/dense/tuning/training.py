@@ -1,0 +1,156 @@
+"""The trainer `encoder`: a collection in, an encoder of its claims and arguments out.
+
+The folder is a sentence-transformers model beside what `touche-rad train` always leaves: what the
+training was begun with, metrics, a card and a report.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from retrieval.dense.encoders import SentenceEncoder, minilm_folder
+from retrieval.dense.tuning.batches import usable
+from retrieval.dense.tuning.gain import measured
+from retrieval.dense.tuning.learning import Recipe, learn
+from retrieval.store import digest
+from retrieval.unseen import Unseen
+from touche_rad import files
+from touche_rad.debate import Argument
+from touche_rad.errors import UserError
+from touche_rad.training.card import versions, write_card
+from touche_rad.training.folder import Folder
+from touche_rad.training.recipe import checked
+
+MODULES: Final = "modules.json"
+"""What sentence-transformers opens a model by; written last."""
+
+
+class Report(BaseModel):
+    """What a tuned encoder is, and what tuning gained on topics that it never saw."""
+
+    model_config = ConfigDict(frozen=True)
+
+    base: str
+    collection: str
+    held_out: str
+    """`test`, or the fold of the topics that it never saw."""
+    trained_on: int
+    tested_on: int
+    steps: int
+    measured: dict[str, dict[str, float]]
+    recipe: dict[str, Any]
+
+    def saw(self, topic: str) -> bool:
+        """Whether a topic was among those that were learnt from."""
+        return topic not in Unseen.named(self.held_out)
+
+
+def report_of(folder: Path) -> Report:
+    """Return the report of a tuned encoder."""
+    try:
+        return Report.model_validate(json.loads((folder / "report.json").read_text("utf-8")))
+    except (OSError, ValueError, ValidationError):
+        raise UserError(f"{folder}: no encoder of touche-rad train encoder") from None
+
+
+def train_encoder(
+    collection: Path,
+    out: Path,
+    *,
+    held_out: str = "test",
+    restart: bool = False,
+    report: Callable[[int, int], None] | None = None,
+    **settings: Any,
+) -> Mapping[str, Any]:
+    """Tune an encoder, or go on with it, and return its report."""
+    recipe, unseen = checked(Recipe, settings), Unseen.named(held_out)
+    arguments = list(files.read_arguments(collection))
+    course = _Course(arguments, collection.name, digest(arguments), recipe, unseen)
+    folder = Folder(out)
+    with folder.alone():
+        goes_on = folder.take_up(course.identity, restart=restart)
+        if not goes_on:
+            _clear(out)
+        done = folder.finished()
+        if done is None:
+            done = course.run(folder, report)
+        return {**done, "resumed": goes_on}
+
+
+@dataclass(frozen=True)
+class _Course:
+    arguments: Sequence[Argument]
+    source: str
+    collection: str
+    recipe: Recipe
+    unseen: Unseen
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that must be the same where a training goes on."""
+        return {
+            "method": "encoder", "recipe": self.recipe.model_dump(),
+            "collection": self.collection, "held_out": str(self.unseen),
+        }  # fmt: skip
+
+    def run(self, folder: Folder, report: Callable[[int, int], None] | None) -> dict[str, Any]:
+        """Train, measure before and after, and write the model."""
+        learnt, out = self.unseen.part(usable(self.arguments))
+        base = self.recipe.base
+        encoder = SentenceEncoder(base, minilm_folder(base) if base == "minilm" else base)
+        before = _once(folder.root / "before.json", lambda: measured(encoder, out, learnt))
+        steps = learn(encoder.model, self.recipe, learnt, folder, report)
+        after = measured(encoder, out, learnt)
+        gain = {name: {"before": before[name], "after": after[name]} for name in after}
+        told = Report(
+            base=base, collection=self.collection, held_out=str(self.unseen),
+            trained_on=len(learnt), tested_on=len(out), steps=steps, measured=gain,
+            recipe=self.recipe.model_dump(),
+        ).model_dump()  # fmt: skip
+        _save(encoder.model, folder.root)
+        data = [{"file": self.source, "records": len(self.arguments), "sha256": self.collection}]
+        write_card(
+            folder.card, template=__package__, name=folder.root.name, data=data, told=told,
+            versions=versions("sentence-transformers"), place=str(folder.root),
+        )  # fmt: skip
+        folder.finish(told)
+        shutil.rmtree(folder.checkpoints, ignore_errors=True)
+        return told
+
+
+def _once(path: Path, measure: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """Return what was measured before a kill, or measure it."""
+    if path.is_file():
+        kept: dict[str, float] = json.loads(path.read_text("utf-8"))
+        return kept
+    found = measure()
+    with files.atomic_write(path) as stream:
+        stream.write(json.dumps(found) + "\n")
+    return found
+
+
+def _save(model: Any, root: Path) -> None:
+    """Write the model beside the training's files; what it is opened by comes last."""
+    fresh = root / ".new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    model.save(str(fresh), create_model_card=False)
+    for one in sorted(fresh.iterdir(), key=lambda place: place.name == MODULES):
+        target = root / one.name
+        if target.is_dir():
+            shutil.rmtree(target)
+        os.replace(one, target)
+    fresh.rmdir()
+
+
+def _clear(root: Path) -> None:
+    """Leave no model of an earlier training."""
+    (root / MODULES).unlink(missing_ok=True)
+    (root / "before.json").unlink(missing_ok=True)

