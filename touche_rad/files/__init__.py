@@ -9,6 +9,7 @@ from touche_rad.files.lines import BadLines
 from touche_rad.files.parts import argument_of
 from touche_rad.files.queries import read_queries
 from touche_rad.files.reading import (
+    count_arguments,
     read_arguments,
     read_claims,
     read_contests,
@@ -46,6 +47,7 @@ __all__ = [
     "chat_line",
     "claims_text",
     "contest_line",
+    "count_arguments",
     "evaluation_line",
     "judgement_line",
     "labels_line",

@@ -18,7 +18,7 @@ from touche_rad.files.evaluations import (
     labels_of,
 )
 from touche_rad.files.kinds import DEBATES, Kind, kind_of, recognise
-from touche_rad.files.lines import BadLines, Place
+from touche_rad.files.lines import BadLines, Place, numbered_lines
 from touche_rad.files.messages import annotated_of, chat_of, response_of
 from touche_rad.files.parts import argument_of, plain, without
 from touche_rad.files.record import EMPTY_RECORD, Line, Miss, located, records
@@ -169,6 +169,13 @@ def read_arguments(path: Place, bad: BadLines | None = None) -> Iterator[Argumen
     if kind is Kind.ARGUMENTS:
         return _each(path, bad, kind, lambda line: argument_of(line.value))
     return _cited(read_debates(path, bad))
+
+
+def count_arguments(path: Place) -> int | None:
+    """Return how many arguments a collection can hold at most, or None for a file of debates."""
+    if recognise(path) is not Kind.ARGUMENTS:
+        return None
+    return sum(1 for _ in numbered_lines(path, BadLines(skip=True)))
 
 
 def _cited(debates: Iterator[Debate]) -> Iterator[Argument]:
