@@ -141,4 +141,4 @@ class Store:
 
 def _parsed(line: bytes) -> Argument:
     # Not by pydantic's own parser: it refuses the lone surrogates that a text may hold.
-    return Argument.model_validate(json.loads(line))
+    return files.argument_of(json.loads(line))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from touche_rad.errors import InputError, nearest
+from touche_rad.errors import InputError, nearest, why
 
 DEFAULT_FILE = "touche-rad.toml"
 SHARED = (
@@ -54,7 +54,7 @@ def _parse(path: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise InputError(path, f"expected TOML: {error}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(path, f"cannot be read: {error}") from None
+        raise InputError(path, f"cannot be read: {why(error)}") from None
 
 
 def _table(path: Path, table: Mapping[str, Any], verb: str) -> dict[str, Any]:

@@ -60,3 +60,8 @@ def nearest(wrong: str, right: Iterable[str]) -> str:
     if close:
         return f" (did you mean {close[0]!r}?)"
     return f" (there is {', '.join(words)})" if words else ""
+
+
+def why(error: Exception) -> str:
+    """Return why something cannot be read, without what stands beside it: a number and the path."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -9,7 +9,7 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from touche_rad.errors import InputError, UserError, nearest
+from touche_rad.errors import InputError, UserError, nearest, why
 
 FILE = "tira.yml"
 SubTask = Literal[1, 2]
@@ -112,7 +112,7 @@ def load(path: Path) -> Submission:
     try:
         return Submission.model_validate(yaml.safe_load(path.read_text("utf-8")))
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(path, f"cannot be read: {error}") from None
+        raise InputError(path, f"cannot be read: {why(error)}") from None
     except yaml.YAMLError as error:
         raise InputError(path, f"expected YAML: {' '.join(str(error).split())}") from None
     except ValidationError as error:

@@ -14,7 +14,7 @@ from typing import Final
 from touche_rad import files
 from touche_rad.contest import Contest, Side, Speech, contest_of
 from touche_rad.debate import Argument
-from touche_rad.errors import InputError
+from touche_rad.errors import InputError, why
 from touche_rad.text import clean, content_words, count_words, sentences
 
 TRANSCRIPT: Final = ".txt"
@@ -98,7 +98,7 @@ def read_transcript(path: Path) -> Iterator[Contest]:
     try:
         text = path.read_text("utf-8")
     except (OSError, ValueError) as error:
-        raise InputError(path, f"cannot be read: {error}") from None
+        raise InputError(path, f"cannot be read: {why(error)}") from None
     _, *parts = _MOTION.split(text)
     if not parts:
         raise InputError(path, "expected a transcript that begins with a line 'Motion: ...'")

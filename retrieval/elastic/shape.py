@@ -100,6 +100,6 @@ def whole(text: str) -> str:
 def argument(source: Mapping[str, Any], name: str) -> Argument:
     """Return the argument of a document, ours or the official index's."""
     if "line" in source:
-        return Argument.model_validate(json.loads(source["line"]))
+        return files.argument_of(json.loads(source["line"]))
     kept = {key: value for key, value in source.items() if "_embedding_" not in key}
-    return Argument.model_validate({"id": name, **kept})
+    return files.argument_of({"id": name, **kept})

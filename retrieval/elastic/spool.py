@@ -48,7 +48,7 @@ class Spool:
         """Yield the arguments in order, some together."""
         self.file.seek(0)
         kept = (
-            Kept(order, Argument.model_validate(json.loads(line)), groups.tolist())
+            Kept(order, files.argument_of(json.loads(line)), groups.tolist())
             for order, (line, groups) in enumerate(zip(self.file, self.groups, strict=True))
         )
         while batch := list(islice(kept, AT_ONCE)):

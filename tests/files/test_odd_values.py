@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from touche_rad import files
-from touche_rad.debate import Maxim, Response
+from touche_rad.debate import Debate, Maxim, Response
 from touche_rad.errors import InputError, UserError
 from touche_rad.files import BadLines
 from touche_rad.files.record import DEEPEST, parse
+from touche_rad.plugins import build_index, open_index
 
 HALF = "a\ud800b"
 WHOLE = "a\ufffdb"
@@ -125,10 +126,25 @@ def test_a_collection_keeps_its_nulls_and_what_it_leaves_out(tmp_path: Path) -> 
         {"id": "1", "text": "t", "tags": None, "references": None, "original": None, "n": None},
         {"id": "2", "text": "t", "tags": [], "n": {"m": [None]}},
         {"id": "3", "text": "t"},
+        {"id": "4", "text": "t", "topic": None, "attacks": None, "supports": None},
     ]
     arguments = list(files.read_arguments(write(tmp_path / "f", *values)))
     assert [json.loads(files.argument_line(one)) for one in arguments] == values
     assert arguments[0].tags == ()
+    assert arguments[3].attacks == ""
+
+
+def test_nulls_come_back_from_an_index_and_stand_in_what_is_cited(tmp_path: Path) -> None:
+    value = {"id": "1", "text": "Zoos teach.", "topic": None, "tags": None, "attacks": "Zoos harm."}
+    build_index(files.read_arguments(write(tmp_path / "f", value)), str(tmp_path / "index"))
+    index = open_index(str(tmp_path / "index"))
+    assert [json.loads(files.argument_line(one)) for one in index.arguments()] == [value]
+    cited = Response(content="S", arguments=tuple(index.arguments()))
+    line = json.loads(files.simulation_line(Debate().spoken("U").answered(cited)))
+    turn = line["simulation"]["userTurns"][0]
+    assert turn["systemResponse"]["response"]["arguments"] == [value]
+    again = files.read_arguments(write(tmp_path / "s", line))
+    assert [json.loads(files.argument_line(one)) for one in again] == [value]
 
 
 def test_arguments_are_taken_from_debates_once_and_without_their_rank(tmp_path: Path) -> None:

@@ -49,10 +49,11 @@ def record(
     return st.builds(lambda extra, fields: {**extra, **fields}, EXTRA, known)
 
 
+TEXTS = st.none() | WORDS
 ARGUMENTS = record(
     {"id": WORDS, "text": WORDS},
-    {"topic": WORDS, "tags": st.lists(WORDS, max_size=2), "attacks": WORDS, "supports": WORDS,
-     "references": st.lists(WORDS, max_size=1), "original": st.sampled_from(["attacks", "supports", None]),
+    {"topic": TEXTS, "tags": st.none() | st.lists(WORDS, max_size=2), "attacks": TEXTS, "supports": TEXTS,
+     "references": st.none() | st.lists(WORDS, max_size=1), "original": st.sampled_from(["attacks", "supports", None]),
      "key": st.integers(1, 9), "score": st.floats(0, 99)},
 )  # fmt: skip
 CITED = st.one_of(st.none(), st.lists(ARGUMENTS, max_size=2))

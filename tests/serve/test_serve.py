@@ -128,6 +128,16 @@ def test_a_wrong_request_is_told_where(body: dict[str, Any], told: str) -> None:
     assert response.json()["detail"].startswith(told)
 
 
+def test_a_body_that_is_not_said_to_be_json_is_told_how_to_send_it() -> None:
+    response = _client(Scripted()).post("/", content=json.dumps(_messages("U1")))
+    assert response.status_code == 422
+    assert "`Content-Type: application/json`" in response.json()["detail"]
+    sent = {"content-type": "application/json; charset=utf-8"}
+    client = _client(Scripted())
+    assert client.post("/", content=json.dumps(_messages("U1")), headers=sent).status_code == 200
+    assert "header" not in client.post("/", content="[]", headers=sent).json()["detail"]
+
+
 def test_whatever_breaks_inside_a_valid_answer_goes_out() -> None:
     response = _client(Scripted(response=RuntimeError("index gone"))).post(
         "/", json=_messages("U1")

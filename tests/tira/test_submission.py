@@ -162,3 +162,9 @@ def test_what_the_file_cannot_mean_is_told_in_a_line(
     assert (ended.code, len(ended.err.splitlines())) == (2, 1)
     assert told in ended.err
     assert str(tmp_path / "tira.yml") in ended.err
+
+
+def test_a_folder_without_the_file_is_told_so(tmp_path: Path) -> None:
+    ended = touche_rad("submit", cwd=tmp_path)
+    assert ended.code == 2
+    assert ended.err == "touche-rad: error: tira.yml: cannot be read: No such file or directory\n"

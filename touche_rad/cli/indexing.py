@@ -58,9 +58,10 @@ class Making:
     def words(self, path: Path, options: Mapping[str, str], *, replace: bool) -> None:
         """Make the inverted indexes."""
         begun = time.monotonic()
-        bad = files.BadLines(skip=self.skip_bad)
-        with progress("indexing", quiet=self.quiet) as report:
-            arguments = _counted(self._read(path, bad), report)
+        bad, read = files.BadLines(skip=self.skip_bad), _Read()
+        with progress("indexing", quiet=self.quiet, besides=lambda: read.told) as report:
+            total = None if self.quiet or self.utterances else files.count_arguments(path)
+            arguments = read.counted(self._read(path, bad), report, total)
             count = build_index(arguments, self.place, replace=replace, options=options)
         skipped = f", {bad.count} bad lines skipped ({bad.first})" if bad.count else ""
         seconds = time.monotonic() - begun
@@ -107,8 +108,20 @@ class Making:
         say(line, quiet=self.quiet)
 
 
-def _counted(arguments: Iterable[Argument], report: Progress) -> Iterator[Argument]:
-    for done, argument in enumerate(arguments, 1):
-        yield argument
-        if done % 1000 == 0:
-            report(done, None)
+class _Read:
+    """What was read of a collection; it is written when all of it was."""
+
+    told = ""
+
+    def counted(
+        self, arguments: Iterable[Argument], report: Progress, total: int | None
+    ) -> Iterator[Argument]:
+        """Yield the arguments, and report each thousand."""
+        done = 0
+        report(done, total)
+        for done, argument in enumerate(arguments, 1):
+            yield argument
+            if done % 1000 == 0 and done != total:
+                report(done, total)
+        self.told = "writing"
+        report(done, None)

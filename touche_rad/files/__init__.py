@@ -6,8 +6,10 @@ from touche_rad.files.contests import Judgement, contest_line, judgement_line
 from touche_rad.files.evaluations import Evaluation, Labels
 from touche_rad.files.kinds import DEBATES, Kind, recognise
 from touche_rad.files.lines import BadLines
+from touche_rad.files.parts import argument_of
 from touche_rad.files.queries import read_queries
 from touche_rad.files.reading import (
+    count_arguments,
     read_arguments,
     read_claims,
     read_contests,
@@ -40,10 +42,12 @@ __all__ = [
     "Ranked",
     "annotated_line",
     "argument_line",
+    "argument_of",
     "atomic_write",
     "chat_line",
     "claims_text",
     "contest_line",
+    "count_arguments",
     "evaluation_line",
     "judgement_line",
     "labels_line",

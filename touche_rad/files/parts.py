@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, PrivateAttr, ValidationError
+from pydantic import (
+    BaseModel,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
 
 from touche_rad.debate import Argument, Response, Turn
 from touche_rad.files.record import Miss, Record, a_list, a_text, an_object, shown, within
@@ -16,48 +22,32 @@ _TEXTS = ("topic", "attacks", "supports")
 _LISTS = ("tags", "references")
 
 
-A = TypeVar("A", bound=Argument)
-
-
 class _WithNulls(Argument):
-    """An argument whose line has null where a list was expected, to be written so again."""
+    """An argument that has null where a text or a list was expected, to be written so again."""
 
     _nulls: tuple[str, ...] = PrivateAttr(default=())
 
+    @model_serializer(mode="wrap")
+    def _as_it_stood(self, written: SerializerFunctionWrapHandler) -> Record:
+        record: Record = written(self)
+        return record | {key: None for key in self._nulls if not record.get(key)}
 
-def argument_of(value: Any, place: str) -> Argument:
-    """Read an argument that is cited; a participant may have left null what it had no use for."""
+
+def argument_of(value: Any, place: str = "") -> Argument:
+    """Read an argument; whoever wrote it may have left null what they had no use for."""
     record = an_object(value, place)
-    nulls = [key for key in _TEXTS if record.get(key, "") is None]
-    return _valid(Argument, without(record, nulls) if nulls else record, place)
-
-
-def collected_of(value: Any) -> Argument:
-    """Read an argument of a collection."""
-    record = an_object(value, "")
-    nulls = tuple(key for key in _LISTS if record.get(key, ()) is None)
-    if not nulls:
-        return _valid(Argument, record, "")
-    argument = _valid(_WithNulls, record, "")
-    argument._nulls = nulls
-    return argument
-
-
-def collected(argument: Argument) -> Record:
-    """Write an argument as in a collection."""
-    record = plain(argument)
-    if isinstance(argument, _WithNulls):
-        record |= {key: None for key in argument._nulls if not record.get(key)}
-    return record
-
-
-def _valid(kind: type[A], record: Record, place: str) -> A:
+    nulls = tuple(key for key in (*_TEXTS, *_LISTS) if record.get(key, "") is None)
     try:
-        return kind.model_validate(record)
+        if not nulls:
+            return Argument.model_validate(record)
+        texts = [key for key in nulls if key in _TEXTS]
+        argument = _WithNulls.model_validate(without(record, texts))
     except ValidationError as error:
         first = error.errors()[0]
         inner = ".".join(str(step) for step in first["loc"])
         raise Miss(f"{place}.{inner}" if place else inner, _expected(first)) from None
+    argument._nulls = nulls
+    return argument
 
 
 def _expected(error: Any) -> str:

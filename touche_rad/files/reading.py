@@ -18,9 +18,9 @@ from touche_rad.files.evaluations import (
     labels_of,
 )
 from touche_rad.files.kinds import DEBATES, Kind, kind_of, recognise
-from touche_rad.files.lines import BadLines, Place
+from touche_rad.files.lines import BadLines, Place, numbered_lines
 from touche_rad.files.messages import annotated_of, chat_of, response_of
-from touche_rad.files.parts import argument_of, collected_of
+from touche_rad.files.parts import argument_of, plain, without
 from touche_rad.files.record import EMPTY_RECORD, Line, Miss, located, records
 from touche_rad.files.simulations import simulation_of
 
@@ -167,8 +167,15 @@ def read_arguments(path: Place, bad: BadLines | None = None) -> Iterator[Argumen
     """Read a collection, or the arguments that a file of debates cites, each once."""
     kind = _kind(path, DEBATES | {Kind.ARGUMENTS})
     if kind is Kind.ARGUMENTS:
-        return _each(path, bad, kind, lambda line: collected_of(line.value))
+        return _each(path, bad, kind, lambda line: argument_of(line.value))
     return _cited(read_debates(path, bad))
+
+
+def count_arguments(path: Place) -> int | None:
+    """Return how many arguments a collection can hold at most, or None for a file of debates."""
+    if recognise(path) is not Kind.ARGUMENTS:
+        return None
+    return sum(1 for _ in numbered_lines(path, BadLines(skip=True)))
 
 
 def _cited(debates: Iterator[Debate]) -> Iterator[Argument]:
@@ -187,7 +194,7 @@ def _of_user(turn: Turn) -> Iterator[Argument]:
     found = (turn.model_extra or {}).get("arguments")
     for value in found if isinstance(found, list) else ():
         try:
-            yield argument_of(value, "")
+            yield argument_of(value)
         except Miss:
             continue
 
@@ -197,5 +204,4 @@ _OF_HIT = frozenset(("key", "score"))
 
 def _without_hit(argument: Argument) -> Argument:
     """Drop the rank and the score that a search had added: they are not the argument's."""
-    set_ = argument.model_fields_set - _OF_HIT
-    return Argument(**{key: value for key, value in argument if key in set_})
+    return argument_of(without(plain(argument), _OF_HIT))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from touche_rad.debate import Argument, Debate, Response
 from touche_rad.files.evaluations import Evaluation, Labels, evaluation_record, labels_record
 from touche_rad.files.messages import annotated_record, chat_record, response_record
-from touche_rad.files.parts import collected
+from touche_rad.files.parts import plain
 from touche_rad.files.record import dump
 from touche_rad.files.simulations import simulation_record
 
@@ -42,4 +42,4 @@ def labels_line(turns: tuple[Labels, ...]) -> str:
 
 def argument_line(argument: Argument) -> str:
     """Write an argument as in a collection."""
-    return dump(collected(argument))
+    return dump(plain(argument))

@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from touche_rad.contest import TIE, Contest, Side, Speech
-from touche_rad.errors import InputError
+from touche_rad.errors import InputError, why
 from touche_rad.files.record import (
     Miss,
     a_list,
@@ -133,7 +133,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(path, f"cannot be read: {error}") from None
+        raise InputError(path, f"cannot be read: {why(error)}") from None
 
 
 def _read(path: Path) -> Any:

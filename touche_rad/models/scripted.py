@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError, UserError, why
 from touche_rad.models.faults import BadRequest
 
 
@@ -75,7 +75,7 @@ def _read(path: Path) -> list[_Line]:
     try:
         text = path.read_text("utf-8")
     except (OSError, ValueError) as error:
-        raise UserError(f"scripted:{path}: cannot be read: {error}") from None
+        raise UserError(f"scripted:{path}: cannot be read: {why(error)}") from None
     lines = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():

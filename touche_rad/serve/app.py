@@ -157,7 +157,18 @@ async def _told(request: Request, error: Exception) -> JSONResponse:
     """Say what is wrong in one line, without the sender's own words in it."""
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
+        if first["loc"] == ("body",) and not _is_json(request.headers.get("content-type", "")):
+            told = "expected a JSON object, sent with the header `Content-Type: application/json`"
+            return JSONResponse({"detail": f"body: {told}"}, 422)
         place = ".".join(str(step) for step in first["loc"] if step != "body") or "body"
         code = 400 if first["type"] == "json_invalid" else 422
         return JSONResponse({"detail": f"{place}: {first['msg']}"}, code)
     return JSONResponse({"detail": str(error)}, 422)
+
+
+def _is_json(content_type: str) -> bool:
+    """Whether a request's body is read as JSON: a page elsewhere cannot make a browser say so."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind == "application/json" or (
+        kind.startswith("application/") and kind.endswith("+json")
+    )
