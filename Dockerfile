@@ -35,7 +35,7 @@ COPY judges /src/judges
 COPY docker/collection /src/docker/collection
 ARG EXTRAS=""
 ARG COLLECTION=touche_rad/demo/arguments.jsonl
-RUN pip install --quiet --no-cache-dir "/src${EXTRAS:+[$EXTRAS]}" \
+RUN python3 -m pip install --quiet --no-cache-dir "/src${EXTRAS:+[$EXTRAS]}" \
     && touche-rad index "/src/${COLLECTION}" -o /opt/index && rm -rf /src
 COPY docker/start.sh /app/start.sh
 COPY docker/evaluation.json /app/evaluation.json
@@ -53,14 +53,16 @@ COPY judges /src/judges
 COPY docker/collection /src/docker/collection
 ARG EXTRAS=""
 ARG COLLECTION=touche_rad/demo/arguments.jsonl
-RUN pip install --quiet --no-cache-dir "/src${EXTRAS:+[$EXTRAS]}" \
+RUN python3 -m pip install --quiet --no-cache-dir "/src${EXTRAS:+[$EXTRAS]}" \
     && touche-rad index "/src/${COLLECTION}" -o /opt/index && rm -rf /src
 # A model is mounted (/root/.cache/huggingface, or any folder), or baked in: --build-arg MODEL=folder
 ARG MODEL=docker/no-model
 COPY ${MODEL} /models/baked
 COPY docker/start.sh /app/start.sh
 WORKDIR /app
-ENV TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache HF_HUB_OFFLINE=1
+# Without HF_HOME the models would be looked for below XDG_CACHE_HOME, and not where they are mounted.
+ENV TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache \
+    HF_HOME=/root/.cache/huggingface HF_HUB_OFFLINE=1 TRITON_CACHE_DIR=/tmp/cache/triton
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30m --retries=3 \
     CMD ["python3", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/health', timeout=4)"]
