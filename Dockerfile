@@ -17,9 +17,9 @@ COPY touche_rad /src/touche_rad
 COPY retrieval /src/retrieval
 COPY judges /src/judges
 COPY docker/collection /src/docker/collection
-COPY docker/dependencies.py /src/docker/dependencies.py
+COPY docker/dependencies.py docker/constraints.txt /src/docker/
 ARG EXTRAS=""
-RUN /opt/touche-rad/bin/pip install --quiet "/src${EXTRAS:+[$EXTRAS]}" \
+RUN /opt/touche-rad/bin/pip install --quiet --constraint /src/docker/constraints.txt "/src${EXTRAS:+[$EXTRAS]}" \
     && /opt/touche-rad/bin/pip list --format=freeze > /opt/touche-rad/packages.txt \
     && /opt/touche-rad/bin/python /src/docker/dependencies.py sbom "${EXTRAS}" > /opt/touche-rad/sbom.cdx.json \
     && /opt/touche-rad/bin/pip uninstall --quiet --yes pip setuptools
@@ -28,14 +28,18 @@ RUN /opt/touche-rad/bin/touche-rad index "/src/${COLLECTION}" -o /opt/index
 
 # --- the same on the task's own base image: its client starts /app/start.sh ---
 FROM ${OFFICIAL_BASE} AS official
+LABEL org.opencontainers.image.title="touche-rad" \
+      org.opencontainers.image.description="Debaters and judges for Retrieval-Augmented Debating" \
+      org.opencontainers.image.licenses="Apache-2.0"
 COPY pyproject.toml README.md LICENSE /src/
 COPY touche_rad /src/touche_rad
 COPY retrieval /src/retrieval
 COPY judges /src/judges
 COPY docker/collection /src/docker/collection
+COPY docker/constraints.txt /src/docker/constraints.txt
 ARG EXTRAS=""
 ARG COLLECTION=touche_rad/demo/arguments.jsonl
-RUN python3 -m pip install --quiet --no-cache-dir "/src${EXTRAS:+[$EXTRAS]}" \
+RUN python3 -m pip install --quiet --no-cache-dir --constraint /src/docker/constraints.txt "/src${EXTRAS:+[$EXTRAS]}" \
     && touche-rad index "/src/${COLLECTION}" -o /opt/index && rm -rf /src
 COPY docker/start.sh /app/start.sh
 COPY docker/evaluation.json /app/evaluation.json
@@ -44,8 +48,11 @@ ENV TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python3", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/health', timeout=4)"]
 
-# --- beside vLLM: -m vllm:MODEL starts the server of this image ---
+# --- beside vLLM: -m vllm:MODEL starts the server of this image, whose packages are left as they are ---
 FROM ${GPU_BASE} AS gpu
+LABEL org.opencontainers.image.title="touche-rad" \
+      org.opencontainers.image.description="Debaters and judges for Retrieval-Augmented Debating" \
+      org.opencontainers.image.licenses="Apache-2.0"
 COPY pyproject.toml README.md LICENSE /src/
 COPY touche_rad /src/touche_rad
 COPY retrieval /src/retrieval

@@ -62,6 +62,7 @@ def test_each_target_has_the_package_an_index_a_start_and_a_health_check() -> No
     for name in ("official", "gpu", "slim"):
         text = stages()[name]
         assert "TOUCHE_RAD_INDEX=/opt/index" in text
+        assert 'org.opencontainers.image.licenses="Apache-2.0"' in text
         assert re.search(r"^COPY docker/start.sh .*/app/", text, re.MULTILINE)
         assert "http://127.0.0.1:8080/health" in text.partition("HEALTHCHECK")[2]
     assert (ROOT / "docker/start.sh").stat().st_mode & 0o111
