@@ -51,9 +51,11 @@ runs: $(VENV)/core.stamp  ## the small example runs in runs/
 	cd runs && ../$(BIN)/touche-rad judge simulations.jsonl -o evaluations.jsonl --quiet
 	cd runs && ../$(BIN)/touche-rad retrieve example.claims.tsv -k 5 -o attack.run --quiet
 
-pins: $(VENV)/core.stamp  ## the versions that images are built with, as they are here
-	echo '# What the images stand on. Written by: make pins' > docker/constraints.txt
-	$(BIN)/python docker/dependencies.py freeze >> docker/constraints.txt
+pins: $(VENV)/core.stamp  ## the newest versions that the oldest Python we run on takes, for images
+	mkdir -p build
+	$(BIN)/python -m pip install --quiet --dry-run --ignore-installed --only-binary=:all: \
+		--python-version 3.11 --target build/none --report build/pins.json .
+	$(BIN)/python docker/dependencies.py pins build/pins.json > docker/constraints.txt
 
 sbom: $(VENV)/core.stamp  ## what the core stands on, as a CycloneDX bill of materials
 	mkdir -p build

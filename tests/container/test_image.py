@@ -177,7 +177,7 @@ def test_a_careless_client_plays_many_debates_with_it(image: Image, tmp_path: Pa
         "python3", "-m", "tests.serve.careless", str(DEBATES), "/out", "/app/start.sh", "-q",
         "-j", "calibrated", "--deadline", "280",
         mounts={tmp_path: "/out", ROOT / "tests": "/check/tests:ro"},
-        env={"PYTHONPATH": "/check", "PYTHONDONTWRITEBYTECODE": "1"}, timeout=900,
+        env={"PYTHONPATH": "/check", "PYTHONDONTWRITEBYTECODE": "1"}, timeout=900 + 5 * DEBATES,
     )  # fmt: skip
     assert ran.code == 0, ran.err[-2000:]
     told = json.loads(ran.out.splitlines()[-1])

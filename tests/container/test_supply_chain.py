@@ -97,8 +97,6 @@ def test_nothing_of_the_tests_is_in_the_bill_unless_an_extra_asks_for_it(
 
 def test_the_audit_asks_about_exactly_what_is_in_the_bill(bill: dict[str, Any]) -> None:
     """Versions may be newer here than those that images are built with: the names are compared."""
-    frozen = {f"{one['name']}=={one['version']}" for one in bill["components"]}
-    assert set(told("freeze").split()) == frozen
     pinned = [
         line.partition("==")[::2]
         for line in (ROOT / "docker" / "constraints.txt").read_text().splitlines()[1:]
