@@ -26,6 +26,27 @@ RUN /opt/touche-rad/bin/pip install --quiet --constraint /src/docker/constraints
 ARG COLLECTION=touche_rad/demo/arguments.jsonl
 RUN /opt/touche-rad/bin/touche-rad index "/src/${COLLECTION}" -o /opt/index
 
+# --- slim: a builder without BuildKit builds all that stands above its target, and so this stands here ---
+FROM ${BASE} AS slim
+LABEL org.opencontainers.image.title="touche-rad" \
+      org.opencontainers.image.description="Debaters and judges for Retrieval-Augmented Debating" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=made /opt/touche-rad /opt/touche-rad
+COPY --from=made /opt/index /opt/index
+COPY docker/start.sh docker/evaluation.json /app/
+RUN echo "rad:x:10001:10001::/tmp:/usr/sbin/nologin" >> /etc/passwd && echo "rad:x:10001:" >> /etc/group
+ENV PATH=/opt/touche-rad/bin:$PATH \
+    PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
+    TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache IR_DATASETS_HOME=/tmp/ir_datasets
+# TIRA's client mounts an output folder that only its own user may write to: --build-arg RUN_AS=0
+ARG RUN_AS=10001:10001
+USER ${RUN_AS}
+WORKDIR /app
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python3", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/health', timeout=4)"]
+CMD ["/app/start.sh"]
+
 # --- the same on the task's own base image: its client starts /app/start.sh ---
 FROM ${OFFICIAL_BASE} AS official
 LABEL org.opencontainers.image.title="touche-rad" \
@@ -76,23 +97,5 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=30m --retries=3 \
 ENTRYPOINT []
 CMD ["/app/start.sh"]
 
-# --- slim, the default ---
-FROM ${BASE} AS slim
-LABEL org.opencontainers.image.title="touche-rad" \
-      org.opencontainers.image.description="Debaters and judges for Retrieval-Augmented Debating" \
-      org.opencontainers.image.licenses="Apache-2.0"
-COPY --from=made /opt/touche-rad /opt/touche-rad
-COPY --from=made /opt/index /opt/index
-COPY docker/start.sh docker/evaluation.json /app/
-RUN echo "rad:x:10001:10001::/tmp:/usr/sbin/nologin" >> /etc/passwd && echo "rad:x:10001:" >> /etc/group
-ENV PATH=/opt/touche-rad/bin:$PATH \
-    PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
-    TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache IR_DATASETS_HOME=/tmp/ir_datasets
-# TIRA's client mounts an output folder that only its own user may write to: --build-arg RUN_AS=0
-ARG RUN_AS=10001:10001
-USER ${RUN_AS}
-WORKDIR /app
-EXPOSE 8080
-HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python3", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/health', timeout=4)"]
-CMD ["/app/start.sh"]
+# --- what is built where no target is named ---
+FROM slim AS default
