@@ -65,7 +65,7 @@ RUN python3 -m pip install --quiet --no-cache-dir --constraint /src/docker/const
 COPY docker/start.sh /app/start.sh
 COPY docker/evaluation.json /app/evaluation.json
 WORKDIR /app
-ENV TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache
+ENV TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache IR_DATASETS_HOME=/tmp/ir_datasets
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python3", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/health', timeout=4)"]
 
@@ -89,7 +89,7 @@ COPY ${MODEL} /models/baked
 COPY docker/start.sh /app/start.sh
 WORKDIR /app
 # Without HF_HOME the models would be looked for below XDG_CACHE_HOME, and not where they are mounted.
-ENV TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache \
+ENV TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache IR_DATASETS_HOME=/tmp/ir_datasets \
     HF_HOME=/root/.cache/huggingface HF_HUB_OFFLINE=1 TRITON_CACHE_DIR=/tmp/cache/triton
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30m --retries=3 \
