@@ -22,7 +22,8 @@ ARG EXTRAS=""
 RUN /opt/touche-rad/bin/pip install --quiet --constraint /src/docker/constraints.txt "/src${EXTRAS:+[$EXTRAS]}" \
     && /opt/touche-rad/bin/pip list --format=freeze > /opt/touche-rad/packages.txt \
     && /opt/touche-rad/bin/python /src/docker/dependencies.py sbom "${EXTRAS}" > /opt/touche-rad/sbom.cdx.json \
-    && /opt/touche-rad/bin/pip uninstall --quiet --yes pip setuptools
+    && /opt/touche-rad/bin/pip uninstall --quiet --yes pip setuptools \
+    && find /opt/touche-rad/lib -type d -name tests -prune -exec rm -r {} +
 ARG COLLECTION=touche_rad/demo/arguments.jsonl
 RUN /opt/touche-rad/bin/touche-rad index "/src/${COLLECTION}" -o /opt/index
 
