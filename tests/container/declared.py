@@ -41,7 +41,7 @@ class Declared:
         """Run a command in it, as its own user if no other is named."""
         who = (user if user is not None else self.user) or "0"
         ids = who if ":" in who else f"{who}:{who}"
-        variables = {**self.environment, **(env or {})}
+        variables = {"HOME": self._home(ids), **self.environment, **(env or {})}
         inside = [
             "chroot", f"--userspec={ids}", str(self.root), "env", "-i",
             *(f"{name}={value}" for name, value in variables.items()),
@@ -49,15 +49,22 @@ class Declared:
         ]  # fmt: skip
         script = "\n".join([*self._mounted(mounts or {}), f"exec {shlex.join(inside)}"])
         done = subprocess.run(
-            ["unshare", "--net", "--mount", "sh", "-ec", script],
+            ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", script],
             capture_output=True, text=True, timeout=timeout, check=False,
         )  # fmt: skip
         return Ran(done.returncode, done.stdout, done.stderr)
+
+    def _home(self, ids: str) -> str:
+        """The user's folder, as an engine sets it: of one that the image does not know, the root."""
+        known = (self.root / "etc" / "passwd").read_text().splitlines()
+        users = (line.split(":") for line in known)
+        return next((user[5] for user in users if user[2] == ids.partition(":")[0]), "/")
 
     def _mounted(self, mounts: Mapping[Path, str]) -> Iterator[str]:
         """The shell's lines that set up a namespace of our own; it ends with the command."""
         root = shlex.quote(str(self.root))
         yield f"{sys.executable} -c {shlex.quote(_LO_UP)}"
+        yield f"echo 127.0.0.1 localhost > {root}/etc/hosts"
         yield f"mount --bind {root} {root}"
         yield f"mount -t tmpfs -o mode=1777 tmpfs {root}/tmp"
         yield f"mount -t proc proc {root}/proc"

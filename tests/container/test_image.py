@@ -181,7 +181,9 @@ def test_a_careless_client_plays_many_debates_with_it(image: Image, tmp_path: Pa
     )  # fmt: skip
     assert ran.code == 0, ran.err[-2000:]
     told = json.loads(ran.out.splitlines()[-1])
-    print(f"{DEBATES} debates, played and evaluated: {told['seconds']:.0f} s, {told['calls']} calls")
+    print(
+        f"{DEBATES} debates, played and evaluated: {told['seconds']:.0f} s, {told['calls']} calls"
+    )
     assert (told["lost"], told["judged"]) == (0, DEBATES)
     assert told["calls"] > DEBATES, "where time runs out, a turn is answered without the model"
     for name in ("simulations.jsonl", "evaluations.jsonl"):
