@@ -17,57 +17,17 @@ COPY touche_rad /src/touche_rad
 COPY retrieval /src/retrieval
 COPY judges /src/judges
 COPY docker/collection /src/docker/collection
-COPY docker/dependencies.py /src/docker/dependencies.py
+COPY docker/dependencies.py docker/constraints.txt /src/docker/
 ARG EXTRAS=""
-RUN /opt/touche-rad/bin/pip install --quiet "/src${EXTRAS:+[$EXTRAS]}" \
+RUN /opt/touche-rad/bin/pip install --quiet --constraint /src/docker/constraints.txt "/src${EXTRAS:+[$EXTRAS]}" \
     && /opt/touche-rad/bin/pip list --format=freeze > /opt/touche-rad/packages.txt \
     && /opt/touche-rad/bin/python /src/docker/dependencies.py sbom "${EXTRAS}" > /opt/touche-rad/sbom.cdx.json \
-    && /opt/touche-rad/bin/pip uninstall --quiet --yes pip setuptools
+    && /opt/touche-rad/bin/pip uninstall --quiet --yes pip setuptools \
+    && find /opt/touche-rad/lib -type d -name tests -prune -exec rm -r {} +
 ARG COLLECTION=touche_rad/demo/arguments.jsonl
 RUN /opt/touche-rad/bin/touche-rad index "/src/${COLLECTION}" -o /opt/index
 
-# --- the same on the task's own base image: its client starts /app/start.sh ---
-FROM ${OFFICIAL_BASE} AS official
-COPY pyproject.toml README.md LICENSE /src/
-COPY touche_rad /src/touche_rad
-COPY retrieval /src/retrieval
-COPY judges /src/judges
-COPY docker/collection /src/docker/collection
-ARG EXTRAS=""
-ARG COLLECTION=touche_rad/demo/arguments.jsonl
-RUN pip install --quiet --no-cache-dir "/src${EXTRAS:+[$EXTRAS]}" \
-    && touche-rad index "/src/${COLLECTION}" -o /opt/index && rm -rf /src
-COPY docker/start.sh /app/start.sh
-COPY docker/evaluation.json /app/evaluation.json
-WORKDIR /app
-ENV TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache
-HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python3", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/health', timeout=4)"]
-
-# --- beside vLLM: -m vllm:MODEL starts the server of this image ---
-FROM ${GPU_BASE} AS gpu
-COPY pyproject.toml README.md LICENSE /src/
-COPY touche_rad /src/touche_rad
-COPY retrieval /src/retrieval
-COPY judges /src/judges
-COPY docker/collection /src/docker/collection
-ARG EXTRAS=""
-ARG COLLECTION=touche_rad/demo/arguments.jsonl
-RUN pip install --quiet --no-cache-dir "/src${EXTRAS:+[$EXTRAS]}" \
-    && touche-rad index "/src/${COLLECTION}" -o /opt/index && rm -rf /src
-# A model is mounted (/root/.cache/huggingface, or any folder), or baked in: --build-arg MODEL=folder
-ARG MODEL=docker/no-model
-COPY ${MODEL} /models/baked
-COPY docker/start.sh /app/start.sh
-WORKDIR /app
-ENV TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache HF_HUB_OFFLINE=1
-EXPOSE 8080
-HEALTHCHECK --interval=10s --timeout=5s --start-period=30m --retries=3 \
-    CMD ["python3", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/health', timeout=4)"]
-ENTRYPOINT []
-CMD ["/app/start.sh"]
-
-# --- slim, the default ---
+# --- slim: a builder without BuildKit builds all that stands above its target, and so this stands here ---
 FROM ${BASE} AS slim
 LABEL org.opencontainers.image.title="touche-rad" \
       org.opencontainers.image.description="Debaters and judges for Retrieval-Augmented Debating" \
@@ -87,3 +47,56 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python3", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/health', timeout=4)"]
 CMD ["/app/start.sh"]
+
+# --- the same on the task's own base image: its client starts /app/start.sh ---
+FROM ${OFFICIAL_BASE} AS official
+LABEL org.opencontainers.image.title="touche-rad" \
+      org.opencontainers.image.description="Debaters and judges for Retrieval-Augmented Debating" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY pyproject.toml README.md LICENSE /src/
+COPY touche_rad /src/touche_rad
+COPY retrieval /src/retrieval
+COPY judges /src/judges
+COPY docker/collection /src/docker/collection
+COPY docker/constraints.txt /src/docker/constraints.txt
+ARG EXTRAS=""
+ARG COLLECTION=touche_rad/demo/arguments.jsonl
+RUN python3 -m pip install --quiet --no-cache-dir --constraint /src/docker/constraints.txt "/src${EXTRAS:+[$EXTRAS]}" \
+    && touche-rad index "/src/${COLLECTION}" -o /opt/index && rm -rf /src
+COPY docker/start.sh /app/start.sh
+COPY docker/evaluation.json /app/evaluation.json
+WORKDIR /app
+ENV TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache IR_DATASETS_HOME=/tmp/ir_datasets
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python3", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/health', timeout=4)"]
+
+# --- beside vLLM: -m vllm:MODEL starts the server of this image, whose packages are left as they are ---
+FROM ${GPU_BASE} AS gpu
+LABEL org.opencontainers.image.title="touche-rad" \
+      org.opencontainers.image.description="Debaters and judges for Retrieval-Augmented Debating" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY pyproject.toml README.md LICENSE /src/
+COPY touche_rad /src/touche_rad
+COPY retrieval /src/retrieval
+COPY judges /src/judges
+COPY docker/collection /src/docker/collection
+ARG EXTRAS=""
+ARG COLLECTION=touche_rad/demo/arguments.jsonl
+RUN python3 -m pip install --quiet --no-cache-dir "/src${EXTRAS:+[$EXTRAS]}" \
+    && touche-rad index "/src/${COLLECTION}" -o /opt/index && rm -rf /src
+# A model is mounted (/root/.cache/huggingface, or any folder), or baked in: --build-arg MODEL=folder
+ARG MODEL=docker/no-model
+COPY ${MODEL} /models/baked
+COPY docker/start.sh /app/start.sh
+WORKDIR /app
+# Without HF_HOME the models would be looked for below XDG_CACHE_HOME, and not where they are mounted.
+ENV TOUCHE_RAD_INDEX=/opt/index XDG_CACHE_HOME=/tmp/cache IR_DATASETS_HOME=/tmp/ir_datasets \
+    HF_HOME=/root/.cache/huggingface HF_HUB_OFFLINE=1 TRITON_CACHE_DIR=/tmp/cache/triton
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30m --retries=3 \
+    CMD ["python3", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/health', timeout=4)"]
+ENTRYPOINT []
+CMD ["/app/start.sh"]
+
+# --- what is built where no target is named ---
+FROM slim AS default

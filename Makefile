@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_OUT ?= demo
 
-.PHONY: demo test check lint types cover vllm-cpu runs sbom licences audit clean
+.PHONY: demo test check lint types cover vllm-cpu runs pins sbom licences audit clean
 
 demo: $(VENV)/core.stamp  ## run the main job on the bundled data
 	$(BIN)/touche-rad demo -o $(DEMO_OUT)
@@ -51,6 +51,12 @@ runs: $(VENV)/core.stamp  ## the small example runs in runs/
 	cd runs && ../$(BIN)/touche-rad judge simulations.jsonl -o evaluations.jsonl --quiet
 	cd runs && ../$(BIN)/touche-rad retrieve example.claims.tsv -k 5 -o attack.run --quiet
 
+pins: $(VENV)/core.stamp  ## the newest versions that the oldest Python we run on takes, for images
+	mkdir -p build
+	$(BIN)/python -m pip install --quiet --dry-run --ignore-installed --only-binary=:all: \
+		--python-version 3.11 --target build/none --report build/pins.json .
+	$(BIN)/python docker/dependencies.py pins build/pins.json > docker/constraints.txt
+
 sbom: $(VENV)/core.stamp  ## what the core stands on, as a CycloneDX bill of materials
 	mkdir -p build
 	$(BIN)/python docker/dependencies.py sbom > build/sbom.cdx.json
@@ -59,12 +65,10 @@ licences: $(VENV)/core.stamp  ## the table of docs/licences.md, as it is true he
 	sed -i '/^|/,$$d' docs/licences.md
 	$(BIN)/python docker/dependencies.py licences >> docs/licences.md
 
-audit: $(VENV)/core.stamp  ## known holes in what the core stands on; asks the registry
+audit:  ## known holes in what the images stand on; asks the registry
 	$(PYTHON) -m venv .venv-audit
 	.venv-audit/bin/pip install --quiet pip-audit
-	mkdir -p build
-	$(BIN)/python docker/dependencies.py freeze > build/core.txt
-	.venv-audit/bin/pip-audit --strict --no-deps --disable-pip --requirement build/core.txt
+	.venv-audit/bin/pip-audit --strict --no-deps --disable-pip --requirement docker/constraints.txt
 
 clean:
 	rm -rf $(VENV) .venv-vllm .venv-audit demo build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

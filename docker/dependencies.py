@@ -1,8 +1,9 @@
 """What the installed touche-rad stands on: a list of packages, their licences, and an SBOM.
 
-    python docker/dependencies.py freeze|licences|sbom [EXTRA,...]
+    python docker/dependencies.py licences|sbom [EXTRA,...]
+    python docker/dependencies.py pins REPORT
 
-It reads what is installed where it runs, in the image too.
+It reads what is installed where it runs, in the image too; pins are read from a report of pip's.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
 from typing import Any
 
 from packaging.requirements import Requirement  # comes with the core
@@ -161,16 +163,24 @@ def _component(package: Package) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def pins(report: Path) -> str:
+    """Return the versions that pip would install, as constraints for an image's build."""
+    told = [each["metadata"] for each in json.loads(report.read_text("utf-8"))["install"]]
+    found = sorted((normal(each["name"]), each["version"]) for each in told)
+    lines = [f"{name}=={version}" for name, version in found if name != ROOT]
+    return "\n".join(["# What the images stand on. Written by: make pins", *lines]) + "\n"
+
+
 def main(what: str, *extras: str) -> str:
     """Return what was asked for."""
+    if what == "pins":
+        return pins(Path(extras[0]))
     packages = closure(part for each in extras for part in each.split(",") if part)
     if what == "sbom":
         return json.dumps(sbom(packages), indent=2) + "\n"
     if what == "licences":
         return licences(packages)
-    if what == "freeze":
-        return "".join(f"{each.name}=={each.version}\n" for each in packages[1:])
-    raise SystemExit(f"dependencies.py {what}: expected freeze, licences or sbom")
+    raise SystemExit(f"dependencies.py {what}: expected pins, licences or sbom")
 
 
 if __name__ == "__main__":

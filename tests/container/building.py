@@ -107,8 +107,9 @@ def needed() -> None:
         lacking("root, to build an image without a Docker engine")
 
 
-def build(base: str, tag: str, *, target: str = "slim") -> None:
-    """Build a target of the Dockerfile; certificates and pip's settings are lent, not kept."""
+def build(tag: str, *, target: str = "slim", context: Path = ROOT, **arguments: str) -> None:
+    """Build a target of a Dockerfile; certificates and pip's settings are lent, not kept."""
+    given = [part for each in arguments.items() for part in ("--build-arg", "=".join(each))]
     lent: list[str] = []
     certificates = os.environ.get("PIP_CERT") or os.environ.get("SSL_CERT_FILE")
     if certificates:
@@ -127,8 +128,8 @@ def build(base: str, tag: str, *, target: str = "slim") -> None:
                 if place.startswith("/") and Path(place).is_dir():
                     lent += ["--volume", f"{place}:{place}:ro"]
         buildah(
-            "bud", "--format", "docker", "--target", target, "--build-arg", f"BASE={base}",
-            "--network", "host", *lent, "-t", tag, ".",
+            "bud", "--format", "docker", "--target", target, *given,
+            "--network", "host", *lent, "-t", tag, context,
         )  # fmt: skip
 
 

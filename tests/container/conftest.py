@@ -15,6 +15,6 @@ def image() -> Iterator[Image]:
     needed()
     tag = f"localhost/touche-rad-test:slim-{os.getpid()}"  # another run may build its own
     with base_image() as base:
-        build(base, tag)
+        build(tag, BASE=base)
         yield Image(tag, base)
         buildah("rmi", tag)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.container.building import Image, buildah, indexes, mounted
+from tests.container.building import ROOT, Image, buildah, indexes, mounted
 
 pytestmark = pytest.mark.slow
 
@@ -166,6 +166,8 @@ def test_the_image_says_what_is_in_it(added: tuple[Path, list[Path]]) -> None:
         f"{_plain(name)}=={version}" for name, _, version in (p.partition("==") for p in packages)
     }
     assert {one for one in had if one.partition("==")[0] not in tools} == named
+    pinned = (ROOT / "docker" / "constraints.txt").read_text().splitlines()[1:]
+    assert named == set(pinned), "make pins"
 
 
 def _plain(name: str) -> str:

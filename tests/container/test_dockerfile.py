@@ -24,7 +24,7 @@ def test_hadolint_has_nothing_to_say() -> None:
 def test_each_base_image_can_be_replaced_and_no_registry_of_packages_is_named() -> None:
     text = (ROOT / "Dockerfile").read_text()
     bases = re.findall(r"^FROM (\S+)", text, re.MULTILINE)
-    assert set(bases) == {"${BASE}", "${OFFICIAL_BASE}", "${GPU_BASE}"}
+    assert set(bases) == {"${BASE}", "${OFFICIAL_BASE}", "${GPU_BASE}", "slim"}
     for name in ("BASE", "OFFICIAL_BASE", "GPU_BASE"):
         assert re.search(rf"^ARG {name}=\S+$", text, re.MULTILINE)
     assert "pypi" not in text.lower()
@@ -52,7 +52,11 @@ def test_whatever_is_copied_is_there_and_reaches_the_build() -> None:
 
 
 def test_each_target_has_the_package_an_index_a_start_and_a_health_check() -> None:
-    assert set(stages()) == {"made", "official", "gpu", "slim"}
+    assert list(stages()) == ["made", "slim", "official", "gpu", "default"], (
+        "the default is slim, and slim needs none of the other bases even without BuildKit"
+    )
+    assert stages()["default"].strip() == ""
+    assert (ROOT / "Dockerfile").read_text().endswith("\nFROM slim AS default\n")
     for name in ("made", "official", "gpu"):
         text = stages()[name]
         assert "ARG COLLECTION=touche_rad/demo/arguments.jsonl\n" in text
@@ -62,6 +66,7 @@ def test_each_target_has_the_package_an_index_a_start_and_a_health_check() -> No
     for name in ("official", "gpu", "slim"):
         text = stages()[name]
         assert "TOUCHE_RAD_INDEX=/opt/index" in text
+        assert 'org.opencontainers.image.licenses="Apache-2.0"' in text
         assert re.search(r"^COPY docker/start.sh .*/app/", text, re.MULTILINE)
         assert "http://127.0.0.1:8080/health" in text.partition("HEALTHCHECK")[2]
     assert (ROOT / "docker/start.sh").stat().st_mode & 0o111

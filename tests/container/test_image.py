@@ -177,13 +177,15 @@ def test_a_careless_client_plays_many_debates_with_it(image: Image, tmp_path: Pa
         "python3", "-m", "tests.serve.careless", str(DEBATES), "/out", "/app/start.sh", "-q",
         "-j", "calibrated", "--deadline", "280",
         mounts={tmp_path: "/out", ROOT / "tests": "/check/tests:ro"},
-        env={"PYTHONPATH": "/check", "PYTHONDONTWRITEBYTECODE": "1"}, timeout=900,
+        env={"PYTHONPATH": "/check", "PYTHONDONTWRITEBYTECODE": "1"}, timeout=900 + 5 * DEBATES,
     )  # fmt: skip
     assert ran.code == 0, ran.err[-2000:]
     told = json.loads(ran.out.splitlines()[-1])
-    print(f"{DEBATES} debates were played and evaluated in {told['seconds']:.0f} s")
+    print(
+        f"{DEBATES} debates, played and evaluated: {told['seconds']:.0f} s, {told['calls']} calls"
+    )
     assert (told["lost"], told["judged"]) == (0, DEBATES)
-    assert told["calls"] >= DEBATES * 3 * 2
+    assert told["calls"] > DEBATES, "where time runs out, a turn is answered without the model"
     for name in ("simulations.jsonl", "evaluations.jsonl"):
         path = tmp_path / name
         assert len(rows(path)) == DEBATES

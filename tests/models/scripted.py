@@ -61,8 +61,8 @@ class Scripted(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
         self.asked: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.script: list[Answer] = []

@@ -115,7 +115,10 @@ async def evaluated(client: httpx.AsyncClient, url: str, row: dict[str, Any]) ->
                 for maxim, score in zip(MAXIMS, scores, strict=True)
             }
         )
-    return {**row, "userTurnsEvaluations": turns}
+    whole = await asyncio.gather(*(client.post(f"{url}/{maxim}", json=row) for maxim in MAXIMS))
+    overall = [reply.json()["score"] for reply in whole]
+    assert overall == [None] * len(MAXIMS)
+    return {**row, "userTurnsEvaluations": turns, "overallEvaluations": {}}
 
 
 async def everything(url: str, debates: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

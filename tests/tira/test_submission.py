@@ -78,7 +78,7 @@ def test_a_debater_is_tried_by_the_client_and_its_output_is_valid(
     ended = tried(repository, given, "grounded")
     assert ended.code == 0, ended.told
     assert "produced valid outputs" in ended.told
-    assert ended.builds == [["--build-arg", "RUN_AS=0"]]
+    assert ended.builds == [["--target", "slim", "--build-arg", "RUN_AS=0"]]
     assert [run["allow_network"] for run in ended.runs] == [False]
     rows = (ended.output() / "simulations.jsonl").read_text().splitlines()
     assert [len(json.loads(row)["simulation"]["userTurns"]) for row in rows] == [2, 2]

@@ -1,0 +1,173 @@
+"""The targets beside slim, built on stand-ins of their bases, and all three run as they declare it.
+
+Read-only root, no network: the health check, an answered turn, a judged turn; as root and not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.container.building import ROOT, Image, build, buildah
+from tests.container.declared import Declared, declared, lent
+from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
+
+pytestmark = pytest.mark.slow
+
+STANDINS = Path(__file__).parent / "standins"
+SOFTWARE = yaml.safe_load((ROOT / "tira.yml").read_text())["software"]
+TIRA = {"inputDataset": "/tira-data/input", "outputDir": "/tira-data/output"}
+
+SERVES = """
+import json, subprocess, sys, time, urllib.request as u
+command, health, more = map(json.loads, sys.argv[1:])
+begun = time.monotonic()
+server = subprocess.Popen(command + more)
+while subprocess.run(health, capture_output=True).returncode:
+    assert server.poll() is None and time.monotonic() - begun < 240
+    time.sleep(0.1)
+def ask(path, body):
+    url, data = "http://127.0.0.1:8080" + path, json.dumps(body).encode()
+    return json.load(u.urlopen(u.Request(url, data, {"content-type": "application/json"}), timeout=120))
+answer = ask("/", {"messages": [{"role": "user", "content": "Zoos should be closed."}]})
+turn = {"utterance": "Zoos should be closed.", "systemResponse":
+        {"utterance": answer["content"], "response": answer}}
+verdict = ask("/quality", {"simulation": {"userTurns": [turn]}, "userTurnIndex": 0})
+seconds = time.monotonic() - begun
+written = []
+for place in ("/app/x", "/opt/x", "/root/x", "/usr/x", "/x"):
+    try:
+        open(place, "w").close()
+        written.append(place)
+    except OSError:
+        pass
+server.terminate()
+server.wait(60)
+print(json.dumps({"answer": answer, "verdict": verdict, "written": written, "seconds": seconds}))
+"""
+"""Starts what the image declares, waits as its health check does, and asks for a turn of each kind."""
+
+
+@contextmanager
+def _on_its_standin(image: Image, target: str, **arguments: str) -> Iterator[str]:
+    base, tag = f"{image.name}-base-of-{target}", f"{image.name}-{target}"
+    build(base, target=target, context=STANDINS, **arguments)
+    build(tag, target=target, **{f"{target.upper()}_BASE": base})
+    yield tag
+    buildah("rmi", tag, base)
+
+
+@pytest.fixture(scope="module")
+def _official(image: Image) -> Iterator[str]:
+    with _on_its_standin(image, "official", BASE=image.base) as tag:
+        yield tag
+
+
+@pytest.fixture(scope="module")
+def _gpu(image: Image, _official: str) -> Iterator[str]:
+    with _on_its_standin(image, "gpu", PACKAGES=_official) as tag:
+        yield tag
+
+
+@pytest.fixture(scope="module")
+def slim(image: Image) -> Iterator[Declared]:
+    with declared(image.name) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def official(_official: str) -> Iterator[Declared]:
+    with declared(_official) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def gpu(_gpu: str) -> Iterator[Declared]:
+    with declared(_gpu) as one:
+        yield one
+
+
+@pytest.mark.parametrize(
+    ("target", "user"),
+    [("slim", None), ("official", None), ("official", "10001"), ("gpu", "10001")],
+)
+def test_it_answers_and_judges_a_turn_on_a_root_that_cannot_be_written_to(
+    target: str, user: str | None, request: pytest.FixtureRequest
+) -> None:
+    one: Declared = request.getfixturevalue(target)
+    asked = (json.dumps(words) for words in (one.command, one.health, ["-j", "grounded"]))
+    ran = one.run("python3", "-c", SERVES, *asked, user=user)
+    assert ran.code == 0, ran.err
+    told = json.loads(ran.out.splitlines()[-1])
+    print(f"{target}: start, an answer and a verdict took {told['seconds']:.1f} s")
+    assert told["answer"]["content"]
+    assert {"id", "text"} <= set(told["answer"]["arguments"][0])
+    assert 0 <= told["verdict"]["score"] <= 1
+    assert told["written"] == []
+
+
+def test_the_official_scripts_play_and_evaluate_in_it(official: Declared, tmp_path: Path) -> None:
+    """The commands of tira.yml, as TIRA's client words them: sub-task 1, and 2 on what it wrote."""
+    given, out = lent(tmp_path, "input"), lent(tmp_path, "output")
+    claims = demo_file("claims.tsv").read_text().splitlines()[:4]
+    (given / "claims.tsv").write_text("\n".join(claims) + "\n")
+    own = official.root / "genirsim" / "touche25-rad-tira.json"
+    (given / "official.json").write_text(own.read_text())
+    mounts = {given: "/tira-data/input:ro", out: "/tira-data/output"}
+    played = official.run("sh", "-c", _worded("official-debater"), mounts=mounts, env=TIRA)
+    assert played.code == 0, played.err
+    simulations = out / "simulations.jsonl"
+    rows = [json.loads(line) for line in simulations.read_text().splitlines()]
+    assert [len(row["simulation"]["userTurns"]) for row in rows] == [3] * len(claims[1:])
+    checked = touche_rad("check", simulations, "--input", given / "claims.tsv")
+    assert (checked.code, checked.out) == (0, "")
+    (given / "claims.tsv").unlink()
+    simulations.rename(given / "simulations.jsonl")
+    judged = official.run("sh", "-c", _worded("official-judge"), mounts=mounts, env=TIRA)
+    assert judged.code == 0, judged.err
+    checked = touche_rad("check", out / "evaluations.jsonl")
+    assert (checked.code, checked.out) == (0, "")
+
+
+def test_serve_sh_starts_it_too(official: Declared) -> None:
+    asked = (json.dumps(words) for words in (["/genirsim/serve.sh"], official.health, []))
+    ran = official.run("python3", "-c", SERVES.replace("server.terminate", "server.kill"), *asked)
+    assert ran.code == 0, ran.err
+
+
+def test_a_mounted_model_is_found_and_asked_beside_vllm(gpu: Declared, tmp_path: Path) -> None:
+    """tira.yml's entry with a model of one's own, with the mounts of TIRA's client."""
+    given, out = lent(tmp_path, "input"), lent(tmp_path, "output")
+    (given / "claims.tsv").write_text(
+        "\n".join(demo_file("claims.tsv").read_text().split("\n")[:2])
+    )
+    one = SOFTWARE["sinai-vllm"]
+    (name,) = one["hf_models"]
+    cached = f"models/{name}".replace("/", "--")
+    (lent(tmp_path, "hub") / "config.json").write_text("{}")
+    mounts = {
+        given: "/tira-data/input:ro", out: "/tira-data/output", ROOT / "tests": "/check/tests:ro",
+        tmp_path / "hub": f"/root/.cache/huggingface/hub/{cached}:ro",
+    }  # fmt: skip
+    env = {**TIRA, "PYTHONPATH": "/check"}
+    ran = gpu.run("sh", "-c", _worded("sinai-vllm"), mounts=mounts, env=env)
+    assert ran.code == 0, ran.err
+    assert "vLLM: ready" in ran.err
+    checked = touche_rad("check", out / "simulations.jsonl")
+    assert (checked.code, checked.out) == (0, "")
+    status = json.loads((out / "status.json").read_text())
+    assert status["usage"]["total"]["calls"] > 0
+
+
+def _worded(entry: str) -> str:
+    """An entry's command as the client gives it to the container's shell."""
+    said = str(SOFTWARE[entry]["command"])
+    for name, place in TIRA.items():
+        said = said.replace(f"${name}", place)
+    return f"sleep .1; {said}"
