@@ -17,7 +17,9 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 KEY: Final = "OPENAI_API_KEY"
 HIDDEN: Final = "***"
 _SHORTEST: Final = 6
-"""What is shorter may stand in any text by chance, and guards nothing."""
+_LONGEST_WORD: Final = 15
+"""What is shorter, or a mere word ("public"), may stand in any text by chance: to blot it out would
+spoil quotations and guard nothing."""
 _known: set[str] = set()
 
 
@@ -39,7 +41,7 @@ def remember(*values: object) -> None:
         if isinstance(value, SecretStr | SecretBytes):
             value = value.get_secret_value()
         text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
-        if len(text) >= _SHORTEST:
+        if _tells(text):
             _known.add(text)
     log = logging.getLogger("touche_rad")
     if _known and _discreet not in log.filters:
@@ -82,7 +84,11 @@ def discreet_line(line: str) -> str:
 
 def _key() -> str:
     key = os.environ.get(KEY, "")
-    return key if len(key) >= _SHORTEST else ""
+    return key if _tells(key) else ""
+
+
+def _tells(text: str) -> bool:
+    return len(text) >= _SHORTEST and (len(text) > _LONGEST_WORD or not text.isalpha())
 
 
 def _discreet(record: logging.LogRecord) -> bool:

@@ -211,3 +211,10 @@ def test_a_secret_that_is_a_key_of_the_format_breaks_no_file(
     line = '{"arguments": [], "content": "my arguments"}'
     assert json.loads(secret.discreet_line(line)) == {"arguments": [], "content": "my ***"}
     assert secret.discreet_line("no json: arguments") == "no json: ***"
+
+
+def test_a_mere_word_as_a_key_spoils_no_quotation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "public")
+    assert secret.without_secrets("The public pays.") == "The public pays."
+    monkeypatch.setenv("OPENAI_API_KEY", "token-abc123")
+    assert secret.without_secrets("It is token-abc123.") == "It is ***."
