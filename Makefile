@@ -49,7 +49,7 @@ runs: $(VENV)/core.stamp  ## the small example runs in runs/
 	cd runs && ../$(BIN)/touche-rad respond example.claims.jsonl -o responses.jsonl --quiet
 	cd runs && ../$(BIN)/touche-rad simulate example.claims.tsv -o simulations.jsonl --turns 2 --quiet
 	cd runs && ../$(BIN)/touche-rad judge simulations.jsonl -o evaluations.jsonl --quiet
-	cd runs && ../$(BIN)/touche-rad retrieve example.claims.tsv -k 5 -o attack.run --quiet
+	cd runs && ../$(BIN)/touche-rad retrieve example.claims.tsv -r attack -k 5 -o attack.run --quiet
 
 pins: $(VENV)/core.stamp  ## the newest versions that the oldest Python we run on takes, for images
 	mkdir -p build

@@ -62,6 +62,7 @@ def _retriever(name: str, **options: str) -> Made:
 HIDDEN: Final[dict[str, Made]] = {
     "BM25 text": _field("text"),
     "BM25 topic+text": _field("all"),
+    "opposing": _retriever("opposing"),
     "dense text": _dense("text"),
     "dense topic+text": _dense("all"),
     "reciprocal rank": reciprocal,
@@ -81,6 +82,7 @@ OPEN: Final[dict[str, Made]] = {
     "BM25 attacks": _field("attacks"),
     "BM25 supports": _field("supports"),
     "dense attacks": _dense("attacks"),
+    "opposing": _retriever("opposing"),
     "chain": _retriever("chain"),
     "hybrid": _retriever("hybrid"),
     "chained hybrid": _retriever("chained"),

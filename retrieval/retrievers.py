@@ -39,6 +39,32 @@ class SupportRetriever(_FieldRetriever):
     field = "supports"
 
 
+class OpposingRetriever(Searcher):
+    """Attackers of a claim like the query, then what chains lead to, then what is about it."""
+
+    class Options(Options):
+        """How the lists follow each other."""
+
+        lead: int = Field(3, ge=0, description="Attackers that go before all chains.")
+
+    def __init__(self, options: Any, services: Services) -> None:
+        super().__init__(options, services)
+        self._chain = ChainRetriever(ChainRetriever.Options(), services)
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """Put the lists one behind the other; where the claims are not known, words remain."""
+        attack = self.index.search("attacks", query, k)
+        lead, rest = attack[: self.options.lead], attack[self.options.lead :]
+        about = self.index.search("all", query, k) if len(attack) < k else []
+        first: dict[str, Hit] = {}
+        for hit in [*lead, *self._chain.search(query, k), *rest, *about]:
+            first.setdefault(hit.argument.id, hit)
+        return [
+            hit.model_copy(update={"score": 1 / (rank + 1), "rank": rank})
+            for rank, hit in enumerate(list(first.values())[:k])
+        ]
+
+
 class HybridRetriever(Searcher):
     """Attack and chain hits and the agreement of topics, fused by reciprocal rank."""
 

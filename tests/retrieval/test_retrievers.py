@@ -1,4 +1,4 @@
-"""The five retrievers: what each finds, by which path, and what its settings do."""
+"""The retrievers: what each finds, by which path, and what its settings do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import Services, find
 
-NAMES = ("text", "attack", "support", "chain", "hybrid")
+NAMES = ("text", "attack", "support", "chain", "hybrid", "opposing")
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,7 @@ def _ids(name: str, index: PisaArguments, query: str, k: int = 5, **options: str
         ("support", "trains that save time", "6"),
         ("chain", "Beehives on roofs starve the wild bees", "3"),
         ("hybrid", "Night trains are too slow", "6"),
+        ("opposing", "Night trains are too slow", "6"),
     ],
 )
 def test_each_finds_its_own(bees: PisaArguments, name: str, query: str, first: str) -> None:
@@ -193,6 +194,30 @@ def test_each_setting_of_the_hybrid_has_its_effect(bees: PisaArguments) -> None:
     attacks = set(_ids("attack", bees, query, 9))
     assert set(scores(chain="0", topic="0")) == attacks
     assert set(plain) >= attacks
+
+
+def test_opposing_puts_chains_behind_the_first_attackers_and_words_last(
+    bees: PisaArguments, tmp_path: Path
+) -> None:
+    query = "Beehives on roofs starve the wild bees"
+    attack, chain = _ids("attack", bees, query, 9), _ids("chain", bees, query, 9)
+    about = [hit.argument.id for hit in bees.search("all", query, 9)]
+    assert set(chain) - set(attack), "this case has what only chains reach"
+
+    def behind(*lists: list[str]) -> list[str]:
+        return list(dict.fromkeys(one for ids in lists for one in ids))
+
+    for lead in (0, 1, 3):
+        expected = behind(attack[:lead], chain, attack[lead:], about)[:9]
+        assert _ids("opposing", bees, query, 9, lead=str(lead)) == expected
+    blind = [one.model_copy(update={"attacks": "", "supports": ""}) for one in BEES]
+    hidden = opened(blind, tmp_path / "hidden")
+    found = _ids("opposing", hidden, query, 4)
+    assert not _ids("attack", hidden, query, 4)
+    assert found == behind(_ids("chain", hidden, query, 4), [
+        hit.argument.id for hit in hidden.search("all", query, 4)
+    ])[:4]  # fmt: skip
+    assert found, "where no claims are known, words find something still"
 
 
 def test_the_demo_collection_answers_its_own_claims(demo_index_path: Path) -> None:

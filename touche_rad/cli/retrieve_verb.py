@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @shared.output("The run file to write. [default: the screen]")
 @shared.index
 @click.option(
-    "-r", "--retriever", default="attack", show_default=True, envvar="TOUCHE_RAD_RETRIEVER",
+    "-r", "--retriever", default="opposing", show_default=True, envvar="TOUCHE_RAD_RETRIEVER",
     metavar="NAME", help="What searches: text, attack, support, chain, hybrid or a plugin's.",
 )  # fmt: skip
 @click.option("-k", "depth", type=click.IntRange(1), default=100, show_default=True,
