@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -51,6 +52,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
     return ByWhatIsShared(config, log)
 
+
+# A shell lets what it starts in the background ignore Ctrl-C; what tests start must not inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Set at import: some tests open the demo's index while they are collected. Processes that tests start
 # inherit it.

@@ -42,8 +42,8 @@ def server() -> Iterator[Scripted]:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touche_rad.models.asking.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("touche_rad.models.asking.LONGEST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.sending.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.sending.LONGEST_WAIT", 0.001)
 
 
 @pytest.fixture(scope="module")
