@@ -129,7 +129,7 @@ def test_pipelines_and_retrievers_work_on_it(demo: ElasticArguments, local: Pisa
     qrels = other(topics).groupby("qid").head(5)[["qid", "docno"]].assign(label=1)
     table = pt.Experiment([one, other], topics, qrels, ["ndcg_cut_10"], names=["there", "here"])
     assert (table["ndcg_cut_10"] > 0.9).all()
-    for name in ("text", "attack", "support", "chain", "hybrid"):
+    for name in ("text", "attack", "support", "chain", "hybrid", "opposing"):
         hits = find("retriever", name).make(Services(index=demo)).search("Zoos are cruel", 5)
         assert hits
 

@@ -41,7 +41,7 @@ def _searched(
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\tZoos are cruel\n")
     run = str(tmp_path / "out.run")
-    return _run("retrieve", str(queries), "-i", location, "-o", run, **environment)
+    return _run("retrieve", str(queries), "-i", location, "-r", "attack", "-o", run, **environment)
 
 
 def _loaded(location: str, **environment: str) -> subprocess.CompletedProcess[str]:
