@@ -141,6 +141,23 @@ def test_a_server_is_told_a_bound_that_no_answer_is_refused_for() -> None:
     assert schema.__name__ == draft_schema(0).__name__ == "SceneGraph"
 
 
+def test_a_server_is_told_which_ids_can_be_and_no_answer_is_refused_for_another() -> None:
+    schema = draft_schema(2, 5)
+    told = schema.model_json_schema()["$defs"]
+    ids = {
+        "id": told["DraftArgument"],
+        "source": told["DraftRelation"],
+        "target": told["DraftRelation"],
+    }
+    ends = {name: one["properties"][name] for name, one in ids.items()}
+    assert {name: (one["minimum"], one["maximum"]) for name, one in ends.items()} == {
+        "id": (5, 6), "source": (1, 6), "target": (0, 6),
+    }  # fmt: skip
+    far = {"arguments": [{"id": 99, "text": "x"}], "relations": []}
+    assert schema.model_validate(far).arguments[0].id == 99
+    assert "maximum" not in str(draft_schema(0).model_json_schema())
+
+
 @pytest.mark.parametrize(
     ("leaving", "kind"),
     [
