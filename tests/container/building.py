@@ -24,7 +24,6 @@ from tests.conftest import lacking
 ROOT = Path(__file__).parent.parent.parent
 BASE_IMAGE = "TOUCHE_RAD_BASE_IMAGE"
 """Names an image with Python 3.11 that buildah has, to build on it instead."""
-_MIRROR = "http://deb.debian.org/debian"
 _INCLUDED = "python3,python3-venv,ca-certificates"
 _LO_UP = (
     "import fcntl, socket, struct; s = socket.socket(); "
@@ -85,7 +84,7 @@ def base_image() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="touche-rad-base-") as folder:
         root = Path(folder, "root")
         subprocess.run(
-            ["debootstrap", "--variant=minbase", f"--include={_INCLUDED}", "bookworm", root, _MIRROR],
+            ["debootstrap", "--variant=minbase", f"--include={_INCLUDED}", "bookworm", root],
             check=True, capture_output=True, timeout=600,
         )  # fmt: skip
         packed = Path(folder, "base.tar")
