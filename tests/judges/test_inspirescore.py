@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import socket
 from collections import Counter
 from collections.abc import Iterator
@@ -71,6 +72,12 @@ def on_the_way(outcome: Outcome, speaker: str, number: int) -> dict[str, Any]:
         if (one["speaker"], one["round"]) == (speaker, number)
     ]  # fmt: skip
     return dict(found)
+
+
+def round_shown(prompt: str) -> int:
+    """The one round that a prompt shows; the rounds are asked about at once, in any order."""
+    (number,) = re.findall(r"^## Round (\d+)$", prompt, re.MULTILINE)
+    return int(number)
 
 
 # How often a model is asked
@@ -160,11 +167,13 @@ def test_the_judge_is_shown_four_criteria_with_both_ends_and_every_round(server:
 def test_the_papers_judge_also_analyses_adds_up_and_names_a_winner(server: Scripted) -> None:
     answer_as(server, detailed=True)
     outcome = judged(server, profile="paper")
-    for number, told in enumerate(prompts(server, "Subjective"), 1):
+    one_per_round = sorted(prompts(server, "Subjective"), key=round_shown)
+    assert list(map(round_shown, one_per_round)) == [1, 2, 3]
+    for told in one_per_round:
+        number = round_shown(told)
         assert "a short analysis of each side under each criterion" in told
         assert "total_score" in told
         assert "winner" in told
-        assert told.count("## Round") == 1
         assert f"ANN-{number}" in told
         assert f"ANN-{number % 3 + 1}" not in told
     told_of = as_json(outcome)["details"]["subjective"][0]
