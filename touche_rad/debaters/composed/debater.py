@@ -12,6 +12,7 @@ from touche_rad.debate import Argument, Debate, Response, reached
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.choosing import Quotable, dialogue
 from touche_rad.debaters.grounded.entailing import GUARD, SURE, ByModel, GuardName, by_nli
+from touche_rad.debaters.grounded.siding import JUDGED, STANCE, StanceName
 from touche_rad.debaters.grounded.support import Checked, Entails, Guard
 from touche_rad.models import Message, Model, ModelError, Prompt, dropping_oldest
 from touche_rad.models.schemas import Paragraph
@@ -44,13 +45,16 @@ class Composed:
         shown: int = Field(8, ge=1, le=50, description="arguments that the model is shown")
         cited: int = Field(2, ge=1, le=9, description="the most arguments that are used")
         max_words: int = Field(60, ge=5, le=1_000, description="the most words of a response")
+        stance: StanceName = Field("words", description=STANCE)
+        judged: int = Field(24, ge=1, le=1_000, description=JUDGED)
         guard: GuardName = Field("quotation", description=GUARD)
         sure: float = Field(0.9, ge=0.5, le=1, description=SURE)
 
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options
         self.model: Model = services.need_model("debater composed")
-        inner = Grounded.Options(k=options.k, max_words=options.max_words)
+        same = {name: getattr(options, name) for name in ("k", "max_words", "stance", "judged")}
+        inner = Grounded.Options(**same)
         self._grounded = Grounded(inner, services)
         entails: Entails | None = by_nli(options.guard, options.sure)
         if options.guard == "model":

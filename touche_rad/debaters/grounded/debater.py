@@ -20,6 +20,7 @@ from touche_rad.debaters.grounded.form import quotation
 from touche_rad.debaters.grounded.profile import Library, sampled
 from touche_rad.debaters.grounded.ranking import Ranked, ranking
 from touche_rad.debaters.grounded.reading import Reading, read
+from touche_rad.debaters.grounded.siding import JUDGED, STANCE, StanceName, sides
 from touche_rad.debaters.grounded.support import Guard
 from touche_rad.debaters.grounded.weights import weights
 from touche_rad.errors import WorkError
@@ -51,6 +52,8 @@ class Grounded:
         frame: bool = Field(True, description="say a stance, such as 'I disagree:', before it")
         shown: int = Field(12, ge=2, le=100, description="candidates that a model chooses among")
         weights: Path | None = Field(None, description="a file of weights in place of ours")
+        stance: StanceName = Field("words", description=STANCE)
+        judged: int = Field(24, ge=1, le=1_000, description=JUDGED)
         guard: GuardName = Field("quotation", description=f"{GUARD}; quotation: no own words")
         sure: float = Field(0.9, ge=0.5, le=1, description=SURE)
         link: int = Field(12, ge=1, le=60, description="a model's own words, where guard may check")
@@ -62,6 +65,7 @@ class Grounded:
         self.model = services.model
         self._nli = by_nli(options.guard, options.sure) if self.model is not None else None
         self.weights = weights(options.weights)
+        self._sides = sides(options.stance, options.judged)
         self._seed = services.seed
         self._library: Library | None = None
         self._learning = threading.Lock()
@@ -145,6 +149,8 @@ class Grounded:
 
     def _ranked(self, reading: Reading) -> list[Ranked]:
         ranked = ranking(self.index, reading, self._learnt(), self.weights, self.options.k)
+        if ranked and self._sides is not None:
+            return self._sides.read(ranked, reading, self.weights)
         if ranked:
             return ranked
         some = islice(self.index.arguments(), self.options.k)

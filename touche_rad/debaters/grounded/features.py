@@ -25,7 +25,9 @@ NAMES: Final = (
     "matter", "main", "target", "claim", "nearest", "denied", "tone", "side",
     "astray", "repeats", "echoes", *FORM,
 )  # fmt: skip
-"""Every feature there is."""
+"""Every feature that is read off words."""
+AGAINST: Final = "against"
+"""What a stance model says: 1 against the user, -1 for them, 0 where it does not know."""
 
 _ABOUT_ENOUGH = 1.25
 """Beyond this likeness an argument is on the matter, and more of it only says the same."""

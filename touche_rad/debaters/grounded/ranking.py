@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from touche_rad.debaters.grounded.candidates import Candidate, gather
@@ -57,10 +57,14 @@ def _with_near(
 def ranking(
     index: ArgumentIndex, reading: Reading, library: Library, weights: Weights, k: int
 ) -> list[Ranked]:
-    """Rank what every route finds; equals stand in the order of their ids."""
+    """Rank what every route finds."""
     candidates, found = seen(index, reading, library, k)
-    ranked = [
+    return ordered(
         Ranked(candidate, own, weights.score(own))
         for candidate, own in zip(candidates, found, strict=True)
-    ]
+    )
+
+
+def ordered(ranked: Iterable[Ranked]) -> list[Ranked]:
+    """Return the best first; equals stand in the order of their ids."""
     return sorted(ranked, key=lambda one: (-one.score, one.candidate.argument.id))

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from touche_rad.debaters.grounded.features import NAMES
+from touche_rad.debaters.grounded.features import AGAINST, NAMES
 from touche_rad.debaters.grounded.meaning import MEANT
 from touche_rad.errors import InputError, nearest
 
 _OURS = "weights.json"
+_KNOWN = (*NAMES, *MEANT, AGAINST)
 
 
 class Weights(BaseModel):
@@ -65,7 +66,7 @@ def weights(path: Path | None = None) -> Weights:
     except (OSError, ValueError) as error:
         raise InputError(str(source), f"a JSON file of weights, as in {_OURS}: {error}") from None
     for name in sorted(read.named):
-        if name not in (*NAMES, *MEANT):
-            expected = f"the name of a feature{nearest(name, (*NAMES, *MEANT))}, got {name!r}"
+        if name not in _KNOWN:
+            expected = f"the name of a feature{nearest(name, _KNOWN)}, got {name!r}"
             raise InputError(str(source), expected, field="fitted, given or meant")
     return read

