@@ -11,11 +11,11 @@ import numpy as np
 
 from retrieval.dense.encoders import NEEDED
 from retrieval.stance.backend import Stance
+from retrieval.stance.labels import Rows, rows_of, told
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 
 BATCH: Final = 32
-_LABELS: Final = ("entail", "contradict", "neutral")
 
 
 class Nli:
@@ -24,13 +24,16 @@ class Nli:
     def __init__(self, model: str, called: str = "stance model") -> None:
         """Load a folder, or OWNER/NAME of the hub; `called` is its part in what is told of it."""
         self._model = cross_encoder(model, called)
-        self._places = _places(self._model, f"{called} {model!r}")
+        self.rows = _rows(self._model, f"{called} {model!r}")
         self._one_at_a_time = Lock()  # a tokenizer that pads for one thread is none for another
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> Any:
-        """Return how likely each premise entails its hypothesis, contradicts it, does neither."""
+        """Return how likely each premise entails its hypothesis, contradicts it, does neither.
+
+        What a model of two labels does not tell is 0.
+        """
         if not pairs:
-            return np.zeros((0, len(_LABELS)))
+            return np.zeros((0, 3))
         from torch.nn import Identity
 
         whole = [tuple(_whole(text) for text in pair) for pair in pairs]
@@ -38,9 +41,12 @@ class Nli:
             scores = self._model.predict(
                 whole, batch_size=BATCH, show_progress_bar=False, activation_fn=Identity()
             )
-        logits = np.asarray(scores, dtype=float)[:, self._places]
+        logits = np.asarray(scores, dtype=float)
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return powers / powers.sum(axis=1, keepdims=True)
+        likely = powers / powers.sum(axis=1, keepdims=True)
+        rows = (self.rows.entailment, self.rows.contradiction, self.rows.neither)
+        nothing = np.zeros(len(likely))
+        return np.stack([nothing if row is None else likely[:, row] for row in rows], axis=1)
 
     def reads_whole(self, hypothesis: str) -> bool:
         """Whether nothing of a hypothesis is cut off, however long its premise is.
@@ -60,7 +66,8 @@ class Entailment:
     """The text is the premise; the attacked and the supported claim are hypotheses.
 
     A text that entails the attacked claim, or contradicts the supported one, is of the opposite
-    position to the argument. Both readings count half.
+    position to the argument. Both readings count half; of a model that tells only one of
+    entailment and contradiction, one reading is left, and no side is more likely than a half.
     """
 
     def __init__(self, model: str) -> None:
@@ -92,24 +99,19 @@ def cross_encoder(model: str, called: str = "stance model", **settings: Any) -> 
     try:
         return CrossEncoder(model, **settings)
     except Exception as error:
-        told = " ".join(str(error).split())[:200]
-        raise UserError(f"{called} {model!r} cannot be loaded: {told}") from None
+        why = " ".join(str(error).split())[:200]
+        raise UserError(f"{called} {model!r} cannot be loaded: {why}") from None
 
 
-def _places(model: Any, name: str) -> list[int]:
-    """Where the model gives entailment, contradiction and neutral, by its own labels."""
-    labels = {int(at): str(label).lower() for at, label in model.config.id2label.items()}
-    found = [
-        next((at for at, label in labels.items() if label.startswith(wanted)), None)
-        for wanted in _LABELS
-    ]
-    if None in found or len(labels) != len(_LABELS):
-        told = ", ".join(labels.values())
+def _rows(model: Any, name: str) -> Rows:
+    rows = rows_of(model.config)
+    if rows is None:
         raise UserError(
-            f"{name} is no NLI model: expected the labels entailment, "
-            f"contradiction and neutral, it has {told}"
+            f"{name} is no NLI model: expected the labels entailment, contradiction and neutral, "
+            "or two such as entailment and not_entailment, not_contradiction and contradiction; "
+            f"it has {told(model.config)}"
         )
-    return [at for at in found if at is not None]
+    return rows
 
 
 def _whole(text: str) -> str:

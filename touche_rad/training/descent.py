@@ -7,11 +7,15 @@ sees what it would have seen.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 from touche_rad.errors import UserError
 from touche_rad.training.folder import MARK, Folder, steps_of
+from touche_rad.training.metrics import Metrics
+
+Part = TypeVar("Part")
 
 Precision = Literal["auto", "float32", "bfloat16"]
 """`bfloat16` is half the work where processor or card can; `auto` takes it on a card."""
@@ -76,3 +80,61 @@ def resumed(folder: Folder, *parts: Any) -> int:
         for part, state in zip(parts, kept, strict=True):
             part.load_state_dict(state)
     return steps_of(checkpoint)
+
+
+class Pace(Protocol):
+    """What a recipe says of the steps."""
+
+    @property
+    def rate(self) -> float:
+        """The learning rate at its highest."""
+        ...
+
+    @property
+    def save_every(self) -> int:
+        """Steps between checkpoints."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """What chance begins with."""
+        ...
+
+
+def descend(
+    model: Any,
+    parts: Sequence[Any],
+    plan: Sequence[Part],
+    loss: Callable[[Part], Any],
+    pace: Pace,
+    folder: Folder,
+    report: Callable[[int, int], None] | None,
+) -> None:
+    """Let parts of a model learn in place, a step for each item of the plan."""
+    import torch
+
+    torch.manual_seed(pace.seed)
+    learnt = [one for one in model.parameters() if one.requires_grad]
+    optimizer = torch.optim.AdamW(learnt, lr=pace.rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, len(plan)))
+    begun = resumed(folder, model, optimizer, schedule)
+    metrics = Metrics(folder.metrics, from_step=begun)
+    # What does not learn has no dropout either: its answers stay what they were.
+    model.eval()
+    for one in parts:
+        one.train()
+    for step, part in enumerate(plan[begun:], begun + 1):
+        # Dropout differs from step to step, and not from one run to the next.
+        torch.manual_seed(pace.seed + step)
+        found = loss(part)
+        optimizer.zero_grad()
+        found.backward()
+        torch.nn.utils.clip_grad_norm_(learnt, 1.0)
+        optimizer.step()
+        schedule.step()
+        metrics.note(step, {"loss": float(found.detach())})
+        if step % pace.save_every == 0 or step == len(plan):
+            keep(folder, step, model, optimizer, schedule)
+        if report is not None:
+            report(step, len(plan))
+    model.eval()
