@@ -84,7 +84,7 @@ def learn(
         for part in batches(arguments, recipe.batch, f"{recipe.seed} {epoch}")
     ]
     descend(
-        network, parts, plan, lambda part: loss(model, part, recipe, text=text), recipe, folder,
+        network, parts, plan, lambda part, _: loss(model, part, recipe, text=text), recipe, folder,
         report,
     )  # fmt: skip
     return len(plan)
@@ -96,18 +96,15 @@ def loss(model: Any, part: Sequence[Argument], recipe: Recipe, *, text: bool) ->
 
     network = model.model
     said = [encodable(one.text) if text else "" for one in part]
-    claims = [encodable(claim) for claim in _claims(part)]
+    supported = [encodable(one.supports) for one in part]
+    attacked = [encodable(one.attacks) for one in part]
     batch = model.tokenizer(
-        [*said, *said], claims, padding=True, truncation=True, max_length=recipe.longest,
-        return_tensors="pt",
+        [*said, *said], [*supported, *attacked], padding=True, truncation=True,
+        max_length=recipe.longest, return_tensors="pt",
     ).to(network.device)  # fmt: skip
     with torch.autocast(network.device.type, torch.bfloat16, enabled=halved(recipe.precision)):
         scores = network(**batch).logits.float().reshape(2, -1)
     return -torch.nn.functional.logsigmoid(scores[0] - scores[1]).mean()
-
-
-def _claims(part: Sequence[Argument]) -> list[str]:
-    return [one.supports for one in part] + [one.attacks for one in part]
 
 
 def _length(one: Argument) -> int:

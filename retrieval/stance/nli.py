@@ -86,9 +86,13 @@ class Entailment:
         return [Stance(*map(float, row)) for row in zip(same, opposite, rest, strict=True)]
 
 
-def cross_encoder(model: str, called: str = "stance model", **settings: Any) -> Any:
-    """Load a cross-encoder, or say what is missing."""
+def cross_encoder(model: str, called: str = "stance model") -> Any:
+    """Load a cross-encoder, or say what is missing.
+
+    Half precision, in which many are stored, is slow on a processor: there it is made whole.
+    """
     try:
+        import torch
         from sentence_transformers import CrossEncoder
         from transformers.utils import logging
     except ImportError:
@@ -96,8 +100,9 @@ def cross_encoder(model: str, called: str = "stance model", **settings: Any) -> 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if "/" not in model and not Path(model).is_dir():
         raise UserError(f"{called} {model!r}: there is no such folder (the hub's: OWNER/NAME)")
+    stored = {} if torch.cuda.is_available() else {"dtype": torch.float32}
     try:
-        return CrossEncoder(model, **settings)
+        return CrossEncoder(model, model_kwargs=stored)
     except Exception as error:
         why = " ".join(str(error).split())[:200]
         raise UserError(f"{called} {model!r} cannot be loaded: {why}") from None

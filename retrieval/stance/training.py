@@ -100,12 +100,12 @@ class _Course:
         return told
 
     def _base(self) -> tuple[Any, Begun]:
-        """Return the base with one row, the same each time."""
+        """Return the base with one row, the same each time, in whole precision to learn."""
         import torch
 
         torch.manual_seed(self.recipe.seed)
         base = self.recipe.base
-        model = cross_encoder(minilm_folder(base) if base == "minilm" else base)
+        model = cross_encoder(minilm_folder(base) if base == "minilm" else base).float()
         return model, one_row(model.model, base)
 
 

