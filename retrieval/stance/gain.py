@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrieval.stance.nli import BATCH
+from retrieval.stance.nli import BATCH, encodable
 from touche_rad.debate import Argument
 
 CHANCE: Final = 0.5
@@ -41,11 +41,6 @@ def measured(model: Any, arguments: Sequence[Argument], *, text: bool = True) ->
     origins = np.array([one.original for one in arguments])
     known: Known = {ALL: _share(right)}
     return known | {name: _share(right[origins == name]) for name in ORIGINS}
-
-
-def encodable(text: str) -> str:
-    """Return a text that a tokenizer takes: a debate may hold lone surrogates."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _with(said: Sequence[str], arguments: Sequence[Argument]) -> Any:

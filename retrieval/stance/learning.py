@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from retrieval.stance.gain import encodable
 from retrieval.stance.head import beside_the_layers
+from retrieval.stance.nli import encodable
 from touche_rad.debate import Argument
 from touche_rad.training.descent import Precision, descend, halved, thawed
 from touche_rad.training.folder import Folder

@@ -36,7 +36,7 @@ class Nli:
             return np.zeros((0, 3))
         from torch.nn import Identity
 
-        whole = [tuple(_whole(text) for text in pair) for pair in pairs]
+        whole = [tuple(encodable(text) for text in pair) for pair in pairs]
         with self._one_at_a_time:
             scores = self._model.predict(
                 whole, batch_size=BATCH, show_progress_bar=False, activation_fn=Identity()
@@ -58,7 +58,7 @@ class Nli:
         own = model.max_seq_length if hasattr(model, "max_seq_length") else model.max_length
         room = min(own or tokenizer.model_max_length, tokenizer.model_max_length)
         with self._one_at_a_time:
-            size = len(tokenizer.tokenize(_whole(hypothesis)))
+            size = len(tokenizer.tokenize(encodable(hypothesis)))
         return bool(size <= (room - tokenizer.num_special_tokens_to_add(pair=True)) // 2)
 
 
@@ -119,5 +119,6 @@ def _rows(model: Any, name: str) -> Rows:
     return rows
 
 
-def _whole(text: str) -> str:
+def encodable(text: str) -> str:
+    """Return a text that a tokenizer takes: a debate may hold lone surrogates."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -251,7 +251,7 @@ def test_a_training_that_is_killed_twice_ends_in_the_same_weights(
     from safetensors.numpy import load_file
 
     out = tmp_path / "killed"
-    for step in ("40", "20"):
+    for step in ("60", "40"):
         died = subprocess.run(
             [sys.executable, "-m", "tests.retrieval.dying_tuner", step, "train", "stance",
              str(spoken), "-o", str(out), *_words(tiny)],
@@ -263,7 +263,7 @@ def test_a_training_that_is_killed_twice_ends_in_the_same_weights(
         with pytest.raises(UserError, match="no stance model of touche-rad train stance"):
             backend(f"trained:{out}")
     rows = (out / "checkpoints/claim_only/metrics.jsonl").read_text().splitlines()
-    assert len(rows) == 20
+    assert len(rows) == 40
     assert _train(spoken, out, tiny)["resumed"] is True
     whole, resumed = (load_file(place / "model.safetensors") for place in (trained, out))
     assert whole.keys() == resumed.keys()
@@ -327,6 +327,22 @@ def test_a_base_that_is_stored_in_half_precision_learns_in_whole(
     assert {str(one.dtype) for one in weights.values()} == {"torch.float32"}
     assert all(one.isfinite().all() for one in weights.values())
     assert told["begun"] == "NLI"
+
+
+@pytest.mark.slow
+def test_a_training_begins_anew_where_that_is_said_and_tells_how_far_it_is(
+    spoken: Path, tiny: Path, tmp_path: Path
+) -> None:
+    words = ("-o", tmp_path / "out", "--epochs", "1", "--seed")
+    first = _said(*words, "1", source=spoken, base=tiny)
+    assert first.code == 0, first.err
+    anew = _said(*words, "2", "--restart", source=spoken, base=tiny)
+    assert anew.code == 0, anew.err
+    told = json.loads(anew.out)
+    assert told["recipe"]["seed"] == 2
+    assert told["resumed"] is False
+    assert f"training: {2 * told['steps']} of {2 * told['steps']}" in anew.err
+    assert len((tmp_path / "out/metrics.jsonl").read_text().splitlines()) == told["steps"]
 
 
 @pytest.mark.slow
