@@ -11,28 +11,39 @@ Case = tuple[str, str, str]
 """A premise, a hypothesis, and the label that is right."""
 
 
-def always(folder: Path, label: str, odds: float) -> Path:
+def always(folder: Path, label: str, odds: float, labels: Sequence[str] = LABELS) -> Path:
     """Make one that gives a label the same log odds, whatever it reads."""
     import torch
 
-    model = _model()
+    model = _model(labels)
     with torch.no_grad():
         model.classifier.weight.zero_()
         model.classifier.bias.zero_()
-        model.classifier.bias[LABELS.index(label)] = odds
+        model.classifier.bias[labels.index(label)] = odds
     return _saved(model, folder)
 
 
-def taught(folder: Path, cases: Sequence[Case]) -> Path:
+def by_chance(folder: Path, labels: Sequence[str] = LABELS, **settings: Any) -> Path:
+    """Make one that says what chance says of a pair, the same each time."""
+    import torch
+
+    model = _model(labels, **settings)
+    with torch.no_grad():
+        model.classifier.weight.normal_()
+        model.classifier.bias.normal_()
+    return _saved(model, folder)
+
+
+def taught(folder: Path, cases: Sequence[Case], labels: Sequence[str] = LABELS) -> Path:
     """Make one that knows some pairs by heart."""
     import torch
 
     torch.manual_seed(0)
-    model, tokenizer = _model(), _tokenizer()
+    model, tokenizer = _model(labels), _tokenizer()
     read = tokenizer(
         [case[0] for case in cases], [case[1] for case in cases], padding=True, return_tensors="pt"
     )
-    right = torch.tensor([LABELS.index(case[2]) for case in cases])
+    right = torch.tensor([labels.index(case[2]) for case in cases])
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     for _ in range(60):
         loss = torch.nn.functional.cross_entropy(model(**read).logits, right)
@@ -50,16 +61,17 @@ def _tokenizer() -> Any:
     return AutoTokenizer.from_pretrained(minilm_folder("minilm"))
 
 
-def _model() -> Any:
+def _model(labels: Sequence[str], **settings: Any) -> Any:
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 
     torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=_tokenizer().vocab_size, hidden_size=32, num_hidden_layers=1,
-        num_attention_heads=2, intermediate_size=32, num_labels=3, hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0, id2label=dict(enumerate(LABELS)),
-    )  # fmt: skip
+    small: dict[str, Any] = {
+        "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
+        "intermediate_size": 32, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
+        "num_labels": len(labels), "id2label": dict(enumerate(labels)),
+    }  # fmt: skip
+    config = BertConfig(vocab_size=_tokenizer().vocab_size, **{**small, **settings})
     return BertForSequenceClassification(config)
 
 

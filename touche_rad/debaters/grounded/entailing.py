@@ -10,6 +10,7 @@ import anyio
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.calls import Calls
+from touche_rad.errors import UserError
 from touche_rad.models import Model, Prompt
 from touche_rad.models.occasion import occasion
 
@@ -26,6 +27,8 @@ class ByNli:
         from retrieval.stance.nli import Nli
 
         self._nli = Nli(model, called="guard model")
+        if self._nli.rows.entailment is None:
+            raise UserError(f"guard model {model!r} tells contradiction alone, and no entailment")
         self._sure = sure
         self._call = Calls()
 

