@@ -727,7 +727,7 @@ def test_a_model_that_is_down_leaves_a_quotation(server: Scripted) -> None:
     async def run() -> tuple[str, Response]:
         model = Model(Where(url, "tiny"))
         services = Services(index=BothSides(), model=model)
-        answerer = Answerer(chain_of("rdebater", {}, services), services.index, deadline=1.0)
+        answerer = Answerer(chain_of("rdebater", {}, services), services.index, deadline=4.0)
         try:
             found = await answerer.answer(debate(WORTHLESS))
         finally:

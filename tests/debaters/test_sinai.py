@@ -120,6 +120,37 @@ def test_the_lean_profile_asks_three_times(server: Scripted) -> None:
     assert called(server) == ["Outline", "Numbers", "Written"]
 
 
+def lean(searches: dict[str, Any], *numbers: int) -> dict[str, Any]:
+    """What the model answers in the lean profile."""
+    chosen = [{"number": number, "justification": "N-REASON"} for number in numbers]
+    return {
+        "Outline": {"plan": PLAN, "searches": searches}, "Numbers": {"selected": chosen},
+        "Written": WRITTEN,
+    }  # fmt: skip
+
+
+def test_an_idea_is_searched_once_and_an_argument_shown_once(server: Scripted) -> None:
+    index = Recorded()
+    twice = {"SEARCH_1": query(IDEA), "SEARCH_2": query(IDEA.upper(), "SUPPORT"),
+             "SEARCH_3": query(CASH)}  # fmt: skip
+    answering(server, lean(twice, 1))
+    answer(server, index=index)
+    assert sum(words.lower() == IDEA.lower() for _, words, _ in index.searched) == 3
+    (told,) = prompts(server, "Numbers")
+    shown = told.partition("You want Ethical")[2]
+    assert all(shown.count(one.text) <= 1 for one in ARGUMENTS)
+    assert shown.count(ROUNDED) == 1
+
+
+def test_where_none_is_chosen_what_attacks_goes_before_what_is_only_alike(server: Scripted) -> None:
+    answering(server, lean({"SEARCH_1": query(IDEA)}))
+    answer(server)
+    (told,) = prompts(server, "Written")
+    shown = told[told.index("The retrieved arguments") :]
+    against, alike = (shown.find(text) for text in (ROUNDED, JARS))
+    assert 0 <= against < alike
+
+
 def test_step_one_is_shown_every_choice_with_its_meaning(server: Scripted) -> None:
     answer(server, profile="paper")
     (told,) = prompts(server, "Plan")
@@ -394,7 +425,7 @@ def test_the_deadline_cuts_the_chain_to_a_valid_answer_of_its_own(server: Script
     async def run() -> tuple[str, Response]:
         model = Model(Where(server.url, "tiny"))
         services = Services(index=BothSides(), model=model)
-        answerer = Answerer(chain_of("sinai", {}, services), services.index, deadline=1.0)
+        answerer = Answerer(chain_of("sinai", {}, services), services.index, deadline=4.0)
         try:
             found = await answerer.answer(debate(IDEA))
         finally:

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from touche_rad.debate import Argument, Debate, Response
 from touche_rad.debaters.sinai.outline import outline
 from touche_rad.debaters.sinai.plan import PLAIN, Plan, plan
-from touche_rad.debaters.sinai.queries import Query, last_message, queries
+from touche_rad.debaters.sinai.queries import Query, distinct, last_message, queries
 from touche_rad.debaters.sinai.response import Wording, response
 from touche_rad.debaters.sinai.retrieval import STRATEGIES, Retrieval, Retrieved, retrieved
 from touche_rad.debaters.sinai.selection import (
@@ -120,6 +120,8 @@ class Sinai:
     def _retrieved(self, debate: Debate, asked: list[Query]) -> list[Retrieved]:
         """Step 2.5; a query that finds nothing is followed by what the opponent just said."""
         chosen = self.options
+        if chosen.support == "turned":  # then an idea is looked for alike in either field
+            asked = distinct(asked)
         cited = frozenset(
             argument.id
             for turn in debate.turns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -36,6 +37,14 @@ def in_order(answer: BaseModel) -> list[Query]:
     """Return the queries of an answer by their numbers."""
     found = (getattr(answer, name) for name in sorted(type(answer).model_fields))
     return [query for query in found if query is not None]
+
+
+def distinct(queries: Sequence[Query]) -> list[Query]:
+    """Return the first query of each idea."""
+    found: dict[str, Query] = {}
+    for one in queries:
+        found.setdefault(clean(one.opponent_idea).lower(), one)
+    return list(found.values())
 
 
 def last_message(debate: Debate) -> Query:

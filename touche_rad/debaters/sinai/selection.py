@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,14 +107,22 @@ def _aspect(argument: Argument, shortlists: Sequence[Shortlist]) -> str:
 
 
 def unasked(shortlists: Sequence[Shortlist], most: int) -> list[Selected]:
-    """What is selected where the model did not say: the best of each query, then the next best."""
+    """What is selected where the model did not say: the best of each query, then the next best.
+
+    What was found by likeness alone comes last: it may be on either side.
+    """
     found: dict[str, Selected] = {}
-    longest = max((len(one.arguments) for one in shortlists), default=0)
-    for rank in range(longest):
-        for one in shortlists:
-            for argument in one.arguments[rank : rank + 1]:
+    ranked = [_sided(one) for one in shortlists]
+    for rank in range(max(map(len, ranked), default=0)):
+        for one, arguments in zip(shortlists, ranked, strict=True):
+            for argument in arguments[rank : rank + 1]:
                 found.setdefault(argument.id, Selected(argument, one.aspect))
     return list(found.values())[:most]
+
+
+def _sided(shortlist: Shortlist) -> list[Argument]:
+    alike = {one.id for one in shortlist.retrieved.by.get("TEXT", ())}
+    return sorted(shortlist.arguments, key=lambda one: one.id in alike)
 
 
 class Numbered(BaseModel):
@@ -142,7 +150,8 @@ async def at_once(
     prompt = Prompt.load(__package__, "at_once")
     numbers = {argument.id: number for number, argument in enumerate(everything, 1)}
     values = {
-        "most": most, "dialogue": dialogue(debate), "plan": plan, "shortlists": shortlists,
+        "most": most, "dialogue": dialogue(debate), "plan": plan,
+        "searches": [(one.aspect, fresh) for one, fresh in _each_once(shortlists) if fresh],
         "numbers": numbers,
     }  # fmt: skip
     answer = await model.ask(
@@ -156,3 +165,18 @@ async def at_once(
             aspect = _aspect(argument, shortlists)
             chosen.setdefault(argument.id, Selected(argument, aspect, choice.justification))
     return list(chosen.values())[:most] or unasked(shortlists, most)
+
+
+def _each_once(
+    shortlists: Sequence[Shortlist],
+) -> Iterator[tuple[Shortlist, list[tuple[str, Argument]]]]:
+    """Yield what each search found, by strategy, that none before it did."""
+    shown: set[str] = set()
+    for one in shortlists:
+        fresh: dict[str, tuple[str, Argument]] = {}
+        for strategy, arguments in one.retrieved.by.items():
+            for argument in arguments:
+                if argument.id not in shown:
+                    fresh.setdefault(argument.id, (strategy, argument))
+        shown |= fresh.keys()
+        yield one, list(fresh.values())
