@@ -142,6 +142,14 @@ def test_an_idea_is_searched_once_and_an_argument_shown_once(server: Scripted) -
     assert shown.count(ROUNDED) == 1
 
 
+def test_a_server_that_keeps_to_schemas_cannot_choose_none(server: Scripted) -> None:
+    answering(server, lean(TWO, 1))
+    answer(server)
+    _, chosen, written = (body["response_format"]["json_schema"]["schema"] for body in server.asked)
+    assert chosen["properties"]["selected"]["minItems"] == 1
+    assert written["properties"]["arguments"]["minItems"] == 1
+
+
 def test_where_none_is_chosen_what_attacks_goes_before_what_is_only_alike(server: Scripted) -> None:
     answering(server, lean({"SEARCH_1": query(IDEA)}))
     answer(server)

@@ -70,7 +70,7 @@ def _shown(one: Remembered, schemes: Sequence[Scheme]) -> dict[str, Any]:
 class Draft(BaseModel):
     """What M answers."""
 
-    numbers: list[int]
+    numbers: list[int] = Field(json_schema_extra={"minItems": 1, "maxItems": 9})
     utterance: str = Field(min_length=1)
 
 

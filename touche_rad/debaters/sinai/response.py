@@ -24,7 +24,7 @@ class Written(BaseModel):
 
     response: Paragraph = Field(min_length=1)
     justification: Line
-    arguments: list[Page] = Field(json_schema_extra={"maxItems": 9})
+    arguments: list[Page] = Field(json_schema_extra={"minItems": 1, "maxItems": 9})
 
 
 async def response(

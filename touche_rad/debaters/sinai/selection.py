@@ -135,7 +135,7 @@ class Numbered(BaseModel):
 class Numbers(BaseModel):
     """The answer of the lean profile's selection."""
 
-    selected: list[Numbered] = Field(json_schema_extra={"maxItems": 9})
+    selected: list[Numbered] = Field(json_schema_extra={"minItems": 1, "maxItems": 9})
 
 
 async def at_once(
