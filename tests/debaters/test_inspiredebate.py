@@ -184,9 +184,24 @@ def test_what_is_quoted_is_cited_the_first_used_first_and_at_most_two(server: Sc
     assert [argument.text for argument in one.arguments] == [CHARITY]
 
 
-def test_what_stands_on_nothing_cites_nothing(server: Scripted) -> None:
-    answering(server, {**PAPER, "Speech": {**SPOKEN, "argument": "Zebras graze quietly at dusk."}})
-    assert answer(server).arguments == ()
+ZEBRAS = {**SPOKEN, "argument": "Zebras graze quietly at dusk."}
+
+
+def test_where_an_argument_stands_on_no_evidence_the_best_evidence_is_quoted(
+    server: Scripted,
+) -> None:
+    answering(server, {**PAPER, "Speech": ZEBRAS})
+    response = answer(server)
+    assert [one.text for one in response.arguments] == [response.content]
+    assert response.content in prompts(server, "Speech")[0]
+
+
+@pytest.mark.parametrize("options", [{"baseless": "keep"}, {"profile": "paper"}, {"shows": "both"}])
+def test_what_stands_on_nothing_cites_nothing(server: Scripted, options: dict[str, str]) -> None:
+    answering(server, {**PAPER, "Speech": ZEBRAS})
+    response = answer(server, **options)
+    assert "Zebras graze" in response.content
+    assert response.arguments == ()
 
 
 def test_what_was_cited_before_is_not_shown_again_unless_the_paper_is_meant(
@@ -299,7 +314,8 @@ def test_a_refusal_never_goes_out(server: Scripted, profile: str, calls: int) ->
 def test_a_speech_of_a_free_debate_is_as_long_as_it_may_be(server: Scripted, words: int) -> None:
     said = " ".join(f"Coin{number} fills a tin." for number in range(words // 4))
     answering(server, PAPER | {"Speech": {**SPOKEN, "argument": said}})
-    response = answer(server, debate("Pennies", "No.", f"{said} LAST-WORD"), max_words=str(words))
+    asked = debate("Pennies", "No.", f"{said} LAST-WORD")
+    response = answer(server, asked, max_words=str(words), baseless="keep")
     assert response.content == said
     body = server.asked[-1]
     schema = body["response_format"]["json_schema"]["schema"]["properties"]

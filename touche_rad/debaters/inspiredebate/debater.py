@@ -29,6 +29,7 @@ Shows = Literal["argument", "both"]
 
 _PAPER: dict[str, str] = {
     "field": "text", "message": "false", "wording": "free", "again": "0", "repeat": "true",
+    "baseless": "keep",
 }  # fmt: skip
 """What the paper's profile sets where nothing else is said."""
 
@@ -62,6 +63,9 @@ class InspireDebate:
         shows: Shows = Field(
             "argument", description="what goes out; both: the reasoning too, for panels to see"
         )
+        baseless: Literal["quote", "keep"] = Field(
+            "quote", description="an argument that stands on no evidence shown (paper: keep)"
+        )
         repeat: bool = Field(False, description="may show what was cited before (paper: yes)")
 
         @model_validator(mode="before")
@@ -91,9 +95,18 @@ class InspireDebate:
             return self._quoting(evidence)
         content = cut_to_words(argument, chosen.max_words)
         used = cited(content, evidence, most=chosen.cited, alike=chosen.alike)
+        if not used and self._must_stand(evidence):
+            log.info("inspiredebate quotes instead: its argument stands on none of the evidence")
+            return self._quoting(evidence)
         if chosen.shows == "both":
             content = together(reasoning, content)
         return Response(content=content, arguments=used)
+
+    def _must_stand(self, evidence: list[Evidence]) -> bool:
+        """Whether an argument could cite what it stands on: nobody cites a page of the web."""
+        chosen = self.options
+        wanted = chosen.baseless == "quote" and chosen.cited > 0 and chosen.shows == "argument"
+        return wanted and bool(evidence) and all(one.argument is not None for one in evidence)
 
     async def _evidence(self, debate: Debate) -> list[Evidence]:
         """Bring arguments of the index and, where there is a search, pages; in turn, best first."""
