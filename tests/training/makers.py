@@ -66,7 +66,8 @@ def played(server: Scripted, run: Path, asked: Debate) -> Response:
     async def answer() -> Response:
         trace = run.with_name(run.name + ".trace.jsonl")
         model = Model(Where(server.url, "tiny"), deadline=5, trace=trace)
-        made: Any = find("debater", "inspiredebate").make(Services(BothSides(), model=model))
+        services = Services(BothSides(), model=model)
+        made: Any = find("debater", "inspiredebate").make(services, {"baseless": "keep"})
         try:
             with on(plugin="inspiredebate", debate=asked.key, turn=len(asked.turns) - 1):
                 found: Response = await made.answer(asked)
