@@ -1,14 +1,17 @@
-"""What the system says once more, and whether it was asked to."""
+"""What is said once more, by the system or after the user, and whether it was asked for."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from operator import mul
 
 from judges.grice.grounded.alignment import align
 from judges.grice.grounded.coverage import coverage
 from judges.grice.grounded.frames import starts, unpadded
-from judges.grice.grounded.tokens import Passage
+from judges.grice.grounded.links import echoes
+from judges.grice.grounded.negation import any_negator
+from judges.grice.grounded.tokens import Passage, Token
 
 LOOKED_BACK = 12
 """How many of the system's earlier answers are looked at."""
@@ -30,6 +33,35 @@ def asked_again(user: Passage) -> bool:
 def said_again(sentences: Sequence[Passage], earlier: Sequence[Passage]) -> float:
     """How much of what is said one earlier answer has said already, in the same sense: 0..1."""
     return max((_said(sentences, answer) for answer in earlier[-LOOKED_BACK:]), default=0.0)
+
+
+def stood_before(sentences: Sequence[Passage], own: Sequence[Passage]) -> float:
+    """How much of what is said stands in all that was answered or cited before, together: 0..1."""
+    return _shared(sentences, [coverage(one.tokens, _words(own)) for one in sentences])
+
+
+def heard(sentences: Sequence[Passage], own: Sequence[Passage], users: Sequence[Passage]) -> float:
+    """How much of what is said somebody has said, the user or the system: 0..1.
+
+    What denies may deny what the user said: it counts as heard in the same sense only.
+    """
+    ours, everybody = _words(own), _words((*own, *users))
+    shares = list[float]()
+    for one in sentences:
+        again = max(coverage(one.tokens, ours), *(echoes([one], user) for user in users))
+        denies = any_negator(one.tokens)
+        shares.append(again if denies else max(again, coverage(one.tokens, everybody)))
+    return _shared(sentences, shares)
+
+
+def _words(passages: Sequence[Passage]) -> tuple[Token, ...]:
+    return tuple(token for passage in passages for token in passage.tokens)
+
+
+def _shared(sentences: Sequence[Passage], shares: Sequence[float]) -> float:
+    lengths = [sum(token.matters for token in one.tokens) for one in sentences]
+    total = sum(lengths)
+    return sum(map(mul, lengths, shares)) / total if total else 0.0
 
 
 def _said(sentences: Sequence[Passage], answer: Passage) -> float:
