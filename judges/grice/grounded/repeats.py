@@ -10,7 +10,6 @@ from judges.grice.grounded.alignment import align
 from judges.grice.grounded.coverage import coverage
 from judges.grice.grounded.frames import starts, unpadded
 from judges.grice.grounded.links import echoes
-from judges.grice.grounded.negation import any_negator
 from judges.grice.grounded.tokens import Passage, Token
 
 LOOKED_BACK = 12
@@ -41,17 +40,15 @@ def stood_before(sentences: Sequence[Passage], own: Sequence[Passage]) -> float:
 
 
 def heard(sentences: Sequence[Passage], own: Sequence[Passage], users: Sequence[Passage]) -> float:
-    """How much of what is said somebody has said, the user or the system: 0..1.
-
-    What denies may deny what the user said: it counts as heard in the same sense only.
-    """
-    ours, everybody = _words(own), _words((*own, *users))
-    shares = list[float]()
-    for one in sentences:
-        again = max(coverage(one.tokens, ours), *(echoes([one], user) for user in users))
-        denies = any_negator(one.tokens)
-        shares.append(again if denies else max(again, coverage(one.tokens, everybody)))
-    return _shared(sentences, shares)
+    """How much of what is said the system has said, or the user in the same sense: 0..1."""
+    ours = _words(own)
+    return _shared(
+        sentences,
+        [
+            max(coverage(one.tokens, ours), *(echoes([one], user) for user in users))
+            for one in sentences
+        ],
+    )
 
 
 def _words(passages: Sequence[Passage]) -> tuple[Token, ...]:
