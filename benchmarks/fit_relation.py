@@ -187,7 +187,9 @@ def fitted(seen: Table, shown: npt.NDArray[np.bool_]) -> tuple[Array, float]:
     pull: Array = seen.values[:, ~bounded] @ found[~bounded]
     lines = [
         -max(
-            float(np.quantile(pull[shown & (seen.kinds == kind) & (seen.bare == bare)], 1 - FOREIGN))
+            float(
+                np.quantile(pull[shown & (seen.kinds == kind) & (seen.bare == bare)], 1 - FOREIGN)
+            )
             for kind in ("real foreign", "demo foreign")
         )
         for bare in (False, True)

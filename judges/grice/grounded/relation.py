@@ -9,7 +9,7 @@ from judges.grice.grounded.fields import kinship
 from judges.grice.grounded.lexicon import lexicon
 from judges.grice.grounded.links import echoes, link, matter, merged, tie, weight
 from judges.grice.grounded.quality import Finding
-from judges.grice.grounded.repeats import LOOKED_BACK, asked_again, heard, said_again, stood_before
+from judges.grice.grounded.repeats import LOOKED_BACK, asked_again, heard, said_again
 from judges.grice.grounded.scene import Scene, Sentence, nothing_said
 from judges.grice.grounded.support import Manner
 from judges.grice.grounded.telling import short
@@ -19,9 +19,8 @@ from touche_rad.debate import Verdict
 ECHO = 0.7
 """From this share of the user's own words on, a response says what the user said."""
 HALF = 0.5
-REPEATED, OLD, HEARD = 0.6, 0.55, 0.65
-"""From these shares on a response begins to be one earlier answer again, all of them together, or
-what anybody has said; `_STEP` further it is nothing else."""
+HEARD = 0.65
+"""From this share of what was said before on, a response begins to be nothing else."""
 _STEP = 0.2
 KIN = 0.2
 """From this share of common fields on, a matter without a common word is still the same."""
@@ -47,7 +46,9 @@ def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
     on_it = f"on the matter: {shared}" if shared else "on the matter"
     return [
         Cue("topic", tie(said, users), f"{opening} is {on_it}"),
-        Cue("target", tie(merged(scene.targets), users), "what it cites attacks what the user says"),
+        Cue(
+            "target", tie(merged(scene.targets), users), "what it cites attacks what the user says"
+        ),
         Cue("untold", float(not scene.targets), "nothing is told of what it attacks"),
         Cue("adrift", adrift(scene, said), f"{opening} stays with what the user has left"),
         Cue("echo", echo(scene), f"{opening} repeats the user's words"),
@@ -92,12 +93,8 @@ def again(scene: Scene) -> float:
     said = [one.read for one in scene.sentences[:MAX_SENTENCES]]
     own = (*scene.systems_before[-LOOKED_BACK:], *scene.cited_before[-LOOKED_BACK:])
     users = (scene.user, *scene.users_before[-LOOKED_BACK:])
-    beyond = (
-        said_again(said, scene.systems_before) - REPEATED,
-        stood_before(said, own) - OLD,
-        heard(said, own, users) - HEARD,
-    )
-    return min(1.0, max(0.0, *beyond) / _STEP)
+    share = max(said_again(said, scene.systems_before), heard(said, own, users))
+    return min(1.0, max(0.0, share - HEARD) / _STEP)
 
 
 def turned(found: Sequence[Finding]) -> float:

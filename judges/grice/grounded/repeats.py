@@ -34,11 +34,6 @@ def said_again(sentences: Sequence[Passage], earlier: Sequence[Passage]) -> floa
     return max((_said(sentences, answer) for answer in earlier[-LOOKED_BACK:]), default=0.0)
 
 
-def stood_before(sentences: Sequence[Passage], own: Sequence[Passage]) -> float:
-    """How much of what is said stands in all that was answered or cited before, together: 0..1."""
-    return _shared(sentences, [coverage(one.tokens, _words(own)) for one in sentences])
-
-
 def heard(sentences: Sequence[Passage], own: Sequence[Passage], users: Sequence[Passage]) -> float:
     """How much of what is said the system has said, or the user in the same sense: 0..1."""
     ours = _words(own)

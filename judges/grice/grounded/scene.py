@@ -56,7 +56,9 @@ def scene(debate: Debate, response: Response, *, all_arguments: bool = False) ->
     users_before = tuple(passage(turn.utterance) for turn in before)
     sources = tuple(passage(argument.text) for argument in cited)
     answers = [turn.response for turn in before if turn.response]
-    used = [one for answer in answers for one in answer.arguments[: None if all_arguments else SEEN]]
+    used = [
+        one for answer in answers for one in answer.arguments[: None if all_arguments else SEEN]
+    ]
     every = tuple(_sentences(response.content))
     aside = addressed([one.text for one in every], (user, *users_before, *sources))
     kept = tuple(one for at, one in enumerate(every) if at not in aside)
