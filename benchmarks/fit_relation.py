@@ -185,19 +185,17 @@ def fitted(seen: Table, shown: npt.NDArray[np.bool_]) -> tuple[Array, float]:
     bounded, untold = np.isin(seen.names, BOUNDED), seen.names.index(UNTOLD)
     found[untold] = 0.0
     pull: Array = seen.values[:, ~bounded] @ found[~bounded]
-    lines = [
-        -max(
-            float(
-                np.quantile(pull[shown & (seen.kinds == kind) & (seen.bare == bare)], 1 - FOREIGN)
-            )
-            for kind in ("real foreign", "demo foreign")
-        )
-        for bare in (False, True)
-    ]
+    lines = [_line(seen, shown & (seen.bare == bare), pull) for bare in (False, True)]
     firmest = float(found[~bounded].clip(0).sum()) + max(lines)
     found[bounded] = np.minimum(found[bounded], -firmest)
     found[untold] = lines[True] - lines[False]
     return found, lines[False]
+
+
+def _line(seen: Table, shown: npt.NDArray[np.bool_], pull: Array) -> float:
+    """Where the bias must lie for `FOREIGN` to hold on the kinds that it is told of."""
+    kinds = ("real foreign", "demo foreign")
+    return -max(float(np.quantile(pull[shown & (seen.kinds == one)], 1 - FOREIGN)) for one in kinds)
 
 
 def left_out(seen: Table) -> Array:

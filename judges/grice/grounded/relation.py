@@ -40,15 +40,13 @@ def verdict(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]
 def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
     """What was seen, each in 0..1."""
     said, users = _brought(scene, found), merged((scene.claim, scene.user, *scene.users_before))
-    given_in = surrender(scene, found)
+    target, given_in = tie(merged(scene.targets), users), surrender(scene, found)
     shared = ", ".join(sorted(matter(scene.response) & users - lexicon().generic)[:4])
     opening = short(scene.sentences[0].text)
     on_it = f"on the matter: {shared}" if shared else "on the matter"
     return [
         Cue("topic", tie(said, users), f"{opening} is {on_it}"),
-        Cue(
-            "target", tie(merged(scene.targets), users), "what it cites attacks what the user says"
-        ),
+        Cue("target", target, "what it cites attacks what the user says"),
         Cue("untold", float(not scene.targets), "nothing is told of what it attacks"),
         Cue("adrift", adrift(scene, said), f"{opening} stays with what the user has left"),
         Cue("echo", echo(scene), f"{opening} repeats the user's words"),

@@ -56,9 +56,8 @@ def scene(debate: Debate, response: Response, *, all_arguments: bool = False) ->
     users_before = tuple(passage(turn.utterance) for turn in before)
     sources = tuple(passage(argument.text) for argument in cited)
     answers = [turn.response for turn in before if turn.response]
-    used = [
-        one for answer in answers for one in answer.arguments[: None if all_arguments else SEEN]
-    ]
+    counted = None if all_arguments else SEEN
+    used = [one.text for answer in answers for one in answer.arguments[:counted]]
     every = tuple(_sentences(response.content))
     aside = addressed([one.text for one in every], (user, *users_before, *sources))
     kept = tuple(one for at, one in enumerate(every) if at not in aside)
@@ -71,7 +70,7 @@ def scene(debate: Debate, response: Response, *, all_arguments: bool = False) ->
         user=user,
         users_before=users_before,
         systems_before=tuple(passage(answer.content) for answer in answers),
-        cited_before=tuple(passage(text) for text in dict.fromkeys(one.text for one in used)),
+        cited_before=tuple(map(passage, dict.fromkeys(used))),
         sources=sources,
         targets=tuple(passage(argument.attacks) for argument in cited if argument.attacks),
     )
