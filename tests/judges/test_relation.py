@@ -44,7 +44,8 @@ def test_the_contrary_in_the_users_words_is_no_echo():
 @pytest.mark.parametrize(
     "surrender",
     ["You are right.", "I agree with you.", "That's a good point.", "You've convinced me!",
-     "I stand corrected.", "Exactly!"],
+     "I stand corrected.", "Exactly!", "Nobody could put it better.", "No, no: you win.",
+     "There I would never contradict you.", "I take back my objection."],
 )  # fmt: skip
 def test_a_surrender_fails(surrender):
     found = relation(f"{surrender} Zoos make animals suffer in cages of iron.")
@@ -85,6 +86,18 @@ def test_who_stays_with_what_the_user_has_left_is_told_so():
     found = judge().judge(drifted)[Maxim.RELATION]
     assert not found.yes
     assert "stays with what the user has left" in found.rationale
+
+
+def test_who_speaks_of_the_same_field_in_other_words_has_not_stayed_behind():
+    before = (turn("Zoos lock animals into cages of iron.", "Nobody learns much elsewhere."),)
+    followed = debate(
+        "The ticket price feeds the zoo.",
+        "The ticket price feeds the zoo.",
+        user="My salary is spent before the month is over, so who can pay?",
+        before=before,
+    )
+    rationale = judge().judge(followed)[Maxim.RELATION].rationale
+    assert "stays with what the user has left" not in rationale
 
 
 def test_shared_words_count_for_the_lengths_of_both_sides():

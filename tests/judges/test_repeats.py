@@ -59,3 +59,19 @@ def test_a_turned_number_leaves_the_stance_alone():
     assert not found[Maxim.QUALITY].yes
     assert found[Maxim.RELATION].yes
     assert found[Maxim.QUANTITY].yes
+
+
+def test_what_two_earlier_answers_said_between_them_is_no_answer():
+    first, second = "Breeding in zoos saves species.", "Keepers give lions large enclosures."
+    both = f"{second} {first}"
+    said = (turn(USER, first), turn(NEXT, second))
+    found = verdicts(both, both, before=said)[Maxim.RELATION]
+    assert not found.yes
+    assert "said before" in found.rationale
+    assert verdicts(both, both, before=said[:1])[Maxim.RELATION].yes
+
+
+def test_an_argument_cited_before_says_nothing_new_in_its_own_words():
+    """The earlier answer paraphrased it; now it is quoted."""
+    earlier = debate("Some kinds would be gone without keepers.", SAID, user=USER).turns
+    assert not verdicts(SAID, SAID, before=earlier)[Maxim.RELATION].yes

@@ -32,6 +32,7 @@ class Lexicon:
     connectives: frozenset[tuple[str, ...]]
     stances: re.Pattern[str]
     surrenders: re.Pattern[str]
+    concessions: re.Pattern[str]
     list_marks: tuple[re.Pattern[str], ...]
     additions: re.Pattern[str]
     paddings: re.Pattern[str]
@@ -93,6 +94,7 @@ def lexicon() -> Lexicon:
         connectives=frozenset(tuple(phrase.split()) for phrase in read["connectives"]),
         stances=pattern("stances"),
         surrenders=pattern("surrenders"),
+        concessions=pattern("concessions", r"\b(?:{})\b"),
         list_marks=tuple(re.compile(part) for part in read["list_marks"]),
         additions=pattern("additions"),
         paddings=pattern("paddings", r"\b(?:{})\b"),

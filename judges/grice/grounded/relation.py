@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from judges.grice.grounded.cues import Cue, weighed
+from judges.grice.grounded.fields import kinship
 from judges.grice.grounded.lexicon import lexicon
 from judges.grice.grounded.links import echoes, link, matter, merged, tie, weight
 from judges.grice.grounded.quality import Finding
-from judges.grice.grounded.repeats import asked_again, said_again
+from judges.grice.grounded.repeats import LOOKED_BACK, asked_again, heard, said_again
 from judges.grice.grounded.scene import Scene, Sentence, nothing_said
 from judges.grice.grounded.support import Manner
 from judges.grice.grounded.telling import short
@@ -18,11 +19,15 @@ from touche_rad.debate import Verdict
 ECHO = 0.7
 """From this share of the user's own words on, a response says what the user said."""
 HALF = 0.5
-HEARD = 0.6
-"""From this share of what was answered before on, a response begins to be that answer again."""
+HEARD = 0.65
+"""From this share of what was said before on, a response begins to be nothing else."""
+_STEP = 0.2
+KIN = 0.2
+"""From this share of common fields on, a matter without a common word is still the same."""
 MAX_SENTENCES = 20
 _OPENING = 14
-"""How many words of a sentence may hold the giving in."""
+"""How many words of a sentence may hold the giving in with which it opens."""
+_LONGEST = 60
 
 
 def verdict(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]) -> Verdict:
@@ -34,16 +39,15 @@ def verdict(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]
 
 def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
     """What was seen, each in 0..1."""
-    last, said = matter(scene.user), _brought(scene, found)
-    heard = merged((scene.claim, scene.user, *scene.users_before))
-    given_in = surrender(scene, found)
-    shared = ", ".join(sorted(matter(scene.response) & last - lexicon().generic)[:4])
+    said, users = _brought(scene, found), merged((scene.claim, scene.user, *scene.users_before))
+    target, given_in = tie(merged(scene.targets), users), surrender(scene, found)
+    shared = ", ".join(sorted(matter(scene.response) & users - lexicon().generic)[:4])
     opening = short(scene.sentences[0].text)
+    on_it = f"on the matter: {shared}" if shared else "on the matter"
     return [
-        Cue("last", tie(said, last), f"{opening} takes up the user's last message: {shared}"),
-        Cue("topic", tie(said, heard), f"{opening} is on the matter"),
-        Cue("point", tie(said, last - matter(scene.claim)), f"{opening} takes up the last point"),
-        Cue("target", link(merged(scene.targets), last), "what it cites attacks the last message"),
+        Cue("topic", tie(said, users), f"{opening} is {on_it}"),
+        Cue("target", target, "what it cites attacks what the user says"),
+        Cue("untold", float(not scene.targets), "nothing is told of what it attacks"),
         Cue("adrift", adrift(scene, said), f"{opening} stays with what the user has left"),
         Cue("echo", echo(scene), f"{opening} repeats the user's words"),
         Cue("again", again(scene), f"{opening} was said before"),
@@ -62,7 +66,7 @@ def adrift(scene: Scene, said: frozenset[str]) -> float:
     last = matter(scene.user)
     before = merged((scene.claim, *scene.users_before, *scene.systems_before))
     turned_away = bool(scene.users_before) and weight(last) >= 1 > weight(last & before)
-    return float(turned_away and weight(last & said) < 1)
+    return float(turned_away and weight(last & said) < 1 and kinship(last, said) < KIN)
 
 
 def on_topic(scene: Scene, found: Sequence[Finding]) -> float:
@@ -78,11 +82,17 @@ def _rested_on(scene: Scene, found: Sequence[Finding]) -> Iterator[Passage]:
 
 
 def again(scene: Scene) -> float:
-    """How far the system has said it before, 0 below `HEARD`; 0 too where the user asks for it."""
+    """How far it was said before, by the system or between them; 0 where the user asks for it.
+
+    An answer that brings nothing but what was said says nothing against the user's last message.
+    """
     if asked_again(scene.user):
         return 0.0
-    heard = said_again([one.read for one in scene.sentences[:MAX_SENTENCES]], scene.systems_before)
-    return min(1.0, max(0.0, (heard - HEARD) / 0.2))
+    said = [one.read for one in scene.sentences[:MAX_SENTENCES]]
+    own = (*scene.systems_before[-LOOKED_BACK:], *scene.cited_before[-LOOKED_BACK:])
+    users = (scene.user, *scene.users_before[-LOOKED_BACK:])
+    share = max(said_again(said, scene.systems_before), heard(said, own, users))
+    return min(1.0, max(0.0, share - HEARD) / _STEP)
 
 
 def turned(found: Sequence[Finding]) -> float:
@@ -113,9 +123,11 @@ def surrender(scene: Scene, found: Sequence[Finding]) -> str | None:
 
 def _gives_in(sentence: Sentence, following: Sequence[Sentence]) -> bool:
     words = [token.word for token in sentence.read.tokens]
-    given = lexicon().surrenders.match(" ".join(words[:_OPENING]))
+    known = lexicon()
+    given = known.surrenders.match(" ".join(words[:_OPENING]))
+    given = given or known.concessions.search(" ".join(words[:_LONGEST]))
     if not given:
         return False
-    rest = words[len(given.group().split()) :]
+    rest = words[len(given.string[: given.end()].split()) :]
     next_words = [token.word for one in following for token in one.read.tokens[:2]]
-    return not lexicon().reversals.intersection((*rest, *next_words))
+    return not known.reversals.intersection((*rest, *next_words))

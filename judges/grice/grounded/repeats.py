@@ -1,14 +1,16 @@
-"""What the system says once more, and whether it was asked to."""
+"""What is said once more, by the system or after the user, and whether it was asked for."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from operator import mul
 
 from judges.grice.grounded.alignment import align
 from judges.grice.grounded.coverage import coverage
 from judges.grice.grounded.frames import starts, unpadded
-from judges.grice.grounded.tokens import Passage
+from judges.grice.grounded.links import echoes
+from judges.grice.grounded.tokens import Passage, Token
 
 LOOKED_BACK = 12
 """How many of the system's earlier answers are looked at."""
@@ -30,6 +32,28 @@ def asked_again(user: Passage) -> bool:
 def said_again(sentences: Sequence[Passage], earlier: Sequence[Passage]) -> float:
     """How much of what is said one earlier answer has said already, in the same sense: 0..1."""
     return max((_said(sentences, answer) for answer in earlier[-LOOKED_BACK:]), default=0.0)
+
+
+def heard(sentences: Sequence[Passage], own: Sequence[Passage], users: Sequence[Passage]) -> float:
+    """How much of what is said the system has said, or the user in the same sense: 0..1."""
+    ours = _words(own)
+    return _shared(
+        sentences,
+        [
+            max(coverage(one.tokens, ours), *(echoes([one], user) for user in users))
+            for one in sentences
+        ],
+    )
+
+
+def _words(passages: Sequence[Passage]) -> tuple[Token, ...]:
+    return tuple(token for passage in passages for token in passage.tokens)
+
+
+def _shared(sentences: Sequence[Passage], shares: Sequence[float]) -> float:
+    lengths = [sum(token.matters for token in one.tokens) for one in sentences]
+    total = sum(lengths)
+    return sum(map(mul, lengths, shares)) / total if total else 0.0
 
 
 def _said(sentences: Sequence[Passage], answer: Passage) -> float:

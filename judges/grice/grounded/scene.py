@@ -40,6 +40,8 @@ class Scene:
     """The user's last message: stance is read against it, since users drift."""
     users_before: tuple[Passage, ...]
     systems_before: tuple[Passage, ...]
+    cited_before: tuple[Passage, ...]
+    """The texts of the arguments that earlier answers cited and that counted there."""
     sources: tuple[Passage, ...]
     """The texts of the cited arguments that count."""
     targets: tuple[Passage, ...]
@@ -53,6 +55,9 @@ def scene(debate: Debate, response: Response, *, all_arguments: bool = False) ->
     user = passage(debate.last.utterance)
     users_before = tuple(passage(turn.utterance) for turn in before)
     sources = tuple(passage(argument.text) for argument in cited)
+    answers = [turn.response for turn in before if turn.response]
+    counted = None if all_arguments else SEEN
+    used = [one.text for answer in answers for one in answer.arguments[:counted]]
     every = tuple(_sentences(response.content))
     aside = addressed([one.text for one in every], (user, *users_before, *sources))
     kept = tuple(one for at, one in enumerate(every) if at not in aside)
@@ -64,7 +69,8 @@ def scene(debate: Debate, response: Response, *, all_arguments: bool = False) ->
         claim=passage(debate.claim),
         user=user,
         users_before=users_before,
-        systems_before=tuple(passage(turn.response.content) for turn in before if turn.response),
+        systems_before=tuple(passage(answer.content) for answer in answers),
+        cited_before=tuple(map(passage, dict.fromkeys(used))),
         sources=sources,
         targets=tuple(passage(argument.attacks) for argument in cited if argument.attacks),
     )
