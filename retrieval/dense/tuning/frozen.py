@@ -118,9 +118,9 @@ def _kept(network: Network, layers: Sequence[Any], texts: Sequence[str], place: 
     for part in parts:
         batch = network.tokens(part)
         states = _heard(network, layers[-1], batch).states
-        kept = states[batch["attention_mask"].bool()].float().cpu().numpy().astype(np.float16)
+        kept = states[batch["attention_mask"].bool()].half().cpu().numpy()
         if not np.isfinite(kept).all():
-            raise _NotApart("their numbers are too large to be kept in half precision")
+            raise _NotApart("their numbers are too large for half precision")
         found.answers[rows[part[0]].start : rows[part[-1]].stop] = kept
     for part in (parts[0], parts[-1]):
         _compare(network, found, part)
@@ -175,8 +175,11 @@ def _compare(network: Network, found: Frozen, part: Sequence[str]) -> None:
     batch = network.tokens(part)
     with torch.no_grad():
         whole = network.vectors(batch)
-        with found.standing_in(part, batch["attention_mask"]):
-            apart = network.vectors(batch)
+        try:
+            with found.standing_in(part, batch["attention_mask"]):
+                apart = network.vectors(batch)
+        except Exception as error:
+            raise _NotApart(f"the layers above them fail without them ({error})") from None
     cosines = torch.nn.functional.cosine_similarity(whole, apart)
     if float(cosines.min()) < 1 - _APART:
         raise _NotApart("the layers above them give other vectors without them")

@@ -6,10 +6,8 @@ it was and sees what it would have seen.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,15 +15,10 @@ from retrieval.dense.tuning.batches import asked, batches, left_out, passages
 from retrieval.dense.tuning.frozen import below
 from retrieval.dense.tuning.network import Network
 from touche_rad.debate import Argument
-from touche_rad.errors import UserError
-from touche_rad.training.folder import MARK, Folder, steps_of
+from touche_rad.training.descent import Precision, halved, keep, rate_at, resumed, thawed
+from touche_rad.training.folder import Folder
 from touche_rad.training.metrics import Metrics
 
-Precision = Literal["auto", "float32", "bfloat16"]
-
-_STATE: Final = "state.pt"
-_KEPT: Final = 2
-_WARMUP: Final = 0.1
 _NEVER: Final = -1e4
 
 
@@ -48,18 +41,13 @@ class Recipe(BaseModel):
     longest: int = Field(160, ge=8)
     """The most tokens of a text while it is trained."""
     precision: Precision = "auto"
-    """`bfloat16` is half the work where processor or card can; `auto` takes it on a card."""
     save_every: int = Field(50, ge=1)
     seed: int = 0
 
     @property
     def halved(self) -> bool:
         """Whether the network computes in bfloat16."""
-        import torch
-
-        return self.precision == "bfloat16" or (
-            self.precision == "auto" and torch.cuda.is_available()
-        )
+        return halved(self.precision)
 
 
 def learn(
@@ -82,7 +70,7 @@ def learn(
         for part in batches(arguments, recipe.batch, recipe.group, f"{recipe.seed} {epoch}")
     ]
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, len(plan)))
-    begun = _resumed(folder, model, optimizer, schedule)
+    begun = resumed(folder, model, optimizer, schedule)
     metrics = Metrics(folder.metrics, from_step=begun)
     # What does not learn has no dropout either: its answers stay what they were.
     model.eval()
@@ -101,7 +89,7 @@ def learn(
         schedule.step()
         metrics.note(step, {"loss": float(found.detach())})
         if step % recipe.save_every == 0:
-            _keep(folder, step, model, optimizer, schedule)
+            keep(folder, step, model, optimizer, schedule)
         if report is not None:
             report(step, len(plan))
     model.eval()
@@ -126,51 +114,3 @@ def _texts(plan: Sequence[Sequence[Argument]]) -> Iterator[str]:
     for step, part in enumerate(plan, 1):
         yield from passages(part, step)
         yield from (claim for claim, _ in asked(part))
-
-
-def thawed(model: Any, layers: int) -> list[Any]:
-    """Return the parts that learn: the top layers, or the whole model; the rest stays as it is."""
-    from torch.nn import ModuleList
-
-    if not layers:
-        return [model]
-    stacks = [
-        one
-        for name, one in model.named_modules()
-        if name.endswith(("layer", "layers")) and isinstance(one, ModuleList)
-    ]
-    if not stacks:
-        raise UserError("the encoder has no layers that can be trained apart: say --layers 0")
-    tops = list(stacks[0][-layers:])
-    model.requires_grad_(False)
-    for one in tops:
-        one.requires_grad_(True)
-    return tops
-
-
-def rate_at(step: int, steps: int) -> float:
-    """Return the share of the learning rate: it grows over a tenth of the steps, then falls."""
-    return min(1.0, (step + 1) / max(1.0, _WARMUP * steps)) * max(0.0, 1 - step / steps)
-
-
-def _keep(folder: Folder, step: int, *parts: Any) -> None:
-    import torch
-
-    place = folder.checkpoints / f"checkpoint-{step}"
-    place.mkdir(parents=True, exist_ok=True)
-    torch.save([one.state_dict() for one in parts], place / _STATE)
-    (place / MARK).touch()
-    whole = sorted(folder.checkpoints.glob("checkpoint-*"), key=steps_of)
-    for old in whole[:-_KEPT]:
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _resumed(folder: Folder, *parts: Any) -> int:
-    import torch
-
-    checkpoint: Path | None = folder.last_checkpoint()
-    if checkpoint is not None:
-        kept = torch.load(checkpoint / _STATE, map_location="cpu", weights_only=True)
-        for part, state in zip(parts, kept, strict=True):
-            part.load_state_dict(state)
-    return steps_of(checkpoint)

@@ -7,12 +7,11 @@ training was begun with, metrics, a card and a report.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -25,12 +24,10 @@ from retrieval.unseen import Unseen
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
+from touche_rad.training import beside
 from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import Folder
 from touche_rad.training.recipe import checked
-
-MODULES: Final = "modules.json"
-"""What sentence-transformers opens a model by; written last."""
 
 
 class Report(BaseModel):
@@ -78,7 +75,7 @@ def train_encoder(
     with folder.alone():
         goes_on = folder.take_up(course.identity, restart=restart)
         if not goes_on:
-            _clear(out)
+            beside.clear(out)
         done = folder.finished()
         if done is None:
             done = course.run(folder, report)
@@ -106,7 +103,7 @@ class _Course:
         learnt, out = self.unseen.part(usable(self.arguments))
         base = self.recipe.base
         encoder = SentenceEncoder(base, minilm_folder(base) if base == "minilm" else base)
-        before = _once(folder.root / "before.json", lambda: measured(encoder, out, learnt))
+        before = beside.before(folder.root, lambda: measured(encoder, out, learnt))
         steps = learn(encoder.model, self.recipe, learnt, folder, report)
         after = measured(encoder, out, learnt)
         gain = {name: {"before": before[name], "after": after[name]} for name in after}
@@ -115,7 +112,7 @@ class _Course:
             trained_on=len(learnt), tested_on=len(out), steps=steps, measured=gain,
             recipe=self.recipe.model_dump(),
         ).model_dump()  # fmt: skip
-        _save(encoder.model, folder.root)
+        beside.save(encoder.model, folder.root)
         data = [{"file": self.source, "records": len(self.arguments), "sha256": self.collection}]
         write_card(
             folder.card, template=__package__, name=folder.root.name, data=data, told=told,
@@ -124,33 +121,3 @@ class _Course:
         folder.finish(told)
         shutil.rmtree(folder.checkpoints, ignore_errors=True)
         return told
-
-
-def _once(path: Path, measure: Callable[[], dict[str, float]]) -> dict[str, float]:
-    """Return what was measured before a kill, or measure it."""
-    if path.is_file():
-        kept: dict[str, float] = json.loads(path.read_text("utf-8"))
-        return kept
-    found = measure()
-    with files.atomic_write(path) as stream:
-        stream.write(json.dumps(found) + "\n")
-    return found
-
-
-def _save(model: Any, root: Path) -> None:
-    """Write the model beside the training's files; what it is opened by comes last."""
-    fresh = root / ".new"
-    shutil.rmtree(fresh, ignore_errors=True)
-    model.save(str(fresh), create_model_card=False)
-    for one in sorted(fresh.iterdir(), key=lambda place: place.name == MODULES):
-        target = root / one.name
-        if target.is_dir():
-            shutil.rmtree(target)
-        os.replace(one, target)
-    fresh.rmdir()
-
-
-def _clear(root: Path) -> None:
-    """Leave no model of an earlier training."""
-    (root / MODULES).unlink(missing_ok=True)
-    (root / "before.json").unlink(missing_ok=True)

@@ -1,0 +1,78 @@
+"""What the training loops of our own share: which layers learn, at what rate, and checkpoints.
+
+The plan of steps hangs on the recipe alone, so that a killed training goes on where it was and
+sees what it would have seen.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from touche_rad.errors import UserError
+from touche_rad.training.folder import MARK, Folder, steps_of
+
+Precision = Literal["auto", "float32", "bfloat16"]
+"""`bfloat16` is half the work where processor or card can; `auto` takes it on a card."""
+
+_STATE: Final = "state.pt"
+_KEPT: Final = 2
+_WARMUP: Final = 0.1
+
+
+def halved(precision: Precision) -> bool:
+    """Whether the network computes in bfloat16."""
+    import torch
+
+    return precision == "bfloat16" or (precision == "auto" and torch.cuda.is_available())
+
+
+def thawed(model: Any, layers: int) -> list[Any]:
+    """Return the parts that learn: the top layers, or the whole model; the rest stays as it is."""
+    from torch.nn import ModuleList
+
+    if not layers:
+        return [model]
+    stacks = [
+        one
+        for name, one in model.named_modules()
+        if name.endswith(("layer", "layers")) and isinstance(one, ModuleList)
+    ]
+    if not stacks:
+        raise UserError("the model has no layers that can be trained apart: say --layers 0")
+    tops = list(stacks[0][-layers:])
+    model.requires_grad_(False)
+    for one in tops:
+        one.requires_grad_(True)
+    return tops
+
+
+def rate_at(step: int, steps: int) -> float:
+    """Return the share of the learning rate: it grows over a tenth of the steps, then falls."""
+    return min(1.0, (step + 1) / max(1.0, _WARMUP * steps)) * max(0.0, 1 - step / steps)
+
+
+def keep(folder: Folder, step: int, *parts: Any) -> None:
+    """Write a checkpoint of all that a step changes; the last two are kept."""
+    import torch
+
+    place = folder.checkpoints / f"checkpoint-{step}"
+    place.mkdir(parents=True, exist_ok=True)
+    torch.save([one.state_dict() for one in parts], place / _STATE)
+    (place / MARK).touch()
+    whole = sorted(folder.checkpoints.glob("checkpoint-*"), key=steps_of)
+    for old in whole[:-_KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def resumed(folder: Folder, *parts: Any) -> int:
+    """Bring all back to the last checkpoint; return how many steps that is from the beginning."""
+    import torch
+
+    checkpoint: Path | None = folder.last_checkpoint()
+    if checkpoint is not None:
+        kept = torch.load(checkpoint / _STATE, map_location="cpu", weights_only=True)
+        for part, state in zip(parts, kept, strict=True):
+            part.load_state_dict(state)
+    return steps_of(checkpoint)
