@@ -190,7 +190,12 @@ def _room(rows: int, width: int, place: Path) -> NDArray[np.float16]:
     size = rows * width * np.dtype(np.float16).itemsize
     if size <= LARGE:
         return np.empty((rows, width), np.float16)
-    if shutil.disk_usage(place).free < 2 * size:
-        raise _NotApart(f"{place} has no room for {size / 1e9:.0f} GB")
+    if free(place) < 2 * size:
+        raise _NotApart(f"no room for {size / 1e9:.1f} GB in {place}")
     with tempfile.TemporaryFile(dir=place) as file:
         return np.memmap(file, np.float16, "w+", shape=(rows, width))
+
+
+def free(place: Path) -> int:
+    """Return how many bytes are free where a folder lies."""
+    return shutil.disk_usage(place).free
