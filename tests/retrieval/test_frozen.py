@@ -206,7 +206,8 @@ def test_a_network_whose_upper_layers_look_past_the_lower_ones_is_found_out(
     base = _network("bert", tmp_path / "base")
     from transformers.models.bert.modeling_bert import BertLayer
 
-    forward, first = BertLayer.forward, []
+    forward = BertLayer.forward
+    first: list[Any] = []
 
     def leaning(self: Any, hidden_states: Any, *args: Any, **kwargs: Any) -> Any:
         """The last layer is told what the first one was."""
