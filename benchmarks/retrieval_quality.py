@@ -119,7 +119,7 @@ def indexes(
     opened = []
     for name, held, fields, by in (
         ("hidden", blind, ("text", "all"), (UNTUNED,)),
-        ("tuned", blind, ("text", "all"), encoders),
+        ("tuned", blind, ("text", "all"), (*encoders, UNTUNED) if encoders else ()),
         ("full", arguments, ("text", "attacks", "supports"), (UNTUNED,)),
     ):
         place = str(folder / name)
