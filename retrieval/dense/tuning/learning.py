@@ -28,7 +28,7 @@ class Recipe(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     base: str
-    epochs: int = Field(2, ge=1)
+    epochs: int = Field(4, ge=1)
     rate: float = Field(2e-4, gt=0)
     batch: int = Field(64, ge=2)
     """Arguments a step; each is a wrong answer to the others' claims."""
