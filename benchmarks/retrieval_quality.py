@@ -123,7 +123,7 @@ def indexes(
     The last takes longest, and is made where a task asks for it.
     """
     blind = [one.model_copy(update={"attacks": "", "supports": ""}) for one in arguments]
-    opened = []
+    opened: list[Any] = []
     for name, held, fields, by in (
         ("hidden", blind, ("text", "all"), (UNTUNED,)),
         ("tuned", blind, ("text", "all"), (*encoders, UNTUNED) if encoders else ()),
