@@ -58,9 +58,13 @@ def main() -> None:
     arguments = list(files.read_arguments(Path(options.data) / "claimrev-4441.jsonl.gz"))
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
-        hidden, own, full = indexes(arguments, folder, [str(one) for one in options.encoder])
+        wanted = options.task or TASKS
+        hidden, own, full = indexes(
+            arguments, folder, [str(one) for one in options.encoder],
+            every_field=any(name.split("/")[0] not in HIDDEN_KINDS for name in wanted),
+        )  # fmt: skip
         tables = []
-        for name in options.task or TASKS:
+        for name in wanted:
             kind = name.split("/")[0]
             name = f"{name}/{options.split}" if options.split else name
             found = topics(arguments, task(name))
@@ -112,16 +116,22 @@ def tuned(
 
 
 def indexes(
-    arguments: Sequence[Argument], folder: Path, encoders: Sequence[str]
+    arguments: Sequence[Argument], folder: Path, encoders: Sequence[str], *, every_field: bool
 ) -> tuple[Any, Any, Any]:
-    """Three indexes: claims hidden, the same by the encoders of one's own, and everything."""
+    """Three indexes: claims hidden, the same by the encoders of one's own, and every field.
+
+    The last takes longest, and is made where a task asks for it.
+    """
     blind = [one.model_copy(update={"attacks": "", "supports": ""}) for one in arguments]
-    opened = []
+    opened: list[Any] = []
     for name, held, fields, by in (
         ("hidden", blind, ("text", "all"), (UNTUNED,)),
-        ("tuned", blind, ("text", "all"), encoders),
+        ("tuned", blind, ("text", "all"), (*encoders, UNTUNED) if encoders else ()),
         ("full", arguments, ("text", "attacks", "supports"), (UNTUNED,)),
     ):
+        if name == "full" and not every_field:
+            opened.append(None)
+            continue
         place = str(folder / name)
         if not Path(place).exists():
             plugins.build_index(held, place)

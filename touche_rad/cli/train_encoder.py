@@ -20,7 +20,7 @@ from touche_rad.cli.console import progress, say
               help="What is trained further: minilm, a folder or OWNER/NAME.")  # fmt: skip
 @click.option("--held-out", default="test", show_default=True, metavar="test|I/N",
               help="Topics it never sees: the split test, or the I-th of N folds.")  # fmt: skip
-@click.option("--epochs", type=int, default=2, show_default=True)
+@click.option("--epochs", type=int, default=4, show_default=True)
 @click.option("--rate", type=float, default=2e-4, show_default=True, help="The learning rate.")
 @click.option("--batch", type=int, default=64, show_default=True,
               help="Arguments a step, each a wrong answer to the others' claims.")  # fmt: skip
