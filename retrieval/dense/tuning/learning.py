@@ -6,19 +6,20 @@ it was and sees what it would have seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from retrieval.dense.tuning.batches import asked, batches, left_out, passages
+from retrieval.dense.tuning.frozen import below
+from retrieval.dense.tuning.network import Network
 from touche_rad.debate import Argument
 from touche_rad.training.descent import Precision, halved, keep, rate_at, resumed, thawed
 from touche_rad.training.folder import Folder
 from touche_rad.training.metrics import Metrics
 
 _NEVER: Final = -1e4
-TOGETHER: Final = 16
 
 
 class Recipe(BaseModel):
@@ -73,12 +74,14 @@ def learn(
     metrics = Metrics(folder.metrics, from_step=begun)
     # What does not learn has no dropout either: its answers stay what they were.
     model.eval()
+    network = Network(model, recipe.longest, recipe.halved)
+    network.keep(below(model, parts), _texts(plan), folder.root)
     for one in parts:
         one.train()
     for step, part in enumerate(plan[begun:], begun + 1):
         # Dropout differs from step to step, and not from one run to the next.
         torch.manual_seed(recipe.seed + step)
-        found = loss(model, part, step, recipe)
+        found = loss(network, part, step, recipe)
         optimizer.zero_grad()
         found.backward()
         torch.nn.utils.clip_grad_norm_(learnt, 1.0)
@@ -93,32 +96,21 @@ def learn(
     return len(plan)
 
 
-def loss(model: Any, part: Sequence[Argument], step: int, recipe: Recipe) -> Any:
+def loss(network: Network, part: Sequence[Argument], step: int, recipe: Recipe) -> Any:
     """Return how far each claim's own argument is from being the nearest of the batch."""
     import torch
 
     questions = asked(part)
-    found = _encoded(model, passages(part, step), recipe)
-    cosines = _encoded(model, [claim for claim, _ in questions], recipe) @ found.T
+    found = network.encoded(passages(part, step))
+    cosines = network.encoded([claim for claim, _ in questions]) @ found.T
     never = torch.tensor(left_out(part), device=cosines.device)
     scores = (recipe.scale * cosines).masked_fill(never, _NEVER)
     own = torch.tensor([place for _, place in questions], device=cosines.device)
     return torch.nn.functional.cross_entropy(scores, own)
 
 
-def _encoded(model: Any, texts: Sequence[str], recipe: Recipe) -> Any:
-    """Encode texts, those of a like length together: padding is most of the work otherwise."""
-    import torch
-
-    order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-    whole = [texts[place].encode("utf-8", "replace").decode("utf-8") for place in order]
-    found = []
-    for at in range(0, len(whole), TOGETHER):
-        batch = model.tokenizer(
-            whole[at : at + TOGETHER], padding=True, truncation=True, max_length=recipe.longest,
-            return_tensors="pt",
-        ).to(model.device)  # fmt: skip
-        with torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.halved):
-            found.append(model(dict(batch))["sentence_embedding"].float())
-    places = torch.tensor(order, device=model.device).argsort()
-    return torch.nn.functional.normalize(torch.cat(found)[places], dim=1)
+def _texts(plan: Sequence[Sequence[Argument]]) -> Iterator[str]:
+    """Yield all texts that a training encodes."""
+    for step, part in enumerate(plan, 1):
+        yield from passages(part, step)
+        yield from (claim for claim, _ in asked(part))

