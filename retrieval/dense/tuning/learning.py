@@ -15,9 +15,8 @@ from retrieval.dense.tuning.batches import asked, batches, left_out, passages
 from retrieval.dense.tuning.frozen import below
 from retrieval.dense.tuning.network import Network
 from touche_rad.debate import Argument
-from touche_rad.training.descent import Precision, halved, keep, rate_at, resumed, thawed
+from touche_rad.training.descent import Precision, descend, halved, thawed
 from touche_rad.training.folder import Folder
-from touche_rad.training.metrics import Metrics
 
 _NEVER: Final = -1e4
 
@@ -58,41 +57,19 @@ def learn(
     report: Callable[[int, int], None] | None,
 ) -> int:
     """Train a sentence-transformers model in place; return how many steps that was."""
-    import torch
-
-    torch.manual_seed(recipe.seed)
     parts = thawed(model, recipe.layers)
-    learnt = [one for one in model.parameters() if one.requires_grad]
-    optimizer = torch.optim.AdamW(learnt, lr=recipe.rate)
     plan = [
         part
         for epoch in range(recipe.epochs)
         for part in batches(arguments, recipe.batch, recipe.group, f"{recipe.seed} {epoch}")
     ]
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, len(plan)))
-    begun = resumed(folder, model, optimizer, schedule)
-    metrics = Metrics(folder.metrics, from_step=begun)
-    # What does not learn has no dropout either: its answers stay what they were.
     model.eval()
     network = Network(model, recipe.longest, recipe.halved)
     network.keep(below(model, parts), _texts(plan), folder.root)
-    for one in parts:
-        one.train()
-    for step, part in enumerate(plan[begun:], begun + 1):
-        # Dropout differs from step to step, and not from one run to the next.
-        torch.manual_seed(recipe.seed + step)
-        found = loss(network, part, step, recipe)
-        optimizer.zero_grad()
-        found.backward()
-        torch.nn.utils.clip_grad_norm_(learnt, 1.0)
-        optimizer.step()
-        schedule.step()
-        metrics.note(step, {"loss": float(found.detach())})
-        if step % recipe.save_every == 0:
-            keep(folder, step, model, optimizer, schedule)
-        if report is not None:
-            report(step, len(plan))
-    model.eval()
+    descend(
+        model, parts, plan, lambda part, step: loss(network, part, step, recipe), recipe, folder,
+        report,
+    )  # fmt: skip
     return len(plan)
 
 
