@@ -53,6 +53,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     return ByWhatIsShared(config, log)
 
 
+# The tests' processes share the cores. Where each computes with as many threads as there are cores,
+# the threads of one wait for those of another most of the time.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # A shell lets what it starts in the background ignore Ctrl-C; what tests start must not inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
