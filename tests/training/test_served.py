@@ -53,7 +53,7 @@ def test_the_printed_line_asks_the_trained_model_by_its_own_name(
     python.write_text(f'#!/bin/sh\nexec {sys.executable} {imitated_vllm.__file__} "$@"\n')
     python.chmod(0o755)
     words = line(fine_tuned, kind, tmp_path, demo_index_path)
-    done = touche_rad(*words, env={PYTHON: str(python)})
+    done = touche_rad(*words, "-o", "baseless=keep", env={PYTHON: str(python)})
     assert done.code == 0, done.err
     assert set(answers(tmp_path / "run.jsonl")) == {"The adapter speaks."}
     name = str(fine_tuned.adapter if kind == "adapter" else fine_tuned.merged)
