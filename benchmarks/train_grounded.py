@@ -32,6 +32,7 @@ from scipy.optimize import minimize
 
 from touche_rad import files, plugins
 from touche_rad.debate import Debate
+from touche_rad.debaters.grounded.features import AGAINST
 from touche_rad.debaters.grounded.meaning import MEANT
 from touche_rad.debaters.grounded.profile import Library, sampled
 from touche_rad.debaters.grounded.ranking import seen
@@ -77,7 +78,8 @@ def turns(
 ) -> Iterator[Turn]:
     library = Library(sampled(index))
     by_id = {debate.id: debate for debate in debates}
-    fixed = weights().given
+    # No stance model is asked here.
+    fixed = {name: weight for name, weight in weights().given.items() if name != AGAINST}
     for (name, turn), read_as in labelled(labels).items():
         reading = read(by_id[name].asked(turn))
         candidates, rows = seen(index, reading, library, DEPTH)

@@ -24,7 +24,7 @@ _NEVER: Final = -1e4
 class Recipe(BaseModel):
     """All that decides what training makes of its data."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     base: str
     epochs: int = Field(4, ge=1)

@@ -27,7 +27,8 @@ class Weights(BaseModel):
     fitted: Mapping[str, float]
     """Learnt from turns whose candidates were read."""
     given: Mapping[str, float]
-    """Set by hand: faults of form and repetition, which are rare and always bad."""
+    """Set by hand: faults of form and repetition, which are rare and always bad; and what a stance
+    model's word counts, where one is asked."""
 
     meant: Mapping[str, float] = {}
     """Learnt likewise, in place of `fitted` where the index has vectors; none: `fitted` holds."""
