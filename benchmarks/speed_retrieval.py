@@ -4,8 +4,9 @@
 
 SERVER is a server's URL. The same arguments go into a folder and into an index there; the same
 queries (arguments' claims) are then asked of both in turns, one at a time, in a batch, and by 32
-debates at once. With --synthetic the collection is made of N arguments, each of two random
-sentences of COLLECTION. Prints a markdown table; quote the ratios, the times are this machine's.
+debates at once, which begin together and ask 30 queries each without a pause. With --synthetic the
+collection is made of N arguments, each of two random sentences of COLLECTION. Prints a markdown
+table; quote the ratios, the times are this machine's.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from touche_rad.debate import Argument
 from touche_rad.plugins import ArgumentIndex, build_index, open_index
 
 ROUNDS = 3
-DEBATES = 32
+DEBATES, TURNS = 32, 30
 DEPTH = 10
 NAME = "touche-rad-speed"
 
@@ -117,14 +118,17 @@ def at_once(index: ArgumentIndex, field: str, queries: Sequence[str]) -> None:
 
 def crowded(index: ArgumentIndex, queries: Sequence[str]) -> tuple[float, float]:
     times: list[float] = []
+    together = threading.Barrier(DEBATES)
 
-    def debate(start: int) -> None:
-        for query in queries[start::DEBATES]:
+    def debate(number: int) -> None:
+        together.wait()
+        for turn in range(TURNS):
+            query = queries[(number + turn * DEBATES) % len(queries)]
             begun = time.perf_counter()
             index.search("attacks", query, DEPTH)
             times.append(1000 * (time.perf_counter() - begun))
 
-    threads = [threading.Thread(target=debate, args=(start,)) for start in range(DEBATES)]
+    threads = [threading.Thread(target=debate, args=(number,)) for number in range(DEBATES)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -7,7 +7,7 @@ import glob
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -78,10 +78,16 @@ def _field(file: IO[str], numbers: Any, folder: Path) -> int:
     """Index one field's words; a field without any gets no folder."""
     count = _count(file)
     if count:
-        file.seek(0)
-        lines = zip(numbers.tolist(), file, strict=True)
-        build_engine(folder, ((number, line) for number, line in lines if line != "\n"))
+        build_engine(folder, lambda: _lines(file, numbers.tolist()))
     return count
+
+
+def _lines(file: IO[str], numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """The lines that say something, with the numbers of their arguments."""
+    file.seek(0)
+    for number, line in zip(numbers, file, strict=True):
+        if line != "\n":
+            yield number, line
 
 
 def _count(file: IO[str]) -> int:

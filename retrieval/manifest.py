@@ -13,7 +13,7 @@ from touche_rad import __version__
 from touche_rad.errors import UserError
 
 FILE = "manifest.json"
-FORMAT = 3
+FORMAT = 4
 
 
 class Manifest(BaseModel):

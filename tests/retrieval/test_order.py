@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import log
 from pathlib import Path
@@ -11,7 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from retrieval.engine import build_engine
 from retrieval.pisa import PisaArguments
+from retrieval.together import Together
 from tests.retrieval.small import opened, texts
 from touche_rad.debate import Argument
 
@@ -74,6 +80,105 @@ def _said(index: PisaArguments, argument_id: str) -> list[str]:
     argument = index.get(argument_id)
     assert argument is not None
     return argument.text.split()
+
+
+@pytest.fixture(scope="module")
+def claims() -> list[str]:
+    """500 claims of 40 texts, some said by many and some by one, and an empty one among them."""
+    said = [" ".join(WORDS[n // 6**place % 6] for place in range(2 + n % 3)) for n in range(40)]
+    return ["" if n == 7 else said[min(n, n * n % 40)] for n in range(500)]
+
+
+@pytest.fixture(scope="module")
+def attackers(claims: list[str], tmp_path_factory: pytest.TempPathFactory) -> PisaArguments:
+    arguments = [
+        Argument(id=f"{n:03d}", text=f"Number {n}", attacks=said) for n, said in enumerate(claims)
+    ]
+    return opened(arguments[::-1], tmp_path_factory.mktemp("claims") / "index")
+
+
+def bm25(said: Sequence[str], query: str) -> list[tuple[str, float]]:
+    """Every document with a word of the query, as counted one by one."""
+    documents = {f"{n:03d}": Counter(words.split()) for n, words in enumerate(said) if words}
+    average = sum(words.total() for words in documents.values()) / len(documents)
+    scores: dict[str, float] = {}
+    for word in query.split():
+        holding = sum(word in words for words in documents.values())
+        rarity = max(1e-6, log((len(documents) - holding + 0.5) / (holding + 0.5)))
+        for id_, words in documents.items():
+            length = 0.9 * (0.6 + 0.4 * words.total() / average)
+            if words[word]:
+                share = 1.9 * words[word] / (words[word] + length)
+                scores[id_] = scores.get(id_, 0) + rarity * share
+    rounded = {id_: float(f"{score:.4g}") for id_, score in scores.items()}
+    return sorted(rounded.items(), key=lambda hit: (-hit[1], hit[0]))
+
+
+@pytest.mark.parametrize("k", [1, 7, 60, 499])
+def test_a_claim_that_many_attack_weighs_and_is_found_once_for_each(
+    attackers: PisaArguments, claims: list[str], k: int
+) -> None:
+    queries = [f"{one} {other}" for one in WORDS for other in WORDS if one < other]
+    for query, hits in zip(queries, attackers.search_all("attacks", queries, k), strict=True):
+        found = [(hit.argument.id, float(f"{hit.score:.4g}")) for hit in hits]
+        assert found == bm25(claims, query)[:k]
+
+
+def test_documents_that_cannot_be_read_again_make_no_index(tmp_path: Path) -> None:
+    times = iter(range(9))
+
+    def documents() -> list[tuple[int, str]]:
+        if next(times):
+            raise OSError("the disk is gone")
+        return [(0, "fig"), (1, "plum")]
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        build_engine(tmp_path / "broken", documents)
+
+
+def test_an_index_is_not_made_of_half_of_its_documents(tmp_path: Path) -> None:
+    def documents() -> Iterator[tuple[int, str]]:
+        yield 0, "fig"
+        if read.append(0) or len(read) > 1:
+            raise OSError("the disk is gone")
+        yield 1, "plum"
+
+    read: list[int] = []
+    with pytest.raises(OSError, match="the disk is gone"):
+        build_engine(tmp_path / "broken", documents)
+
+
+def test_those_who_wait_are_answered_by_one_search_and_fail_alone() -> None:
+    asked: list[list[str]] = []
+    go, begun = threading.Event(), threading.Event()
+
+    def search(queries: Sequence[str], k: int) -> list[list[tuple[float, int]]]:
+        asked.append(list(queries))
+        begun.set()
+        go.wait(60)
+        if "poison" in queries:
+            raise OSError("poisoned")
+        return [[(float(k), len(query))] for query in queries]
+
+    together = Together(search, 5)
+    with ThreadPoolExecutor(8) as pool:
+        first = pool.submit(together.best, ["a"], 1)
+        begun.wait(60)
+        others = [pool.submit(together.best, ["b" * n], 1) for n in (2, 3, 4)]
+        deeper = pool.submit(together.best, ["c", "cc"], 2)
+        poison = pool.submit(together.best, ["poison"], 1)
+        while len(together._line) < 5:
+            time.sleep(0.001)
+        go.set()
+        assert first.result(60) == [[(1.0, 1)]]
+        assert [one.result(60) for one in others] == [[[(1.0, n)]] for n in (2, 3, 4)]
+        assert deeper.result(60) == [[(2.0, 1)], [(2.0, 2)]]
+        with pytest.raises(OSError, match="poisoned"):
+            poison.result(60)
+        assert together.best(["d"], 1) == [[(1.0, 1)]]
+    assert asked[0] == ["a"]
+    assert ["c", "cc"] in asked
+    assert max(map(len, asked)) == 4  # the three, and whoever asked for poison, at once
 
 
 def test_a_batch_finds_what_single_queries_find(fruit: PisaArguments) -> None:
