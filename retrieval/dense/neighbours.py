@@ -2,7 +2,8 @@
 
 The vectors are turned so that their first few numbers carry most of them. What the rest can add to
 a product is bounded by the lengths of the two rests; only where that bound reaches the best is the
-rest looked at. The answer is that of the whole product.
+rest looked at. The answer is that of the whole product. The first numbers stand column by column,
+which is how the processor multiplies them with a query the quickest.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def write_vectors(vectors: Any, folder: Path, precision: Precision = "float16") 
     head = min(HEAD, dimension)
     turn = _turn(vectors)
     np.save(folder / "turn.npy", turn)
-    heads = _new(folder / "heads.npy", (count, head), np.float32)
+    heads = _new(folder / "heads.npy", (head, count), np.float32)
     kind = np.int8 if precision == "int8" else np.float16
     rests = _new(folder / "rests.npy", (count, dimension - head), kind)
     scales = _new(folder / "scales.npy", (count if precision == "int8" else 0,), np.float32)
@@ -43,7 +44,7 @@ def write_vectors(vectors: Any, folder: Path, precision: Precision = "float16") 
     for start in range(0, count, BLOCK):
         turned = np.asarray(vectors[start : start + BLOCK], dtype=np.float32) @ turn
         part = slice(start, start + len(turned))
-        heads[part] = turned[:, :head]
+        heads[:, part] = turned[:, :head].T
         rest = turned[:, head:]
         if precision == "int8" and rest.size:
             scales[part] = np.abs(rest).max(axis=1) / 127
@@ -89,7 +90,7 @@ class Neighbours:
         self._rests: Any = np.load(folder / "rests.npy", mmap_mode="r")
         self._lengths: Any = np.load(folder / "lengths.npy", mmap_mode="r")
         self._scales: Any = np.load(folder / "scales.npy")
-        self._cut = self._heads.shape[1]
+        self._cut = len(self._heads)
 
     def __len__(self) -> int:
         return len(self._lengths)
@@ -110,24 +111,23 @@ class Neighbours:
         rests = self._rests[numbers].astype(np.float32)
         if len(self._scales):
             rests *= self._scales[numbers][:, None]
-        heads = self._heads[numbers]
-        products: Vectors = turned[:, : self._cut] @ heads.T + turned[:, self._cut :] @ rests.T
+        heads = self._heads[:, numbers]
+        products: Vectors = turned[:, : self._cut] @ heads + turned[:, self._cut :] @ rests.T
         return products
 
     def _nearest(self, query: Any, k: int) -> list[Scored]:
         if k <= 0:
             return []
         rest = query[self._cut :]
-        partly = self._heads @ query[: self._cut]
-        most = partly + float(np.linalg.norm(rest)) * self._lengths
-        numbers = _largest(most, max(FIRST, 4 * k))
+        partly = query[: self._cut] @ self._heads
+        numbers = _largest(partly, max(FIRST, 4 * k))
         scores = partly[numbers] + self._rest(numbers, rest)
         worst = np.partition(scores, len(scores) - k)[len(scores) - k]
+        most = np.multiply(self._lengths, float(np.linalg.norm(rest)), dtype=np.float32)
+        most += partly
         # A little below: the sums are rounded, and equal ones must all be seen.
-        reached = np.flatnonzero(most >= worst - 1e-4)
-        if len(reached) > len(numbers) or not np.isin(reached, numbers).all():
-            numbers = reached
-            scores = partly[numbers] + self._rest(numbers, rest)
+        numbers = np.flatnonzero(most >= worst - 1e-4)
+        scores = partly[numbers] + self._rest(numbers, rest)
         order = np.lexsort((numbers, -scores))[:k]
         return list(zip(scores[order].tolist(), numbers[order].tolist(), strict=True))
 

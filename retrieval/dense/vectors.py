@@ -28,7 +28,7 @@ from retrieval.store import Store
 from touche_rad.errors import UserError, WorkError, nearest
 
 DENSE: Final = "dense"
-FORMAT: Final = 1
+FORMAT: Final = 2
 BLOCK: Final = 512
 """Texts a block; after each, what is encoded is kept."""
 FIELDS: Final = ("text", "attacks", "supports")
