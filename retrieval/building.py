@@ -9,17 +9,22 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from retrieval import manifest
 from retrieval.analyser import tokens
 from retrieval.engine import build_engine
 from retrieval.fields import ALL, FIELDS, PARTS, content
-from retrieval.statements import STATEMENTS, Gathering
+from retrieval.joining import Key
+from retrieval.statements import STATEMENTS, Gathering, key_of
 from retrieval.store import write_store
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
+
+REMEMBERED: Final = 20_000
+"""Claims and topics whose words are kept: many arguments share them."""
 
 
 def build(arguments: Iterable[Argument], location: str, *, replace: bool) -> int:
@@ -56,18 +61,30 @@ def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
 
         gathering = Gathering()
 
+        remembered = lru_cache(REMEMBERED)(_said)
+
         def take(argument: Argument) -> None:
-            found = {field: tokens(content(argument, field)) for field in PARTS}
-            gathering.add(found)
+            said = {
+                part: (_said if part == "text" else remembered)(content(argument, part))
+                for part in PARTS
+            }
+            gathering.add({part: key for part, (_, key) in said.items()})
+            lines = {part: line for part, (line, _) in said.items()}
+            lines[ALL] = " ".join(filter(None, lines.values()))
             for field, file in words.items():
-                parts = PARTS if field == ALL else (field,)
-                file.write(" ".join(word for part in parts for word in found[part]) + "\n")
+                file.write(f"{lines[field]}\n")
 
         collection, numbers = write_store(arguments, folder, take)
         counts = {field: _field(file, numbers, folder / field) for field, file in words.items()}
     gathering.write(numbers, folder / STATEMENTS)
     manifest.write_manifest(folder, collection, len(numbers), counts)
     return len(numbers)
+
+
+def _said(text: str) -> tuple[str, Key]:
+    """The words of a text in a line, and what tells its statement."""
+    words = tokens(text)
+    return " ".join(words), key_of(words)
 
 
 def _scratch(folder: Path) -> IO[str]:

@@ -8,7 +8,7 @@ linked with another: whoever attacks the group of its text attacks it.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +23,11 @@ SIGNS: Final = (1, -1, 1)
 """On which side of the statement an argument in this role is."""
 
 
+def key_of(words: Iterable[str]) -> Key:
+    """Return what is the same for all statements with these words."""
+    return tuple(sorted(set(words)))
+
+
 class Gathering:
     """Collects the statements of arguments as they pass, then groups them."""
 
@@ -30,10 +35,10 @@ class Gathering:
         self._places: dict[Key, int] = {}
         self._rows = array("i")
 
-    def add(self, words: Mapping[str, Sequence[str]]) -> None:
-        """Take the words of an argument's three statements."""
+    def add(self, keys: Mapping[str, Key]) -> None:
+        """Take the keys of an argument's three statements."""
         for role in ROLES:
-            key = tuple(sorted(set(words[role])))
+            key = keys[role]
             place = self._places.setdefault(key, len(self._places)) if key else -1
             self._rows.append(place)
 

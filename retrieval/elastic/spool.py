@@ -17,7 +17,7 @@ import numpy as np
 from retrieval.analyser import tokens
 from retrieval.elastic import shape
 from retrieval.elastic.names import check_id
-from retrieval.statements import ROLES, Gathering
+from retrieval.statements import ROLES, Gathering, key_of
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
@@ -74,7 +74,7 @@ def spooled(arguments: Iterable[Argument]) -> Iterator[Spool]:
             seen[name] = own
             file.write(line)
             digest.update(line.encode("utf-8", "surrogatepass"))
-            gathering.add({role: tokens(getattr(argument, role)) for role in ROLES})
+            gathering.add({role: key_of(tokens(getattr(argument, role))) for role in ROLES})
         if not seen:
             raise UserError("the collection holds no argument")
         yield Spool(file, len(seen), digest.hexdigest(), _groups(gathering, len(seen)))
