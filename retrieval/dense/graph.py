@@ -13,7 +13,7 @@ from touche_rad.errors import UserError
 FILE: Final = "graph.usearch"
 LINKS: Final = 32
 BREADTH_MADE: Final = 128
-BREADTH_SEARCHED: Final = 128
+BREADTH_SEARCHED: Final = 192
 BLOCK: Final = 65_536
 
 Scored = tuple[float, int]
@@ -37,6 +37,8 @@ class Graph:
 
     def __init__(self, folder: Path) -> None:
         self._graph = _usearch().restore(str(folder / FILE), view=True)
+        # The file does not keep it.
+        self._graph.expansion_search = BREADTH_SEARCHED
 
     def nearest(self, queries: Vectors, k: int) -> list[list[Scored]]:
         """Return about the `k` nearest of each query."""

@@ -22,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
 
+from retrieval.dense.graph import Graph, write_graph
 from retrieval.dense.neighbours import Neighbours, write_vectors
 from retrieval.dense.search import DenseSearch
 from tests.extras import needs
@@ -438,3 +439,18 @@ def test_a_field_that_is_blank_everywhere_lacks_no_vectors(tmp_path: Path) -> No
     assert meaning.nearest("supports", ["bees", "roofs"], 3) == [[], []]
     assert meaning.likeness("supports", ["bees"], ["1", "2"]) == [[0.0, 0.0]]
     assert meaning.nearest("attacks", [BEES[0].attacks], 1) == [["1"]]
+
+
+def test_an_opened_graph_misses_next_to_nothing(tmp_path: Path) -> None:
+    chance = np.random.default_rng(3)
+    vectors = chance.standard_normal((6000, 64)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    queries = vectors[:100] + 0.7 / 8 * chance.standard_normal((100, 64)).astype(np.float32)
+    write_graph(vectors, tmp_path)
+    found = Graph(tmp_path).nearest(queries, 10)
+    nearest = np.argsort(-(queries @ vectors.T), axis=1)[:, :10].tolist()
+    kept = [
+        len({key for _, key in hits} & set(best)) / 10
+        for hits, best in zip(found, nearest, strict=True)
+    ]
+    assert sum(kept) / len(kept) > 0.995  # .989 where the breadth of the search is lost
