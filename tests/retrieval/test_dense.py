@@ -442,6 +442,7 @@ def test_a_field_that_is_blank_everywhere_lacks_no_vectors(tmp_path: Path) -> No
 
 
 def test_an_opened_graph_misses_next_to_nothing(tmp_path: Path) -> None:
+    needs("usearch")
     chance = np.random.default_rng(3)
     vectors = chance.standard_normal((6000, 64)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
