@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from touche_rad.errors import UserError
 from touche_rad.training.folder import MARK, Folder, steps_of
@@ -17,19 +17,9 @@ from touche_rad.training.metrics import Metrics
 
 Part = TypeVar("Part")
 
-Precision = Literal["auto", "float32", "bfloat16"]
-"""`bfloat16` is half the work where processor or card can; `auto` takes it on a card."""
-
 _STATE: Final = "state.pt"
 _KEPT: Final = 2
 _WARMUP: Final = 0.1
-
-
-def halved(precision: Precision) -> bool:
-    """Whether the network computes in bfloat16."""
-    import torch
-
-    return precision == "bfloat16" or (precision == "auto" and torch.cuda.is_available())
 
 
 def thawed(model: Any, layers: int) -> list[Any]:
