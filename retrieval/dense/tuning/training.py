@@ -53,6 +53,7 @@ def _taught(lesson: Lesson[Recipe]) -> Taught:
     """Train, and measure before and after."""
     recipe, learnt, out = lesson.recipe, lesson.learnt, lesson.held_out
     encoder = SentenceEncoder(recipe.base, lesson.place)
+    encoder.model.float()  # half precision, in which many are stored, is too coarse to learn in
     before = lesson.before(lambda: measured(encoder, out, learnt, recipe.halved))
     steps = learn(encoder.model, recipe, learnt, lesson.folder, lesson.report)
     after = measured(encoder, out, learnt, recipe.halved)
