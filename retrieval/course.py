@@ -7,6 +7,7 @@ command goes on after a kill.
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,10 +25,12 @@ from touche_rad.training import beside
 from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import Folder
 from touche_rad.training.recipe import checked
-from touche_rad.training.settings import Opening
+from touche_rad.training.settings import Closing
+
+log = logging.getLogger("touche_rad")
 
 Progress = Callable[[int, int], None]
-R = TypeVar("R", bound=Opening)
+R = TypeVar("R", bound=Closing)
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,20 @@ class Course(Generic[R]):
         held_out: str = "test",
         restart: bool = False,
         report: Progress | None = None,
+        note: Callable[[str], None] = log.info,
         **settings: Any,
     ) -> Mapping[str, Any]:
-        """Train a model, or go on with it, and return its report."""
+        """Train a model, or go on with it, and return its report.
+
+        Args:
+            collection: The arguments that it learns from.
+            out: The folder of the model.
+            held_out: The topics that it never sees: `test`, or a fold such as 2/4.
+            restart: Begin anew, whatever is in the folder.
+            report: Told the steps, and how many there are in all.
+            note: Told what a person may want to know before the training begins.
+            settings: What the recipe is made of.
+        """
         recipe, unseen = checked(self.recipe, settings), Unseen.named(held_out)
         arguments = list(files.read_arguments(collection))
         # All that must be the same where a training goes on.
@@ -101,6 +115,8 @@ class Course(Generic[R]):
                 beside.clear(out)
             done = folder.finished()
             if done is None:
+                if recipe.advice:
+                    note(recipe.advice)
                 parts = unseen.part(self.usable(arguments))
                 lesson = Lesson(recipe, *parts, folder, report)
                 source = {"file": collection.name, "records": len(arguments)}

@@ -42,7 +42,9 @@ def options(
                          help="The learning rate."),
             *own,
             click.option("--precision", default="auto", show_default=True,
-                         type=click.Choice(["auto", "float32", "bfloat16"])),
+                         type=click.Choice(["auto", "float32", "bfloat16"]),
+                         help="bfloat16 is quicker on a processor that has it; auto takes it on a "
+                         "graphics card alone."),
             click.option("--save-every", type=int, default=50, show_default=True,
                          help="Steps between checkpoints."),
             shared.seed, shared.restart, shared.quiet, shared.show_config,
@@ -60,6 +62,9 @@ def run(name: str, given: dict[str, Any], use: str) -> None:
 
     quiet, collection, output = (given.pop(key) for key in ("quiet", "collection", "output"))
     with progress("training", quiet=quiet) as report:
-        told = trainer(name)(collection, output, report=report, **given)
+        told = trainer(name)(
+            collection, output, report=report,
+            note=lambda line: say(f"note: {line}", quiet=quiet), **given,
+        )  # fmt: skip
     say(use.format(output), quiet=quiet)
     click.echo(json.dumps(told, indent=2))

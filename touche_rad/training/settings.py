@@ -6,7 +6,7 @@ its `Own` an `Opening`. So training.json, report and card have the settings in o
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,7 +16,9 @@ Layers = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 
 Precision = Literal["auto", "float32", "bfloat16"]
-"""`bfloat16` is half the work where processor or card can; `auto` takes it on a card."""
+"""`bfloat16` is half the work where processor or card can; `auto` takes it on a card alone, so that
+one command learns the same on every processor, up to rounding."""
+QUICKER: Final = "--precision bfloat16 is quicker on this processor; auto takes it on a card alone"
 
 
 class Opening(BaseModel):
@@ -35,6 +37,10 @@ class Opening(BaseModel):
 class Closing(BaseModel):
     """The settings that a recipe ends with."""
 
+    if TYPE_CHECKING:  # what every recipe has of its `Opening`
+        base: str
+        rate: float = 0.0
+
     longest: int = Field(160, ge=8)
     """The most tokens that the model is given at once while it is trained."""
     precision: Precision = "auto"
@@ -51,3 +57,22 @@ class Closing(BaseModel):
         return self.precision == "bfloat16" or (
             self.precision == "auto" and torch.cuda.is_available()
         )
+
+    @property
+    def advice(self) -> str | None:
+        """What a person may want to know before the training begins."""
+        return QUICKER if self.precision == "auto" and _slower_whole() else None
+
+
+def _slower_whole() -> bool:
+    """Whether there is no card, and the processor has instructions for bfloat16.
+
+    A torch that is not there, or that cannot be asked, is nothing to give advice about.
+    """
+    try:
+        import torch
+    except ImportError:
+        return False
+    asked = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    has = any(getattr(torch.cpu, name, bool)() for name in asked)
+    return has and not torch.cuda.is_available()
