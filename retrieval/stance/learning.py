@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from retrieval.course import Lesson
 from retrieval.stance.head import beside_the_layers
 from retrieval.stance.nli import encodable
 from touche_rad.debate import Argument
 from touche_rad.training.descent import descend, thawed
-from touche_rad.training.folder import Folder
 from touche_rad.training.settings import Closing, Count, Layers, Opening, Positive
 
 _WINDOW: Final = 16
@@ -51,20 +51,12 @@ def batches(arguments: Sequence[Argument], size: int, seed: str) -> Iterator[lis
     yield from found
 
 
-def learn(
-    model: Any,
-    recipe: Recipe,
-    arguments: Sequence[Argument],
-    folder: Folder,
-    report: Callable[[int, int], None] | None,
-    *,
-    text: bool = True,
-) -> int:
+def learn(model: Any, lesson: Lesson[Recipe], *, text: bool = True) -> int:
     """Train a cross-encoder of one row in place; return how many steps that was.
 
     Without `text` it learns from the claims alone.
     """
-    network = model.model
+    network, recipe = model.model, lesson.recipe
     parts = thawed(network, recipe.layers)
     if recipe.layers:
         tops = beside_the_layers(network)
@@ -74,11 +66,11 @@ def learn(
     plan = [
         part
         for epoch in range(recipe.epochs)
-        for part in batches(arguments, recipe.batch, f"{recipe.seed} {epoch}")
+        for part in batches(lesson.learnt, recipe.batch, f"{recipe.seed} {epoch}")
     ]
     descend(
-        network, parts, plan, lambda part, _: loss(model, part, recipe, text=text), recipe, folder,
-        report,
+        network, parts, plan, lambda part, _: loss(model, part, recipe, text=text), recipe,
+        lesson.folder, lesson.report,
     )  # fmt: skip
     return len(plan)
 

@@ -7,9 +7,10 @@ need no understanding: chance, and a model that learnt alike from the claims alo
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
-from retrieval.course import Course, Lesson, Progress, Taught
+from retrieval.course import Course, Lesson, Taught
 from retrieval.stance.gain import ALL, ORIGINS, measured
 from retrieval.stance.head import Begun, one_row
 from retrieval.stance.learning import Recipe, learn, usable
@@ -20,13 +21,13 @@ from touche_rad.training.folder import Folder
 
 def _taught(lesson: Lesson[Recipe]) -> Taught:
     """Train with the text and without, and measure before and after."""
-    recipe, folder, out = lesson.recipe, lesson.folder, lesson.held_out
+    out = lesson.held_out
     model, begun = _base(lesson)
     known = {"before": lesson.before(lambda: measured(model, out))}
-    steps = learn(model, recipe, lesson.learnt, folder, _part(lesson.report, 0))
+    steps = learn(model, _part(lesson, 0))
     known["after"] = measured(model, out)
     blind, _ = _base(lesson)
-    learn(blind, recipe, lesson.learnt, _without_text(folder), _part(lesson.report, 1), text=False)
+    learn(blind, _without_text(_part(lesson, 1)), text=False)
     known["claim_only"] = measured(blind, out, text=False)
     told = {name: row[ALL] for name, row in known.items()}
     origins = {one: {name: row[one] for name, row in known.items()} for one in ORIGINS}
@@ -42,18 +43,19 @@ def _base(lesson: Lesson[Recipe]) -> tuple[Any, Begun]:
     return model, one_row(model.model, lesson.recipe.base)
 
 
-def _without_text(folder: Folder) -> Folder:
-    """Return where the model of the claims alone has its checkpoints; nothing of it is kept."""
-    found = Folder(folder.checkpoints / "claim_only")
+def _without_text(lesson: Lesson[Recipe]) -> Lesson[Recipe]:
+    """Let the model of the claims alone have checkpoints elsewhere; nothing of it is kept."""
+    found = Folder(lesson.folder.checkpoints / "claim_only")
     found.root.mkdir(parents=True, exist_ok=True)
-    return found
+    return replace(lesson, folder=found)
 
 
-def _part(report: Progress | None, number: int) -> Progress | None:
+def _part(lesson: Lesson[Recipe], number: int) -> Lesson[Recipe]:
     """Report the steps of the one or the other of two trainings as those of both."""
+    report = lesson.report
     if report is None:
-        return None
-    return lambda step, steps: report(number * steps + step, 2 * steps)
+        return lesson
+    return replace(lesson, report=lambda step, steps: report(number * steps + step, 2 * steps))
 
 
 train_stance: Final = Course(

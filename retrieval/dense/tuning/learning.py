@@ -6,17 +6,17 @@ it was and sees what it would have seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from pydantic import Field
 
+from retrieval.course import Lesson
 from retrieval.dense.tuning.batches import asked, batches, left_out, passages
 from retrieval.dense.tuning.frozen import below
 from retrieval.dense.tuning.network import Network
 from touche_rad.debate import Argument
 from touche_rad.training.descent import descend, thawed
-from touche_rad.training.folder import Folder
 from touche_rad.training.settings import Closing, Count, Layers, Opening, Positive
 
 _NEVER: Final = -1e4
@@ -39,26 +39,21 @@ class Recipe(Closing, _Chosen):
     """All that decides what training makes of its data."""
 
 
-def learn(
-    model: Any,
-    recipe: Recipe,
-    arguments: Sequence[Argument],
-    folder: Folder,
-    report: Callable[[int, int], None] | None,
-) -> int:
+def learn(model: Any, lesson: Lesson[Recipe]) -> int:
     """Train a sentence-transformers model in place; return how many steps that was."""
+    recipe = lesson.recipe
     parts = thawed(model, recipe.layers)
     plan = [
         part
         for epoch in range(recipe.epochs)
-        for part in batches(arguments, recipe.batch, recipe.group, f"{recipe.seed} {epoch}")
+        for part in batches(lesson.learnt, recipe.batch, recipe.group, f"{recipe.seed} {epoch}")
     ]
     model.eval()
     network = Network(model, recipe.longest, recipe.halved)
-    network.keep(below(model, parts), _texts(plan), folder.root)
+    network.keep(below(model, parts), _texts(plan), lesson.folder.root)
     descend(
-        model, parts, plan, lambda part, step: loss(network, part, step, recipe), recipe, folder,
-        report,
+        model, parts, plan, lambda part, step: loss(network, part, step, recipe), recipe,
+        lesson.folder, lesson.report,
     )  # fmt: skip
     return len(plan)
 

@@ -55,7 +55,7 @@ def _taught(lesson: Lesson[Recipe]) -> Taught:
     encoder = SentenceEncoder(recipe.base, lesson.place)
     encoder.model.float()  # half precision, in which many are stored, is too coarse to learn in
     before = lesson.before(lambda: measured(encoder, out, learnt, recipe.halved))
-    steps = learn(encoder.model, recipe, learnt, lesson.folder, lesson.report)
+    steps = learn(encoder.model, lesson)
     after = measured(encoder, out, learnt, recipe.halved)
     gain = {name: {"before": before[name], "after": after[name]} for name in after}
     return Taught(encoder.model, steps, {"measured": gain})
