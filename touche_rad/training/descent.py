@@ -9,27 +9,18 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from touche_rad.errors import UserError
 from touche_rad.training.folder import MARK, Folder, steps_of
 from touche_rad.training.metrics import Metrics
+from touche_rad.training.settings import Closing
 
 Part = TypeVar("Part")
-
-Precision = Literal["auto", "float32", "bfloat16"]
-"""`bfloat16` is half the work where processor or card can; `auto` takes it on a card."""
 
 _STATE: Final = "state.pt"
 _KEPT: Final = 2
 _WARMUP: Final = 0.1
-
-
-def halved(precision: Precision) -> bool:
-    """Whether the network computes in bfloat16."""
-    import torch
-
-    return precision == "bfloat16" or (precision == "auto" and torch.cuda.is_available())
 
 
 def thawed(model: Any, layers: int) -> list[Any]:
@@ -82,40 +73,21 @@ def resumed(folder: Folder, *parts: Any) -> int:
     return steps_of(checkpoint)
 
 
-class Pace(Protocol):
-    """What a recipe says of the steps."""
-
-    @property
-    def rate(self) -> float:
-        """The learning rate at its highest."""
-        ...
-
-    @property
-    def save_every(self) -> int:
-        """Steps between checkpoints."""
-        ...
-
-    @property
-    def seed(self) -> int:
-        """What chance begins with."""
-        ...
-
-
 def descend(
     model: Any,
     parts: Sequence[Any],
     plan: Sequence[Part],
     loss: Callable[[Part, int], Any],
-    pace: Pace,
+    recipe: Closing,
     folder: Folder,
     report: Callable[[int, int], None] | None,
 ) -> None:
     """Let parts of a model learn in place, a step for each item of the plan."""
     import torch
 
-    torch.manual_seed(pace.seed)
+    torch.manual_seed(recipe.seed)
     learnt = [one for one in model.parameters() if one.requires_grad]
-    optimizer = torch.optim.AdamW(learnt, lr=pace.rate)
+    optimizer = torch.optim.AdamW(learnt, lr=recipe.rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, len(plan)))
     begun = resumed(folder, model, optimizer, schedule)
     metrics = Metrics(folder.metrics, from_step=begun)
@@ -125,7 +97,7 @@ def descend(
         one.train()
     for step, part in enumerate(plan[begun:], begun + 1):
         # Dropout differs from step to step, and not from one run to the next.
-        torch.manual_seed(pace.seed + step)
+        torch.manual_seed(recipe.seed + step)
         found = loss(part, step)
         optimizer.zero_grad()
         found.backward()
@@ -133,7 +105,7 @@ def descend(
         optimizer.step()
         schedule.step()
         metrics.note(step, {"loss": float(found.detach())})
-        if step % pace.save_every == 0 or step == len(plan):
+        if step % recipe.save_every == 0 or step == len(plan):
             keep(folder, step, model, optimizer, schedule)
         if report is not None:
             report(step, len(plan))

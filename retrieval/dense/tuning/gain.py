@@ -48,9 +48,10 @@ def _measured(
         queries = topics(held_out, Task(kind))[:ASKED]
         run = list(_run(encoder, queries, searched, vectors))
         qrels = [ir_measures.Qrel(one.qid, docno, 1) for one in queries for docno in one.relevant]
-        values = ir_measures.calc_aggregate([nDCG @ 10, R @ 10], qrels, run)
-        for measure, value in values.items():
-            found[f"{kind} {measure}"] = round(float(value), 4)
+        measures = (nDCG @ 10, R @ 10)
+        values = ir_measures.calc_aggregate(measures, qrels, run)
+        for one in measures:  # in this order: that of `values` is chance
+            found[f"{kind} {one}"] = round(float(values[one]), 4)
     return found
 
 

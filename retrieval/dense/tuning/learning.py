@@ -6,69 +6,54 @@ it was and sees what it would have seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from retrieval.course import Lesson
 from retrieval.dense.tuning.batches import asked, batches, left_out, passages
 from retrieval.dense.tuning.frozen import below
 from retrieval.dense.tuning.network import Network
 from touche_rad.debate import Argument
-from touche_rad.training.descent import Precision, descend, halved, thawed
-from touche_rad.training.folder import Folder
+from touche_rad.training.descent import descend, thawed
+from touche_rad.training.settings import Closing, Count, Layers, Opening, Positive
 
 _NEVER: Final = -1e4
 
 
-class Recipe(BaseModel):
-    """All that decides what training makes of its data."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    base: str
-    epochs: int = Field(4, ge=1)
-    rate: float = Field(2e-4, gt=0)
+class _Chosen(Opening):
+    epochs: Count = 4
+    rate: Positive = 2e-4
     batch: int = Field(64, ge=2)
     """Arguments a step; each is a wrong answer to the others' claims."""
-    group: int = Field(8, ge=1)
+    group: Count = 8
     """Arguments of a topic that are kept together in a batch."""
-    layers: int = Field(2, ge=0)
+    layers: Layers = 2
     """How many of the encoder's layers learn, from the top; 0: the whole encoder."""
-    scale: float = Field(20.0, gt=0)
+    scale: Positive = 20.0
     """What cosines are multiplied by before they are compared."""
-    longest: int = Field(160, ge=8)
-    """The most tokens of a text while it is trained."""
-    precision: Precision = "auto"
-    save_every: int = Field(50, ge=1)
-    seed: int = 0
-
-    @property
-    def halved(self) -> bool:
-        """Whether the network computes in bfloat16."""
-        return halved(self.precision)
 
 
-def learn(
-    model: Any,
-    recipe: Recipe,
-    arguments: Sequence[Argument],
-    folder: Folder,
-    report: Callable[[int, int], None] | None,
-) -> int:
+class Recipe(Closing, _Chosen):
+    """All that decides what training makes of its data."""
+
+
+def learn(model: Any, lesson: Lesson[Recipe]) -> int:
     """Train a sentence-transformers model in place; return how many steps that was."""
+    recipe = lesson.recipe
     parts = thawed(model, recipe.layers)
     plan = [
         part
         for epoch in range(recipe.epochs)
-        for part in batches(arguments, recipe.batch, recipe.group, f"{recipe.seed} {epoch}")
+        for part in batches(lesson.learnt, recipe.batch, recipe.group, f"{recipe.seed} {epoch}")
     ]
     model.eval()
     network = Network(model, recipe.longest, recipe.halved)
-    network.keep(below(model, parts), _texts(plan), folder.root)
+    network.keep(below(model, parts), _texts(plan), lesson.folder.root)
     descend(
-        model, parts, plan, lambda part, step: loss(network, part, step, recipe), recipe, folder,
-        report,
+        model, parts, plan, lambda part, step: loss(network, part, step, recipe), recipe,
+        lesson.folder, lesson.report,
     )  # fmt: skip
     return len(plan)
 

@@ -1,0 +1,99 @@
+"""What is true of each training on a collection; a module of tests inherits it for its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from retrieval.unseen import Unseen
+from tests.retrieval.trainings import DEMO, Training, metrics, report
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.errors import UserError
+
+
+class CourseTests:
+    """The fixtures are the module's: a collection, a tiny base, and a model trained from both."""
+
+    training: ClassVar[Training]
+    use: ClassVar[str]
+    """How a person is told to use the model."""
+    fewest: ClassVar[int]
+    """The least batch."""
+
+    @pytest.mark.slow
+    def test_what_is_left_is_a_model_its_metrics_and_its_report(
+        self, spoken: Path, trained: Path
+    ) -> None:
+        told, arguments = report(trained), list(files.read_arguments(spoken))
+        assert told["tested_on"] == sum(one.topic in Unseen() for one in arguments)
+        assert told["trained_on"] + told["tested_on"] == len(arguments)
+        rows = metrics(trained)
+        assert [row["step"] for row in rows] == list(range(1, told["steps"] + 1))
+        assert rows[-1]["loss"] < rows[0]["loss"]
+        assert not (trained / "checkpoints").exists()
+
+    @pytest.mark.slow
+    def test_the_card_tells_data_by_digest_and_settings(self, trained: Path) -> None:
+        card, told = (trained / "README.md").read_text(), report(trained)
+        assert f"| `arguments.jsonl` | 240 | `{told['collection']}` |" in card
+        assert f"| rate | {self.training.settings['rate']} |" in card
+        assert "sentence-transformers " in card
+
+    @pytest.mark.slow
+    def test_a_finished_one_tells_its_report_and_another_is_refused(
+        self, spoken: Path, trained: Path, tiny: Path
+    ) -> None:
+        again = self.training.said("-o", trained, source=spoken, base=tiny)
+        assert again.code == 0, again.err
+        assert json.loads(again.out) == {**report(trained), "resumed": True}
+        assert self.use.format(trained) in again.err
+        assert "note:" not in again.err
+        with pytest.raises(UserError, match="was begun with another seed: 0, now 7"):
+            self.training.train(spoken, trained, tiny, seed=7)
+        with pytest.raises(UserError, match="was begun with another held_out"):
+            self.training.train(spoken, trained, tiny, held_out="1/3")
+        with pytest.raises(UserError, match="a fold such as 2/4"):
+            self.training.train(spoken, trained, tiny, seed=7, restart=True, held_out="9/4")
+        assert report(trained)["recipe"]["seed"] == 0
+
+    @pytest.mark.slow
+    def test_a_base_that_is_stored_in_half_precision_learns_in_whole(
+        self, spoken: Path, half: Path, tmp_path: Path
+    ) -> None:
+        self.training.train(spoken, tmp_path / "out", half, epochs=2)
+        assert {str(one.dtype) for one in _weights(half)} == {"torch.float16"}
+        assert {str(one.dtype) for one in _weights(tmp_path / "out")} == {"torch.float32"}
+        assert all(one.isfinite().all() for one in _weights(tmp_path / "out"))
+
+    @pytest.mark.parametrize(
+        ("words", "told"),
+        [
+            (("--rate", "0"), "--rate: input should be greater than 0"),
+            (("--layers", "-1"), "--layers: input should be greater than or equal to 0"),
+            (("--held-out", "9/4"), "a fold such as 2/4"),
+        ],
+    )
+    def test_what_cannot_be_is_told_by_its_name(
+        self, words: tuple[str, ...], told: str, tmp_path: Path
+    ) -> None:
+        self._refused(words, told, tmp_path / "out")
+
+    def test_a_batch_that_is_too_small_is_told(self, tmp_path: Path) -> None:
+        told = f"--batch: input should be greater than or equal to {self.fewest}"
+        self._refused(("--batch", str(self.fewest - 1)), told, tmp_path / "out")
+
+    def _refused(self, words: tuple[str, ...], told: str, out: Path) -> None:
+        ran = touche_rad("train", self.training.name, DEMO, "-o", out, *words)
+        assert ran.code == 2
+        assert told in ran.err
+        assert not out.exists()
+
+
+def _weights(model: Path) -> list[Any]:
+    from safetensors.torch import load_file
+
+    return list(load_file(model / "model.safetensors").values())
