@@ -16,11 +16,12 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from retrieval.dense.encoders import minilm_folder
+from retrieval.dense.encoders import NEEDED, minilm_folder
 from retrieval.store import digest
 from retrieval.unseen import Unseen
 from touche_rad import files
 from touche_rad.debate import Argument
+from touche_rad.errors import UserError
 from touche_rad.training import beside
 from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import Folder
@@ -115,6 +116,7 @@ class Course(Generic[R]):
                 beside.clear(out)
             done = folder.finished()
             if done is None:
+                self._needs_its_packages()
                 if recipe.advice:
                     note(recipe.advice)
                 parts = unseen.part(self.usable(arguments))
@@ -122,6 +124,13 @@ class Course(Generic[R]):
                 source = {"file": collection.name, "records": len(arguments)}
                 done = self._finished(lesson, identity, source)
             return {**done, "resumed": goes_on}
+
+    def _needs_its_packages(self) -> None:
+        try:
+            import sentence_transformers  # noqa: F401
+        except ImportError:
+            told = f"train {self.method} needs sentence-transformers: {NEEDED}"
+            raise UserError(told) from None
 
     def _finished(
         self, lesson: Lesson[R], identity: Mapping[str, Any], source: Mapping[str, Any]

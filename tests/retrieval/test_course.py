@@ -14,6 +14,7 @@ from retrieval.stance.learning import Recipe as StanceRecipe
 from tests.extras import needs
 from tests.retrieval.trainings import DEMO
 from touche_rad.cli.train_verb import command
+from touche_rad.errors import UserError
 
 ADVICE = "note: --precision bfloat16 is quicker on this processor; auto takes it on a card alone\n"
 
@@ -97,3 +98,16 @@ def test_without_torch_it_is_the_training_that_says_what_it_needs(
 ) -> None:
     processor.setitem(sys.modules, "torch", None)
     assert StanceRecipe(base="b").advice is None
+
+
+@pytest.mark.parametrize("trained", ["stance", "encoder"])
+def test_what_is_missing_is_said_in_one_line(
+    trained: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("torch", "sentence_transformers", "transformers"):
+        monkeypatch.setitem(sys.modules, name, None)
+    ended = CliRunner().invoke(command, [trained, str(DEMO), "-o", str(tmp_path / "model")])
+    assert isinstance(ended.exception, UserError)
+    assert str(ended.exception) == (
+        f"train {trained} needs sentence-transformers: pip install 'touche-rad[dense]'"
+    )
