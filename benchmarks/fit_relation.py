@@ -43,7 +43,7 @@ COUNTS = {
 LABELLED = ("dev", "dev-2", "demo")
 WRITERS = ("dev", "dev-2")
 UNTOLD = "untold"
-BOUNDED = ("adrift", "echo", "again", "turned", "surrender")
+BOUNDED = ("adrift", "echo", "mirror", "again", "turned", "surrender")
 """Each of these alone must outweigh the firmest link there can be."""
 FOREIGN = 0.09
 """At most this share of the answers to another debate may pass; the bar is a tenth."""
