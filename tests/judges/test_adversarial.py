@@ -19,6 +19,7 @@ from touche_rad.text import count_words
 
 DEBATES, LABELS = demo_file("adversarial.jsonl"), demo_file("adversarial-labels.jsonl")
 SECOND, SECOND_LABELS = demo_file("adversarial-2.jsonl"), demo_file("adversarial-2-labels.jsonl")
+THIRD, THIRD_LABELS = demo_file("adversarial-3.jsonl"), demo_file("adversarial-3-labels.jsonl")
 SOURCES = {
     "dev": (DEBATES, LABELS),
     "held-out": (DEBATES, LABELS),
@@ -165,6 +166,37 @@ def test_its_labels_are_null_just_where_the_second_labeller_did_not_agree():
 def test_its_relation_is_neither_mostly_yes_nor_mostly_no():
     given = [label["relation"] for _, of_debate in second() for label in of_debate]
     assert 0.5 <= sum(map(bool, given)) / len(given) <= 0.56
+
+
+@cache
+def third() -> list[tuple[Debate, list[dict[str, Any]]]]:
+    lines = THIRD_LABELS.read_text("utf-8").splitlines()
+    return list(zip(files.read_debates(THIRD), map(json.loads, lines), strict=True))
+
+
+def test_the_third_set_has_252_responses_on_48_topics_of_its_own():
+    assert all(len(debate.turns) == len(of_debate) for debate, of_debate in third())
+    assert sum(len(debate.turns) for debate, _ in third()) == 252
+    topics = {debate.claim for debate, _ in third()}
+    assert len(topics) == 48
+    others = [*debates(), *(debate for debate, _ in second())]
+    assert not topics & {debate.claim for debate in others}
+    assert not {debate.id for debate, _ in third()} & {debate.id for debate in others}
+    utterances = [turn.utterance for debate, _ in third() for turn in debate.turns]
+    assert len(set(utterances)) == len(utterances)
+    written = [json.loads(line)["half"] for line in THIRD.read_text("utf-8").splitlines()]
+    assert set(written) == {"dev-3"}
+
+
+def test_its_labels_are_complete_and_its_good_answers_good():
+    for debate, of_debate in third():
+        for label in of_debate:
+            assert set(label) == {*map(str, Maxim), "kind", "half"}
+            assert label["half"] == "dev-3"
+            assert label["kind"] in KINDS | {"conceded"}
+            assert all(label[maxim] in (0, 1) for maxim in Maxim)
+            if label["kind"] == "good":
+                assert all(label[maxim] for maxim in Maxim), debate.id
 
 
 def scored(half: str, folder: Path) -> dict[str, dict[str, Any]]:
