@@ -47,7 +47,7 @@ def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
     opening = short(scene.sentences[0].text)
     on_it = f"on the matter: {shared}" if shared else "on the matter"
     return [
-        Cue("topic", tie(said, users), f"{opening} is {on_it}"),
+        Cue("topic", max(tie(said, users), asked_for(scene)), f"{opening} is {on_it}"),
         Cue("target", target, "what it cites attacks what the user says"),
         Cue("untold", float(not scene.targets), "nothing is told of what it attacks"),
         Cue("adrift", adrift(scene, said), f"{opening} stays with what the user has left"),
@@ -96,6 +96,12 @@ def again(scene: Scene) -> float:
     users = (scene.user, *scene.users_before[-LOOKED_BACK:])
     share = max(said_again(said, scene.systems_before), heard(said, own, users))
     return min(1.0, max(0.0, share - HEARD) / _STEP)
+
+
+def asked_for(scene: Scene) -> float:
+    """How far it says again what the user asks to hear again: that is an answer to the user."""
+    said = [one.read for one in scene.sentences[:MAX_SENTENCES]]
+    return said_again(said, scene.systems_before) if asked_again(scene.user) else 0.0
 
 
 def turned(found: Sequence[Finding]) -> float:
