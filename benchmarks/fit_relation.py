@@ -44,7 +44,7 @@ COUNTS = {
 WRITERS = ("dev", "dev-2", "dev-3")
 LABELLED = (*WRITERS, "demo")
 UNTOLD = "untold"
-BOUNDED = ("adrift", "echo", "mirror", "again", "turned", "surrender")
+BOUNDED = ("adrift", "echo", "unsourced", "again", "turned", "surrender")
 """Each of these alone must outweigh the firmest link there can be."""
 FOREIGN = 0.09
 """At most this share of the answers to another debate may pass; the bar is a tenth."""

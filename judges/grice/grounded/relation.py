@@ -22,10 +22,12 @@ HALF = 0.5
 HEARD = 0.65
 """From this share of what was said before on, a response begins to be nothing else."""
 _STEP = 0.2
-KIN = 0.05
+KIN = 0.03
 """From this likeness of fields on, a matter without a common word is still the same."""
 MIRRORED = 0.45
 """By so much the share of the user's words must exceed that of the sources' in a mere mirror."""
+BRIEF = 12
+"""Up to so many words of matter, one that the sources have can be asked of a response."""
 MAX_SENTENCES = 20
 _OPENING = 14
 """How many words of a sentence may hold the giving in with which it opens."""
@@ -48,11 +50,12 @@ def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
     on_it = f"on the matter: {shared}" if shared else "on the matter"
     return [
         Cue("topic", max(tie(said, users), asked_for(scene)), f"{opening} is {on_it}"),
+        Cue("fields", kinship(said, users), f"{opening} is of the matter's fields"),
         Cue("target", target, "what it cites attacks what the user says"),
         Cue("untold", float(not scene.targets), "nothing is told of what it attacks"),
         Cue("adrift", adrift(scene, said), f"{opening} stays with what the user has left"),
         Cue("echo", echo(scene), f"{opening} repeats the user's words"),
-        Cue("mirror", mirror(scene), f"{opening} has its words from the user and not from a source"),
+        Cue("unsourced", unsourced(scene), f"{opening} has its words from no source"),
         Cue("again", again(scene), f"{opening} was said before"),
         Cue("turned", min(1.0, turned(found) / HALF), f"{opening} turns what it cites around"),
         Cue("surrender", float(given_in is not None), f"{short(given_in or '')} gives in"),
@@ -121,15 +124,16 @@ def echo(scene: Scene) -> float:
     return 0.0 if heard < ECHO else 0.5 + 0.5 * (heard - ECHO) / (1 - ECHO)
 
 
-def mirror(scene: Scene) -> float:
-    """Whether the response is made of what the user said, and hardly of what it cites.
+def unsourced(scene: Scene) -> float:
+    """Whether the response is made of what the user said, or of nothing that it cites.
 
-    So are answers that grant the user's point in the user's words, and plays on those words.
+    So are answers that grant the user's point in the user's words, plays on those words, and talk.
     """
     said, sources = matter(scene.response), merged(scene.sources)
     users = merged((scene.claim, scene.user, *scene.users_before))
-    gap = weight(said & users - sources) - weight(said & sources)
-    return float(bool(scene.sources) and gap > MIRRORED * weight(said))
+    theirs, cited = weight(said & users - sources), weight(said & sources)
+    mirrored = theirs - cited > MIRRORED * weight(said)
+    return float(bool(scene.sources) and (mirrored or (not cited and len(said) <= BRIEF)))
 
 
 def surrender(scene: Scene, found: Sequence[Finding]) -> str | None:
