@@ -82,7 +82,7 @@ def test_it_is_read_against_the_last_message():
 
 def test_who_stays_with_what_the_user_has_left_is_told_so():
     before = (turn("Zoos lock animals into cages of iron.", "Nobody learns much elsewhere."),)
-    drifted = debate(ZOO, ZOO, user="A violin next door keeps my street awake.", before=before)
+    drifted = debate(ZOO, ZOO, user="A violin wakes my whole street at dawn.", before=before)
     found = judge().judge(drifted)[Maxim.RELATION]
     assert not found.yes
     assert "stays with what the user has left" in found.rationale
@@ -93,7 +93,7 @@ def test_who_speaks_of_the_same_field_in_other_words_has_not_stayed_behind():
     followed = debate(
         "The ticket price feeds the zoo.",
         "The ticket price feeds the zoo.",
-        user="My salary is spent before the month is over, so who can pay?",
+        user="Our money is spent before the month is over, so who can pay the fare?",
         before=before,
     )
     rationale = judge().judge(followed)[Maxim.RELATION].rationale

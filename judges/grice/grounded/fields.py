@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -17,13 +17,13 @@ from judges.grice.grounded.tokens import stem
 def kinship(one: frozenset[str], other: frozenset[str]) -> float:
     """How alike the fields of two sets of senses are, in 0..1; 0 where either has none."""
     ours, theirs = _fields(one), _fields(other)
-    shared = sum(much * theirs[field] for field, much in ours.items())
+    shared = sum(much * theirs.get(field, 0.0) for field, much in ours.items())
     return shared / max(1e-9, _length(ours) * _length(theirs))
 
 
-def _fields(senses: frozenset[str]) -> Counter[str]:
+def _fields(senses: frozenset[str]) -> Mapping[str, float]:
     """How much of each field there is: a word of many fields says less of each."""
-    known, found = _by_sense(), Counter[str]()
+    known, found = _by_sense(), defaultdict[str, float](float)
     for sense in senses:
         fields = known.get(sense, frozenset())
         for field in fields:
@@ -31,7 +31,7 @@ def _fields(senses: frozenset[str]) -> Counter[str]:
     return found
 
 
-def _length(fields: Counter[str]) -> float:
+def _length(fields: Mapping[str, float]) -> float:
     return math.sqrt(sum(much * much for much in fields.values()))
 
 
