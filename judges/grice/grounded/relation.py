@@ -72,6 +72,7 @@ def adrift(scene: Scene, said: frozenset[str]) -> float:
     last = matter(scene.user)
     before = merged((scene.claim, *scene.users_before, *scene.systems_before))
     turned_away = bool(scene.users_before) and weight(last) >= 1 > weight(last & before)
+    turned_away = turned_away and not asked_again(scene.user)
     return float(turned_away and weight(last & said) < 1 and kinship(last, said) < KIN)
 
 
