@@ -27,7 +27,7 @@ KIN = 0.03
 MIRRORED = 0.45
 """By so much the share of the user's words must exceed that of the sources' in a mere mirror."""
 BRIEF = 12
-"""Up to so many words of matter, one that the sources have can be asked of a response."""
+"""A response of at most so many words of matter must share one with what it cites."""
 MAX_SENTENCES = 20
 _OPENING = 14
 """How many words of a sentence may hold the giving in with which it opens."""
