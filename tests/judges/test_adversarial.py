@@ -24,19 +24,24 @@ SOURCES = {
     "dev": (DEBATES, LABELS),
     "held-out": (DEBATES, LABELS),
     "dev-2": (SECOND, SECOND_LABELS),
+    "dev-3": (THIRD, THIRD_LABELS),
 }
 KINDS = {"unsupported", "flipped", "injected", "padded", "off-topic", "repeated", "good"}
 HALVES = ("dev", "held-out")
 BARS = {
-    "dev": {Maxim.QUANTITY: 0.95, Maxim.QUALITY: 0.90, Maxim.RELATION: 0.93, Maxim.MANNER: 0.98},
+    "dev": {Maxim.QUANTITY: 0.95, Maxim.QUALITY: 0.90, Maxim.RELATION: 0.94, Maxim.MANNER: 0.98},
     "held-out": {
         Maxim.QUANTITY: 0.85, Maxim.QUALITY: 0.85, Maxim.RELATION: 0.80, Maxim.MANNER: 0.85,
     },
-    "dev-2": {Maxim.QUANTITY: 0.85, Maxim.QUALITY: 0.75, Maxim.RELATION: 0.72, Maxim.MANNER: 0.96},
+    "dev-2": {Maxim.QUANTITY: 0.85, Maxim.QUALITY: 0.75, Maxim.RELATION: 0.78, Maxim.MANNER: 0.96},
+    "dev-3": {Maxim.QUANTITY: 0.91, Maxim.QUALITY: 0.68, Maxim.RELATION: 0.86, Maxim.MANNER: 0.95},
 }  # fmt: skip
 """F1 of yes. Relation's are floors a little below what is reached: its aim, .85, it misses on the
-held-out half, and on dev-2 all but Manner miss it."""
-OVER_ALWAYS_YES = {"dev": set(Maxim), "held-out": set(Maxim), "dev-2": {Maxim.RELATION}}
+held-out half and on dev-2; Quality misses it on dev-2 and dev-3."""
+OVER_ALWAYS_YES = {
+    "dev": set(Maxim), "held-out": set(Maxim), "dev-2": {Maxim.RELATION},
+    "dev-3": set(Maxim) - {Maxim.QUALITY},
+}  # fmt: skip
 NOT_AGREED = {
     ("recorder-2", 0, "relation"), ("choir-2", 1, "relation"), ("buskers-2", 1, "relation"),
     ("roundabout-2", 0, "relation"), ("weights-3", 0, "quantity"),

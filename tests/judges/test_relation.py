@@ -45,7 +45,8 @@ def test_the_contrary_in_the_users_words_is_no_echo():
     "surrender",
     ["You are right.", "I agree with you.", "That's a good point.", "You've convinced me!",
      "I stand corrected.", "Exactly!", "Nobody could put it better.", "No, no: you win.",
-     "There I would never contradict you.", "I take back my objection."],
+     "There I would never contradict you.", "I take back my objection.", "My thoughts exactly.",
+     "I have no argument against it.", "I am on your side.", "So do I.", "I was wrong."],
 )  # fmt: skip
 def test_a_surrender_fails(surrender):
     found = relation(f"{surrender} Zoos make animals suffer in cages of iron.")
@@ -82,7 +83,7 @@ def test_it_is_read_against_the_last_message():
 
 def test_who_stays_with_what_the_user_has_left_is_told_so():
     before = (turn("Zoos lock animals into cages of iron.", "Nobody learns much elsewhere."),)
-    drifted = debate(ZOO, ZOO, user="A violin next door keeps my street awake.", before=before)
+    drifted = debate(ZOO, ZOO, user="A violin wakes my whole street at dawn.", before=before)
     found = judge().judge(drifted)[Maxim.RELATION]
     assert not found.yes
     assert "stays with what the user has left" in found.rationale
@@ -93,7 +94,7 @@ def test_who_speaks_of_the_same_field_in_other_words_has_not_stayed_behind():
     followed = debate(
         "The ticket price feeds the zoo.",
         "The ticket price feeds the zoo.",
-        user="My salary is spent before the month is over, so who can pay?",
+        user="Our money is spent before the month is over, so who can pay the fare?",
         before=before,
     )
     rationale = judge().judge(followed)[Maxim.RELATION].rationale
@@ -126,6 +127,52 @@ def test_what_a_cited_argument_attacks_is_evidence():
         return judge().judge(Debate(turns=(answered,)))[Maxim.RELATION].score
 
     assert score("Animals suffer in cages, so zoos should be closed.") > score("") + 0.1
+
+
+LIONS = "The lions starve behind rusty iron bars in winter."
+FOOD = "Keepers hide food."
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Lions starve in winter, sadly enough, and rusty iron is cold and ugly.",
+        "Such is the way of lions, and of winter.",
+        "A long story, and who would tell it?",
+    ],
+)
+def test_what_takes_no_word_from_what_it_cites_does_not_answer(answer):
+    found = verdict(Maxim.RELATION, answer, FOOD, user=LIONS)
+    assert not found.yes
+    assert "from no source" in found.rationale
+
+
+def test_without_a_source_and_with_one_the_users_words_are_welcome():
+    denied = "Lions do not starve in winter behind iron bars, for they sleep and are cold."
+    assert "from no source" not in verdict(Maxim.RELATION, denied, user=LIONS).rationale
+    sourced = "Lions do not starve in winter behind iron bars, since keepers hide food."
+    assert verdict(Maxim.RELATION, sourced, FOOD, user=LIONS).yes
+
+
+def test_a_field_in_common_ties_where_no_word_does():
+    def score(answer: str) -> float:
+        return verdict(Maxim.RELATION, answer, answer, user="The bell robs me of my sleep.").score
+
+    near, far = "Pillows and blankets cure insomnia.", "Rockets and satellites circle planets."
+    assert score(near) > score(far)
+
+
+def test_a_clause_that_is_left_out_takes_its_negation_along():
+    source = (
+        "Lions that live by the gate no longer mind the visitors after a few weeks. A lion lets a"
+        " familiar keeper pass, and growls at an unfamiliar one."
+    )
+    answer = (
+        "That is how it goes with lions that live by the gate, for a lion lets a familiar keeper"
+        " pass and growls at an unfamiliar one."
+    )
+    user = "The lions suffer when visitors and keepers pass their gate."
+    assert verdict(Maxim.RELATION, answer, source, user=user).yes
 
 
 def test_an_empty_answer_fails():

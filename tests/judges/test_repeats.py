@@ -35,7 +35,8 @@ def test_said_for_the_first_time_it_answers():
 @pytest.mark.parametrize(
     "user",
     ["Sorry, I was distracted. What did you say about animals in cages and large enclosures?",
-     "Could you explain that again: animals are saved by breeding in zoos?"],
+     "Could you explain that again: animals are saved by breeding in zoos?",
+     "I forgot. What was that?", "Can you remind me what it was?"],
 )  # fmt: skip
 def test_a_user_who_asks_to_hear_it_again_is_answered(user):
     assert verdicts(SAID, SAID, user=user, before=(turn(USER, SAID),))[Maxim.RELATION].yes

@@ -1,4 +1,4 @@
-"""What field of life a message is about, where words alone would say that two share nothing."""
+"""What fields of life a message is about, where words alone would say that two share nothing."""
 
 from __future__ import annotations
 
@@ -10,18 +10,29 @@ from functools import cache
 from importlib.resources import files
 
 from judges.grice.grounded.lexicon import lexicon, root
+from judges.grice.grounded.links import worth
 from judges.grice.grounded.tokens import stem
 
 
 def kinship(one: frozenset[str], other: frozenset[str]) -> float:
-    """How much of their fields two sets of senses share, in 0..1; 0 where either has none."""
+    """How alike the fields of two sets of senses are, in 0..1; 0 where either has none."""
     ours, theirs = _fields(one), _fields(other)
-    return len(ours & theirs) / math.sqrt(max(1, len(ours)) * max(1, len(theirs)))
+    shared = sum(much * theirs.get(field, 0.0) for field, much in ours.items())
+    return shared / max(1e-9, _length(ours) * _length(theirs))
 
 
-def _fields(senses: frozenset[str]) -> frozenset[str]:
-    known = _by_sense()
-    return frozenset().union(*(known.get(sense, frozenset()) for sense in senses))
+def _fields(senses: frozenset[str]) -> Mapping[str, float]:
+    """How much of each field there is: a word of many fields says less of each."""
+    known, found = _by_sense(), defaultdict[str, float](float)
+    for sense in senses:
+        fields = known.get(sense, frozenset())
+        for field in fields:
+            found[field] += worth(sense) / len(fields)
+    return found
+
+
+def _length(fields: Mapping[str, float]) -> float:
+    return math.sqrt(sum(much * much for much in fields.values()))
 
 
 @cache

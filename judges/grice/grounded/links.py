@@ -31,10 +31,11 @@ def merged(passages: Iterable[Passage]) -> frozenset[str]:
 
 def weight(senses: Iterable[str]) -> float:
     """How much a set of shared words links."""
-    return sum(map(_worth, senses))
+    return sum(map(worth, senses))
 
 
-def _worth(sense: str) -> float:
+def worth(sense: str) -> float:
+    """How much one shared sense links."""
     known = lexicon()
     if sense in known.generic:
         return GENERIC

@@ -22,8 +22,12 @@ HALF = 0.5
 HEARD = 0.65
 """From this share of what was said before on, a response begins to be nothing else."""
 _STEP = 0.2
-KIN = 0.2
-"""From this share of common fields on, a matter without a common word is still the same."""
+KIN = 0.03
+"""From this likeness of fields on, a matter without a common word is still the same."""
+MIRRORED = 0.45
+"""By so much the share of the user's words must exceed that of the sources' in a mere mirror."""
+BRIEF = 12
+"""A response of at most so many words of matter must share one with what it cites."""
 MAX_SENTENCES = 20
 _OPENING = 14
 """How many words of a sentence may hold the giving in with which it opens."""
@@ -45,11 +49,13 @@ def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
     opening = short(scene.sentences[0].text)
     on_it = f"on the matter: {shared}" if shared else "on the matter"
     return [
-        Cue("topic", tie(said, users), f"{opening} is {on_it}"),
+        Cue("topic", max(tie(said, users), asked_for(scene)), f"{opening} is {on_it}"),
+        Cue("fields", kinship(said, users), f"{opening} is of the matter's fields"),
         Cue("target", target, "what it cites attacks what the user says"),
         Cue("untold", float(not scene.targets), "nothing is told of what it attacks"),
         Cue("adrift", adrift(scene, said), f"{opening} stays with what the user has left"),
         Cue("echo", echo(scene), f"{opening} repeats the user's words"),
+        Cue("unsourced", unsourced(scene), f"{opening} has its words from no source"),
         Cue("again", again(scene), f"{opening} was said before"),
         Cue("turned", min(1.0, turned(found) / HALF), f"{opening} turns what it cites around"),
         Cue("surrender", float(given_in is not None), f"{short(given_in or '')} gives in"),
@@ -66,6 +72,7 @@ def adrift(scene: Scene, said: frozenset[str]) -> float:
     last = matter(scene.user)
     before = merged((scene.claim, *scene.users_before, *scene.systems_before))
     turned_away = bool(scene.users_before) and weight(last) >= 1 > weight(last & before)
+    turned_away = turned_away and not asked_again(scene.user)
     return float(turned_away and weight(last & said) < 1 and kinship(last, said) < KIN)
 
 
@@ -95,6 +102,12 @@ def again(scene: Scene) -> float:
     return min(1.0, max(0.0, share - HEARD) / _STEP)
 
 
+def asked_for(scene: Scene) -> float:
+    """How far it says again what the user asks to hear again: that is an answer to the user."""
+    said = [one.read for one in scene.sentences[:MAX_SENTENCES]]
+    return said_again(said, scene.systems_before) if asked_again(scene.user) else 0.0
+
+
 def turned(found: Sequence[Finding]) -> float:
     """How much of what is claimed is the contrary of the argument it is taken from.
 
@@ -110,6 +123,18 @@ def echo(scene: Scene) -> float:
     said = [sentence.read for sentence in scene.sentences[:MAX_SENTENCES]]
     heard = max(echoes(said, user) for user in (scene.user, *scene.users_before))
     return 0.0 if heard < ECHO else 0.5 + 0.5 * (heard - ECHO) / (1 - ECHO)
+
+
+def unsourced(scene: Scene) -> float:
+    """Whether the response is made of what the user said, or of nothing that it cites.
+
+    So are answers that grant the user's point in the user's words, plays on those words, and talk.
+    """
+    said, sources = matter(scene.response), merged(scene.sources)
+    users = merged((scene.claim, scene.user, *scene.users_before))
+    theirs, cited = weight(said & users - sources), weight(said & sources)
+    mirrored = theirs - cited > MIRRORED * weight(said)
+    return float(bool(scene.sources) and (mirrored or (not cited and len(said) <= BRIEF)))
 
 
 def surrender(scene: Scene, found: Sequence[Finding]) -> str | None:

@@ -16,8 +16,9 @@ LOOKED_BACK = 12
 """How many of the system's earlier answers are looked at."""
 _ASKS_AGAIN = re.compile(
     r"\b(?:(?:say|tell|explain|repeat|put|state) (?:\w+ ){0,3}(?:again|once more|differently)"
-    r"|(?:please|could you|can you|would you) (?:repeat|explain|clarify|sum)"
-    r"|what (?:did|do) you (?:say|mean)|what (?:was|is) (?:that|your (?:point|argument|reason))"
+    r"|(?:please|could you|can you|would you) (?:repeat|explain|clarify|sum)|remind me"
+    r"|what (?:did|do|were) you (?:say|saying|mean)|run (?:that|it) by me|i (?:have )?forg[oe]t\w*"
+    r"|what (?:was|is) (?:that|your (?:point|argument|reason))"
     r"|i (?:did|could|do) not (?:catch|hear|follow|get|understand) (?:that|you|it|what)"
     r"|sorry i was|i was (?:distracted|not listening)|come again|pardon"
     r"|in (?:one|a|a single|plain) (?:sentence|word|words|nutshell)|in short|once more please)\b"

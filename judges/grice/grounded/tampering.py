@@ -29,8 +29,9 @@ CLOSE = 0.65
 
 def spoilt(alignment: Alignment, said: Sequence[Token], source: Passage) -> Tampering | None:
     """What makes a sentence say something else than its source, or nothing."""
-    turning = _turning(alignment, said, source)
-    contrary = bool(turning) and alignment.share >= CLOSE
+    inside = _turned_inside(alignment, said)
+    turning = inside or _turned_at_an_end(alignment)
+    contrary = alignment.share >= CLOSE and bool(inside or _only_negated(alignment))
     if witness := _invented(said, source, freely=alignment.share < NEAR):
         return Tampering(witness, contrary)
     if turning:
@@ -41,20 +42,35 @@ def spoilt(alignment: Alignment, said: Sequence[Token], source: Passage) -> Tamp
     if alignment.share >= NEAR:
         for change in alignment.changes:
             if told := _spoiling(change):
-                return Tampering(told, contrary=_negates(change))
+                return Tampering(told, contrary)
     return None
 
 
-def _turning(alignment: Alignment, said: Sequence[Token], source: Passage) -> str:
-    turned = alignment.turned()
-    if turned is None and not (alignment.share < NEAR and alignment.as_negative()):
-        turned = alignment.turned_at_an_end()
-    if turned:
+def _turned_inside(alignment: Alignment, said: Sequence[Token]) -> str:
+    if turned := alignment.turned():
         return f"turns '{turned.word}' into its contrary"
     pair = contrary_pair(said, alignment.written)
     if pair and alignment.as_negative() and lexicon().negators.intersection(pair):
         return ""
     return f"says '{pair[0]}' where the source says '{pair[1]}'" if pair else ""
+
+
+def _turned_at_an_end(alignment: Alignment) -> str:
+    if alignment.share < NEAR and alignment.as_negative():
+        return ""
+    turned = alignment.turned_at_an_end()
+    return f"turns '{turned.word}' into its contrary" if turned else ""
+
+
+def _only_negated(alignment: Alignment) -> bool:
+    """Whether a negation came or went alone: with words of its own, it took its matter along."""
+    return any(_negates(one) and not _own_matter(one) for one in alignment.changes)
+
+
+def _own_matter(change: Change) -> bool:
+    negators = lexicon().negators
+    tokens = (*change.said, *change.written)
+    return any(token.matters and token.word not in negators for token in tokens)
 
 
 def _negates(change: Change) -> bool:
