@@ -125,7 +125,7 @@ class Engine:
             depth *= 4
         return [found[place] for place in range(len(queries))]
 
-    def _first(self, texts: list[Scored], k: int, more: bool) -> list[Scored] | None:
+    def _first(self, texts: list[tuple[float, str]], k: int, more: bool) -> list[Scored] | None:
         """The `k` best documents; None where as good ones may lie beyond the found texts."""
         best: list[Scored] = []
         texts.sort(reverse=True)
@@ -133,13 +133,13 @@ class Engine:
             if more and score == texts[-1][0]:
                 return None
             room = k - len(best)
-            members = sorted(chain(*(self._members.first(text, room) for _, text in equal)))
+            members = sorted(chain(*(self._members.first(int(text), room) for _, text in equal)))
             best += [(score, number) for number in members[:room]]
             if len(best) == k:
                 break
         return best
 
-    def _deepest(self, queries: Sequence[str], depth: int) -> list[list[Scored]]:
+    def _deepest(self, queries: Sequence[str], depth: int) -> list[list[tuple[float, str]]]:
         room = len(queries) * depth
         query_numbers = np.empty(room, dtype=np.int32)
         documents = np.empty(room, dtype=object)
@@ -150,11 +150,11 @@ class Engine:
             pretokenised=False, result_qidxs=query_numbers, result_docnos=documents,
             result_ranks=np.empty(room, dtype=np.int32), result_scores=scores,
         )  # fmt: skip
-        found: list[list[Scored]] = [[] for _ in queries]
+        found: list[list[tuple[float, str]]] = [[] for _ in queries]
         rounded = _rounded(scores[:size].astype(float))
         columns = (query_numbers[:size].tolist(), rounded.tolist(), documents[:size])
         for query, score, document in zip(*columns, strict=True):
-            found[query].append((score, int(document)))
+            found[query].append((score, document))
         return found
 
 

@@ -66,8 +66,8 @@ class Members:
 
     def __init__(self, folder: Path) -> None:
         told = (folder / MEMBERS).is_file()
-        self._members: Any = np.load(folder / MEMBERS, mmap_mode="r") if told else None
-        self._starts: Any = np.load(folder / STARTS, mmap_mode="r") if told else None
+        self._members: Any = _mapped(folder / MEMBERS) if told else None
+        self._starts: Any = _mapped(folder / STARTS) if told else None
 
     def first(self, text: int, k: int) -> list[int]:
         """Return the first `k` documents that have a text; in an index of all, it is the one."""
@@ -76,3 +76,8 @@ class Members:
         start, end = self._starts[text : text + 2].tolist()
         found: list[int] = self._members[start : min(end, start + k)].tolist()
         return found
+
+
+def _mapped(path: Path) -> Any:
+    """Map an array, without what makes the slices of a mapped one slow."""
+    return np.asarray(np.load(path, mmap_mode="r"))
