@@ -1,12 +1,14 @@
 """Compare retrieval pipelines on test collections made from a collection itself.
 
     python benchmarks/retrieval_quality.py [--data DIR] [--task NAME ...] [--write FILE]
-        [--encoder DIR ...] [--stance BACKEND ...]
+        [--encoder DIR ...] [--stance BACKEND ...] [--queries N]
 
 DIR (default: the environment variable TOUCHE_RAD_DATA) holds claimrev-4441.jsonl.gz. Prints, for
 each task, nDCG@10, R@10, R@100 and RR with intervals of 95 % (bootstrap over queries) and whether
 nDCG@10 differs from BM25 over texts (paired t-test, Holm-corrected over the task's pipelines).
-With --write the tables also go into FILE, between its marks. Encoding takes a minute.
+With --write the tables also go into FILE, between its marks, each in place of the one of its name;
+the others stay. Encoding takes a minute. --queries draws so many queries of a task, the same ones
+each time: a backend may be slow.
 
 Each --encoder is the folder of `touche-rad train encoder` on the same collection. A query is
 answered by one that saw none of its topics; give one of each fold, and every query has its own, but
@@ -22,6 +24,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -59,6 +63,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path)
     parser.add_argument("--encoder", type=Path, action="append", default=[], metavar="DIR")
     parser.add_argument("--stance", action="append", default=[], metavar="BACKEND")
+    parser.add_argument("--queries", type=int, metavar="N", help="at most so many of each task")
     parser.add_argument("--keep", type=Path, help="where the indexes are made and kept")
     options = parser.parse_args()
     if options.data is None:
@@ -73,25 +78,28 @@ def main() -> None:
             arguments, folder, [str(one) for one in options.encoder],
             kinds={name.split("/")[0] for name in wanted},
         )  # fmt: skip
-        tables = []
+        tables: dict[str, str] = {}
         for name in wanted:
             kind = name.split("/")[0]
             name = f"{name}/{options.split}" if options.split else name
             if kind == "stance":
-                tables.append(attacked(name, arguments, options.split, options.stance))
-                print(tables[-1], flush=True)
+                tables[name] = attacked(name, arguments, options.split, options.stance)
+                print(tables[name], flush=True)
                 continue
             found = topics(arguments, task(name))
+            if options.queries and options.queries < len(found):
+                found = random.Random(0).sample(found, options.queries)
+                name = f"{name}, {options.queries} drawn"
             made: Mapping[str, Made] = HIDDEN if kind in HIDDEN_KINDS else OPEN
             index = hidden if kind in HIDDEN_KINDS else full
             if options.encoder and kind in HIDDEN_KINDS:
                 made = {**made, **tuned(options.encoder, arguments, found, own, hidden)}
             if kind in OPEN_KINDS:
                 made = {**made, **reranked(options.stance, arguments, found)}
-            tables.append(table(name, found, made, index))
-            print(tables[-1], flush=True)
+            tables[name] = table(name, found, made, index)
+            print(tables[name], flush=True)
     if options.write:
-        write(options.write, "\n".join(tables))
+        write(options.write, tables)
 
 
 def tuned(
@@ -184,8 +192,8 @@ def measured(
 
 
 def cell(values: np.ndarray) -> str:
-    random = np.random.default_rng(0)
-    draws = values[random.integers(0, len(values), (DRAWS, len(values)))].mean(axis=1)
+    chance = np.random.default_rng(0)
+    draws = values[chance.integers(0, len(values), (DRAWS, len(values)))].mean(axis=1)
     low, high = np.quantile(draws, [0.025, 0.975])
     return f"{values.mean():.3f} ({low:.3f}-{high:.3f})"
 
@@ -198,10 +206,14 @@ def holm(chances: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
-def write(path: Path, text: str) -> None:
-    whole = path.read_text("utf-8")
-    before, _, rest = whole.partition(BEGIN)
-    _, _, after = rest.partition(END)
+def write(path: Path, tables: Mapping[str, str]) -> None:
+    """Put each table where the one of its name was; a new one comes last."""
+    before, _, rest = path.read_text("utf-8").partition(BEGIN)
+    block, _, after = rest.partition(END)
+    kept = re.split(r"^(?=\*\*)", block, flags=re.MULTILINE)
+    known = {one.split("**")[1]: one for one in kept if one.startswith("**")}
+    whole = {**known, **tables}
+    text = "\n".join(f"\n{table.strip()}\n" for table in whole.values())
     path.write_text(f"{before}{BEGIN}\n{text}{END}{after}", "utf-8")
 
 
