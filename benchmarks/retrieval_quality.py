@@ -1,22 +1,31 @@
 """Compare retrieval pipelines on test collections made from a collection itself.
 
     python benchmarks/retrieval_quality.py [--data DIR] [--task NAME ...] [--write FILE]
-        [--encoder DIR ...]
+        [--encoder DIR ...] [--stance BACKEND ...] [--queries N]
 
 DIR (default: the environment variable TOUCHE_RAD_DATA) holds claimrev-4441.jsonl.gz. Prints, for
 each task, nDCG@10, R@10, R@100 and RR with intervals of 95 % (bootstrap over queries) and whether
 nDCG@10 differs from BM25 over texts (paired t-test, Holm-corrected over the task's pipelines).
-With --write the tables also go into FILE, between its marks. Encoding takes a minute.
+With --write the tables also go into FILE, between its marks, each in place of the one of its name;
+the others stay. Encoding takes a minute. --queries draws so many queries of a task, the same ones
+each time: a backend may be slow.
 
 Each --encoder is the folder of `touche-rad train encoder` on the same collection. A query is
 answered by one that saw none of its topics; give one of each fold, and every query has its own, but
 for the few whose arguments lie in topics of several folds: the untuned encoder answers them.
+
+Each --stance is a backend as `touche-rad retrieve -r stance -o by=` takes it; `rules` is there
+without it. `paraphrase` and `chain` get a pipeline by each, and `stance` a line: how often it finds
+which of two claims an argument attacks. Trained models are asked as encoders are; those of several
+folds are one backend, `trained:DIR,DIR`. A query that none of them may answer is not reranked.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,22 +34,24 @@ from typing import Any
 import ir_measures
 import numpy as np
 import pandas as pd
+from blind import answerers, by_turns
+from by_stance import attacked, reranked, shown
 from ir_measures import RR, R, nDCG
 from scipy.stats import ttest_rel
 
 from retrieval.dense.tuning.training import report_of
 from retrieval.pipelines import HIDDEN, OPEN, TUNED, Made, MadeBy
-from retrieval.store import digest
 from retrieval.tasks import HIDDEN as HIDDEN_KINDS
 from retrieval.tasks import Topic, task, topics
 from touche_rad import files, plugins
 from touche_rad.debate import Argument
 
 MEASURES = (nDCG @ 10, R @ 10, R @ 100, RR)
-TASKS = ("counter", "counter/orig", "support", "support/orig", "paraphrase", "chain")
+TASKS = ("counter", "counter/orig", "support", "support/orig", "paraphrase", "chain", "stance")
+OPEN_KINDS = ("paraphrase", "chain")
 BASE = "BM25 text"
 DRAWS = 1000
-UNTUNED, FEW = "minilm", 0.1
+UNTUNED = "minilm"
 BEGIN, END = "<!-- benchmarks/retrieval_quality.py -->", "<!-- end -->"
 
 
@@ -51,31 +62,44 @@ def main() -> None:
     parser.add_argument("--split", choices=("train", "dev", "test"))
     parser.add_argument("--write", type=Path)
     parser.add_argument("--encoder", type=Path, action="append", default=[], metavar="DIR")
+    parser.add_argument("--stance", action="append", default=[], metavar="BACKEND")
+    parser.add_argument("--queries", type=int, metavar="N", help="at most so many of each task")
     parser.add_argument("--keep", type=Path, help="where the indexes are made and kept")
     options = parser.parse_args()
     if options.data is None:
         parser.error("say where the data is: --data DIR or TOUCHE_RAD_DATA")
+    if len({shown(name) for name in options.stance}) < len(options.stance):
+        parser.error("two stance backends have the same name: rename a folder")
     arguments = list(files.read_arguments(Path(options.data) / "claimrev-4441.jsonl.gz"))
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
         wanted = options.task or TASKS
         hidden, own, full = indexes(
             arguments, folder, [str(one) for one in options.encoder],
-            every_field=any(name.split("/")[0] not in HIDDEN_KINDS for name in wanted),
+            kinds={name.split("/")[0] for name in wanted},
         )  # fmt: skip
-        tables = []
+        tables: dict[str, str] = {}
         for name in wanted:
             kind = name.split("/")[0]
             name = f"{name}/{options.split}" if options.split else name
+            if kind == "stance":
+                tables[name] = attacked(name, arguments, options.split, options.stance)
+                print(tables[name], flush=True)
+                continue
             found = topics(arguments, task(name))
+            if options.queries and options.queries < len(found):
+                found = random.Random(0).sample(found, options.queries)
+                name = f"{name}, {options.queries} drawn"
             made: Mapping[str, Made] = HIDDEN if kind in HIDDEN_KINDS else OPEN
             index = hidden if kind in HIDDEN_KINDS else full
             if options.encoder and kind in HIDDEN_KINDS:
                 made = {**made, **tuned(options.encoder, arguments, found, own, hidden)}
-            tables.append(table(name, found, made, index))
-            print(tables[-1], flush=True)
+            if kind in OPEN_KINDS:
+                made = {**made, **reranked(options.stance, arguments, found)}
+            tables[name] = table(name, found, made, index)
+            print(tables[name], flush=True)
     if options.write:
-        write(options.write, "\n".join(tables))
+        write(options.write, tables)
 
 
 def tuned(
@@ -86,50 +110,30 @@ def tuned(
     hidden: Any,
 ) -> dict[str, Made]:
     """The pipelines by encoders of one's own, each query by one that never saw its topics."""
-    topic_of = {one.id: one.topic for one in arguments}
-    reports = {folder: report_of(folder) for folder in folders}
-    if any(report.collection != digest(arguments) for report in reports.values()):
-        raise SystemExit("an encoder was tuned on another collection: what it saw is not known")
-    asked_of: dict[str, set[str]] = {UNTUNED: set(), **{str(folder): set() for folder in folders}}
-    for one in found:
-        about = {topic_of[docno] for docno in one.relevant}
-        blind = [str(at) for at, report in reports.items() if not any(map(report.saw, about))]
-        asked_of[blind[0] if blind else UNTUNED].add(one.qid)
-    if len(asked_of[UNTUNED]) > len(found) * FEW:
-        raise SystemExit("the encoders saw topics of too many queries: give those of all folds")
+    reports = {str(folder): report_of(folder) for folder in folders}
+    answers = answerers(reports, arguments, found, UNTUNED)
 
-    def each(make: MadeBy) -> Made:
-        def made(_: Any) -> Any:
-            def answered(asked: pd.DataFrame) -> pd.DataFrame:
-                found: pd.DataFrame = pd.concat(
-                    make(hidden if name == UNTUNED else own, name)(asked[asked["qid"].isin(qids)])
-                    for name, qids in asked_of.items()
-                    if qids
-                )
-                return found
+    def made(make: MadeBy) -> Made:
+        return by_turns(lambda _, name: make(hidden if name == UNTUNED else own, name), answers)
 
-            return answered
-
-        return made
-
-    return {name: each(make) for name, make in TUNED.items()}
+    return {name: made(make) for name, make in TUNED.items()}
 
 
 def indexes(
-    arguments: Sequence[Argument], folder: Path, encoders: Sequence[str], *, every_field: bool
+    arguments: Sequence[Argument], folder: Path, encoders: Sequence[str], *, kinds: set[str]
 ) -> tuple[Any, Any, Any]:
     """Three indexes: claims hidden, the same by the encoders of one's own, and every field.
 
-    The last takes longest, and is made where a task asks for it.
+    None is made that no task asks for.
     """
     blind = [one.model_copy(update={"attacks": "", "supports": ""}) for one in arguments]
     opened: list[Any] = []
-    for name, held, fields, by in (
-        ("hidden", blind, ("text", "all"), (UNTUNED,)),
-        ("tuned", blind, ("text", "all"), (*encoders, UNTUNED) if encoders else ()),
-        ("full", arguments, ("text", "attacks", "supports"), (UNTUNED,)),
+    for name, held, fields, by, asked in (
+        ("hidden", blind, ("text", "all"), (UNTUNED,), HIDDEN_KINDS),
+        ("tuned", blind, ("text", "all"), (*encoders, UNTUNED), HIDDEN_KINDS if encoders else ()),
+        ("full", arguments, ("text", "attacks", "supports"), (UNTUNED,), OPEN_KINDS),
     ):
-        if name == "full" and not every_field:
+        if kinds.isdisjoint(asked):
             opened.append(None)
             continue
         place = str(folder / name)
@@ -188,8 +192,8 @@ def measured(
 
 
 def cell(values: np.ndarray) -> str:
-    random = np.random.default_rng(0)
-    draws = values[random.integers(0, len(values), (DRAWS, len(values)))].mean(axis=1)
+    chance = np.random.default_rng(0)
+    draws = values[chance.integers(0, len(values), (DRAWS, len(values)))].mean(axis=1)
     low, high = np.quantile(draws, [0.025, 0.975])
     return f"{values.mean():.3f} ({low:.3f}-{high:.3f})"
 
@@ -202,10 +206,14 @@ def holm(chances: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
-def write(path: Path, text: str) -> None:
-    whole = path.read_text("utf-8")
-    before, _, rest = whole.partition(BEGIN)
-    _, _, after = rest.partition(END)
+def write(path: Path, tables: Mapping[str, str]) -> None:
+    """Put each table where the one of its name was; a new one comes last."""
+    before, _, rest = path.read_text("utf-8").partition(BEGIN)
+    block, _, after = rest.partition(END)
+    kept = re.split(r"^(?=\*\*)", block, flags=re.MULTILINE)
+    known = {one.split("**")[1]: one for one in kept if one.startswith("**")}
+    whole = {**known, **tables}
+    text = "\n".join(f"\n{table.strip()}\n" for table in whole.values())
     path.write_text(f"{before}{BEGIN}\n{text}{END}{after}", "utf-8")
 
 

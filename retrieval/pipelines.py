@@ -79,6 +79,13 @@ def _retriever(name: str, **options: str) -> Made:
     return lambda index: find("retriever", name).make(Services(index=index), options).pipeline(100)
 
 
+def by_stance(index: ArgumentIndex, backend: str) -> Any:
+    """Return the chained hybrid, reranked by a stance backend; as it is where none is named."""
+    if not backend:
+        return _retriever("chained")(index)
+    return _retriever("stance", by=backend)(index)
+
+
 HIDDEN: Final[dict[str, Made]] = {
     "BM25 text": _field("text"),
     "BM25 topic+text": _field("all"),

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrieval.stance.nli import BATCH, encodable
+from retrieval.stance.nli import BATCH, once
 from touche_rad.debate import Argument
 
 CHANCE: Final = 0.5
@@ -22,11 +22,11 @@ def supports(model: Any, pairs: Sequence[tuple[str, str]]) -> Any:
     """Return for each text the log odds that it supports the claim beside it."""
     from torch.nn import Identity
 
-    whole = [tuple(encodable(part) for part in pair) for pair in pairs]
+    different, places = once(pairs)
     scores = model.predict(
-        whole, batch_size=BATCH, show_progress_bar=False, activation_fn=Identity()
+        different, batch_size=BATCH, show_progress_bar=False, activation_fn=Identity()
     )
-    return np.asarray(scores, dtype=float).reshape(-1)
+    return np.asarray(scores, dtype=float).reshape(-1)[places]
 
 
 def measured(model: Any, arguments: Sequence[Argument], *, text: bool = True) -> Known:

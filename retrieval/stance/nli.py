@@ -36,12 +36,12 @@ class Nli:
             return np.zeros((0, 3))
         from torch.nn import Identity
 
-        whole = [tuple(encodable(text) for text in pair) for pair in pairs]
+        different, places = once(pairs)
         with self._one_at_a_time:
             scores = self._model.predict(
-                whole, batch_size=BATCH, show_progress_bar=False, activation_fn=Identity()
+                different, batch_size=BATCH, show_progress_bar=False, activation_fn=Identity()
             )
-        logits = np.asarray(scores, dtype=float)
+        logits = np.asarray(scores, dtype=float)[places]
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         likely = powers / powers.sum(axis=1, keepdims=True)
         rows = (self.rows.entailment, self.rows.contradiction, self.rows.neither)
@@ -77,8 +77,8 @@ class Entailment:
         """Return the stance of each argument to the text it is paired with."""
         if not pairs:
             return []
-        attacked = self._nli.read([(text, one.attacks) for text, one in pairs])
-        supported = self._nli.read([(text, one.supports) for text, one in pairs])
+        read = self._nli.read(with_claims(pairs))
+        attacked, supported = read[0::2], read[1::2]
         # Columns: entailed, contradicted, neutral.
         opposite = (attacked[:, 0] + supported[:, 1]) / 2
         same = (attacked[:, 1] + supported[:, 0]) / 2
@@ -117,6 +117,21 @@ def _rows(model: Any, name: str) -> Rows:
             f"it has {told(model.config)}"
         )
     return rows
+
+
+def with_claims(pairs: Sequence[tuple[str, Argument]]) -> list[tuple[str, str]]:
+    """Pair each text with the claim that the argument attacks, then with the one it supports."""
+    return [(text, claim) for text, one in pairs for claim in (one.attacks, one.supports)]
+
+
+def once(pairs: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[int]]:
+    """Return the different pairs, as a tokenizer takes them, and which of them each one is.
+
+    Arguments that are found together share claims: what one attacks, another supports.
+    """
+    known: dict[tuple[str, str], int] = {}
+    places = [known.setdefault((encodable(one), encodable(two)), len(known)) for one, two in pairs]
+    return list(known), places
 
 
 def encodable(text: str) -> str:

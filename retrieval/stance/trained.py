@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from retrieval.stance.backend import Stance
 from retrieval.stance.gain import CHANCE, supports
-from retrieval.stance.nli import cross_encoder
+from retrieval.stance.nli import cross_encoder, with_claims
 from retrieval.unseen import Unseen
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
@@ -82,8 +82,8 @@ class Trained:
         if not pairs:
             return []
         with self._one_at_a_time:
-            attacked = supports(self._model, [(text, one.attacks) for text, one in pairs])
-            supported = supports(self._model, [(text, one.supports) for text, one in pairs])
+            scores = supports(self._model, with_claims(pairs))
+        attacked, supported = scores[0::2], scores[1::2]
         # Who supports the attacked claim is of the opposite position.
         opposite = 1 / (1 + np.exp(np.clip(supported - attacked, -_MOST, _MOST)))
         known = 1 - _UNRELATED

@@ -10,11 +10,13 @@ from typing import Any
 import pandas as pd
 import pyterrier as pt
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from retrieval.pisa import PisaArguments
 from retrieval.stance.backend import Stance, backend
 from retrieval.stance.labels import Rows, rows_of
-from retrieval.stance.nli import Nli
+from retrieval.stance.nli import Nli, once
 from retrieval.stance.rerank import StanceReranker
 from tests.extras import needs
 from tests.nli import always, taught
@@ -90,6 +92,14 @@ def test_an_nli_model_is_read_by_its_own_labels(nli: Path) -> None:
     assert found[0].against == pytest.approx(0.0, abs=1e-6)
     assert found[0].unrelated < 0.1
     assert backend(f"nli:{nli}").stances([]) == []
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["x", "y", "\ud800"]))))
+def test_a_pair_is_read_once_however_often_it_comes(pairs: list[tuple[str, str]]) -> None:
+    different, places = once(pairs)
+    assert len(different) == len(set(pairs))
+    read = [(one, two.replace("\ud800", "?")) for one, two in pairs]
+    assert [different[place] for place in places] == read
 
 
 def test_a_hypothesis_of_which_something_may_be_cut_off_is_told(nli: Path) -> None:

