@@ -95,11 +95,21 @@ def again(scene: Scene) -> float:
     """
     if asked_again(scene.user):
         return 0.0
-    said = [one.read for one in scene.sentences[:MAX_SENTENCES]]
+    said = of_matter(scene)
     own = (*scene.systems_before[-LOOKED_BACK:], *scene.cited_before[-LOOKED_BACK:])
     users = (scene.user, *scene.users_before[-LOOKED_BACK:])
     share = max(said_again(said, scene.systems_before), heard(said, own, users))
     return min(1.0, max(0.0, share - HEARD) / _STEP)
+
+
+def of_matter(scene: Scene) -> list[Passage]:
+    """The sentences that share a telling word with the user, the claim or a source, if any do.
+
+    Talk beside them makes nothing new of what was said before.
+    """
+    said = [one.read for one in scene.sentences[:MAX_SENTENCES]]
+    spoken = merged((scene.claim, scene.user, *scene.users_before, *scene.sources))
+    return [one for one in said if weight(matter(one) & spoken) >= 1] or said
 
 
 def asked_for(scene: Scene) -> float:
@@ -120,7 +130,7 @@ def turned(found: Sequence[Finding]) -> float:
 
 def echo(scene: Scene) -> float:
     """How far the response is the user's own words: 0 below `ECHO`, from there on 0.5 to 1."""
-    said = [sentence.read for sentence in scene.sentences[:MAX_SENTENCES]]
+    said = of_matter(scene)
     heard = max(echoes(said, user) for user in (scene.user, *scene.users_before))
     return 0.0 if heard < ECHO else 0.5 + 0.5 * (heard - ECHO) / (1 - ECHO)
 
@@ -130,7 +140,7 @@ def unsourced(scene: Scene) -> float:
 
     So are answers that grant the user's point in the user's words, plays on those words, and talk.
     """
-    said, sources = matter(scene.response), merged(scene.sources)
+    said, sources = merged(of_matter(scene)), merged(scene.sources)
     users = merged((scene.claim, scene.user, *scene.users_before))
     theirs, cited = weight(said & users - sources), weight(said & sources)
     mirrored = theirs - cited > MIRRORED * weight(said)
