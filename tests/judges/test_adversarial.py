@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.judges.makers import judge
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim
@@ -31,7 +32,7 @@ HALVES = ("dev", "held-out")
 BARS = {
     "dev": {Maxim.QUANTITY: 0.95, Maxim.QUALITY: 0.90, Maxim.RELATION: 0.94, Maxim.MANNER: 0.98},
     "held-out": {
-        Maxim.QUANTITY: 0.85, Maxim.QUALITY: 0.85, Maxim.RELATION: 0.80, Maxim.MANNER: 0.85,
+        Maxim.QUANTITY: 0.85, Maxim.QUALITY: 0.85, Maxim.RELATION: 0.82, Maxim.MANNER: 0.85,
     },
     "dev-2": {Maxim.QUANTITY: 0.85, Maxim.QUALITY: 0.75, Maxim.RELATION: 0.78, Maxim.MANNER: 0.96},
     "dev-3": {Maxim.QUANTITY: 0.91, Maxim.QUALITY: 0.68, Maxim.RELATION: 0.86, Maxim.MANNER: 0.95},
@@ -237,3 +238,28 @@ def test_the_model_free_judge_holds_its_bars(half, tmp_path):
         assert reached >= BARS[half].get(maxim, 0), maxim
         beaten = reached > rows[f"always-yes {maxim}"]["f1"]
         assert beaten == (maxim in OVER_ALWAYS_YES[half]), maxim
+
+
+def test_two_sentences_that_say_nothing_make_no_answer_of_a_repeated_one():
+    """Whoever says again what was said cannot talk it into an answer."""
+    padding = (
+        "This is, as everybody knows, a matter about which a great many people have thought for "
+        "a very long time. There is of course much that could be said about it."
+    )
+    repeated = [
+        debate.view(at)
+        for debate, of_debate in (*second(), *third())
+        for at, label in enumerate(of_debate)
+        if label["kind"] == "repeated" and label["relation"] == 0
+    ]
+    passing = [one.id for one in repeated if judge().judge(_more(one, padding))[Maxim.RELATION].yes]
+    assert len(repeated) > 50
+    assert len(passing) <= 0.06 * len(repeated), passing
+
+
+def _more(debate: Debate, words: str) -> Debate:
+    """The debate whose last answer goes on with these words."""
+    said = debate.last.response
+    longer = said.model_copy(update={"content": f"{said.content} {words}"})
+    last = debate.last.model_copy(update={"response": longer})
+    return debate.model_copy(update={"turns": (*debate.turns[:-1], last)})
