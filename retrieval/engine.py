@@ -12,7 +12,6 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
@@ -33,10 +32,9 @@ _DIGITS = 5
 # The words come as the analyser wants them; the engine's own list has the negations.
 _STOPS = PisaStopwords.none
 _STEMMER = PisaStemmer.none
-_SLACK = 16
+_SLACK = 4
 _AT_ONCE = 512
 _A_THREAD = 16
-_silence = threading.Lock()
 
 
 Documents = Iterable[tuple[int, str]]
@@ -48,7 +46,7 @@ def build_engine(folder: Path, documents: Callable[[], Documents]) -> None:
     They are gone through several times, each time from the first.
     """
     repeats = Repeats(documents())
-    with _silent():
+    with _silence:
         if not repeats.many:
             _indexed(folder, documents())
         else:
@@ -169,21 +167,35 @@ def _rounded(scores: Any) -> Any:
     return np.round(scores / unit) * unit
 
 
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Keep the engine's own printing off the terminal; it writes past Python's streams.
+class _Silence:
+    """Keeps the engine's own printing off the terminal; it writes past Python's streams.
 
-    That holds for the whole process, so it is done while an index is made and never in a search.
+    That holds for the whole process, so it is done while indexes are made, as long as any thread
+    makes one, and never in a search.
     """
-    with _silence:
-        kept = os.dup(1), os.dup(2)
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        try:
-            os.dup2(nowhere, 1)
-            os.dup2(nowhere, 2)
-            yield
-        finally:
-            for stream, copy in zip((1, 2), kept, strict=True):
-                os.dup2(copy, stream)
-                os.close(copy)
-            os.close(nowhere)
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._makers = 0
+        self._kept = (0, 0)
+
+    def __enter__(self) -> None:
+        with self._guard:
+            if not self._makers:
+                self._kept = os.dup(1), os.dup(2)
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, 1)
+                os.dup2(nowhere, 2)
+                os.close(nowhere)
+            self._makers += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._guard:
+            self._makers -= 1
+            if not self._makers:
+                for stream, copy in zip((1, 2), self._kept, strict=True):
+                    os.dup2(copy, stream)
+                    os.close(copy)
+
+
+_silence = _Silence()
