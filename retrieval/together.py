@@ -7,10 +7,14 @@ would be starved: the one that has Python asks again and again before the others
 
 from __future__ import annotations
 
+import atexit
+import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from weakref import WeakSet
 
 Found = list[list[tuple[float, int]]]
 Search = Callable[[Sequence[str], int], Found]
@@ -33,6 +37,10 @@ class Together:
         """Take the search, and how many queries are enough for one."""
         self._search = search
         self._most = most
+        self._clear()
+        _all.add(self)
+
+    def _clear(self) -> None:
         self._guard = threading.Lock()
         self._line: deque[_Asked] = deque()
         self._searching = False
@@ -49,11 +57,18 @@ class Together:
     def _queue(self, mine: _Asked) -> None:
         """Wait until this one is answered or leads."""
         with self._guard:
-            if not self._searching:
+            ended = _ended.is_set() and threading.current_thread() is not threading.main_thread()
+            if not self._searching and not ended:
                 self._searching = mine.leads = True
                 return
-            self._line.append(mine)
+            if not ended:
+                self._line.append(mine)
         mine.called.wait()
+
+    def finish(self) -> None:
+        """Wait until nobody searches."""
+        while self._searching:
+            time.sleep(0.001)
 
     def _lead(self, mine: _Asked) -> Found:
         """Answer all who wait; what fails for all is tried for this one alone."""
@@ -98,3 +113,24 @@ class Together:
                 first.called.set()
             else:
                 self._searching = False
+
+
+_all: WeakSet[Together] = WeakSet()
+_ended = threading.Event()
+
+
+def _begin_anew() -> None:
+    """A forked process has none of the threads that were searching or waiting."""
+    for one in _all:
+        one._clear()
+
+
+def _end() -> None:
+    """Python ends, and threads with it; one that is in the engine then would break the process."""
+    _ended.set()
+    for one in tuple(_all):
+        one.finish()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
+atexit.register(_end)

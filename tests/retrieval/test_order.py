@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -203,3 +205,36 @@ def test_a_word_stands_for_its_forms_and_function_words_for_nothing(tmp_path: Pa
     index = opened(texts("Taxes were raised.", "Bees buzz.", "Zoos close."), tmp_path)
     assert [id_ for id_, _ in _found(index, "raising the tax", 3)] == ["1"]
     assert _found(index, "were the of", 3) == []
+
+
+SEARCHING = """
+import os, sys, threading, time
+from touche_rad.plugins import open_index
+
+index = open_index(sys.argv[1])
+def search():
+    while True:
+        index.search("text", "fig plum pear quince " * 50, 200)
+for _ in range(4):
+    threading.Thread(target=search, daemon=True).start()
+time.sleep(0.1)
+"""
+FORKING = """
+for _ in range(5):
+    child = os.fork()
+    if not child:
+        os._exit(len(index.search("text", "fig", 3)))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+"""
+
+
+@pytest.mark.parametrize("then", ["", FORKING], ids=["ended", "forked"])
+def test_a_process_may_be_ended_and_forked_while_its_threads_search(
+    fruit: PisaArguments, then: str
+) -> None:
+    for _ in range(3):
+        ended = subprocess.run(
+            [sys.executable, "-c", SEARCHING + then, str(fruit.folder)],
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert (ended.returncode, ended.stderr) == (0, "")
