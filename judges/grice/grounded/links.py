@@ -10,7 +10,7 @@ from judges.grice.grounded.alignment import align
 from judges.grice.grounded.coverage import coverage
 from judges.grice.grounded.lexicon import lexicon, root
 from judges.grice.grounded.tampering import contrary_pair
-from judges.grice.grounded.tokens import Passage, Token
+from judges.grice.grounded.tokens import Passage
 
 GENERIC = 0.2
 """What a shared word is worth that any two debates share."""
@@ -42,12 +42,6 @@ def worth(sense: str) -> float:
     return BROAD if sense in known.broad else 1.0
 
 
-def length(tokens: Sequence[Token]) -> float:
-    """How much tokens say: sentences without news weigh little among others."""
-    known = lexicon()
-    return sum(worth(root(known.sense(token.stem))) for token in tokens if token.matters)
-
-
 def link(one: frozenset[str], other: frozenset[str]) -> float:
     """How firmly shared words link two passages, in 0..1: two rare words make about .63."""
     return 1 - math.exp(-weight(one & other) / 2)
@@ -65,7 +59,7 @@ def tie(one: frozenset[str], other: frozenset[str]) -> float:
 
 def echoes(sentences: Sequence[Passage], user: Passage) -> float:
     """How much of what is said the user has said already, in the same sense: 0..1."""
-    lengths = [length(sentence.tokens) for sentence in sentences]
+    lengths = [sum(token.matters for token in sentence.tokens) for sentence in sentences]
     heard = [_echoed(sentence, user) for sentence in sentences]
     total = sum(lengths)
     return sum(map(mul, lengths, heard)) / total if total else 0.0

@@ -9,7 +9,7 @@ from operator import mul
 from judges.grice.grounded.alignment import align
 from judges.grice.grounded.coverage import coverage
 from judges.grice.grounded.frames import starts, unpadded
-from judges.grice.grounded.links import echoes, length
+from judges.grice.grounded.links import echoes
 from judges.grice.grounded.tokens import Passage, Token
 
 LOOKED_BACK = 12
@@ -52,18 +52,18 @@ def _words(passages: Sequence[Passage]) -> tuple[Token, ...]:
 
 
 def _shared(sentences: Sequence[Passage], shares: Sequence[float]) -> float:
-    lengths = [length(one.tokens) for one in sentences]
+    lengths = [sum(token.matters for token in one.tokens) for one in sentences]
     total = sum(lengths)
     return sum(map(mul, lengths, shares)) / total if total else 0.0
 
 
 def _said(sentences: Sequence[Passage], answer: Passage) -> float:
     matter = [unpadded(one.tokens[starts(one.tokens)[-1] :]) for one in sentences]
-    lengths = [length(tokens) for tokens in matter]
+    lengths = [sum(token.matters for token in tokens) for tokens in matter]
     total = sum(lengths)
     covered = (
-        much * coverage(tokens, answer.tokens)
-        for tokens, much in zip(matter, lengths, strict=True)
+        length * coverage(tokens, answer.tokens)
+        for tokens, length in zip(matter, lengths, strict=True)
         if not align(tokens, answer.tokens).turned()
     )
     return sum(covered) / total if total else 0.0
