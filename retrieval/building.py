@@ -8,7 +8,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -26,8 +25,6 @@ from touche_rad.errors import UserError
 
 REMEMBERED: Final = 20_000
 """Claims and topics whose words are kept: many arguments share them."""
-AT_ONCE: Final = 2
-"""Fields that are indexed side by side; each takes memory of its own."""
 
 
 def build(arguments: Iterable[Argument], location: str, *, replace: bool) -> int:
@@ -78,10 +75,7 @@ def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
                 file.write(f"{lines[field]}\n")
 
         collection, numbers = write_store(arguments, folder, take)
-        # The engine leaves Python to others while it works.
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            made = pool.map(lambda field: _field(words[field], numbers, folder / field), FIELDS)
-            counts = dict(zip(FIELDS, made, strict=True))
+        counts = {field: _field(file, numbers, folder / field) for field, file in words.items()}
     gathering.write(numbers, folder / STATEMENTS)
     manifest.write_manifest(folder, collection, len(numbers), counts)
     return len(numbers)

