@@ -12,6 +12,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
@@ -35,6 +36,7 @@ _STEMMER = PisaStemmer.none
 _SLACK = 4
 _AT_ONCE = 512
 _A_THREAD = 16
+_making = threading.Lock()
 
 
 Documents = Iterable[tuple[int, str]]
@@ -46,7 +48,7 @@ def build_engine(folder: Path, documents: Callable[[], Documents]) -> None:
     They are gone through several times, each time from the first.
     """
     repeats = Repeats(documents())
-    with _silence:
+    with _alone():
         if not repeats.many:
             _indexed(folder, documents())
         else:
@@ -167,35 +169,22 @@ def _rounded(scores: Any) -> Any:
     return np.round(scores / unit) * unit
 
 
-class _Silence:
-    """Keeps the engine's own printing off the terminal; it writes past Python's streams.
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let one thread at a time make an index, with the engine's own printing off the terminal.
 
-    That holds for the whole process, so it is done while indexes are made, as long as any thread
-    makes one, and never in a search.
+    Two makers at once crash the engine. It writes past Python's streams, so that they are kept for
+    the whole process: while an index is made, and never in a search.
     """
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._makers = 0
-        self._kept = (0, 0)
-
-    def __enter__(self) -> None:
-        with self._guard:
-            if not self._makers:
-                self._kept = os.dup(1), os.dup(2)
-                nowhere = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(nowhere, 1)
-                os.dup2(nowhere, 2)
-                os.close(nowhere)
-            self._makers += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._guard:
-            self._makers -= 1
-            if not self._makers:
-                for stream, copy in zip((1, 2), self._kept, strict=True):
-                    os.dup2(copy, stream)
-                    os.close(copy)
-
-
-_silence = _Silence()
+    with _making:
+        kept = os.dup(1), os.dup(2)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nowhere, 1)
+            os.dup2(nowhere, 2)
+            yield
+        finally:
+            for stream, copy in zip((1, 2), kept, strict=True):
+                os.dup2(copy, stream)
+                os.close(copy)
+            os.close(nowhere)
