@@ -15,6 +15,7 @@ import anyio
 import pytest
 
 from retrieval.elastic.arguments import ElasticArguments
+from retrieval.elastic.connection import Connection, place
 from tests.retrieval.elastic.servers import PASSWORD, Server
 from touche_rad import files
 from touche_rad.answering import HONEST, LAST_RESORT, Answerer, chain_of
@@ -87,6 +88,7 @@ def test_nodes_die_in_the_middle(
     copied, single = cluster.location("copied"), cluster.location("single")
     build_index(arguments, copied, options={"shards": "3", "replicas": "1"})
     build_index(arguments, single, options={"shards": "3", "replicas": "0"})
+    _keep_in_place("copied", copied)
     index = _opened(copied)
     monkeypatch.setenv("TOUCHE_RAD_ES_TIMEOUT", "5")
     hasty = _opened(copied)
@@ -110,6 +112,12 @@ def test_nodes_die_in_the_middle(
     _nothing_made_up(hasty, RED.format("copied"))
     _told_in_one_line(copied, tmp_path, RED.format("copied"))
     _answered_from_the_spare_index(copied, demo_index_path)
+
+
+def _keep_in_place(name: str, location: str) -> None:
+    """Let no node get a part in a dead one's place: after a minute the last would have them all."""
+    held = {"index.unassigned.node_left.delayed_timeout": "1h"}
+    Connection(place(location)).ask(lambda es: es.indices.put_settings(index=name, settings=held))
 
 
 def _opened(location: str) -> ElasticArguments:
