@@ -13,8 +13,7 @@ each time: a backend may be slow.
 Each --encoder is the folder of `touche-rad train encoder` on the same collection. A query is
 answered by one that saw none of its topics; give one of each fold, and every query has its own, but
 for the few whose arguments lie in topics of several folds: the untuned encoder answers them.
---beside is the untuned one that `blended` has beside the tuned ones; another than minilm is
-measured alone, too.
+--beside is another untuned one than minilm, measured alone and in `blended`.
 
 Each --stance is a backend as `touche-rad retrieve -r stance -o by=` takes it; `rules` is there
 without it. `paraphrase` and `chain` get a pipeline by each, and `stance` a line: how often it finds
@@ -99,8 +98,8 @@ def main() -> None:
             made: Mapping[str, Made] = HIDDEN if kind in HIDDEN_KINDS else OPEN
             index = hidden if kind in HIDDEN_KINDS else full
             if options.encoder and kind in HIDDEN_KINDS:
-                own_ones = tuned(options.encoder, options.beside, arguments, found, own)
-                made = {**made, **own_ones}
+                by_own = tuned(options.encoder, options.beside, arguments, found, own)
+                made = {**made, **by_own}
             if kind in OPEN_KINDS:
                 made = {**made, **reranked(options.stance, arguments, found)}
             tables[name] = table(name, found, made, index)
@@ -123,11 +122,12 @@ def tuned(
     def made(make: MadeBy) -> Made:
         return by_turns(lambda _, name: make(own, name), answers)
 
-    alone: dict[str, Made] = {}
+    pipelines = {name: made(make) for name, make in TUNED.items()}
     if beside != UNTUNED:
-        alone[f"about, {Path(beside).name}"] = lambda _: about(own, beside)
-    blends = {**TUNED, "blended, tuned": partial(blended, base=beside)}
-    return {**alone, **{name: made(make) for name, make in blends.items()}}
+        name = Path(beside).name
+        pipelines[f"about, {name}"] = lambda _: about(own, beside)
+        pipelines[f"blended with {name}, tuned"] = made(partial(blended, base=beside))
+    return pipelines
 
 
 def indexes(
