@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from retrieval.stance.asked import Asked
 from retrieval.stance.backend import StanceBackend, backend
 from retrieval.stance.gain import ORIGINS
 from retrieval.stance.learning import usable
@@ -66,8 +67,23 @@ def decided(
             raise SystemExit("a model learnt from another collection: what it saw is not known")
         part = [each for each in left if not _saw(one, each.topic)]
         left = [each for each in left if _saw(one, each.topic)]
-        found = one.stances([(each.text, each) for each in part])
-        yield from zip(part, ((1 - np.sign(stance.against)) / 2 for stance in found), strict=True)
+        yield from zip(part, _right(one, part), strict=True)
+
+
+def _right(one: StanceBackend, part: Sequence[Argument]) -> Iterator[float]:
+    """Yield how right a backend is of each argument.
+
+    Most read a text against an argument's two claims, and are given its own. A language model is
+    shown the argument alone, and is asked what it is to each of the claims.
+    """
+    if not isinstance(one, Asked):
+        for stance in one.stances([(each.text, each) for each in part]):
+            yield (1 - np.sign(stance.against)) / 2
+        return
+    claims = [each.attacks for each in part] + [each.supports for each in part]
+    found = one.stances(list(zip(claims, (*part, *part), strict=True)))
+    for attacked, supported in zip(found[: len(part)], found[len(part) :], strict=True):
+        yield (1 + np.sign(attacked.against - supported.against)) / 2
 
 
 def _saw(one: StanceBackend, topic: str) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ import pytest
 
 from retrieval.stance.trained import report_of
 from tests.extras import needs
+from tests.models import scripted
 from tests.nli import always, by_chance
 from tests.retrieval.small import encoder_by_chance
 from tests.retrieval.trainings import DEMO
@@ -136,6 +139,42 @@ def test_each_backend_has_a_pipeline_and_a_line(world: World, tmp_path: Path) ->
     assert float(accuracy.split()[0]) == pytest.approx(right, abs=1e-3)
     assert len(_cells(written, f"chained hybrid, stance by {name}")) == 5
     assert len(_cells(written, "chained hybrid, stance by rules")) == 5
+
+
+def test_a_language_model_is_asked_of_each_claim(world: World) -> None:
+    towns = _towns()
+    against = {one.attacks: one.text for one in towns}
+
+    def knowing(handler: Any) -> None:
+        said, arguments = _shown(handler.body)
+        _tell(handler, ["opposite" if one == against[said] else "same" for one in arguments])
+
+    def agreeing(handler: Any) -> None:
+        _tell(handler, ["same" for _ in _shown(handler.body)[1]])
+
+    for answer, accuracy in ((knowing, "1.000 (1.000-1.000)"), (agreeing, "0.500 (0.500-0.500)")):
+        with scripted.serving() as server:
+            server.always = answer
+            ran = _ran(world, "--task", "stance", "--stance", f"model:{server.url}#tiny")
+            assert ran.returncode == 0, ran.stderr
+            assert _cells(ran.stdout, "model:v1#tiny")[:2] == ["48", accuracy]
+            # A claim is asked about once, with those who attack it and those who support it.
+            asked = {_shown(body)[0]: sorted(_shown(body)[1]) for body in server.asked}
+            assert len(server.asked) == len(asked) == 48
+            for claim, arguments in asked.items():
+                both = (one.text for one in towns if claim in (one.attacks, one.supports))
+                assert arguments == sorted(both)
+
+
+def _shown(body: dict[str, Any]) -> tuple[str, list[str]]:
+    """What a person said in a request, and the arguments."""
+    said, _, arguments = body["messages"][-1]["content"].partition("\n\nThe arguments:\n")
+    return said.splitlines()[-1], re.findall(r"^\d+\. (.*)$", arguments, re.MULTILINE)
+
+
+def _tell(handler: Any, positions: list[str]) -> None:
+    told = [{"number": at, "position": one} for at, one in enumerate(positions, 1)]
+    scripted.content(json.dumps({"positions": told}))(handler)
 
 
 def test_a_model_is_not_asked_of_topics_that_it_saw(world: World) -> None:
