@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 import anyio
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, create_model
 
 from retrieval.stance.backend import Stance
 from touche_rad.debate import Argument
@@ -18,6 +18,8 @@ SURE: Final = 0.9
 """What the position that a model names is given; it does not say how sure it is."""
 LONGEST: Final = 1_200
 """Letters of a text that are shown."""
+AT_ONCE: Final = 32
+"""Texts asked about at the same time: an answer's deadline counts from when it is asked for."""
 
 
 class Position(BaseModel):
@@ -52,10 +54,16 @@ class Asked:
         for place, (text, _) in enumerate(pairs):
             by_text.setdefault(text, []).append(place)
         found: dict[int, Stance] = {}
+        turns = anyio.CapacityLimiter(AT_ONCE)
+
+        async def one(text: str, places: list[int]) -> None:
+            async with turns:
+                await self._one(text, places, pairs, found)
+
         try:
             async with anyio.create_task_group() as group:
                 for text, places in by_text.items():
-                    group.start_soon(self._one, text, places, pairs, found)
+                    group.start_soon(one, text, places)
         except* Exception as several:
             raise several.exceptions[0] from None
         return [found[place] for place in range(len(pairs))]
@@ -69,10 +77,16 @@ class Asked:
     ) -> None:
         shown = [" ".join(pairs[place][1].text.split())[:LONGEST] for place in places]
         messages = self._prompt.messages(said=text[:LONGEST], arguments=shown)
-        answer = await self._model.ask(messages, Positions, step="stance")
+        answer = await self._model.ask(messages, _positions(len(places)), step="stance")
         named = {one.number: one.position for one in answer.positions}
         for number, place in enumerate(places, 1):
             found[place] = _stance(named.get(number))
+
+
+def _positions(count: int) -> type[Positions]:
+    """Return the schema of so many positions; a small model would go on without end."""
+    bound = Field(json_schema_extra={"minItems": count, "maxItems": count})
+    return create_model("Positions", __base__=Positions, positions=(list[Position], bound))
 
 
 def _stance(position: str | None) -> Stance:

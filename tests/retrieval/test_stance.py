@@ -211,6 +211,11 @@ def test_a_language_model_is_asked_once_for_all_candidates(zoos: PisaArguments) 
         system, user = server.asked[0]["messages"]
         assert SAID in user["content"]
         assert SAID not in system["content"]
+        # The server lets a model that finds no end write no more positions than were asked for.
+        schema = server.asked[0]["response_format"]["json_schema"]["schema"]
+        positions = schema["properties"]["positions"]
+        shown = len(re.findall(r"^\d+\. ", user["content"], re.MULTILINE))
+        assert positions["minItems"] == positions["maxItems"] == shown == 2
         stances = backend(f"model:{server.url}#tiny").stances([(SAID, FOR), ("Trains?", OTHER)])
         assert [stance.against < 0 for stance in stances] == [True, False]
         assert stances[1].unrelated > 0.8
