@@ -76,7 +76,7 @@ def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
                 file.write(f"{lines[field]}\n")
 
         collection, numbers = write_store(arguments, folder, take)
-        # The engine works without Python most of the time: statements are joined meanwhile.
+        # The engine works part of the time without Python: statements are joined meanwhile.
         with ThreadPoolExecutor(max_workers=1) as beside:
             joined = beside.submit(gathering.write, numbers, folder / STATEMENTS)
             counts = {field: _field(file, numbers, folder / field) for field, file in words.items()}
