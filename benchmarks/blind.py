@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from retrieval.index.store import digest
 from retrieval.pipelines import Made, MadeBy
-from retrieval.store import digest
 from retrieval.tasks import Topic
 from touche_rad.debate import Argument
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from blind import answerers, by_turns
 from stance_quality import HEAD, decided, row
 
+from retrieval.index.store import digest
 from retrieval.pipelines import Made, by_stance
 from retrieval.stance.backend import backend
-from retrieval.stance.learning import usable
 from retrieval.stance.trained import report_of
-from retrieval.store import digest
+from retrieval.stance.training import usable
 from retrieval.tasks import Topic, split_of
 from touche_rad.debate import Argument
 

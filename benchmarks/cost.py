@@ -23,12 +23,12 @@ from typing import Any
 import anyio
 
 from touche_rad import files
-from touche_rad.answering import Answerer, chain_of
 from touche_rad.demo import demo_file, ensure_index
-from touche_rad.judging import judged
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Where
 from touche_rad.plugins import JudgesAll, Services, find, open_index
+from touche_rad.runs.answering import Answerer, chain_of
+from touche_rad.runs.judging import judged
 
 JUDGES = (
     ("zsl", {}), ("fsl1", {}), ("analysis5", {}), ("best", {}), ("calibrated", {}),

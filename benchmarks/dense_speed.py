@@ -20,8 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.dense.graph import Graph, write_graph
-from retrieval.dense.neighbours import Neighbours, write_vectors
+from retrieval.dense.neighbours import Graph, Neighbours, write_graph, write_vectors
 from retrieval.dense.search import dense_index
 from touche_rad.plugins import open_index
 

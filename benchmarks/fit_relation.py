@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from judges.grice.grounded import quality, relation
 from judges.grice.grounded.scene import scene
-from judges.grice.grounded.weights import weights
+from judges.grice.grounded.scoring import weights
 from tests.judges import probes
 from tests.judges.data import demo, real
 from touche_rad import files

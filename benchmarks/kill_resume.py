@@ -77,7 +77,7 @@ def warm_up() -> None:
             _ = registered(kind)[plugin].factory
     for name in ("simulate_verb", "runs"):
         __import__(f"touche_rad.cli.{name}")
-    __import__("touche_rad.simulate")
+    __import__("touche_rad.runs.simulate")
 
 
 def main() -> None:

@@ -20,16 +20,16 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from retrieval.memory.store import MEMORY, Writing
-from retrieval.pisa import PisaArguments
+from retrieval.index.pisa import PisaArguments
 from touche_rad.debate import Argument, Debate
+from touche_rad.debaters.rdebater.memory.store import MEMORY, Writing
 from touche_rad.debaters.rdebater.options import RdebaterOptions
 from touche_rad.debaters.rdebater.remembering import Remembering
-from touche_rad.debaters.rdebater.retrieving import retrieved, with_priors
+from touche_rad.debaters.rdebater.retrieval import retrieved, with_priors
+from touche_rad.debaters.rdebater.schemes import Annotation, Dimension, Level, Mark, Scheme
 from touche_rad.demo import demo_file
 from touche_rad.files import read_arguments
 from touche_rad.plugins import build_index
-from touche_rad.schemes import Annotation, Dimension, Level, Mark, Scheme
 from touche_rad.text import content_words, sentences
 
 SEED = 7

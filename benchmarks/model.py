@@ -25,7 +25,7 @@ from pydantic import BaseModel, Field
 
 from touche_rad.models import Message, Model
 from touche_rad.models.endpoint import Where
-from touche_rad.models.settings import Settings
+from touche_rad.models.model import Settings
 from touche_rad.models.usage import Usage
 from touche_rad.models.vllm import Vllm
 

@@ -20,13 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from retrieval.index.store import digest
 from retrieval.stance.asked import Asked
 from retrieval.stance.backend import StanceBackend, backend
-from retrieval.stance.gain import ORIGINS
-from retrieval.stance.learning import usable
-from retrieval.stance.trained import Trained
-from retrieval.store import digest
-from retrieval.unseen import Unseen
+from retrieval.stance.trained import ORIGINS, Trained
+from retrieval.stance.training import usable
+from retrieval.tasks import Unseen
 from touche_rad import files
 from touche_rad.debate import Argument
 

@@ -32,12 +32,10 @@ from scipy.optimize import minimize
 
 from touche_rad import files, plugins
 from touche_rad.debate import Debate
-from touche_rad.debaters.grounded.features import AGAINST
-from touche_rad.debaters.grounded.meaning import MEANT
+from touche_rad.debaters.grounded.features import AGAINST, MEANT
 from touche_rad.debaters.grounded.profile import Library, sampled
-from touche_rad.debaters.grounded.ranking import seen
+from touche_rad.debaters.grounded.ranking import seen, weights
 from touche_rad.debaters.grounded.reading import read
-from touche_rad.debaters.grounded.weights import weights
 from touche_rad.plugins import ArgumentIndex
 
 WORTH = {"y": 1.0, "m": 0.6, "a": 0.0, "n": 0.0, "0": 0.0}

@@ -13,11 +13,10 @@ from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from pydantic import Field
 
-from retrieval.analyser import tokens
 from retrieval.fusion import ranked, scaled
-from retrieval.joining import NEAR
-from retrieval.retrieving import Searcher
-from retrieval.statements import ROLES, SIGNS
+from retrieval.index.analyser import tokens
+from retrieval.index.statements import NEAR, ROLES, SIGNS
+from retrieval.searching import Searcher
 from touche_rad import plugins
 from touche_rad.debate import Argument, Hit
 from touche_rad.plugins import ArgumentIndex, Services

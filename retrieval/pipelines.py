@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyterrier as pt
 
 from retrieval.dense.search import DenseSearch
-from retrieval.reranking import TopicAgreement
+from retrieval.fusion import TopicAgreement
 from retrieval.searching import FieldSearch
 from touche_rad.plugins import ArgumentIndex, Services, find
 

@@ -10,9 +10,10 @@ from pydantic import Field
 
 from retrieval.chains import ChainRetriever
 from retrieval.fusion import best_of, reciprocal_rank, scaled
-from retrieval.retrieving import Searcher
+from retrieval.searching import Searcher
 from touche_rad.debate import Hit
-from touche_rad.plugins import MeaningIndex, Options, Services, arguments_by
+from touche_rad.plugins import MeaningIndex, Services, arguments_by
+from touche_rad.plugins import Options as PluginOptions
 
 
 class _FieldRetriever(Searcher):
@@ -42,7 +43,7 @@ class SupportRetriever(_FieldRetriever):
 class OpposingRetriever(Searcher):
     """Attackers of a claim like the query, then what chains lead to, then what is about it."""
 
-    class Options(Options):
+    class Options(PluginOptions):
         """How the lists follow each other."""
 
         lead: int = Field(3, ge=0, description="Attackers that go before all chains.")
@@ -68,7 +69,7 @@ class OpposingRetriever(Searcher):
 class HybridRetriever(Searcher):
     """Attack and chain hits and the agreement of topics, fused by reciprocal rank."""
 
-    class Options(Options):
+    class Options(PluginOptions):
         """What the fusion weighs."""
 
         k: float = Field(5, gt=0, description="The constant of reciprocal rank fusion.")
@@ -106,7 +107,7 @@ def on_topic(hits: Sequence[Hit], evidence: Sequence[Hit]) -> list[Hit]:
 class ChainedRetriever(Searcher):
     """Attackers by words and by meaning, chains, and the agreement of topics, fused by rank."""
 
-    class Options(Options):
+    class Options(PluginOptions):
         """What the fusion weighs."""
 
         k: float = Field(10, gt=0, description="The constant of reciprocal rank fusion.")

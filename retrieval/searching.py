@@ -1,4 +1,4 @@
-"""Searches as PyTerrier transformers: queries in, ranked documents out, with any index."""
+"""Searches as PyTerrier transformers, and the base class of the retrievers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 
-from retrieval.fields import known
+from retrieval.index.analyser import known
 from touche_rad.debate import Hit
-from touche_rad.plugins import ArgumentIndex
+from touche_rad.plugins import ArgumentIndex, Services
 
 COLUMNS = ("docno", "score", "rank", "path")
 _RANKING = ["score", "rank"]
@@ -87,3 +87,21 @@ class Searching(pt.Transformer):
         typed |= {"docno": str, "score": float, "rank": int}
         # As objects first: a query with half a character is no text to every kind of column.
         return pd.DataFrame(rows, columns=[*kept, *COLUMNS], dtype=object).astype(typed)
+
+
+class Searcher:
+    """Base: whatever can search one query can be a transformer."""
+
+    needs: tuple[str, ...] = ("index",)
+
+    def __init__(self, options: Any, services: Services) -> None:
+        self.options = options
+        self.index = services.need_index(type(self).__name__)
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """Return the best `k` hits, best first."""
+        raise TypeError(f"{type(self).__name__} searches nothing")
+
+    def pipeline(self, k: int = 100) -> Searching:
+        """Return this search as a PyTerrier transformer."""
+        return Searching(self, k)

@@ -1,18 +1,4 @@
-"""Test collections made from a collection itself: topics and judgements that nobody had to write.
-
-`counter`     a claim; relevant: the arguments that attack it; only topic and text may be searched.
-`support`     a claim; relevant: the arguments that support it; likewise.
-`paraphrase`  a claim in other words; relevant as in `counter`; every field may be searched.
-`chain`       a claim; relevant: arguments two steps away, which support one that attacks it or
-              attack one that says or supports it; every field may be searched.
-`stance`      an argument's text; documents are the claim that it attacks (relevant) and the one
-              that it supports.
-
-`/orig` keeps the claims that people wrote: of an argument's two claims the other is its generated
-negation (`original` says which). A claim that is itself an argument's text is no answer to itself:
-such arguments are named by `itself`, to be left out of a ranking before it is scored. The splits
-`/train`, `/dev`, `/test` hold whole topics: six, two and two of ten, by a hash of the topic.
-"""
+"""Test collections made from a collection itself, and the topics kept unseen in training."""
 
 from __future__ import annotations
 
@@ -22,10 +8,48 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
 
-from retrieval.analyser import analyse
+from retrieval.index.analyser import analyse
 from touche_rad.debate import Argument
-from touche_rad.errors import OptionError, nearest
-from touche_rad.paraphrase import paraphrase
+from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.evidence.paraphrase import paraphrase
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """The topics that are held out: those of the split `test`, or fold `number` of `count`."""
+
+    number: int = 0
+    count: int = 0
+
+    @classmethod
+    def named(cls, name: str) -> Unseen:
+        """Read `test`, or a fold such as 2/4."""
+        if name == "test":
+            return cls()
+        number, _, count = name.partition("/")
+        if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count) > 1):
+            raise OptionError(f"held-out topics are 'test' or a fold such as 2/4, not {name!r}")
+        return cls(int(number), int(count))
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}" if self.count else "test"
+
+    def __contains__(self, topic: str) -> bool:
+        if not self.count:
+            return split_of(topic) == "test"
+        place = sha256(f"fold\n{topic}".encode("utf-8", "replace")).hexdigest()
+        return int(place, 16) % self.count == self.number - 1
+
+    def part(self, arguments: Sequence[Argument]) -> tuple[list[Argument], list[Argument]]:
+        """Return what is learnt from and what is held out."""
+        out = [one for one in arguments if one.topic in self]
+        rest = [one for one in arguments if one.topic not in self]
+        if not out or not rest:
+            raise UserError(
+                "the collection has too few topics: some must be held out to test the model"
+            )
+        return rest, out
+
 
 SPLITS: Final = ("train", "dev", "test")
 _TENTHS: Final = (6, 8, 10)

@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Any
 
-from touche_rad.schemes import Dimension, Scheme
+from touche_rad.debaters.rdebater.schemes import Dimension, Scheme
 
 LABELS = ("poor", "general", "good", "excellent")
 _NUMBERED = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)

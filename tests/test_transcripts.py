@@ -10,8 +10,8 @@ from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
+from touche_rad.files.transcripts import argumentative, read_transcript, read_utterances
 from touche_rad.plugins import open_index
-from touche_rad.transcripts import argumentative, read_transcript, read_utterances
 
 TRANSCRIPT = """\
 Motion: Should zoos be closed?

@@ -7,12 +7,11 @@ from typing import Literal
 
 import anyio
 
-from judges.debatrix.case import Case
 from judges.debatrix.dimensions import Dimension
-from judges.debatrix.memory import Entry, Memory
 from judges.debatrix.questions import Mark, Questions, Ruling
+from judges.debatrix.speeches import Case, Entry, Memory
 from touche_rad.models import ModelError
-from touche_rad.models.faults import Overflow
+from touche_rad.models.errors import Overflow
 
 Context = Literal["full", "half", "none", "direct"]
 MISSING = "(no analysis could be had)"

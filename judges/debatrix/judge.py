@@ -9,11 +9,11 @@ import anyio
 from pydantic import Field, field_validator, model_validator
 
 from judges.debatrix import panel
-from judges.debatrix.case import Case
 from judges.debatrix.column import Column, Context, Found
 from judges.debatrix.dimensions import GENERAL, Dimension, chosen, known
+from judges.debatrix.panel import by_score
 from judges.debatrix.questions import Questions, Ruling
-from judges.debatrix.verdicts import by_score
+from judges.debatrix.speeches import Case
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.models import Model
 from touche_rad.plugins import Options as PluginOptions

@@ -1,24 +1,79 @@
-"""The calls of a column and of the panel, each as one function.
-
-In the paper a judge comments, and a second call reads the number or the winner out of the comment.
-The lean profile asks for both in one answer.
-"""
+"""The model calls of a column and of the panel, with their answer schemas."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel, Field, create_model
 
-from judges.debatrix import schemas
-from judges.debatrix.memory import Entry
+from judges.debatrix.speeches import Entry, fenced
 from touche_rad.contest import TIE
 from touche_rad.models import Message, Model, Prompt
+from touche_rad.models.output import Page, Paragraph
 from touche_rad.models.prompts import dropping_oldest
 from touche_rad.text import clean
+
+Score = Annotated[int, Field(ge=1, le=10)]
+Fenced = AfterValidator(fenced)
+Long = Annotated[Page, Fenced]
+Short = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
+
+
+class Analysis(BaseModel):
+    """Content analysis."""
+
+    analysis: Long
+
+
+class SpeechView(BaseModel):
+    """Analysis, comment and score of a speech in one answer."""
+
+    analysis: Long
+    comment: Paragraph
+    score: Score
+
+
+class Comment(BaseModel):
+    """A judge's words; its number is asked for by itself."""
+
+    comment: Long
+
+
+class Number(BaseModel):
+    """The number that a comment gives."""
+
+    score: Score
+
+
+class MarkAnswer(BaseModel):
+    """Comment and score of a debater."""
+
+    comment: Short
+    score: Score
+
+
+@cache
+def winner_of(codes: tuple[str, ...], ties: bool) -> type[BaseModel]:
+    """Return the schema of a winner's name."""
+    return create_model("Winner", winner=(_names(codes, ties), ...))
+
+
+@cache
+def verdict_of(codes: tuple[str, ...], ties: bool, analysed: bool) -> type[BaseModel]:
+    """Return the schema of a whole verdict: analysis, each debater's mark, the winner."""
+    fields: dict[str, Any] = {"analysis": (Long, ...)} if analysed else {}
+    fields |= dict.fromkeys(codes, (MarkAnswer, ...))
+    fields |= {"comment": (Paragraph, ...), "winner": (_names(codes, ties), ...)}
+    return create_model("Verdict", **fields)
+
+
+def _names(codes: Sequence[str], ties: bool) -> Any:
+    names = (*codes, TIE) if ties else tuple(codes)
+    return Literal[names]
+
 
 Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]
 
@@ -65,9 +120,9 @@ class Questions:
             "code": new.code, "speech": new.text, "whole": self.whole,
         }  # fmt: skip
         if not self.whole:
-            found = await self._ask("analyse", values, schemas.Analysis, "past")
+            found = await self._ask("analyse", values, Analysis, "past")
             return found.analysis, None
-        view = await self._ask("analyse", values, schemas.SpeechView, "past")
+        view = await self._ask("analyse", values, SpeechView, "past")
         return view.analysis, Mark(clean(view.comment), view.score)
 
     async def speech(self, new: Entry, analysis: str) -> Mark:
@@ -75,7 +130,7 @@ class Questions:
         values = {
             "header": self.header, "number": new.number, "code": new.code, "analysis": analysis
         }  # fmt: skip
-        said = await self._ask("speech", values, schemas.Comment)
+        said = await self._ask("speech", values, Comment)
         return await self._scored(f"speech number {new.number}, by {new.code}", said.comment)
 
     async def debate(
@@ -87,7 +142,7 @@ class Questions:
             "header": self.header, "past": past, "raw": False, "decides": self.decides,
             "whole": whole, "ties": self.ties,
         }  # fmt: skip
-        schema = schemas.Analysis if not whole else self._verdict(analysed=True)
+        schema = Analysis if not whole else self._verdict(analysed=True)
         found = await self._ask("debate", values, schema, "past")
         analysis: str = found.analysis
         return analysis, self._ruling(found) if whole else None
@@ -95,7 +150,7 @@ class Questions:
     async def summary(self, views: Sequence[Mapping[str, Any]]) -> tuple[str, Ruling | None]:
         """Bring the dimensions' views together, with the verdict where one answer gives both."""
         values = {"header": self.header, "views": views, "whole": self.whole, "ties": self.ties}
-        schema = schemas.Analysis if not self.whole else self._verdict(analysed=True)
+        schema = Analysis if not self.whole else self._verdict(analysed=True)
         found = await self._ask("summary", values, schema)
         analysis: str = found.analysis
         return analysis, self._ruling(found) if self.whole else None
@@ -103,7 +158,7 @@ class Questions:
     async def statement(self, own: str, said: Sequence[Mapping[str, Any]]) -> str:
         """Speak to the panel for a dimension."""
         values = {"header": self.header, "own": own, "said": said}
-        statement: str = (await self._ask("discuss", values, schemas.Comment)).comment
+        statement: str = (await self._ask("discuss", values, Comment)).comment
         return statement
 
     async def ruling(self, analysis: str) -> Ruling:
@@ -134,7 +189,7 @@ class Questions:
 
     async def _debater(self, code: str, analysis: str) -> Mark:
         values = {"header": self.header, "code": code, "analysis": analysis}
-        said = await self._ask("debater", values, schemas.Comment)
+        said = await self._ask("debater", values, Comment)
         return await self._scored(f"{code} in the debate", said.comment)
 
     async def _winner(self, analysis: str) -> Ruling:
@@ -142,29 +197,27 @@ class Questions:
             "header": self.header, "decides": self.decides, "ties": self.ties,
             "analysis": analysis,
         }  # fmt: skip
-        return await self._picked((await self._ask("winner", values, schemas.Comment)).comment)
+        return await self._picked((await self._ask("winner", values, Comment)).comment)
 
     async def _directly(self, code: str, values: Mapping[str, Any]) -> Mark:
         asked = {**values, "task": "debater", "code": code}
-        said = await self._ask("direct", asked, schemas.Comment, "past")
+        said = await self._ask("direct", asked, Comment, "past")
         return await self._scored(f"{code} in the debate", said.comment)
 
     async def _directly_won(self, values: Mapping[str, Any]) -> Ruling:
         asked = {**values, "task": "winner", "code": ""}
-        return await self._picked(
-            (await self._ask("direct", asked, schemas.Comment, "past")).comment
-        )
+        return await self._picked((await self._ask("direct", asked, Comment, "past")).comment)
 
     async def _scored(self, what: str, comment: str) -> Mark:
         """The paper's second call: the number out of the comment."""
         values = {"header": self.header, "what": what, "comment": comment}
-        number = await self._ask("score", values, schemas.Number)
+        number = await self._ask("score", values, Number)
         return Mark(clean(comment), number.score)
 
     async def _picked(self, comment: str) -> Ruling:
         """The paper's second call: the winner out of the comment."""
         values = {"header": self.header, "comment": comment, "ties": self.ties}
-        found = await self._ask("pick", values, schemas.winner_of(self.codes, self.ties))
+        found = await self._ask("pick", values, winner_of(self.codes, self.ties))
         winner: str = found.winner
         return Ruling(winner=winner, comment=clean(comment))
 
@@ -180,7 +233,7 @@ class Questions:
         return Ruling(judged, won.winner, won.comment)
 
     def _verdict(self, *, analysed: bool) -> type[BaseModel]:
-        return schemas.verdict_of(self.codes, self.ties, analysed)
+        return verdict_of(self.codes, self.ties, analysed)
 
     def _ruling(self, found: BaseModel) -> Ruling:
         given = found.model_dump()

@@ -1,16 +1,68 @@
-"""A debate's graph for other programs: JSON (and back), GraphML, and Graphviz's dot."""
+"""A debate's graph as JSON, GraphML and Graphviz dot, and the panel's intermediate results."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from textwrap import wrap
 from typing import Any, Final
 
 import networkx as nx
 
-from judges.debgraph.graph import MOTION, Edge, SceneGraph, Stamp
-from judges.debgraph.relations import Relation
+from judges.debgraph.building import Building
+from judges.debgraph.graph import MOTION, Edge, Relation, SceneGraph, Stamp
+from judges.debgraph.reading import Read
+from judges.debgraph.scores import Points
+from judges.debgraph.verdicts import Clash, Fact
+from touche_rad.contest import Side
+
+
+def traced(building: Building) -> dict[str, Any]:
+    """Return the graph and how it came to be."""
+    return {
+        "graph": as_json(building.graph),
+        "timeline": [vars(step) for step in building.judge.steps],
+        "speeches": [_read(one) for one in building.reads],
+        "circles": building.graph.circles(),
+        "degraded": any(one.degraded for one in building.reads),
+    }
+
+
+def _read(one: Read) -> dict[str, Any]:
+    return {
+        **vars(one.heard.stamp), "added": list(one.added),
+        "relations": dict(Counter(relation.value for relation in one.relations)),
+        "asked": one.asked, "faults": list(one.faults), "degraded": one.degraded,
+        "shortened": one.shortened, "explanation": one.explanation,
+    }  # fmt: skip
+
+
+def fact_record(one: Fact) -> dict[str, Any]:
+    """Return what was found of an argument."""
+    return {**vars(one), "score": one.product}
+
+
+def clash_record(one: Clash) -> dict[str, Any]:
+    """Return what was found of a pair."""
+    return {
+        "pro": one.pair.pro, "con": one.pair.con, "answering": sorted(one.pair.answering),
+        "winner": one.winner, "feedback": one.feedback, "fault": one.fault,
+    }  # fmt: skip
+
+
+def points_record(found: Mapping[Side, Points] | None) -> dict[str, Any]:
+    """Return each side's points, and what they are for."""
+    if found is None:
+        return {}
+    return {
+        side: {
+            "claims": list(its.claims), "supported": list(its.supported),
+            "rebuttals": its.rebuttals, "struck": list(its.struck), "total": its.total,
+        }
+        for side, its in found.items()
+    }  # fmt: skip
+
 
 _WIDE: Final = 40
 """Letters in a line of a label; Graphviz breaks none by itself."""

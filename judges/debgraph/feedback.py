@@ -8,12 +8,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from judges.debgraph.factuality import Fact
 from judges.debgraph.graph import OTHER, SIDES, SceneGraph
 from judges.debgraph.options import Options
-from judges.debgraph.persuasion import Clash
 from judges.debgraph.scores import COMPONENTS, Points, Scorecard
 from judges.debgraph.showing import prompt_of, quoted
+from judges.debgraph.verdicts import Clash, Fact
 from touche_rad.contest import Side
 from touche_rad.models import Model, dropping_oldest
 from touche_rad.text import clean, cut_to_words

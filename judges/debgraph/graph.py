@@ -1,20 +1,77 @@
-"""The scene graph of a debate: the motion, the arguments of both sides, and how they relate.
-
-It is a networkx graph with an edge a relation between two arguments. Side, round and speaker are
-stamped by the code that adds an argument, never told by a model.
-"""
+"""The scene graph of a debate: arguments, relations, and the rounds in which it grows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from enum import StrEnum
+from itertools import zip_longest
+from typing import Final, Literal
 
 import networkx as nx
 
-from judges.debgraph.relations import Relation, kind_of
-from touche_rad.contest import Side
+from touche_rad.contest import Contest, Side
 from touche_rad.text import clean
+
+Kinds = Literal["like", "literal"]
+"""Whether conclusions count as claims and first principles as premises, or only their namesakes."""
+
+
+class Relation(StrEnum):
+    """What the source of an edge is to its target."""
+
+    CLAIM = "claim"
+    PREMISE = "premise"
+    CONCLUSION = "conclusion"
+    FIRST_PRINCIPLE = "first principle"
+    REBUTTAL = "rebuttal"
+
+    @property
+    def attacks(self) -> bool:
+        """Whether it speaks against its target; all the others speak for it."""
+        return self is Relation.REBUTTAL
+
+
+_MEANINGS = {
+    Relation.CLAIM: "the source is a main point; the target is the motion (0) or a point it serves",
+    Relation.PREMISE: "the source is a reason, fact or example that makes the target credible",
+    Relation.CONCLUSION: "the source is what the side concludes; the target is the motion (0) or "
+    "the point it is concluded for",
+    Relation.FIRST_PRINCIPLE: "the source is a value or general rule on which the target rests",
+    Relation.REBUTTAL: "the source argues against the target, an argument of the other side",
+}
+
+
+def meanings() -> dict[str, str]:
+    """Return what each relation means, for a prompt."""
+    return {relation.value: meaning for relation, meaning in _MEANINGS.items()}
+
+
+def kind_of(leaving: Iterable[Relation]) -> Relation:
+    """Say what an argument is by the relations that leave it.
+
+    The paper labels relations and counts claims, so an argument takes its name from what it does.
+    One that does nothing for another stands on the motion by itself: a claim.
+    """
+    found = set(leaving)
+    order = (
+        Relation.CLAIM, Relation.CONCLUSION, Relation.REBUTTAL,
+        Relation.PREMISE, Relation.FIRST_PRINCIPLE,
+    )  # fmt: skip
+    return next((relation for relation in order if relation in found), Relation.CLAIM)
+
+
+def is_claim(kind: Relation, kinds: Kinds) -> bool:
+    """Whether an argument of this kind counts as a claim."""
+    return kind is Relation.CLAIM or (kinds == "like" and kind is Relation.CONCLUSION)
+
+
+def is_premise(relation: Relation, kinds: Kinds) -> bool:
+    """Whether this relation gives its target a premise."""
+    return relation is Relation.PREMISE or (
+        kinds == "like" and relation is Relation.FIRST_PRINCIPLE
+    )
+
 
 MOTION: Final = 0
 """The id of the motion, which every claim stands on in the end."""
@@ -165,3 +222,59 @@ def _along(graph: SceneGraph, start: int, *, up: bool) -> set[int]:
                 found.add(end)
                 left.append(end)
     return found
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A speech, and where in the debate it stands."""
+
+    text: str
+    stamp: Stamp
+
+
+def rounds_of(contest: Contest, order: Literal["time", "pro"]) -> list[list[Heard]]:
+    """Return the speeches by rounds; one that says nothing is left out.
+
+    With `time`, a round ends when a side that has spoken in it speaks again, so that whoever spoke
+    first is read first. With `pro`, the paper's loop: each side's first speeches are a round, then
+    the second ones, pro before con. A half that is missing is left out.
+    """
+    said = [
+        (contest.sides[speech.speaker], speech.speaker, clean(speech.text))
+        for speech in contest.speeches
+    ]
+    said = [one for one in said if one[2]]
+    grouped: list[list[tuple[Side, str, str]]] = []
+    if order == "pro":
+        pros, cons = ([one for one in said if one[0] == side] for side in SIDES)
+        grouped = [[one for one in pair if one] for pair in zip_longest(pros, cons)]
+    else:
+        for one in said:
+            if not grouped or any(one[0] == before[0] for before in grouped[-1]):
+                grouped.append([])
+            grouped[-1].append(one)
+    return [
+        [Heard(text, Stamp(side, number, speaker)) for side, speaker, text in group]
+        for number, group in enumerate(grouped, 1)
+    ]
+
+
+def at_once(rounds: list[list[Heard]]) -> list[list[Heard]]:
+    """Return one round with all that each side said, for a graph that is not grown by rounds."""
+    heard = [one for group in rounds for one in group]
+    sides: dict[Side, list[Heard]] = {}
+    for one in heard:
+        sides.setdefault(one.stamp.side, []).append(one)
+    return [
+        [
+            Heard(
+                "\n\n".join(one.text for one in said),
+                Stamp(side, 1, _only({one.stamp.speaker for one in said})),
+            )
+            for side, said in sides.items()
+        ]
+    ] if heard else []  # fmt: skip
+
+
+def _only(speakers: set[str]) -> str:
+    return speakers.pop() if len(speakers) == 1 else ""

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, model_validator
 
-from judges.debgraph.relations import Kinds
+from judges.debgraph.graph import Kinds
 from touche_rad.plugins import Options as PluginOptions
 
 PAPER: Final = {

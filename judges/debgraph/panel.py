@@ -9,13 +9,19 @@ from typing import ClassVar, Literal
 
 from judges.debgraph.building import Building, background, build
 from judges.debgraph.drawing import figure, script, style
-from judges.debgraph.export import as_json, dot, from_json, graphml
-from judges.debgraph.factuality import Fact, FactCheck
+from judges.debgraph.export import (
+    as_json,
+    clash_record,
+    dot,
+    fact_record,
+    from_json,
+    graphml,
+    points_record,
+    traced,
+)
 from judges.debgraph.feedback import Detailed, close_call, condensed, detailed
 from judges.debgraph.graph import SIDES
 from judges.debgraph.options import Options as DebGraphOptions
-from judges.debgraph.persuasion import Clash, Comparison
-from judges.debgraph.records import clash_record, fact_record, points_record, traced
 from judges.debgraph.scores import (
     BySide,
     Points,
@@ -27,6 +33,7 @@ from judges.debgraph.scores import (
     scorecard,
     structure,
 )
+from judges.debgraph.verdicts import Clash, Comparison, Fact, FactCheck
 from touche_rad.contest import TIE, Contest, Outcome, Side
 from touche_rad.models import Model, ModelError
 from touche_rad.plugins import Services

@@ -11,11 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from judges.debgraph.factuality import Fact
-from judges.debgraph.graph import OTHER, SIDES, SceneGraph
+from judges.debgraph.graph import OTHER, SIDES, Kinds, SceneGraph, is_claim, is_premise
 from judges.debgraph.options import Options
-from judges.debgraph.persuasion import Clash
-from judges.debgraph.relations import Kinds, is_claim, is_premise
+from judges.debgraph.verdicts import Clash, Fact
 from touche_rad.contest import TIE, Side
 
 BySide = dict[Side, float | None]

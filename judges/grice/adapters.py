@@ -23,14 +23,14 @@ from typing import Any, ClassVar, cast
 
 import anyio
 
-from judges.debatrix.case import Case
 from judges.debatrix.column import Column, Found
 from judges.debatrix.dimensions import Dimension
 from judges.debatrix.questions import Mark, Questions
+from judges.debatrix.speeches import Case
 from judges.debgraph.building import build
 from judges.debgraph.graph import MOTION, SceneGraph
 from judges.debgraph.options import Options as GraphOptions
-from judges.grice.sinai.case import questions
+from judges.grice.sinai.examples import questions
 from judges.inspirescore import InspireScore
 from judges.inspirescore.options import InspireScoreOptions
 from touche_rad.contest import SYSTEM, USER, Contest, Speech, contest_of

@@ -12,11 +12,11 @@ from pydantic import Field
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import UserError
-from touche_rad.facing import seen_by
-from touche_rad.judging import Judged, judged
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, find
-from touche_rad.spelling import spelled
+from touche_rad.plugins.registry import spelled
+from touche_rad.runs.judging import Judged, judged
+from touche_rad.users.perspective import seen_by
 
 GENERAL: Final = "general"
 _EQUAL: Final = 1e-9

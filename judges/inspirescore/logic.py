@@ -12,13 +12,20 @@ from typing import Any, Literal
 
 import anyio
 
-from judges.inspirescore.batches import in_batches
 from judges.inspirescore.fol import Decision, Solver
-from judges.inspirescore.prompt import prompt
 from judges.inspirescore.responses import Response
-from judges.inspirescore.schemas import Expression, Inferred, Predicate, Truth, bounded, keyed
+from judges.inspirescore.schemas import (
+    Expression,
+    Inferred,
+    Predicate,
+    Truth,
+    bounded,
+    in_batches,
+    keyed,
+    prompt,
+)
 from touche_rad.models import Model, ModelError
-from touche_rad.models.schemas import Page
+from touche_rad.models.output import Page
 from touche_rad.text import clean
 
 By = Literal["model", "solver"]

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from pydantic import Field, field_validator, model_validator
 
 from judges.inspirescore.aggregation import DIMENSIONS, Total
-from judges.inspirescore.evidence import Searches
+from judges.inspirescore.facts import Searches
 from judges.inspirescore.logic import By
 from judges.inspirescore.subjective import Scope
 from touche_rad.plugins import Options

@@ -7,13 +7,11 @@ from typing import ClassVar
 import anyio
 
 from judges.inspirescore.aggregation import SUBJECTIVE
-from judges.inspirescore.evidence import Evidence
-from judges.inspirescore.facts import Checking
-from judges.inspirescore.findings import Findings
+from judges.inspirescore.facts import Checking, Evidence
 from judges.inspirescore.fol import Solver, solver_is_here
 from judges.inspirescore.logic import Reasoning
 from judges.inspirescore.options import InspireScoreOptions
-from judges.inspirescore.outcome import outcome
+from judges.inspirescore.outcome import Findings, outcome
 from judges.inspirescore.responses import Response, responses_of, speakers_of
 from judges.inspirescore.showing import shown
 from judges.inspirescore.subjective import scored, units_of

@@ -1,13 +1,56 @@
-"""What the model answers with: bounded, keyed by what was shown, and never a total of its own."""
+"""Prompts, answer schemas, and batches that are halved if the model fails."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
-from touche_rad.models.schemas import Line, Page, Paragraph
+from touche_rad.models import Model, ModelError, Prompt
+from touche_rad.models.errors import Cut, Invalid, Overflow
+from touche_rad.models.output import Line, Page, Paragraph
+
+
+@cache
+def prompt(name: str) -> Prompt:
+    """Return `NAME.jinja`."""
+    return Prompt.load("judges.inspirescore", name)
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+Ask = Callable[[Sequence[T]], Awaitable[Sequence[R]]]
+
+
+async def in_batches(
+    model: Model, items: Sequence[T], size: int, ask: Ask[T, R]
+) -> list[R | ModelError]:
+    """Return what is answered of each item, or why nothing is.
+
+    A batch whose prompt or answer does not fit is halved, down to single items; of `n` items no
+    more than `2n - 1` calls are made.
+    """
+    batches = [items[at : at + size] for at in range(0, len(items), size)]
+    calls: list[Callable[[], Awaitable[list[R | ModelError]]]]
+    calls = [partial(_whole_or_halves, batch, ask) for batch in batches]
+    found = await model.ask_all(calls)
+    return [one for batch in found if not isinstance(batch, ModelError) for one in batch]
+
+
+async def _whole_or_halves(batch: Sequence[T], ask: Ask[T, R]) -> list[R | ModelError]:
+    try:
+        return list(await ask(batch))
+    except (Cut, Overflow, Invalid) as error:
+        if len(batch) == 1:
+            return [error]
+    except ModelError as error:
+        return [error] * len(batch)
+    half = len(batch) // 2
+    first = await _whole_or_halves(batch[:half], ask)
+    return [*first, *await _whole_or_halves(batch[half:], ask)]
+
 
 Truth = Literal["true", "false", "unknown"]
 

@@ -9,10 +9,15 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from judges.inspirescore.aggregation import SUBJECTIVE
-from judges.inspirescore.batches import in_batches
-from judges.inspirescore.prompt import prompt
 from judges.inspirescore.responses import Response, Speaker, rounds_of
-from judges.inspirescore.schemas import AnalysedMarks, Marks, keyed, round_scores
+from judges.inspirescore.schemas import (
+    AnalysedMarks,
+    Marks,
+    in_batches,
+    keyed,
+    prompt,
+    round_scores,
+)
 from touche_rad.models import Model, ModelError
 
 Scope = Literal["round", "debate"]

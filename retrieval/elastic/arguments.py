@@ -8,13 +8,13 @@ from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from retrieval.analyser import NAME as ANALYSER
-from retrieval.elastic import near, shape
-from retrieval.elastic import queries as asking
-from retrieval.elastic.connection import Connection, place
-from retrieval.elastic.names import may_be_id
-from retrieval.elastic.near import DEEPEST
-from retrieval.fields import FIELDS, known
+from retrieval.elastic import shape
+from retrieval.elastic import shape as asking
+from retrieval.elastic import shape as near
+from retrieval.elastic.connection import Connection, may_be_id, place
+from retrieval.elastic.shape import DEEPEST
+from retrieval.index.analyser import FIELDS, known
+from retrieval.index.analyser import NAME as ANALYSER
 from retrieval.searching import FieldSearch
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError, nearest

@@ -1,7 +1,4 @@
-"""A connection to Elasticsearch: where, as whom, how patiently, and what to say when it fails.
-
-Who one is comes from the environment and goes nowhere else: not into a log, an error or a repr.
-"""
+"""A connection to Elasticsearch: address, credentials, timeouts, retries and error messages."""
 
 from __future__ import annotations
 
@@ -14,8 +11,57 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from retrieval.elastic.names import check_name
 from touche_rad.errors import ToucheRadError, UserError, WorkError
+
+LONGEST_NAME: Final = 200
+"""Bytes; the server takes 255, and the names that we make are longer by a content's digest."""
+LONGEST_ID: Final = 512
+_FORBIDDEN: Final = frozenset('\\/*?"<>|,#: ')
+
+
+def check_name(name: str) -> None:
+    """Refuse what no single index can be called: patterns, lists and what the server forbids."""
+    if (
+        not name.isprintable()
+        or not _FORBIDDEN.isdisjoint(name)
+        or name != name.lower()
+        or name[0] in "-_+"
+        or name in (".", "..")
+    ):
+        raise _refused(name)
+
+
+def check_new_name(name: str) -> None:
+    """Refuse also what we would not make: hidden indexes, and names too long for a digest more."""
+    if name[0] == "." or len(name.encode()) > LONGEST_NAME:
+        raise _refused(name)
+
+
+def _refused(name: str) -> UserError:
+    shown = repr(name if len(name) <= 40 else name[:40] + "…")
+    return UserError(
+        f"{shown} is no name for an index on Elasticsearch: expected lower-case letters, digits, "
+        f"'-' and '_', a letter or digit first, at most {LONGEST_NAME} bytes"
+    )
+
+
+def may_be_id(name: str) -> bool:
+    """Whether a document can have this id."""
+    return 0 < len(name.encode()) <= LONGEST_ID
+
+
+def check_id(name: str) -> None:
+    """Refuse an id that no document can have."""
+    size = len(name.encode())
+    if not name:
+        raise UserError(
+            f"an argument has no id: Elasticsearch takes ids of 1 to {LONGEST_ID} bytes"
+        )
+    if size > LONGEST_ID:
+        raise UserError(
+            f"the id {name[:40] + '…'!r} has {size} bytes: Elasticsearch takes 1 to {LONGEST_ID}"
+        )
+
 
 KEY: Final = "TOUCHE_RAD_ES_API_KEY"
 USER: Final = "TOUCHE_RAD_ES_USER"

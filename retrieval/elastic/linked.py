@@ -8,8 +8,8 @@ from typing import Any
 from retrieval.chains import Link, alike
 from retrieval.elastic import shape
 from retrieval.elastic.arguments import ElasticArguments
-from retrieval.elastic.near import DEEPEST
-from retrieval.statements import ROLES
+from retrieval.elastic.shape import DEEPEST
+from retrieval.index.statements import ROLES
 from touche_rad.debate import Argument
 
 _SOURCE = ["line", shape.GROUPS]

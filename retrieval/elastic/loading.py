@@ -1,25 +1,148 @@
-"""Making an index on Elasticsearch: loaded beside what is there, then taking its name at once.
-
-The name is an alias. What is loaded lies in an index named after its content and settings; the
-alias goes over to it when every argument is there, so that a search never meets half an index or
-none. A killed load goes on: what is there already is not sent again.
-"""
+"""Load a collection into a new index, then switch the alias to it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, Final
+
+import numpy as np
 
 from retrieval.elastic import shape
-from retrieval.elastic.bulk import Pair, send
-from retrieval.elastic.connection import Connection, place
-from retrieval.elastic.names import check_new_name
-from retrieval.elastic.spool import Kept, spooled
+from retrieval.elastic.connection import Connection, TooLarge, check_id, check_new_name, place
+from retrieval.index.analyser import tokens
+from retrieval.index.statements import ROLES, Gathering, key_of
+from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
+
+AT_ONCE: Final = 500
+"""Arguments given together."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An argument, its place in the collection, and the groups of its three statements."""
+
+    order: int
+    argument: Argument
+    groups: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Spool:
+    """A collection without what stands in it twice."""
+
+    file: IO[str]
+    count: int
+    digest: str
+    groups: Any
+
+    def batches(self) -> Iterator[Sequence[Kept]]:
+        """Yield the arguments in order, some together."""
+        self.file.seek(0)
+        kept = (
+            Kept(order, files.argument_of(json.loads(line)), groups.tolist())
+            for order, (line, groups) in enumerate(zip(self.file, self.groups, strict=True))
+        )
+        while batch := list(islice(kept, AT_ONCE)):
+            yield batch
+
+
+@contextmanager
+def spooled(arguments: Iterable[Argument]) -> Iterator[Spool]:
+    """Keep the arguments, whose ids must be such as the server takes."""
+    digest, gathering = sha256(), Gathering()
+    seen: dict[str, bytes] = {}
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass") as file:
+        for argument in arguments:
+            line = files.argument_line(argument) + "\n"
+            own = sha256(line.encode("utf-8", "surrogatepass")).digest()
+            name = shape.whole(argument.id)
+            check_id(name)
+            if name in seen:
+                if seen[name] != own:
+                    told = "" if name == argument.id else f", as which {argument.id!r} is sent"
+                    raise UserError(f"two different arguments have the id {name!r}{told}")
+                continue
+            seen[name] = own
+            file.write(line)
+            digest.update(line.encode("utf-8", "surrogatepass"))
+            gathering.add({role: key_of(tokens(getattr(argument, role))) for role in ROLES})
+        if not seen:
+            raise UserError("the collection holds no argument")
+        yield Spool(file, len(seen), digest.hexdigest(), _groups(gathering, len(seen)))
+
+
+def _groups(gathering: Gathering, count: int) -> Any:
+    """Return each argument's groups; -1 for a blank statement."""
+    with tempfile.TemporaryDirectory(prefix="touche-rad-") as made:
+        folder = Path(made) / "statements"
+        gathering.write(np.arange(count), folder)
+        return np.load(folder / "groups.npy")
+
+
+Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""What is done with a document, and the document."""
+BYTES: Final = 8 * 2**20
+"""Larger requests are not made, unless one document alone is."""
+
+
+def send(connection: Connection, pairs: Sequence[Pair]) -> None:
+    """Send documents; a request that is too large for the server is halved."""
+    for part in _parts(pairs):
+        _send_part(connection, part)
+
+
+def _parts(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
+    part: list[Pair] = []
+    size = 0
+    for pair in pairs:
+        own = len(json.dumps(pair))
+        if part and size + own > BYTES:
+            yield part
+            part, size = [], 0
+        part.append(pair)
+        size += own
+    if part:
+        yield part
+
+
+def _send_part(connection: Connection, part: Sequence[Pair]) -> None:
+    operations = [line for pair in part for line in pair]
+    try:
+        answer = connection.ask(lambda es: es.bulk(operations=operations))
+    except TooLarge:
+        if len(part) == 1:
+            ((action, document),) = part
+            name = next(iter(action.values()))["_id"]
+            raise UserError(
+                f"{connection.where}: the argument {name!r} has {len(json.dumps(document))} bytes, "
+                "more than the server takes in a request (http.max_content_length)"
+            ) from None
+        half = len(part) // 2
+        _send_part(connection, part[:half])
+        _send_part(connection, part[half:])
+        return
+    if answer["errors"]:
+        fault = next(one for one in map(_fault, answer["items"]) if one)
+        raise WorkError(f"{connection.where}: {fault}")
+
+
+def _fault(item: Mapping[str, Any]) -> str:
+    done: Mapping[str, Any] = next(iter(item.values()))
+    error = done.get("error")
+    if not error:
+        return ""
+    reason = error.get("reason") if isinstance(error, dict) else error
+    return f"the argument {done.get('_id')!r} was refused: {' '.join(str(reason).split())[:200]}"
 
 
 def load(
@@ -37,7 +160,7 @@ def load(
         concrete = f"{connection.where.index}-{_short_digest(body)}-{shape.FORMAT}"
         made = _made(connection, concrete, body)
         for batch in spool.batches():
-            _send(connection, concrete, batch, check=not made)
+            _send_batch(connection, concrete, batch, check=not made)
         _finish(connection, concrete, spool.count)
     _rename(connection, concrete, before)
     return spool.count
@@ -85,7 +208,9 @@ def _create(es: Any, index: str, body: Mapping[str, Any]) -> bool:
     return True
 
 
-def _send(connection: Connection, concrete: str, batch: Sequence[Kept], *, check: bool) -> None:
+def _send_batch(
+    connection: Connection, concrete: str, batch: Sequence[Kept], *, check: bool
+) -> None:
     """Send the arguments that are not there; one sent twice, after a broken answer, is one."""
     there = _there(connection, concrete, [one.argument.id for one in batch]) if check else set()
     pairs: list[Pair] = []

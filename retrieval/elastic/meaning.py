@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from retrieval.dense.meaning import usable
-from retrieval.dense.search import encoded
+from retrieval.dense.search import encoded, usable
 from touche_rad.plugins import Meaning
 
 if TYPE_CHECKING:

@@ -15,15 +15,13 @@ from typing import Any, Final
 
 from retrieval.elastic import shape
 from retrieval.elastic.arguments import PAGE, ElasticArguments
-from retrieval.elastic.bulk import send
-from retrieval.elastic.connection import Connection, place
-from retrieval.elastic.loading import tell
-from retrieval.elastic.names import may_be_id
-from retrieval.memory.building import CALLS, block, plain
+from retrieval.elastic.connection import Connection, may_be_id, place
+from retrieval.elastic.loading import send, tell
 from touche_rad.debate import Argument
+from touche_rad.debaters.rdebater.memory.building import CALLS, block, plain
+from touche_rad.debaters.rdebater.schemes import Annotation, Annotator, Cost
 from touche_rad.errors import UserError
 from touche_rad.models import ModelError
-from touche_rad.schemes import Annotation, Annotator, Cost
 
 MEMORY: Final = "memory"
 BY: Final = "annotated_by"

@@ -1,21 +1,94 @@
-"""How arguments lie in an index: ours, with the words that the local index sees, or the official.
-
-Our index holds the official fields as they are, so that the official baseline's queries work on it,
-and beside them `words`, analysed as in the local index and scored with the same constants.
-"""
+"""Mappings, documents and queries of an index on Elasticsearch."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
 
-from retrieval.analyser import NAME as ANALYSER
-from retrieval.analyser import analyse
-from retrieval.fields import ALL, FIELDS, PARTS, content
-from retrieval.statements import ROLES
+from retrieval.index.analyser import ALL, FIELDS, LONGEST_QUERY, PARTS, analyse, content
+from retrieval.index.analyser import NAME as ANALYSER
+from retrieval.index.statements import ROLES
 from touche_rad import files
 from touche_rad.debate import Argument
+
+if TYPE_CHECKING:
+    from retrieval.dense.encoders import Vectors
+
+
+DEEPEST: Final = 10_000
+"""How deep the server searches (its index.max_result_window)."""
+
+
+def nearest(field: str, vector: Vectors, k: int, *, approximate: bool) -> dict[str, Any]:
+    """Return the search of the nearest vectors.
+
+    The server's search is approximate; unless that is wanted, it looks at ten times as many.
+    """
+    breadth = min(DEEPEST, max(100, k * (2 if approximate else 10)))
+    return {
+        "knn": {
+            "field": field, "query_vector": vector.tolist(),
+            "k": min(k, DEEPEST), "num_candidates": breadth,
+        },
+        "size": min(k, DEEPEST), "_source": False, "track_total_hits": False,
+    }  # fmt: skip
+
+
+def likeness(field: str, vector: Vectors, ids: Sequence[str]) -> dict[str, Any]:
+    """Return the search of these documents' own cosines.
+
+    As many are wanted as the filter lets through: the server then compares with each of them. It
+    needs no scripts, which a server may forbid.
+    """
+    return {
+        "knn": {
+            "field": field, "query_vector": vector.tolist(),
+            "k": len(ids), "num_candidates": len(ids), "filter": {"ids": {"values": list(ids)}},
+        },
+        "size": len(ids), "_source": False, "track_total_hits": False,
+    }  # fmt: skip
+
+
+def cosine(score: float) -> float:
+    """Return the cosine that the server's score of a vector stands for."""
+    return 2 * score - 1
+
+
+_LONGEST_WORD: Final = 255
+"""The server cuts a longer word in pieces, each of which it would search."""
+_PIECE: Final = re.compile(
+    r"[a-zA-Z0-9\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0400-\u0481\u048a-\u04ff]{1,255}|\S"
+)
+"""What the official index's analyser makes at most one word of; it parts CJK letter by letter."""
+
+
+def ours(field: str, text: str) -> dict[str, Any] | None:
+    """Return the query of an index of ours, or None where no word counts."""
+    stems = dict.fromkeys(word[:_LONGEST_WORD] for word in analyse(text).split())
+    kept = " ".join(list(stems)[:LONGEST_QUERY])
+    return {"match": {f"words.{field}": {"query": kept}}} if kept else None
+
+
+def official(field: str, text: str) -> dict[str, Any] | None:
+    """Return the query of the official index, or None where there is no word."""
+    plain = _cut(whole(text))
+    if not plain:
+        return None
+    if field == "all":
+        return {"multi_match": {"query": plain, "fields": PLAIN, "type": "most_fields"}}
+    return {"match": {field: {"query": plain}}}
+
+
+def _cut(text: str) -> str:
+    """Keep the beginning, of so many pieces as a query may have words."""
+    end = 0
+    for piece in islice(_PIECE.finditer(text), LONGEST_QUERY):
+        end = piece.end()
+    return text[:end]
+
 
 MARK: Final = "touche-rad"
 FORMAT: Final = 1

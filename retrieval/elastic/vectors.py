@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from retrieval.dense.encoders import Encoder
-from retrieval.dense.once import Once, encoding_once
+from retrieval.dense.encoders import Encoder, Once, encoding_once
 from retrieval.elastic import shape
 from retrieval.elastic.arguments import ElasticArguments
-from retrieval.elastic.bulk import send
 from retrieval.elastic.connection import Connection, place
-from retrieval.elastic.loading import tell
-from retrieval.fields import content
+from retrieval.elastic.loading import send, tell
+from retrieval.index.analyser import content
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.plugins import VectorsWanted

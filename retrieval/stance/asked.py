@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field, create_model
 from retrieval.stance.backend import Stance
 from touche_rad.debate import Argument
 from touche_rad.models import Model, Prompt
+from touche_rad.models.context import waited
 from touche_rad.models.endpoint import where
-from touche_rad.models.waiting import waited
 
 SURE: Final = 0.9
 """What the position that a model names is given; it does not say how sure it is."""

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from retrieval.analyser import tokens
+from retrieval.index.analyser import tokens
 from retrieval.stance.backend import Stance
 from touche_rad.debate import Argument
 from touche_rad.text import words

@@ -1,8 +1,7 @@
 """A search of the web, off unless the user names one: a SearXNG server or a folder of documents."""
 
 from retrieval.web.opening import VARIABLE, web_search
-from retrieval.web.page import Page, SearchFailed, WebSearch
-from retrieval.web.searching import Searched, searched
+from retrieval.web.search import Page, Searched, SearchFailed, WebSearch, searched
 
 __all__ = [
     "VARIABLE", "Page", "SearchFailed", "Searched", "WebSearch", "searched", "web_search",

@@ -12,9 +12,9 @@ from typing import Final
 
 import anyio
 
-from retrieval.analyser import LONGEST_QUERY, analyse, tokens
-from retrieval.engine import Engine, build_engine
-from retrieval.web.page import LONGEST_TEXT, Page, SearchFailed, page_of
+from retrieval.index.analyser import LONGEST_QUERY, analyse, tokens
+from retrieval.index.engine import Engine, build_engine
+from retrieval.web.search import LONGEST_TEXT, Page, SearchFailed, page_of
 from touche_rad.errors import UserError
 from touche_rad.text import sentences
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from retrieval.web.folder import Folder
-from retrieval.web.page import WebSearch
+from retrieval.web.search import WebSearch
 from retrieval.web.searxng import SearXNG
 
 VARIABLE: Final = "TOUCHE_RAD_WEB"

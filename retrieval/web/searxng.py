@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import anyio
 import httpx
 
-from retrieval.web.page import Page, SearchFailed, page_of, plain
+from retrieval.web.search import Page, SearchFailed, page_of, plain
 from touche_rad.errors import UserError
 
 SECONDS: Final = 10.0

@@ -12,7 +12,7 @@ import pytest
 from tests.models import scripted
 from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
-from touche_rad import secret
+from touche_rad import secrets as secret
 from touche_rad.demo import demo_file
 
 SECRET = 'hush-"§"-7f3a'

@@ -12,7 +12,7 @@ import pytest
 from tests.container.building import Image, buildah
 from tests.tira.client import code_submission
 from tests.tira.places import repository, toy_dataset
-from touche_rad.submission import load
+from touche_rad.tira.submission import load
 
 pytestmark = pytest.mark.slow
 

@@ -20,10 +20,9 @@ from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.nli import always, taught
 from touche_rad.debate import Argument
-from touche_rad.debaters.grounded.entailing import ByNli
-from touche_rad.debaters.grounded.support import Checked, Guard
+from touche_rad.debaters.grounded.support import ByNli, Checked, Guard
 from touche_rad.errors import OptionError, UserError
-from touche_rad.models.occasion import on
+from touche_rad.models.context import on
 from touche_rad.plugins import Services, find
 from touche_rad.text import count_words
 

@@ -18,8 +18,7 @@ from tests.models.by_schema import answering, called, prompt_of, prompts
 from tests.models.scripted import Scripted
 from touche_rad.debate import Argument, Debate, Hit, Response
 from touche_rad.debaters.inspiredebate import InspireDebate
-from touche_rad.debaters.inspiredebate.citing import cited
-from touche_rad.debaters.inspiredebate.evidence import of_argument
+from touche_rad.debaters.inspiredebate.evidence import cited, of_argument
 from touche_rad.debaters.inspiredebate.keywords import in_bounds
 from touche_rad.debaters.inspiredebate.speech import parted, refused
 from touche_rad.errors import UserError

@@ -11,7 +11,7 @@ import pytest
 
 from tests.debaters.world import debate
 from tests.extras import needs
-from touche_rad.debaters.grounded.meaning import MEANT
+from touche_rad.debaters.grounded.features import MEANT
 from touche_rad.files import read_arguments
 from touche_rad.plugins import Services, VectorsWanted, add_vectors, build_index, find, open_index
 

@@ -13,8 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
-from retrieval.memory.store import MEMORY, Writing
-from retrieval.pisa import PisaArguments
+from retrieval.index.pisa import PisaArguments
 from tests.debaters.world import ARGUMENTS, WORTHLESS, BothSides, debate
 from tests.models import scripted
 from tests.models.by_schema import answering, called, prompts, schema_of
@@ -22,15 +21,16 @@ from tests.models.scripted import Handler, Scripted
 from tests.retrieval.small import opened
 from tests.schemes import ANSWERS
 from touche_rad import cli
-from touche_rad.answering import Answerer, chain_of
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.rdebater import Rdebater
+from touche_rad.debaters.rdebater.memory.store import MEMORY, Writing
+from touche_rad.debaters.rdebater.schemes import Annotation, Dimension, Level, Mark, Scheme
 from touche_rad.errors import OptionError, UserError
-from touche_rad.journal import Journal
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Where
 from touche_rad.plugins import Services, find
-from touche_rad.schemes import Annotation, Dimension, Level, Mark, Scheme
+from touche_rad.runs.answering import Answerer, chain_of
+from touche_rad.runs.journal import Journal
 from touche_rad.text import count_words
 
 ROUNDED, JARS, CHARITY = (one.text for one in ARGUMENTS[:3])

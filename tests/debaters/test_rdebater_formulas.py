@@ -9,9 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from touche_rad.debate import Argument
-from touche_rad.debaters.rdebater.allowance import Allowance
-from touche_rad.debaters.rdebater.citing import cited
-from touche_rad.debaters.rdebater.likeness import by_words
+from touche_rad.debaters.rdebater.budget import Allowance
 from touche_rad.debaters.rdebater.logic import predicates
 from touche_rad.debaters.rdebater.recall import (
     Remembered,
@@ -21,8 +19,10 @@ from touche_rad.debaters.rdebater.recall import (
     scheme_means,
     top_k,
 )
-from touche_rad.models.faults import OverBudget
-from touche_rad.schemes import Annotation, Dimension, Level, Mark, Scheme
+from touche_rad.debaters.rdebater.retrieval import by_words
+from touche_rad.debaters.rdebater.schemes import Annotation, Dimension, Level, Mark, Scheme
+from touche_rad.debaters.rdebater.writing import cited
+from touche_rad.models.errors import OverBudget
 
 WORDS = some.lists(some.sampled_from("the penny bees roof train is not cheap".split()), max_size=8)
 TEXTS = WORDS.map(" ".join)

@@ -21,7 +21,6 @@ from tests.debaters.world import (
 from tests.models import scripted
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
-from touche_rad.answering import Answerer, chain_of
 from touche_rad.debate import Debate, Hit, Response, path_of
 from touche_rad.debaters.sinai import Sinai
 from touche_rad.debaters.sinai.retrieval import STRATEGIES
@@ -29,6 +28,7 @@ from touche_rad.errors import OptionError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Where
 from touche_rad.plugins import Services, find
+from touche_rad.runs.answering import Answerer, chain_of
 from touche_rad.text import count_words
 
 PLAN = {

@@ -12,11 +12,11 @@ from tests.debaters.world import ARGUMENTS, BothSides, debate
 from tests.models import scripted
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
-from touche_rad.answering import Answerer, chain_of
 from touche_rad.debate import Debate, Response
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Where
 from touche_rad.plugins import Services
+from touche_rad.runs.answering import Answerer, chain_of
 from touche_rad.text import count_words
 
 KNOWN = {one.id: one for one in ARGUMENTS}

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.errors import InputError
-from touche_rad.files import BadLines, Kind, lines
+from touche_rad.files import BadLines, Kind
+from touche_rad.files import records as lines
 
 TURN = {
     "utterance": "U",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.files.test_round_trips import ANNOTATED, MANY, WORDS, messages, record
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response, Verdict
-from touche_rad.files.record import whole_characters
+from touche_rad.files.records import whole_characters
 
 ARGUMENT = {"id": "1.2", "text": "t", "score": 0.5, "note": {"a": [None]}}
 VALUE: dict[str, Any] = {

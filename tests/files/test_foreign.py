@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import TIE, Contest
+from touche_rad.contests.foreign import contests
+from touche_rad.contests.foreign.votes import winner
 from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
-from touche_rad.foreign import contests
-from touche_rad.foreign.votes import winner
 
 ART = {
     "title": "Cats are better", "description": "House cats.", "pro": "Ann", "con": "Ben",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from touche_rad.errors import InputError
-from touche_rad.files.lines import BadLines, numbered_lines
+from touche_rad.files.records import BadLines, numbered_lines
 
 TEXT = "\ufeffone\r\n\r\nzwei ä\n \nlast".encode()
 

@@ -12,7 +12,7 @@ from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response
 from touche_rad.errors import InputError, UserError
 from touche_rad.files import BadLines
-from touche_rad.files.record import DEEPEST, parse
+from touche_rad.files.records import DEEPEST, parse
 from touche_rad.plugins import build_index, open_index
 
 HALF = "a\ud800b"

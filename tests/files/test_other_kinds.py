@@ -12,7 +12,7 @@ from tests.files.test_round_trips import ANNOTATED, MANY
 from touche_rad import files
 from touche_rad.debate import Debate
 from touche_rad.files import BadLines
-from touche_rad.files.record import whole_characters
+from touche_rad.files.records import whole_characters
 
 TURN = {"utterance": "U", "systemResponse": {"utterance": "S", "response": {"arguments": []}}}
 SIMULATION = {"simulation": {"userTurns": [TURN]}}

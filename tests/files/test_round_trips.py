@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response
 from touche_rad.files import Kind
-from touche_rad.files.record import whole_characters
+from touche_rad.files.records import whole_characters
 
 MANY = settings(
     max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None

@@ -9,8 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from judges.debgraph.graph import Edge, SceneGraph, Stamp
-from judges.debgraph.relations import Relation
+from judges.debgraph.graph import Edge, Relation, SceneGraph, Stamp
 from judges.grice.adapters import newest, quantity, relation
 from tests.judges.debgraph_debate import draft
 from tests.models import scripted
@@ -20,11 +19,11 @@ from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
 from touche_rad.demo import demo_file
-from touche_rad.judging import judge as judge_file
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Where
 from touche_rad.plugins import Services, find
-from touche_rad.runner import Manner, run
+from touche_rad.runs.judging import judge as judge_file
+from touche_rad.runs.runner import Manner, run
 
 DEBATE = Debate(
     id="d", claim="CLAIM",

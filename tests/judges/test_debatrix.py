@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judges.debatrix.panel import by_score, by_votes, weighted
 from judges.debatrix.speeches import pieces, prepared
-from judges.debatrix.verdicts import by_score, by_votes, weighted
 from tests.models import scripted
 from tests.models.by_schema import answering, prompt_of, schema_of
 from tests.models.scripted import Scripted

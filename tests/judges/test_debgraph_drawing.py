@@ -12,11 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.debgraph.drawing import drawing, figure, script, style
+from judges.debgraph.drawing import WIDTH, drawing, figure, layout, script, style, wrapped
 from judges.debgraph.export import as_json
-from judges.debgraph.graph import OTHER, Edge, SceneGraph, Stamp, chain
-from judges.debgraph.layout import WIDTH, layout, wrapped
-from judges.debgraph.relations import Relation
+from judges.debgraph.graph import OTHER, Edge, Relation, SceneGraph, Stamp, chain
 from touche_rad.contest import Side
 
 SIDES: tuple[Side, Side] = ("pro", "con")

@@ -10,18 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.debgraph.batches import batches
-from judges.debgraph.drafts import Draft, draft_schema
 from judges.debgraph.evaluation import Matched, winner_rmse
 from judges.debgraph.export import as_json, dot, from_json, graphml
-from judges.debgraph.factuality import Fact
-from judges.debgraph.graph import MOTION, OTHER, Edge, SceneGraph, Stamp, chain
-from judges.debgraph.merging import merge, read
+from judges.debgraph.graph import (
+    MOTION,
+    OTHER,
+    Edge,
+    Relation,
+    SceneGraph,
+    Stamp,
+    chain,
+    kind_of,
+    rounds_of,
+)
 from judges.debgraph.options import Options
-from judges.debgraph.persuasion import Clash, Pair, pairs_of, pro_first
-from judges.debgraph.relations import Relation, kind_of
-from judges.debgraph.rounds import rounds_of
+from judges.debgraph.reading import Draft, draft_schema, merge, read
 from judges.debgraph.scores import factuality, larger, persuasion, points, scorecard, structure
+from judges.debgraph.verdicts import Clash, Fact, Pair, batches, pairs_of, pro_first
 from tests.judges.debgraph_debate import DRAFTS
 from touche_rad.contest import Contest, Side, Speech
 

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judges.inspirescore.fol import Decision, Solver, Unreadable, read
-from judges.inspirescore.fol.formulas import Atom, Bound, Formula, Joined, Not, Term, shown
-from judges.inspirescore.fol.tokens import LONGEST
+from judges.inspirescore.fol.reading import LONGEST, Atom, Bound, Formula, Joined, Not, Term, shown
 
 READ = [
     ("Bans(school, candy)", "Bans(school, candy)"),

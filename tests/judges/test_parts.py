@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from judges.grice.grounded.alignment import MAX_SOURCE, align
-from judges.grice.grounded.coverage import coverage, evidence
-from judges.grice.grounded.cues import Cue, weighed
-from judges.grice.grounded.frames import claims_nothing, starts, unpadded
-from judges.grice.grounded.lexicon import lexicon
 from judges.grice.grounded.links import link
-from judges.grice.grounded.negation import negated
-from judges.grice.grounded.quotation import Quotation, quotation
-from judges.grice.grounded.tokens import CHUNK, passage, split, stem
-from judges.grice.grounded.weights import logistic, weights
+from judges.grice.grounded.scoring import Cue, logistic, weighed, weights
+from touche_rad.evidence.alignment import MAX_SOURCE, align
+from touche_rad.evidence.quotation import Quotation, claims_nothing, quotation, starts, unpadded
+from touche_rad.evidence.support import coverage, evidence
+from touche_rad.evidence.words import CHUNK, lexicon, negated, passage, split, stem
 
 TEXT = "Cages are old. Parks are green, I think, and not cheap. Zoos are wide."
 

@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from judges.grice.length import LengthJudge, length_score
-from judges.grice.random_judge import RandomJudge, uniform
+from judges.grice.reference import LengthJudge, RandomJudge, length_score, uniform
 from tests.judges.makers import debate
 from touche_rad.debate import Maxim
 from touche_rad.errors import OptionError

@@ -11,19 +11,18 @@ from typing import Any
 import anyio
 import pytest
 
-from judges.grice.sinai.case import questions
-from judges.grice.sinai.examples import ours
+from judges.grice.sinai.examples import ours, questions
 from tests.models import scripted
 from tests.models.by_schema import answering, called, prompt_of, prompts, schema_of
 from tests.models.scripted import Handler, Scripted, reply
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
 from touche_rad.errors import InputError, UserError
-from touche_rad.judging import judge as judge_file
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Where
 from touche_rad.plugins import Services, find
-from touche_rad.runner import Manner, run
+from touche_rad.runs.judging import judge as judge_file
+from touche_rad.runs.runner import Manner, run
 
 NAMES = ("zsl", "fsl1", "fsl2", "analysis1", "analysis3", "analysis5", "best")
 ARGUMENTS = tuple(

@@ -15,7 +15,8 @@ from pydantic import BaseModel, Field
 from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails, raw, reply, says
 from touche_rad.errors import UserError
-from touche_rad.models import Message, Model, faults, sending
+from touche_rad.models import Message, Model, sending
+from touche_rad.models import errors as faults
 from touche_rad.models.endpoint import Where, where
 from touche_rad.models.usage import Usage
 

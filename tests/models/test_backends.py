@@ -18,10 +18,11 @@ from tests.models.tiny import tiny_model
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.errors import ToucheRadError
-from touche_rad.models import Message, Model, faults
-from touche_rad.models import pool as pool_module
+from touche_rad.models import Message, Model
+from touche_rad.models import endpoint as pool_module
+from touche_rad.models import errors as faults
+from touche_rad.models.model import Settings
 from touche_rad.models.places import backend_at
-from touche_rad.models.settings import Settings
 
 ASKED = [Message("user", "Say something fine.")]
 

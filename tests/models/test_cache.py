@@ -24,8 +24,9 @@ from tests.models.scripted import Scripted, reply
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.demo import demo_file
-from touche_rad.models import Message, Model, faults
-from touche_rad.models.cache import FILE
+from touche_rad.models import Message, Model
+from touche_rad.models import errors as faults
+from touche_rad.models.cache import CACHE_FILE as FILE
 from touche_rad.models.endpoint import NONE, Where
 
 

@@ -20,8 +20,9 @@ from tests.conftest import lacking
 from tests.models.tiny import tiny_model
 from tests.terminal import touche_rad
 from touche_rad.errors import UserError
-from touche_rad.models import Message, Model, faults
-from touche_rad.models.settings import Settings
+from touche_rad.models import Message, Model
+from touche_rad.models import errors as faults
+from touche_rad.models.model import Settings
 from touche_rad.models.usage import Usage
 from touche_rad.models.vllm import PYTHON, Vllm
 

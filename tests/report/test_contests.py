@@ -10,8 +10,7 @@ import networkx as nx
 import pytest
 
 from judges.debgraph.export import as_json
-from judges.debgraph.graph import Edge, SceneGraph, Stamp
-from judges.debgraph.relations import Relation
+from judges.debgraph.graph import Edge, Relation, SceneGraph, Stamp
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 

@@ -15,9 +15,9 @@ from touche_rad import files
 from touche_rad.debate import MOST_STEPS, Argument, Debate, Maxim, Response, Turn, Verdict
 from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
+from touche_rad.plots.svg import Dot, across, dots, histogram
 from touche_rad.report import write_report
-from touche_rad.report.plots import Dot, across, dots, histogram
-from touche_rad.report.support import supported
+from touche_rad.report.conversations import supported
 
 NASTY = (
     "</script><script>document.title='owned'</script>", "<img src=x onerror=document.title='owned'>",

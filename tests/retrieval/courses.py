@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from retrieval.unseen import Unseen
+from retrieval.tasks import Unseen
 from tests.retrieval.trainings import DEMO, Training, metrics, report
 from tests.terminal import touche_rad
 from touche_rad import files

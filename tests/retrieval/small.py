@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from retrieval.pisa import PisaArguments
+from retrieval.index.pisa import PisaArguments
 from tests.extras import needs
 from touche_rad.debate import Argument
 from touche_rad.plugins import build_index, open_index

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retrieval.pisa import PisaArguments
+from retrieval.index.pisa import PisaArguments
 from tests.retrieval.small import BEES, opened
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError

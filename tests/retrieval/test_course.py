@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from retrieval.dense.tuning.learning import Recipe as EncoderRecipe
-from retrieval.stance.learning import Recipe as StanceRecipe
+from retrieval.dense.tuning.training import Recipe as EncoderRecipe
+from retrieval.stance.training import Recipe as StanceRecipe
 from tests.extras import needs
 from tests.retrieval.trainings import DEMO
 from touche_rad.cli.train_verb import command

@@ -22,8 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
 
-from retrieval.dense.graph import Graph, write_graph
-from retrieval.dense.neighbours import Neighbours, write_vectors
+from retrieval.dense.neighbours import Graph, Neighbours, write_graph, write_vectors
 from retrieval.dense.search import DenseSearch
 from tests.extras import needs
 from tests.retrieval.small import BEES, opened

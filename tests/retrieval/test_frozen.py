@@ -159,7 +159,7 @@ def test_what_is_large_lies_on_disk_while_it_trains(
 ) -> None:
     import numpy as np
 
-    from retrieval.dense.tuning import frozen
+    from retrieval.dense.tuning import network as frozen
 
     in_memory = trained.losses(bert, "memory")
     made: list[Any] = []
@@ -181,7 +181,7 @@ def test_what_is_large_lies_on_disk_while_it_trains(
 def test_without_room_all_layers_are_computed_at_each_step(
     bert: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from retrieval.dense.tuning import frozen
+    from retrieval.dense.tuning import network as frozen
 
     monkeypatch.setattr(frozen, "LARGE", 0)
     monkeypatch.setattr(frozen, "free", lambda _: 0)

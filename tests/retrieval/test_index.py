@@ -18,7 +18,7 @@ from ir_measures import nDCG
 
 import retrieval.irds
 from retrieval.chains import alike
-from retrieval.pisa import PisaArguments
+from retrieval.index.pisa import PisaArguments
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError

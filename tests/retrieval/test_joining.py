@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval import joining
-from retrieval.analyser import tokens
-from retrieval.joining import LONGEST, NEAR, NEGATIONS, Key, joined
+from retrieval.index import statements as joining
+from retrieval.index.analyser import tokens
+from retrieval.index.statements import LONGEST, NEAR, NEGATIONS, Key, joined
 from touche_rad import files
 
 

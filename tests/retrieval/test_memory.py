@@ -27,8 +27,8 @@ from tests.schemes import ANSWERS, marks
 from tests.terminal import Ended
 from touche_rad import cli, files
 from touche_rad.debate import Argument
+from touche_rad.debaters.rdebater.schemes import Dimension, Level, Scheme, collapsed
 from touche_rad.plugins import RemembersIndex, build_index, open_index
-from touche_rad.schemes import Dimension, Level, Scheme, collapsed
 
 LEVELS = some.lists(some.sampled_from(list(Level)), min_size=4, max_size=4)
 

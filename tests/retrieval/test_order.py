@@ -17,9 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retrieval.engine import build_engine
-from retrieval.pisa import PisaArguments
-from retrieval.together import Together
+from retrieval.index.engine import Together, build_engine
+from retrieval.index.pisa import PisaArguments
 from tests.retrieval.small import opened, texts
 from touche_rad.debate import Argument
 

@@ -10,7 +10,7 @@ import pyterrier as pt
 import pytest
 from ir_measures import RR, nDCG
 
-from retrieval.pisa import PisaArguments
+from retrieval.index.pisa import PisaArguments
 from tests.retrieval.small import BEES, opened
 from touche_rad.plugins import Services, find
 

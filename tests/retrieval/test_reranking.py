@@ -8,8 +8,8 @@ import pandas as pd
 import pyterrier as pt
 import pytest
 
-from retrieval.pisa import PisaArguments
-from retrieval.reranking import Diverse, TopicAgreement, Unsaid
+from retrieval.fusion import Diverse, TopicAgreement, Unsaid
+from retrieval.index.pisa import PisaArguments
 from tests.retrieval.small import opened
 from touche_rad.debate import Argument
 

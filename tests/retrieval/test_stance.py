@@ -13,11 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.pisa import PisaArguments
+from retrieval.index.pisa import PisaArguments
 from retrieval.stance.backend import Stance, backend
-from retrieval.stance.labels import Rows, rows_of
-from retrieval.stance.nli import Nli, once
-from retrieval.stance.rerank import StanceReranker
+from retrieval.stance.nli import Nli, Rows, once, rows_of
+from retrieval.stance.retriever import StanceReranker
 from tests.extras import needs
 from tests.nli import always, taught
 from tests.retrieval.small import opened
@@ -191,7 +190,7 @@ def test_a_language_model_is_asked_once_for_all_candidates(zoos: PisaArguments) 
     import re
 
     from tests.models import scripted
-    from touche_rad.models.faults import Invalid
+    from touche_rad.models.errors import Invalid
     from touche_rad.plugins import Services, find
 
     def judged(handler: Any) -> None:

@@ -19,11 +19,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval.stance.backend import backend
-from retrieval.stance.learning import batches, usable
 from retrieval.stance.nli import Nli
-from retrieval.stance.rerank import StanceReranker
+from retrieval.stance.retriever import StanceReranker
 from retrieval.stance.trained import Trained, report_of
-from retrieval.unseen import Unseen
+from retrieval.stance.training import batches, usable
+from retrieval.tasks import Unseen
 from tests.extras import needs
 from tests.nli import LABELS, by_chance
 from tests.retrieval.courses import CourseTests

@@ -12,7 +12,7 @@ from retrieval.tasks import SPLITS, every, split_of, task, topics
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError
-from touche_rad.paraphrase import paraphrase
+from touche_rad.evidence.paraphrase import paraphrase
 
 DEMO = Path(__file__).parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 FOUR = (

@@ -13,21 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.dense.tuning.batches import asked, batches, left_out, passages
-from retrieval.unseen import Unseen
+from retrieval.dense.tuning.training import asked, batches, left_out, passages
+from retrieval.tasks import Unseen
 from tests.retrieval.courses import CourseTests
 from tests.retrieval.small import encoder_by_chance
 from tests.retrieval.trainings import Training, changed, report, written
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
-from touche_rad.plugins import (
-    Services,
-    VectorsWanted,
-    add_vectors,
-    build_index,
-    find,
-    open_index,
-)
+from touche_rad.plugins import Services, VectorsWanted, add_vectors, build_index, find, open_index
 
 ENCODER = Training(
     "encoder", {"rate": 0.005, "batch": 32, "epochs": 20, "save_every": 40, "layers": 0}

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval.web import VARIABLE, Page, SearchFailed, WebSearch, searched, web_search
-from retrieval.web.page import LONGEST_TEXT, plain
+from retrieval.web.search import LONGEST_TEXT, plain
 from retrieval.web.searxng import LARGEST, SearXNG
 from tests.retrieval import web_server
 from tests.retrieval.web_server import SearXNGServer, breaks, dripping, result, says

@@ -19,10 +19,10 @@ from pathlib import Path
 import anyio
 
 from tests.runs.fakes import SmallIndex
-from touche_rad.answering import Answerer
 from touche_rad.debate import Debate, Response
-from touche_rad.runner import run
-from touche_rad.simulate import simulate
+from touche_rad.runs.answering import Answerer
+from touche_rad.runs.runner import run
+from touche_rad.runs.simulate import simulate
 from touche_rad.users import RuleUser
 
 CLAIMS = 20

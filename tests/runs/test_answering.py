@@ -12,12 +12,13 @@ import pytest
 
 from tests.runs import fakes
 from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex, asked
-from touche_rad import calls, plugins
-from touche_rad.answering import HONEST, LAST_RESORT, Answer, Answerer, chain_of
+from touche_rad import plugins
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import Options, Services
 from touche_rad.plugins import registry as plugin_registry
+from touche_rad.plugins import timeouts as calls
+from touche_rad.runs.answering import HONEST, LAST_RESORT, Answer, Answerer, chain_of
 from touche_rad.text import count_words
 
 GOOD = ("good", Saying("Zoo breeding saves endangered species.", "1.1"))

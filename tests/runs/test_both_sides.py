@@ -16,14 +16,14 @@ from tests.models import scripted
 from tests.models.by_schema import answering, prompts
 from tests.runs.fakes import ARGUMENTS, Raising, Saying, SmallIndex
 from touche_rad import files
-from touche_rad.answering import Answerer
-from touche_rad.both_sides import Entrant, Stage, games
 from touche_rad.cli import run as terminal
 from touche_rad.contest import Contest, Speech
+from touche_rad.contests.two_sides import Entrant, Stage, games
 from touche_rad.debate import Debate, Response
 from touche_rad.demo import demo_file
-from touche_rad.facing import cited_in, contrary, objection, seen_by
+from touche_rad.runs.answering import Answerer
 from touche_rad.text import count_words
+from touche_rad.users.perspective import cited_in, contrary, objection, seen_by
 
 INDEX = SmallIndex()
 ZOOS = Debate(id="z", claim="Zoos should be closed.")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad.debate import Argument, Response
-from touche_rad.guard import Refused, guard, kind_of
+from touche_rad.runs.guard import Refused, guard, kind_of
 from touche_rad.text import clean, count_words
 
 INDEX = SmallIndex()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from touche_rad.errors import UserError, WorkError
-from touche_rad.journal import Done, Journal
+from touche_rad.runs.journal import Done, Journal
 
 IDENTITY = {"verb": "respond", "debater": "grounded", "seed": 0, "limits": {"words": 60}}
 

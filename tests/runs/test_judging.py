@@ -13,9 +13,9 @@ import pytest
 from tests.runs import fakes
 from tests.runs.test_runs import recorded, rows
 from touche_rad.debate import Debate, Maxim, Response, Verdict
-from touche_rad.judging import PRIOR, judge, judged, verdicts_for
-from touche_rad.runner import Manner, run
-from touche_rad.status import Status
+from touche_rad.runs.judging import PRIOR, judge, judged, verdicts_for
+from touche_rad.runs.runner import Manner, run
+from touche_rad.runs.status import Status
 
 VIEW = fakes.asked("Zoos should be closed.").answered(Response(content="No."))
 

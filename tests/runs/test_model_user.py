@@ -23,7 +23,7 @@ from touche_rad.models import Model, ModelError, sending
 from touche_rad.models.endpoint import Where
 from touche_rad.text import count_words
 from touche_rad.users import ModelUser, RuleUser, Speaker, UserSimulator
-from touche_rad.users.personas import Persona, bundled, persona
+from touche_rad.users.model_user import Persona, bundled, persona
 
 CLAIM = Debate(id="d", claim="Zoos should be closed")
 GRUFF = 'character = "You are a gruff old sailor."\nmoves = ["Growl at it."]\n'

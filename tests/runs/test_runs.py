@@ -20,13 +20,13 @@ import pytest
 from tests.runs import fakes
 from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex
 from touche_rad import files
-from touche_rad.answering import HONEST, Answerer
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import InputError, UserError, WorkError
-from touche_rad.respond import respond
-from touche_rad.runner import Manner, Stopped, run
-from touche_rad.simulate import simulate
-from touche_rad.status import Status
+from touche_rad.runs.answering import HONEST, Answerer
+from touche_rad.runs.respond import respond
+from touche_rad.runs.runner import Manner, Stopped, run
+from touche_rad.runs.simulate import simulate
+from touche_rad.runs.status import Status
 from touche_rad.users import RuleUser
 
 ROOT = Path(__file__).parents[2]

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from tests.runs.fakes import ARGUMENTS, SmallIndex
-from touche_rad import spare
 from touche_rad.errors import UserError, WorkError
 from touche_rad.plugins import arguments_by
-from touche_rad.spare import SparedIndex
+from touche_rad.plugins import indexes as spare
+from touche_rad.plugins.indexes import SparedIndex
 
 
 class Counting(SmallIndex):

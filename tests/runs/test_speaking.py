@@ -11,9 +11,9 @@ import pytest
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad.debate import Debate, Hit, Response
 from touche_rad.errors import OptionError
-from touche_rad.models.occasion import Occasion, occasion
+from touche_rad.models.context import Occasion, occasion
 from touche_rad.users import RuleUser, Speaker, chosen_user
-from touche_rad.users.speaking import Spoken
+from touche_rad.users.simulator import Spoken
 
 CLAIM = Debate(id="d", claim="Zoos should be closed")
 SECOND = CLAIM.spoken("Zoos should be closed.").answered(

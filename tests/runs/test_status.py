@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from touche_rad.debate import Debate
-from touche_rad.journal import Done
-from touche_rad.status import (
+from touche_rad.runs.journal import Done
+from touche_rad.runs.status import (
     MOST_EXAMPLES,
     REPLACED,
     Status,

@@ -23,11 +23,11 @@ from tests.models import scripted
 from tests.models.by_schema import answering
 from touche_rad.cli import run as terminal
 from touche_rad.contest import Contest, Outcome, Speech
+from touche_rad.contests.tournament.ratings import AVERAGE, as_ratings, rate, strengths
+from touche_rad.contests.tournament.result import Tournament, told_share
 from touche_rad.demo import demo_file
-from touche_rad.judging import NO_VERDICT
 from touche_rad.plugins import Services, find
-from touche_rad.tournament.ratings import AVERAGE, as_ratings, rate, strengths
-from touche_rad.tournament.result import Tournament, told_share
+from touche_rad.runs.judging import NO_VERDICT
 
 # --- ratings
 

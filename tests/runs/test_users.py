@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad.debate import Argument, Debate, Response
-from touche_rad.own_side import alike, own_side, stance, weight
 from touche_rad.text import count_words
 from touche_rad.users import ASKING_ABOUT_ALL, OPENING_ON_NOTHING, RuleUser, UserSimulator
+from touche_rad.users.sides import alike, own_side, stance, weight
 
 INDEX = SmallIndex()
 CLAIM = Debate(id="d", claim="Zoos should be closed")

@@ -15,10 +15,10 @@ from tests.models.by_schema import answering
 from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
 from touche_rad import files
-from touche_rad.audit import Audit, audit
-from touche_rad.audit.family import family_of
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
 from touche_rad.demo import demo_file
+from touche_rad.score.audit import Audit, audit
+from touche_rad.score.audit.family import family_of
 
 ARGUMENTS = (
     Argument(id="a", text="The law helps people."), Argument(id="b", text="Schools need money."),

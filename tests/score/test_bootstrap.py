@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touche_rad.score import bootstrap
-from touche_rad.score.bootstrap import compare, f1, holm, interval, resampled_sums, weights
+from touche_rad.score import significance as bootstrap
+from touche_rad.score.significance import compare, f1, holm, interval, resampled_sums, weights
 
 
 def draws_of(values: list[float], samples: int = 4000, seed: int = 1) -> np.ndarray:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from touche_rad.debate import Debate, Response, Turn
+from touche_rad.score.alignment import Finder, Reference
 from touche_rad.score.evaluations import Row, digest, digests
-from touche_rad.score.matching import Finder, Reference
 
 
 def debate(name: str, turns: int = 2, **more: str) -> Debate:

@@ -15,8 +15,7 @@ from tests.score.makers import Four, evaluation, labels_file, run_file
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.score import export, export_trec, score_judgements
-from touche_rad.score.figures import per_debate, total
-from touche_rad.score.measures import set_figures
+from touche_rad.score.figures import per_debate, set_figures, total
 
 MEASURES = "SetP SetR SetF"
 

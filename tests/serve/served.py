@@ -8,9 +8,9 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from touche_rad.answering import Answerer, chain_of
 from touche_rad.demo import ensure_index
 from touche_rad.plugins import Services, find, open_index
+from touche_rad.runs.answering import Answerer, chain_of
 from touche_rad.serve import create_app
 
 

@@ -13,8 +13,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.serve.served import app_of_the_demo, assert_valid_answer, assert_valid_score
-from touche_rad.answering import HONEST, Answerer
 from touche_rad.debate import Debate, Maxim, Response, Verdict
+from touche_rad.runs.answering import HONEST, Answerer
 from touche_rad.serve import create_app
 
 USER = "Zoos should be closed because captivity harms animals."

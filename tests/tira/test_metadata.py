@@ -16,8 +16,9 @@ import yaml
 from tira.check_format import _fmt, check_format
 
 from tests.terminal import touche_rad
-from touche_rad import cli, metadata
+from touche_rad import cli
 from touche_rad.demo import demo_file
+from touche_rad.tira import metadata
 
 CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
 

@@ -14,7 +14,7 @@ from tests.terminal import touche_rad
 from tests.tira.client import Tried, code_submission
 from tests.tira.places import FILE, ROOT, repository, toy_dataset
 from touche_rad.plugins import find
-from touche_rad.submission import Submission, load
+from touche_rad.tira.submission import Submission, load
 
 
 def handed_in() -> Submission:

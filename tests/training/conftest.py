@@ -10,9 +10,9 @@ import pytest
 from tests.extras import needs
 from tests.models.tiny import tiny_model
 from tests.training.makers import DPO, SFT, chats, preferences
+from touche_rad.debaters.inspiredebate.training.recipe import Recipe
 from touche_rad.plugins import trainer
 from touche_rad.training.folder import Folder
-from touche_rad.training.recipe import Recipe
 
 
 @pytest.fixture(scope="session")

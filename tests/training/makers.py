@@ -13,11 +13,11 @@ from tests.models.scripted import Scripted
 from touche_rad import files
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.inspiredebate.conversation import conversation
+from touche_rad.debaters.inspiredebate.training.samples import answer_of
 from touche_rad.models import Model
+from touche_rad.models.context import on
 from touche_rad.models.endpoint import Where
-from touche_rad.models.occasion import on
 from touche_rad.plugins import Services, find
-from touche_rad.training.samples import answer_of
 
 SFT = {"rate": 5e-3, "epochs": 3, "batch": 2, "held_out": 0.2, "save_every": 3}
 DPO = {"rate": 2e-3, "epochs": 20, "batch": 8, "held_out": 0.3, "save_every": 10}

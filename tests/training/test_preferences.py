@@ -18,13 +18,12 @@ from touche_rad import files
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.debaters.inspiredebate.speech import together
+from touche_rad.debaters.inspiredebate.training.preferences import Rule, Scored, pairs
+from touche_rad.debaters.inspiredebate.training.samples import Sample, answer_of, spoken
 from touche_rad.errors import InputError, OptionError, UserError
-from touche_rad.judging import NO_VERDICT
 from touche_rad.models import Message
 from touche_rad.plugins import trainer
-from touche_rad.training.pairing import Rule, pairs
-from touche_rad.training.samples import Sample, answer_of, spoken
-from touche_rad.training.scores import Scored
+from touche_rad.runs.judging import NO_VERDICT
 
 DIMENSIONS = ("clarity", "facts", "logic")
 

@@ -15,12 +15,12 @@ import pytest
 
 from tests.extras import needs
 from tests.training.makers import DPO, SFT, chats, preferences
+from touche_rad.debaters.inspiredebate.training.recipe import Recipe
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Message
 from touche_rad.plugins import trainer
 from touche_rad.training.folder import MARK, Folder
 from touche_rad.training.metrics import read
-from touche_rad.training.recipe import Recipe
 
 pytestmark = pytest.mark.slow
 
@@ -59,8 +59,8 @@ def test_the_loss_falls_on_what_was_held_out(fine_tuned: Folder) -> None:
 
 def test_only_the_answer_is_learnt(fine_tuned: Folder, tiny: Path) -> None:
     """The trainer's first loss is that of the answers' tokens, and of no other."""
-    from touche_rad.training.sft import Sft
-    from touche_rad.training.weights import base_model, tokenizer_of
+    from touche_rad.debaters.inspiredebate.training.fitting import base_model, tokenizer_of
+    from touche_rad.debaters.inspiredebate.training.sft import Sft
 
     records = [json.loads(line) for line in fine_tuned.data.read_text().splitlines()]
     model = base_model(Recipe(base=str(tiny))).eval()
@@ -106,7 +106,11 @@ def test_the_printed_lines_name_the_adapter_and_the_merged_model(
 def test_the_merged_model_says_what_base_and_adapter_say(fine_tuned: Folder, tiny: Path) -> None:
     from peft import PeftModel
 
-    from touche_rad.training.weights import base_model, log_likelihood, tokenizer_of
+    from touche_rad.debaters.inspiredebate.training.fitting import (
+        base_model,
+        log_likelihood,
+        tokenizer_of,
+    )
 
     prompt, answer = [Message("user", "No trams!")], "Towns live by trams."
     tokenizer = tokenizer_of(str(tiny))
@@ -133,8 +137,8 @@ def test_the_debater_plays_with_the_merged_model(fine_tuned: Folder) -> None:
 
     from tests.debaters.world import BothSides, debate
     from touche_rad.models import Model
+    from touche_rad.models.model import Settings
     from touche_rad.models.places import backend_at
-    from touche_rad.models.settings import Settings
     from touche_rad.plugins import Services, find
 
     async def play() -> Any:
@@ -170,7 +174,11 @@ def test_the_loss_is_that_of_equation_5(preferring: Folder, tiny: Path) -> None:
     """Computed by hand from four likelihoods a pair: policy and reference, better and worse."""
     from peft import PeftModel
 
-    from touche_rad.training.weights import base_model, log_likelihood, tokenizer_of
+    from touche_rad.debaters.inspiredebate.training.fitting import (
+        base_model,
+        log_likelihood,
+        tokenizer_of,
+    )
 
     tokenizer, recipe = tokenizer_of(str(tiny)), Recipe(base=str(tiny))
     policy = PeftModel.from_pretrained(base_model(recipe), preferring.adapter).eval()
@@ -313,7 +321,7 @@ def test_a_recipe_takes_no_endless_number(name: str, value: float) -> None:
 
 def test_warmup_is_told_in_steps_which_every_release_takes_alike(tmp_path: Path) -> None:
     needs("torch", "transformers")
-    from touche_rad.training.running import settings
+    from touche_rad.debaters.inspiredebate.training.fitting import settings
 
     recipe = Recipe(base="x", warmup=0.1, batch=4, accumulate=2, epochs=3)
     told = settings(recipe, Folder(tmp_path), records=100, evaluates=False)
@@ -322,7 +330,7 @@ def test_warmup_is_told_in_steps_which_every_release_takes_alike(tmp_path: Path)
 
 @pytest.mark.parametrize("what", ["weights", "adapter", "layers"])
 def test_what_cannot_be_loaded_is_told_in_a_line(what: str, tiny: Path, tmp_path: Path) -> None:
-    from touche_rad.training.weights import with_adapter
+    from touche_rad.debaters.inspiredebate.training.fitting import with_adapter
 
     base, adapter = tmp_path / "base", tmp_path / "adapter"
     shutil.copytree(tiny, base)

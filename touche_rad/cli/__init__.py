@@ -96,7 +96,7 @@ class Verbs(click.Group):
 @click.pass_context
 def touche_rad(ctx: click.Context, config_file: str | None, plugins: tuple[str, ...]) -> None:
     """Debaters, judges and the bench for the Touché Retrieval-Augmented Debating task."""
-    from touche_rad import config
+    from touche_rad.cli import config
 
     settings = config.load(config_file, VERBS)
     ctx.obj = settings
@@ -137,7 +137,7 @@ def run(args: list[str] | None = None) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    from touche_rad.secret import without_secrets
+    from touche_rad.secrets import without_secrets
 
     line = without_secrets(" ".join(message.split()))
     print(f"touche-rad: error: {line}", file=sys.stderr)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touche_rad.cli import shared
+from touche_rad.cli import options as shared
 from touche_rad.cli.console import say
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def _open(folder: Path) -> Cache:
 @shared.show_config
 def show(folder: Path, as_json: bool) -> None:
     """Say how many answers of which models are there, how old, and how large."""
-    from touche_rad.models.cache import FILE, VERSION
+    from touche_rad.models.cache import CACHE_FILE as FILE
+    from touche_rad.models.cache import VERSION
 
     cache = _open(folder)
     models: Counter[str] = Counter()

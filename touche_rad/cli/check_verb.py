@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from touche_rad.cli import shared
+from touche_rad.cli import options as shared
 from touche_rad.cli.console import say
 
 
@@ -32,8 +32,8 @@ def command(
     arguments that are in the index. Evaluations: every answered turn has a score of 0 to 1 for each
     maxim. One line for each fault, with its file and line; the exit code is 1 where there is one.
     """
-    from touche_rad.check import check
     from touche_rad.plugins import open_index
+    from touche_rad.score.validation import check
 
     opened = open_index(index) if index else None
     checked = [check(run, source=source, index=opened, words=max_words) for run in runs]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from touche_rad.cli import shared
+from touche_rad.cli import options as shared
 from touche_rad.cli.console import say
 
 
@@ -32,8 +32,8 @@ def command(
     votes become one winner by their mean.
     """
     from touche_rad import files
+    from touche_rad.contests.foreign import contests
     from touche_rad.errors import UserError
-    from touche_rad.foreign import contests
 
     out = shared.choose(ctx, "contests", short, output, option).path
     if out is None:

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from touche_rad import __version__
-from touche_rad.cli import asking, shared
+from touche_rad.cli import options as shared
 from touche_rad.errors import ToucheRadError
 from touche_rad.models.places import named_by_environment
 from touche_rad.plugins import KINDS, open_index, registered
@@ -25,7 +25,7 @@ Check = dict[str, Any]
 
 @click.command("doctor", cls=shared.Verb)
 @shared.index
-@asking.options
+@shared.options
 @click.option("-o", "--option", "short", multiple=True, metavar="KEY=VALUE",
               help="model.KEY=VALUE or vllm.KEY=VALUE.")  # fmt: skip
 @shared.as_json
@@ -100,7 +100,7 @@ def _model(given: dict[str, Any], chosen: shared.Chosen) -> list[Check]:
         found.append(_check(size.what, size.ok, size.found, size.fix))
 
     async def ask() -> None:
-        model = asking.made({**given, "quiet": False}, chosen)
+        model = shared.made({**given, "quiet": False}, chosen)
         try:
             async for one in checks(model):
                 optional = one.what in ("model schemas", "model logprobs")

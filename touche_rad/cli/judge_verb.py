@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
-from touche_rad.cli import asking, runs, shared, tira
+from touche_rad.cli import options as shared
+from touche_rad.cli import runs
 from touche_rad.cli.console import progress
 from touche_rad.errors import UserError
+from touche_rad.tira import places as tira
 
 
 @click.command("judge", cls=shared.Verb)
@@ -19,7 +21,7 @@ from touche_rad.errors import UserError
 @click.option("--swap", is_flag=True,
               help="With a panel: judge each debate with its sides swapped too.")  # fmt: skip
 @shared.index
-@asking.options
+@shared.options
 @shared.as_json
 @shared.of_a_run
 @click.pass_context
@@ -45,8 +47,8 @@ def command(ctx: click.Context, /, source: Path | None, **given: Any) -> int:
 
 def _judge(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> int:
     from touche_rad import files
-    from touche_rad.judging import judge
-    from touche_rad.runner import run
+    from touche_rad.runs.judging import judge
+    from touche_rad.runs.runner import run
 
     if runs.is_panel(given["judge"]):
         return _judge_contests(source, chosen, given)
@@ -54,7 +56,7 @@ def _judge(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) ->
         raise UserError(f"--swap is for panels, and {given['judge']} judges responses")
     places = tira.places("judge", source, chosen.path, files.DEBATES, "evaluations.jsonl")
     plugin, identity, model = runs.judge(given, chosen, out=places.out)
-    told = asking.counted(model)
+    told = shared.counted(model)
     method = runs.method("judge", given["judge"], chosen, identity)
     with (
         runs.tracked("judge", places, given, method),
@@ -72,13 +74,13 @@ def _judge(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) ->
 
 def _judge_contests(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> int:
     from touche_rad import files
-    from touche_rad.contesting import judge_contests
-    from touche_rad.runner import run
+    from touche_rad.runs.panels import judge_contests
+    from touche_rad.runs.runner import run
 
     kinds = {files.Kind.CONTESTS, *files.DEBATES}
     places = tira.places("judge", source, chosen.path, kinds, "outcomes.jsonl")
     panel, identity, model = runs.panel(given, chosen, out=places.out)
-    told = asking.counted(model)
+    told = shared.counted(model)
     method = runs.method("panel", given["judge"], chosen, identity)
     with (
         runs.tracked("judge", places, given, method),

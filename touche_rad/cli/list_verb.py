@@ -8,7 +8,7 @@ from typing import Any
 import click
 from pydantic.fields import FieldInfo
 
-from touche_rad.cli import shared
+from touche_rad.cli import options as shared
 from touche_rad.errors import OptionError, ToucheRadError, nearest
 from touche_rad.plugins import KINDS, Plugin, registered
 

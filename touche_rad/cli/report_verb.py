@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from touche_rad.cli import shared
+from touche_rad.cli import options as shared
 from touche_rad.cli.console import say
 
 

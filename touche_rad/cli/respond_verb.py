@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from touche_rad.cli import asking, runs, shared, tira
+from touche_rad.cli import options as shared
+from touche_rad.cli import runs
 from touche_rad.cli.console import progress, say
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
+from touche_rad.tira import places as tira
 
 if TYPE_CHECKING:
-    from touche_rad.answering import Answer
+    from touche_rad.runs.answering import Answer
 
 
 @click.command("respond", cls=shared.Verb)
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 @shared.debater
 @shared.index
 @shared.spare_index
-@asking.options
+@shared.options
 @click.option("--say", "utterance", metavar="TEXT", help="Answer this one utterance instead.")
 @click.option("--last-only", is_flag=True, help="Answer only the last user turn of each debate.")
 @click.option(
@@ -55,14 +57,14 @@ def command(ctx: click.Context, /, source: Path | None, utterance: str | None, *
 def _run(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> int:
     from touche_rad import files
     from touche_rad.plugins import find
-    from touche_rad.respond import respond
-    from touche_rad.runner import run
+    from touche_rad.runs.respond import respond
+    from touche_rad.runs.runner import run
 
     find("debater", given["debater"]).parse(chosen.of("debater"))  # a wrong option is told first
     name = "simulations.jsonl" if given["shape"] == "simulations" else "responses.jsonl"
     places = tira.places("respond", source, chosen.path, files.DEBATES, name)
     debater = runs.Debater.choose(given, chosen, places.out)
-    told = asking.counted(debater.services.model)
+    told = shared.counted(debater.services.model)
     method = runs.method("debater", given["debater"], chosen, debater.identity)
     with (
         runs.tracked("respond", places, given, method),
@@ -126,7 +128,7 @@ def _asked(source: Path | None) -> Iterator[Debate]:
 
 
 def _print_candidates(rows: list[dict[str, Any]], *, as_json: bool) -> None:
-    from touche_rad.secret import discreet
+    from touche_rad.secrets import discreet
 
     for row in map(discreet, rows):
         if as_json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from touche_rad.cli import asking, shared
+from touche_rad.cli import options as shared
 from touche_rad.cli.console import progress, say
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
               help="Arguments a query.")  # fmt: skip
 @click.option("--tag", help="The run's name in its last column. [default: the retriever's]")
 @click.option("--explain", is_flag=True, help="Print each hit with its text and path.")
-@asking.options
+@shared.options
 @shared.seed
 @shared.quiet
 @shared.show_config
@@ -56,13 +56,13 @@ def command(
     """
     from touche_rad import files
     from touche_rad.plugins import find
-    from touche_rad.secret import without_secrets
+    from touche_rad.secrets import without_secrets
 
     chosen = shared.choose(ctx, "retriever", short, output, option)
     plugin = find("retriever", retriever)
     options = chosen.of("retriever")
     asked_with = {**given, "seed": seed, "quiet": quiet}
-    model = asking.model_for({f"retriever {retriever}": plugin}, asked_with, chosen, chosen.path)
+    model = shared.model_for({f"retriever {retriever}": plugin}, asked_with, chosen, chosen.path)
     searcher = plugin.make(shared.services(index, seed, model=model), options)
     name = tag or without_secrets(plugin.identity(plugin.parse(options))).replace(" ", "_")
     asked = list(_queries(queries))

@@ -1,27 +1,90 @@
-"""What respond, simulate, judge and serve share: the chosen plugin made ready, and a run's end."""
+"""Prepare plugins for respond, simulate, judge and serve, and finish a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from touche_rad.cli import asking, shared
+from touche_rad.cli import options as shared
 from touche_rad.cli.console import say
-from touche_rad.errors import ToucheRadError, UserError
+from touche_rad.errors import OptionError, ToucheRadError, UserError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from touche_rad.answering import Answerer
-    from touche_rad.cli.tira import Places
+    from touche_rad.contests.two_sides import Entrant
     from touche_rad.debate import Debate
     from touche_rad.models import Model
     from touche_rad.plugins import Judge, Kind, Panel, Plugin, Services
-    from touche_rad.runner import Manner, Progress
-    from touche_rad.status import Status
+    from touche_rad.runs.answering import Answerer
+    from touche_rad.runs.runner import Manner, Progress
+    from touche_rad.runs.status import Status
+    from touche_rad.tira.places import Places
     from touche_rad.users import Chosen as ChosenUser
+
+
+@dataclass(frozen=True)
+class Field:
+    """Who takes part, and what names the run."""
+
+    entrants: tuple[Entrant, ...]
+    services: Services
+    identity: dict[str, Any]
+
+
+def field(
+    specs: Sequence[tuple[str, Mapping[str, str]]],
+    given: Mapping[str, Any],
+    chosen: shared.Chosen,
+    out: Path,
+    *,
+    words: int,
+    own: Callable[[Model, str], Model] = lambda model, name: model,
+) -> Field:
+    """Make each debater with those that stand in for it.
+
+    Args:
+        specs: Names and options.
+        given: The verb's options.
+        chosen: What `-o` was given, for the model's settings.
+        out: The run to write, which a trace goes beside.
+        words: The most words of a speech; 0 cuts none.
+        own: Gives a debater its view of the shared model, such as one with a budget.
+    """
+    from touche_rad.contests.two_sides import Entrant
+    from touche_rad.plugins import find
+    from touche_rad.runs.answering import Answerer, chain_of
+
+    plugins = [find("debater", name) for name, _ in specs]
+    model = shared.model_for(
+        {f"debater {plugin.name}": plugin for plugin in plugins}, given, chosen, out
+    )
+    services = shared.services(given["index"], given["seed"], given["spare_index"], model)
+    entrants: list[Entrant] = []
+    for plugin, (name, options) in zip(plugins, specs, strict=True):
+        tag = plugin.identity(plugin.parse(options))
+        mine = replace(services, model=own(model, tag)) if model is not None else services
+        answerer = Answerer(
+            chain_of(name, _at_length(plugin, options, words), mine), services.index,
+            max_words=words, deadline=given["deadline"],
+        )  # fmt: skip
+        entrants.append(Entrant(tag, answerer))
+    identity = {
+        "seed": given["seed"], "words": words, "deadline": given["deadline"],
+        **index_identity(services), **shared.described(model),
+    }  # fmt: skip
+    return Field(tuple(entrants), services, identity)
+
+
+def _at_length(plugin: Plugin, options: Mapping[str, str], words: int) -> Mapping[str, str]:
+    """Tell a debater that has a `max_words` of its own how long a speech may be."""
+    if words and "max_words" in plugin.options.model_fields and "max_words" not in options:
+        longer = {**options, "max_words": str(words)}
+        with suppress(OptionError):
+            plugin.parse(longer)
+            return longer
+    return options
 
 
 @dataclass(frozen=True)
@@ -57,8 +120,8 @@ class Debater:
             judge: A judge that will share the model.
             user: A simulated user that may share it.
         """
-        from touche_rad.answering import Answerer, chain_of
         from touche_rad.plugins import find
+        from touche_rad.runs.answering import Answerer, chain_of
 
         name, options = given["debater"], chosen.of("debater")
         plugin = find("debater", name)
@@ -68,7 +131,7 @@ class Debater:
             sharing[f"judge {judge}"] = find("judge", judge)
         if user is not None and "model" in user.plugin.needs:
             sharing[f"user {user.name}"] = user.plugin
-        model = asking.model_for(sharing, given, chosen, out)
+        model = shared.model_for(sharing, given, chosen, out)
         services = shared.services(given["index"], given["seed"], given["spare_index"], model)
         answerer = Answerer(
             chain_of(name, options, services), services.index,
@@ -111,7 +174,7 @@ def index_identity(services: Services) -> dict[str, str]:
 def _asked(plugins: Iterable[Plugin], model: Model | None) -> dict[str, Any]:
     """What of the model names a run: nothing, where no plugin asks one."""
     asks = any("model" in (*plugin.needs, *plugin.uses) for plugin in plugins)
-    return asking.described(model) if asks else {}
+    return shared.described(model) if asks else {}
 
 
 @contextmanager
@@ -119,8 +182,8 @@ def tracked(
     verb: str, places: Places, given: Mapping[str, Any], method: Mapping[str, Any]
 ) -> Iterator[None]:
     """Measure what is done within, and write ir_metadata beside the run where that is wanted."""
-    from touche_rad import metadata
-    from touche_rad.cli import tira
+    from touche_rad.tira import metadata
+    from touche_rad.tira import places as tira
 
     wanted = given["metadata"]
     if wanted is None:
@@ -156,7 +219,7 @@ def manner(
 ) -> Manner:
     """Say how the flags want a run done; `elsewhere`, a stranger's server has a say in it."""
     from touche_rad import files
-    from touche_rad.runner import Manner
+    from touche_rad.runs.runner import Manner
 
     return Manner(
         given["workers"], given["restart"], files.BadLines(skip=given["skip_bad"]), progress,
@@ -203,7 +266,7 @@ def _bench(
     from touche_rad.plugins import Services
 
     tag = plugin.identity(plugin.parse(options))
-    model = asking.model_for({told: plugin}, given, chosen, out)
+    model = shared.model_for({told: plugin}, given, chosen, out)
     if given["index"] or "index" in plugin.needs:
         services = shared.services(given["index"], given["seed"], model=model)
     else:

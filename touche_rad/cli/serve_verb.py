@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from touche_rad.cli import asking, runs, shared
+from touche_rad.cli import options as shared
+from touche_rad.cli import runs
 from touche_rad.cli.console import say
 
 
@@ -16,7 +17,7 @@ from touche_rad.cli.console import say
 @shared.judge
 @shared.index
 @shared.spare_index
-@asking.options
+@shared.options
 @click.option("--host", default="0.0.0.0", show_default=True, envvar="TOUCHE_RAD_HOST",
               help="The address to listen on.")  # fmt: skip
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True,

@@ -1,15 +1,71 @@
-"""`touche-rad simulate`: claims in, whole debates out, in the official client's shape."""
+"""`touche-rad simulate`: debates with a simulated user or between two debaters."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from click.core import ParameterSource
 
-from touche_rad.cli import asking, runs, shared, tira
+from touche_rad.cli import options as shared
+from touche_rad.cli import runs
+from touche_rad.cli import runs as entrants
 from touche_rad.cli.console import progress
+from touche_rad.errors import OptionError
+from touche_rad.tira import places as tira
+
+ROUNDS: Final = 3
+
+
+def play(claims: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> int:
+    """Play both sides of each claim, and write contests."""
+    from touche_rad import files
+    from touche_rad.contests.two_sides import Stage, play_both_sides
+    from touche_rad.plugins.registry import spelled
+    from touche_rad.runs.runner import run
+
+    name, options = spelled(given["debater"])
+    options |= chosen.of("debater")
+    other = spelled(given["against"]) if given["against"] else (name, options)
+    words = given["max_words"] if given["words"] is None else given["words"]
+    kinds = {files.Kind.CLAIMS, *files.DEBATES}
+    places = tira.places("simulate", claims, chosen.path, kinds, "contests.jsonl")
+    field = entrants.field([(name, options), other], given, chosen, places.out, words=words)
+    players = field.entrants
+    if players[0].name == players[1].name:
+        players = players[:1]
+    rounds = given["rounds"] or ROUNDS
+    stage = Stage(rounds, field.services.index)
+    model = field.services.model
+    method = {"name": players[0].name, "kind": "debater", "against": players[-1].name,
+              "run": {**field.identity, "rounds": rounds}}  # fmt: skip
+    with (
+        runs.tracked("simulate", places, given, method),
+        progress("debating", quiet=given["quiet"], besides=shared.counted(model)) as report,
+    ):
+        status = run(
+            lambda: play_both_sides(
+                places.source, places.out, players, stage, identity=field.identity,
+                manner=runs.manner(given, places, model, report),
+            ),
+            places.out,
+        )  # fmt: skip
+    return runs.close(status, places, quiet=given["quiet"])
+
+
+def refuse_user(ctx: click.Context) -> None:
+    """Refuse what says nothing with `--both-sides`, where there is no user."""
+    for key, instead in (("turns", "; say --rounds"), ("user", "; say --against")):
+        if ctx.get_parameter_source(key) == ParameterSource.COMMANDLINE:
+            raise OptionError(f"--{key} is for debates with a user{instead}")
+
+
+def refuse_alone(given: dict[str, Any]) -> None:
+    """Refuse what says nothing without `--both-sides`."""
+    for key in ("against", "rounds", "words"):
+        if given[key] is not None:
+            raise OptionError(f"--{key} is for --both-sides")
 
 
 @click.command("simulate", cls=shared.Verb)
@@ -18,7 +74,7 @@ from touche_rad.cli.console import progress
 @shared.debater
 @shared.index
 @shared.spare_index
-@asking.options
+@shared.options
 @click.option(
     "--user",
     default="rules",
@@ -54,16 +110,15 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
     claim and once against it (docs/tournament.md).
     """
     from touche_rad import files
-    from touche_rad.cli import both_sides
-    from touche_rad.runner import run
-    from touche_rad.simulate import simulate
+    from touche_rad.runs.runner import run
+    from touche_rad.runs.simulate import simulate
     from touche_rad.users import chosen_user
 
     chosen = shared.choose(ctx, "debater", given["short"], given["output"], given["option"])
     if given["both_sides"]:
-        both_sides.refuse_user(ctx)
-        return both_sides.play(claims, chosen, given)
-    both_sides.refuse_alone(given)
+        refuse_user(ctx)
+        return play(claims, chosen, given)
+    refuse_alone(given)
     places = tira.places("simulate", claims, chosen.path, {files.Kind.CLAIMS}, "simulations.jsonl")
     user = chosen_user(given["user"], chosen.of("user"))
     debater = runs.Debater.choose(given, chosen, places.out, user=user)
@@ -72,7 +127,7 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
     if ctx.get_parameter_source("turns") == ParameterSource.DEFAULT:
         turns = tira.configured_turns() or turns
     identity = {**debater.identity, **user.identity}
-    told = asking.counted(debater.services.model)
+    told = shared.counted(debater.services.model)
     method = runs.method("debater", given["debater"], chosen, identity | {"turns": turns})
     with (
         runs.tracked("simulate", places, given, method),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from touche_rad.cli import shared
+from touche_rad.cli import options as shared
 
 
 @click.command("submit", cls=shared.Verb)
@@ -26,7 +26,7 @@ def command(
     NAME is an entry of tira.yml; without it they are listed. The client builds the image, runs it
     on a small dataset as TIRA does and checks what comes out: touche-rad submit NAME | sh
     """
-    from touche_rad import submission
+    from touche_rad.tira import submission
 
     read = submission.load(file)
     path = str(file.parent)

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from touche_rad.cli import asking, entrants, runs, shared
+from touche_rad.cli import options as shared
+from touche_rad.cli import runs
+from touche_rad.cli import runs as entrants
 from touche_rad.cli.console import progress, say
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
-    from touche_rad.cli.entrants import Field
-    from touche_rad.tournament.budget import Budgets
-    from touche_rad.tournament.folder import Folder
+    from touche_rad.cli.runs import Field
+    from touche_rad.contests.tournament.budget import Budgets
+    from touche_rad.contests.tournament.folder import Folder
 
 
 @click.command("tournament", cls=shared.Verb)
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
               help="The most words of a speech; 0 cuts none.")  # fmt: skip
 @shared.index
 @shared.spare_index
-@asking.options_but_budgets
+@shared.options_but_budgets
 @click.option("--judge-model", metavar="URL#MODEL|vllm:MODEL",
               help="The model that the judge asks. [default: --model]")  # fmt: skip
 @click.option("--max-calls", type=click.IntRange(0), metavar="N",
@@ -59,7 +61,7 @@ def command(ctx: click.Context, /, claims: Path, **given: Any) -> int:
     stand in FOLDER/ratings.json; touche-rad report FOLDER draws them. A tournament that was killed
     goes on where it was. -o KEY=VALUE is an option of the judge, model.KEY=VALUE of the model.
     """
-    from touche_rad.tournament.folder import Folder
+    from touche_rad.contests.tournament.folder import Folder
 
     chosen = shared.choose(ctx, "judge", given["short"], given["output"], given["option"])
     if chosen.path is None:
@@ -77,8 +79,8 @@ def command(ctx: click.Context, /, claims: Path, **given: Any) -> int:
 
 
 def _field(given: dict[str, Any], chosen: shared.Chosen, folder: Folder) -> tuple[Budgets, Field]:
-    from touche_rad.spelling import spelled
-    from touche_rad.tournament.budget import Budgets
+    from touche_rad.contests.tournament.budget import Budgets
+    from touche_rad.plugins.registry import spelled
 
     specs = [spelled(one) for one in given["debaters"]]
     if len(specs) < 2:
@@ -100,10 +102,10 @@ def _play(
 ) -> None:
     """Play the debates, unless they are played."""
     from touche_rad import files
-    from touche_rad.both_sides import Stage, play_both_sides
-    from touche_rad.runner import Manner, run
-    from touche_rad.status import sha256_of
-    from touche_rad.tournament.budget import costs_in
+    from touche_rad.contests.tournament.budget import costs_in
+    from touche_rad.contests.two_sides import Stage, play_both_sides
+    from touche_rad.runs.runner import Manner, run
+    from touche_rad.runs.status import sha256_of
 
     if not claims.is_file():
         raise UserError(f"{claims} does not exist")
@@ -116,7 +118,7 @@ def _play(
     bad = files.BadLines(skip=given["skip_bad"])
     stage = Stage(given["rounds"], field.services.index, budgets.costs)
     model = field.services.model
-    told = asking.counted(model)
+    told = shared.counted(model)
     with progress("debating", quiet=given["quiet"], besides=told) as report:
         status = run(
             lambda: play_both_sides(
@@ -137,7 +139,7 @@ class _Bench:
     """The panel, made before anything is played, so that a wrong one is told at once."""
 
     def __init__(self, given: dict[str, Any], chosen: shared.Chosen, folder: Folder) -> None:
-        from touche_rad.spelling import spelled
+        from touche_rad.plugins.registry import spelled
 
         self.given, self.folder = given, folder
         name, options = spelled(given["judge"])
@@ -157,14 +159,14 @@ class _Bench:
 
     def sit(self) -> None:
         """Judge the debates, unless they are judged."""
-        from touche_rad.contesting import judge_contests
-        from touche_rad.runner import Manner, run
+        from touche_rad.runs.panels import judge_contests
+        from touche_rad.runs.runner import Manner, run
 
         folder, given = self.folder, self.given
         if folder.judged(self.identity):
             return
         folder.begin_judging(self.identity)
-        told = asking.counted(self.model)
+        told = shared.counted(self.model)
         with progress("judging", quiet=given["quiet"], besides=told) as report:
             run(
                 lambda: judge_contests(
@@ -182,7 +184,7 @@ class _Bench:
 def _by_means(judge: str, options: dict[str, str]) -> dict[str, str]:
     """Let the panel `grice` decide by a judge of responses; the options are the panel's."""
     from touche_rad.plugins import find
-    from touche_rad.spelling import spelled
+    from touche_rad.plugins.registry import spelled
 
     find("judge", spelled(judge)[0])
     return {"judge": judge, **options}
@@ -191,7 +193,7 @@ def _by_means(judge: str, options: dict[str, str]) -> dict[str, str]:
 def _asks(panel: str, options: Mapping[str, str]) -> bool:
     """Whether a panel asks a model; `grice` does where its judge does."""
     from touche_rad.plugins import find
-    from touche_rad.spelling import spelled
+    from touche_rad.plugins.registry import spelled
 
     plugin = find("panel", panel)
     if panel == "grice":
@@ -200,9 +202,8 @@ def _asks(panel: str, options: Mapping[str, str]) -> bool:
 
 
 def _told(given: dict[str, Any], folder: Folder, field: Field, bench: _Bench) -> int:
-    from touche_rad.tournament.folder import RATINGS
-    from touche_rad.tournament.result import result_of
-    from touche_rad.tournament.table import lines
+    from touche_rad.contests.tournament.folder import RATINGS
+    from touche_rad.contests.tournament.result import lines, result_of
 
     names = [one.name for one in field.entrants]
     model = field.services.model

@@ -4,14 +4,63 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from touche_rad.cli import asking, shared, train_recipe
+from touche_rad.cli import options as shared
 from touche_rad.cli.console import progress, say
 from touche_rad.errors import OptionError, UserError
+
+if TYPE_CHECKING:
+    from touche_rad.debaters.inspiredebate.training.recipe import Recipe
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def options(function: F) -> F:
+    """Add what says how to train."""
+    options = (
+        click.option("--epochs", type=float, default=3, show_default=True),
+        click.option("--rate", type=float, default=1e-5, show_default=True,
+                     help="The learning rate (as in the paper)."),
+        click.option("--batch", type=int, default=4, show_default=True,
+                     help="Records at once on the device."),
+        click.option("--accumulate", type=int, default=1, show_default=True,
+                     help="So many batches make a step."),
+        click.option("--warmup", type=float, default=0.0, show_default=True,
+                     help="The share of the steps over which the rate grows."),
+        click.option("--rank", type=int, default=16, show_default=True, help="LoRA's rank."),
+        click.option("--alpha", type=int, default=32, show_default=True, help="LoRA's alpha."),
+        click.option("--dropout", type=float, default=0.05, show_default=True,
+                     help="LoRA's dropout."),
+        click.option("--targets", default="all-linear", show_default=True,
+                     help="The layers with an adapter: all-linear, or names with commas."),
+        click.option("--longest", type=int, default=4096, show_default=True,
+                     help="Leave records of more tokens out."),
+        click.option("--held-out", type=float, default=0.1, show_default=True,
+                     help="The share of the topics that is held out."),
+        click.option("--save-every", type=int, default=50, show_default=True,
+                     help="Steps between checkpoints and measurements."),
+        click.option("--precision", default="auto", show_default=True,
+                     type=click.Choice(["auto", "float32", "bfloat16", "float16"])),
+        click.option("--checkpointing", is_flag=True,
+                     help="Compute activations twice, which spares memory."),
+    )  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def made(given: dict[str, Any]) -> Recipe:
+    """Return the recipe; a number that cannot be is told by its name."""
+    from touche_rad.debaters.inspiredebate.training.recipe import Recipe, checked
+
+    return checked(Recipe, given)
+
 
 _SOURCES = click.argument(
     "sources", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE..."
@@ -51,12 +100,12 @@ def _chosen(ctx: click.Context, verb: str, given: dict[str, Any], what: str) -> 
 @_SOURCES
 @shared.output("The training's folder, or with --data-only the file of the data.", "DIR")
 @_BASE
-@train_recipe.options
+@options
 @_REASONING
 @_WORDING
 @click.option("--data-only", is_flag=True, help="Write the data, and train nothing.")
 @_MERGE
-@asking.options
+@shared.options
 @shared.seed
 @shared.restart
 @shared.quiet
@@ -76,8 +125,8 @@ def sft(ctx: click.Context, /, sources: tuple[Path, ...], **given: Any) -> None:
     teaches = given["reasoning"] == "teacher"
     if given["model"] and not teaches:
         say("note: -m is asked for --reasoning teacher alone; it is not used", quiet=given["quiet"])
-    teacher = asking.made(given, chosen, chosen.path) if teaches else None
-    recipe = None if given["data_only"] else train_recipe.made(given)
+    teacher = shared.made(given, chosen, chosen.path) if teaches else None
+    recipe = None if given["data_only"] else made(given)
     with progress("training", quiet=given["quiet"]) as report:
         told = trainer("sft")(
             sources, chosen.path, recipe=recipe, whence=given["reasoning"],
@@ -104,7 +153,7 @@ def sft(ctx: click.Context, /, sources: tuple[Path, ...], **given: Any) -> None:
               help="Pairs of one context, the widest gaps first.")  # fmt: skip
 @_REASONING
 @_WORDING
-@asking.options
+@shared.options
 @shared.seed
 @shared.quiet
 @shared.show_config
@@ -115,15 +164,15 @@ def preferences(ctx: click.Context, /, sources: tuple[Path, ...], **given: Any) 
     FILE is a run of touche-rad judge, a panel's outcomes after the debates they are on, or a trace
     that has the reasoning. Answer the same debates several times, judge each run, and give all.
     """
+    from touche_rad.debaters.inspiredebate.training.preferences import Rule
     from touche_rad.plugins import trainer
-    from touche_rad.training.pairing import Rule
 
     chosen = _chosen(ctx, "preferences", given, "the pairs go: -o FILE")
     least, margins = _margins(given["margin"])
     reward = () if given["reward"] == "all" else tuple(given["reward"].split(","))
     rule = Rule(reward, least, margins, given["by"], given["pairing"], given["most"])
     teaches = given["reasoning"] == "teacher"
-    teacher = asking.made(given, chosen, chosen.path) if teaches else None
+    teacher = shared.made(given, chosen, chosen.path) if teaches else None
     with progress("asking for reasoning", quiet=given["quiet"] or not teaches) as report:
         told = trainer("preferences")(
             sources, chosen.path, rule=rule, whence=given["reasoning"],
@@ -161,7 +210,7 @@ def _margins(given: tuple[str, ...]) -> tuple[float, dict[str, float]]:
 @click.option("--adapter", default="", metavar="DIR", help="An adapter to go on from, with --base.")
 @click.option("--beta", type=float, default=0.1, show_default=True,
               help="How near the reference it stays (the paper's formula has 1).")  # fmt: skip
-@train_recipe.options
+@options
 @_MERGE
 @shared.seed
 @shared.restart
@@ -172,8 +221,8 @@ def dpo(
     **given: Any,
 ) -> None:  # fmt: skip
     """Train the debater's model on preference pairs (LoRA, direct preference optimisation)."""
+    from touche_rad.debaters.inspiredebate.training.dpo import going_on_from
     from touche_rad.plugins import trainer
-    from touche_rad.training.dpo import going_on_from
 
     if begins is not None:
         if given["base"] or given["adapter"]:
@@ -183,7 +232,7 @@ def dpo(
         raise UserError("train dpo: say what is trained: --from DIR, or --base MODEL")
     with progress("training", quiet=quiet) as report:
         told = trainer("dpo")(
-            sources, output, recipe=train_recipe.made(given), restart=restart,
+            sources, output, recipe=made(given), restart=restart,
             merged=given["merged"], report=report,
         )  # fmt: skip
     _tell(told, quiet)

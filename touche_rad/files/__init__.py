@@ -1,15 +1,16 @@
 """The official files: recognised by content, read, checked and written, a line at a time."""
 
 from touche_rad.files.atomic import atomic_write
-from touche_rad.files.claims import claims_text
+from touche_rad.files.claims import claims_text, read_queries
 from touche_rad.files.contests import Judgement, contest_line, judgement_line
 from touche_rad.files.evaluations import Evaluation, Labels
-from touche_rad.files.kinds import DEBATES, Kind, recognise
-from touche_rad.files.lines import BadLines
-from touche_rad.files.parts import argument_of
-from touche_rad.files.queries import read_queries
-from touche_rad.files.reading import (
+from touche_rad.files.formats import (
+    annotated_line,
+    argument_line,
+    chat_line,
     count_arguments,
+    evaluation_line,
+    labels_line,
     read_arguments,
     read_claims,
     read_contests,
@@ -19,17 +20,13 @@ from touche_rad.files.reading import (
     read_numbered,
     read_outcomes,
     read_views,
-)
-from touche_rad.files.trec import Judged, Ranked, qrels_lines, read_qrels, read_run, run_lines
-from touche_rad.files.writing import (
-    annotated_line,
-    argument_line,
-    chat_line,
-    evaluation_line,
-    labels_line,
     response_line,
     simulation_line,
 )
+from touche_rad.files.kinds import DEBATES, Kind, recognise
+from touche_rad.files.parts import argument_of
+from touche_rad.files.records import BadLines
+from touche_rad.files.trec import Judged, Ranked, qrels_lines, read_qrels, read_run, run_lines
 
 __all__ = [
     "DEBATES",

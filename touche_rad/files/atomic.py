@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from touche_rad.errors import UserError
-from touche_rad.files.lines import Place
+from touche_rad.files.records import Place
 
 STANDARD_OUTPUT = frozenset(("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"))
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))

@@ -1,8 +1,4 @@
-r"""Claims: the official parameter file, one debate a row.
-
-The official client puts a value between the quotation marks of its JSON configuration as it
-stands. So a cell is the inside of a JSON string: `\"` is a quotation mark and `\\` a backslash.
-"""
+"""Claims (the official parameter file) and queries, one per row."""
 
 from __future__ import annotations
 
@@ -11,8 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError
-from touche_rad.files.lines import BadLines, Place, numbered_lines
-from touche_rad.files.record import whole_characters
+from touche_rad.files.records import BadLines, Place, numbered_lines, whole_characters
 
 CLAIM, USER = "TOPIC_DESCRIPTION", "USER"
 KIND = "claims"
@@ -88,3 +83,23 @@ def _unescaped(cell: str) -> str:
 
 def _escaped(text: str) -> str:
     return json.dumps(str(whole_characters(text)), ensure_ascii=False)[1:-1]
+
+
+def read_queries(path: Place, bad: BadLines | None = None) -> Iterator[tuple[str, str]]:
+    """Yield each query with its id; without one, its line's number is the id."""
+    bad = bad or BadLines()
+    seen: set[str] = set()
+    for number, line in numbered_lines(path, bad):
+        qid, tab, query = line.partition("\t")
+        if not tab:
+            qid, query = str(number), line
+        if len(qid.split()) != 1:
+            wrong = f"expected an id without white space, got {qid!r}"
+            bad.report(InputError(path, wrong, line=number, field="qid"))
+        elif qid in seen:
+            bad.report(InputError(path, f"the id {qid!r} stands here twice", line=number))
+        else:
+            seen.add(qid)
+            yield qid.strip(), query.strip()
+    if not seen and not bad.count:
+        raise InputError(path, "is empty: expected one query a line")

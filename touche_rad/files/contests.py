@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from touche_rad.contest import Contest, Outcome
-from touche_rad.files.record import Line, Miss, a_list, a_text, an_object, dump, within
+from touche_rad.files.records import Line, Miss, a_list, a_text, an_object, dump, within
 
 B = TypeVar("B", bound=BaseModel)
 

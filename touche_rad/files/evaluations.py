@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
-from touche_rad.files.parts import without
-from touche_rad.files.record import Line, Miss, Record, a_list, an_object, shown, within
+from touche_rad.files.parts import same, without
+from touche_rad.files.records import Line, Miss, Record, a_list, an_object, shown, within
 from touche_rad.files.simulations import simulation_of, simulation_record
-from touche_rad.files.wire import same
 
 Labels = Mapping[Maxim, int | None]
 

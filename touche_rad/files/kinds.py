@@ -7,8 +7,15 @@ from typing import Any
 
 from touche_rad.errors import InputError
 from touche_rad.files.claims import CLAIM, USER
-from touche_rad.files.lines import BadLines, Place, numbered_lines
-from touche_rad.files.record import EMPTY_RECORD, Miss, parse, shown
+from touche_rad.files.records import (
+    EMPTY_RECORD,
+    BadLines,
+    Miss,
+    Place,
+    numbered_lines,
+    parse,
+    shown,
+)
 
 
 class Kind(StrEnum):

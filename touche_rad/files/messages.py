@@ -6,8 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from touche_rad.debate import Debate, Response, Turn
-from touche_rad.files.parts import arguments_of, body_of, content_of, without
-from touche_rad.files.record import (
+from touche_rad.files.parts import (
+    ANNOTATED,
+    SIMULATIONS,
+    arguments_of,
+    as_read,
+    body_of,
+    content_of,
+    keeping,
+    kept_record,
+    same,
+    unnamed,
+    without,
+)
+from touche_rad.files.records import (
     Line,
     Miss,
     Record,
@@ -16,15 +28,6 @@ from touche_rad.files.record import (
     optional_text,
     shown,
     within,
-)
-from touche_rad.files.wire import (
-    ANNOTATED,
-    SIMULATIONS,
-    as_read,
-    keeping,
-    kept_record,
-    same,
-    unnamed,
 )
 
 CHAT, RESPONSES = "chat", "responses"

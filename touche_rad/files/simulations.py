@@ -5,24 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from touche_rad.debate import Debate, Turn
-from touche_rad.files.parts import SYSTEM, system_response, user_turn, user_turn_of, without
-from touche_rad.files.record import (
-    Line,
-    Record,
-    a_list,
-    an_object,
-    optional_text,
-    within,
-)
-from touche_rad.files.wire import (
+from touche_rad.files.parts import (
     ANNOTATED,
     SIMULATIONS,
+    SYSTEM,
     as_read,
     keeping,
     kept_record,
     same,
+    system_response,
     unnamed,
+    user_turn,
+    user_turn_of,
+    without,
 )
+from touche_rad.files.records import Line, Record, a_list, an_object, optional_text, within
 
 
 def simulation_of(line: Line) -> Debate:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from touche_rad.errors import InputError, UserError
-from touche_rad.files.lines import BadLines, Place, numbered_lines
-from touche_rad.files.record import Miss, located, shown
+from touche_rad.files.records import BadLines, Miss, Place, located, numbered_lines, shown
 
 RUN = "QUERY Q0 DOCUMENT RANK SCORE TAG"
 QRELS = "QUERY 0 DOCUMENT RELEVANCE"

@@ -1,7 +1,7 @@
 """One way to ask a language model: a prompt and a schema go in, a valid object comes out."""
 
-from touche_rad.models.asking import Model
-from touche_rad.models.faults import ModelError
+from touche_rad.models.errors import ModelError
+from touche_rad.models.model import Model
 from touche_rad.models.prompts import Message, Prompt, dropping_oldest
 
 __all__ = ["Message", "Model", "ModelError", "Prompt", "dropping_oldest"]

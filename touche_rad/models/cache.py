@@ -1,25 +1,33 @@
-"""Answers that were given before, in one SQLite file that many processes share."""
+"""Cached answers in one SQLite file shared by processes; equal requests are sent once."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import logging
+import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import anyio
 
 from touche_rad.errors import UserError
-from touche_rad.secret import without_secrets
+from touche_rad.models.call import Call, Trace
+from touche_rad.secrets import without_secrets
 
 log = logging.getLogger("touche_rad")
 
-FILE: Final = "answers.sqlite"
+CACHE_FILE: Final = "answers.sqlite"
 VERSION: Final = 2
 """What a key is made of; a change makes every older answer unfound, not wrong."""
 WAIT: Final = 30.0
@@ -65,8 +73,8 @@ class Cache:
         self.folder = folder
         self._local = threading.local()
         self._told = False
-        if not make and not (folder / FILE).is_file():
-            raise UserError(f"{folder}: there is no cache (expected {FILE} in it)")
+        if not make and not (folder / CACHE_FILE).is_file():
+            raise UserError(f"{folder}: there is no cache (expected {CACHE_FILE} in it)")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with self._opened() as database:
@@ -82,7 +90,7 @@ class Cache:
     def _opened(self) -> Iterator[sqlite3.Connection]:
         database = getattr(self._local, "database", None)
         if database is None:
-            database = sqlite3.connect(self.folder / FILE, timeout=WAIT, isolation_level=None)
+            database = sqlite3.connect(self.folder / CACHE_FILE, timeout=WAIT, isolation_level=None)
             self._local.database = database
         yield database
 
@@ -165,3 +173,112 @@ class Cache:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(str(text).encode("ascii", "replace")).hexdigest()[:32]
+
+
+LOCK_FILE: Final = "asked.lock"
+_PLACES: Final = 2**31
+_SHORTEST, _LONGEST = 0.02, 0.5
+
+
+@cache
+def _opened(folder: Path) -> int | None:
+    """Open the folder's lock file once a process: closing it anywhere gives up every lock."""
+    try:
+        return os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        log.info("the cache in %s locks nothing: %s", folder, error)
+        return None
+
+
+@asynccontextmanager
+async def first_to_ask(folder: Path, key: str, left: Callable[[], float]) -> AsyncIterator[None]:
+    """Wait while another process asks the same; the system frees what a killed one held.
+
+    Each request is one byte of a lock file. Where files cannot be locked, or no time is left,
+    the request is made all the same: an answer twice is better than none.
+    """
+    locks = _locks()
+    file = _opened(folder) if locks else None
+    if locks is None or file is None:
+        yield
+        return
+    place = int(key[:16], 16) % _PLACES
+    held = await _taken(locks, file, place, left)
+    try:
+        yield
+    finally:
+        if held:
+            locks.lockf(file, locks.LOCK_UN, 1, place)
+
+
+async def _taken(locks: ModuleType, file: int, place: int, left: Callable[[], float]) -> bool:
+    pause = _SHORTEST
+    while left() > pause:
+        try:
+            locks.lockf(file, locks.LOCK_EX | locks.LOCK_NB, 1, place)
+        except (BlockingIOError, PermissionError):
+            await anyio.sleep(pause)
+            pause = min(2 * pause, _LONGEST)
+        except OSError:
+            return False
+        else:
+            return True
+    return False
+
+
+def _locks() -> ModuleType | None:
+    try:
+        import fcntl
+    except ImportError:  # not on Windows
+        return None
+    return fcntl
+
+
+class Answers:
+    """A folder of answers, or none, where nothing is kept and nobody waits."""
+
+    def __init__(self, folder: Path | None, trace: Trace) -> None:
+        self._cache = Cache(folder) if folder else None
+        self._trace = trace
+        self._asked: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, anyio.Lock]] = (
+            WeakKeyDictionary()
+        )
+
+    def found(self, call: Call, key: str, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the answer that was kept, or None."""
+        kept = self._cache.get(key) if self._cache else None
+        if kept is None or "said" not in kept:
+            return None
+        call.cost.from_cache += 1
+        self._trace.tell(call, body, kept)
+        return kept
+
+    def keep(self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+        """Keep a valid answer."""
+        if self._cache is not None:
+            self._cache.put(key, body, answer)
+
+    @asynccontextmanager
+    async def one_at_a_time(self, call: Call, key: str, *, asks: bool) -> AsyncIterator[None]:
+        """Equal requests at the same time: the first asks, the others find its answer.
+
+        Args:
+            call: What waits, no longer than it may.
+            key: What is asked.
+            asks: Whether there is anybody to ask; without, other processes are not waited for.
+        """
+        if self._cache is None:
+            yield
+            return
+        asked = self._asked.setdefault(asyncio.get_running_loop(), {})
+        lock = asked.setdefault(key, anyio.Lock())
+        try:
+            async with lock:
+                if not asks or self._cache.has(key):
+                    yield
+                    return
+                async with first_to_ask(self._cache.folder, key, lambda: call.left):
+                    yield
+        finally:
+            if not lock.locked() and not lock.statistics().tasks_waiting:
+                asked.pop(key, None)

@@ -11,8 +11,8 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel
 
-from touche_rad.models.asking import Model
-from touche_rad.models.faults import ModelError
+from touche_rad.models.errors import ModelError
+from touche_rad.models.model import Model
 
 NEEDED: Final = 4_096
 """Tokens that the longest prompts of our plugins and their answers need."""

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint: one request, one reply, or a fault with its name."""
+"""OpenAI-compatible endpoints: one request, one reply or a named error; several as a pool."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import asyncio
 import json
 import os
 import ssl
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
 import anyio
 import httpx
 
 from touche_rad.errors import UserError
-from touche_rad.models.faults import (
+from touche_rad.models.errors import (
     BadRequest,
     Busy,
     Denied,
@@ -26,7 +27,38 @@ from touche_rad.models.faults import (
     Unreachable,
     WrongModel,
 )
-from touche_rad.secret import KEY, without_secrets
+from touche_rad.secrets import KEY, without_secrets
+
+
+class Backend(Protocol):
+    """A place where a model is. Replies have the shape of OpenAI's chat completions."""
+
+    @property
+    def model(self) -> str:
+        """The model's name, which answers are cached under."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """What a person calls it: an address, without a key."""
+        ...
+
+    async def ready(self) -> float:
+        """Wait until it can be asked, and return the seconds that starting it took."""
+        ...
+
+    async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+        """Answer a request within so many seconds, or raise a `ModelError`."""
+        ...
+
+    async def context(self) -> int | None:
+        """Return how many tokens a prompt and its answer may have, where that is told."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of what is held, and stop what was started."""
+        ...
+
 
 URL: Final = "OPENAI_BASE_URL"
 MODEL: Final = "OPENAI_MODEL"
@@ -213,3 +245,91 @@ def _after(headers: httpx.Headers) -> float | None:
     except ValueError:
         return None
     return seconds if 0 <= seconds < 3600 else None
+
+
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+
+
+class _Member:
+    """One endpoint, how many calls it has, and until when it is left alone."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.flying = 0
+        self.until = 0.0
+        self.pause = FIRST_PAUSE
+
+    def failed(self) -> None:
+        self.until = time.monotonic() + self.pause
+        self.pause = min(2 * self.pause, LONGEST_PAUSE)
+
+    def answered(self) -> None:
+        self.until, self.pause = 0.0, FIRST_PAUSE
+
+
+class Pool:
+    """Endpoints that serve the same model under the same name."""
+
+    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
+        self._members = [_Member(endpoint) for endpoint in endpoints]
+
+    @property
+    def model(self) -> str:
+        """The model's name at each of them."""
+        return self._members[0].endpoint.model
+
+    @property
+    def place(self) -> str:
+        """All addresses."""
+        return ",".join(member.endpoint.place for member in self._members)
+
+    async def ready(self) -> float:
+        """Servers of somebody else's are there or they are not."""
+        return 0.0
+
+    async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+        """Ask the least busy; where it cannot be reached, or is too busy, the next one."""
+        end = time.monotonic() + seconds
+        problem: ModelError = Unreachable(f"{self.place}: none answers")
+        for member in self._order():
+            left = end - time.monotonic()
+            if left <= 0:
+                break
+            member.flying += 1
+            try:
+                reply = await member.endpoint.complete(body, left)
+            except Unreachable as error:
+                member.failed()
+                problem = error
+            except Busy as error:
+                problem = error
+            else:
+                member.answered()
+                return reply
+            finally:
+                member.flying -= 1
+        raise problem
+
+    def _order(self) -> list[_Member]:
+        """The living by how busy they are; the dead last, the one that rests shortest first."""
+        now = time.monotonic()
+        return sorted(
+            self._members,
+            key=lambda member: (member.until > now, max(0.0, member.until - now), member.flying),
+        )
+
+    async def context(self) -> int | None:
+        """Return the shortest context of all that answer."""
+        told = []
+        for member in self._members:
+            try:
+                told.append(await member.endpoint.context())
+            except ModelError:
+                continue
+        known = [one for one in told if one is not None]
+        return min(known) if known else None
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for member in self._members:
+            await member.endpoint.close()

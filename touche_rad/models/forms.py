@@ -12,12 +12,10 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel
 
 from touche_rad.models.call import Call
-from touche_rad.models.extract import NotFound, extracted
-from touche_rad.models.faults import BadRequest, Cut, Invalid
+from touche_rad.models.errors import BadRequest, Cut, Invalid
+from touche_rad.models.output import NotFound, bounded_schema, extracted
 from touche_rad.models.prompts import Message
-from touche_rad.models.replies import chosen, words_of
-from touche_rad.models.schemas import bounded_schema
-from touche_rad.models.sending import Sender
+from touche_rad.models.sending import Sender, chosen, words_of
 
 S = TypeVar("S", bound=BaseModel)
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import anyio
 
 from touche_rad.errors import UserError
-from touche_rad.models.faults import BadRequest, Garbled, Late, Overflow
+from touche_rad.models.errors import BadRequest, Garbled, Late, Overflow
 
 log = logging.getLogger("touche_rad")
 

@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from touche_rad.errors import OptionError, UserError
-from touche_rad.models.backend import Backend
-from touche_rad.models.endpoint import URL, Endpoint, Where, where
+from touche_rad.models.endpoint import URL, Backend, Endpoint, Where, where
 
 NAMED = ("vllm", "hf", "scripted")
 
@@ -62,7 +61,7 @@ def backend_at(
 
 def _server(given: str | None) -> Where | Backend:
     """One endpoint, or several that serve the same model."""
-    from touche_rad.models.pool import Pool
+    from touche_rad.models.endpoint import Pool
 
     said, _, model = (given or "").partition("#")
     urls = [url.strip() for url in (said or os.environ.get(URL, "")).split(",")]

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from touche_rad.errors import InputError, UserError, why
-from touche_rad.models.faults import BadRequest
+from touche_rad.models.errors import BadRequest
 
 
 class _Line(BaseModel):

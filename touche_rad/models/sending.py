@@ -1,25 +1,181 @@
-"""Sending a request until it is answered: in its turn, within budget and deadline, tried again."""
+"""Send a request with retries, concurrency limit, budget and deadline; read the reply."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import anyio
 
-from touche_rad.models.backend import Backend
-from touche_rad.models.call import Call
-from touche_rad.models.endpoint import NONE
-from touche_rad.models.faults import BadRequest, Busy, Late, ModelError, NotCached
-from touche_rad.models.limiter import Limiter
-from touche_rad.models.replies import check_room, cost_of
-from touche_rad.models.trace import Trace
-from touche_rad.models.usage import Usage
+from touche_rad.models.call import Call, Trace
+from touche_rad.models.endpoint import NONE, Backend
+from touche_rad.models.errors import (
+    BadRequest,
+    Busy,
+    Cut,
+    Empty,
+    Invalid,
+    Late,
+    ModelError,
+    NotCached,
+    Overflow,
+    Refusal,
+)
+from touche_rad.models.output import probabilities
+from touche_rad.models.usage import Cost, Usage
+
+MOST: Final = 256
+_SLOWER: Final = 2.0
+"""Answers that take so many times the quickest mean that more calls do not help."""
+_FORGOTTEN: Final = 1.02
+"""By how much the quickest answer is forgotten with each new one: loads change."""
+
+
+class Limiter:
+    """An adaptive bound, fair between those who wait."""
+
+    def __init__(self, most: int = MOST, first: int = 8) -> None:
+        """Start with `first` calls at once, never more than `most`."""
+        self.most = max(1, most)
+        self.limit = float(min(first, self.most))
+        self.flying = 0
+        self._quickest = float("inf")
+        self._waiting: OrderedDict[str, deque[anyio.Event]] = OrderedDict()
+
+    @asynccontextmanager
+    async def turn(self, whose: str = "") -> AsyncIterator[None]:
+        """Wait until a call may be made for somebody, and hold its place."""
+        if self.flying >= int(self.limit) or self._waiting:
+            await self._wait(whose)
+        else:
+            self.flying += 1
+        try:
+            yield
+        finally:
+            self.flying -= 1
+            self._wake()
+
+    async def _wait(self, whose: str) -> None:
+        called = anyio.Event()
+        self._waiting.setdefault(whose, deque()).append(called)
+        self._wake()
+        try:
+            await called.wait()
+        except BaseException:
+            if called.is_set():  # the place was given away in the same moment
+                self.flying -= 1
+            else:
+                self._leave(whose, called)
+            self._wake()
+            raise
+
+    def _leave(self, whose: str, called: anyio.Event) -> None:
+        mine = self._waiting[whose]
+        mine.remove(called)
+        if not mine:
+            del self._waiting[whose]
+
+    def _wake(self) -> None:
+        while self._waiting and self.flying < int(self.limit):
+            whose, line = self._waiting.popitem(last=False)
+            called = line.popleft()
+            if line:
+                self._waiting[whose] = line
+            self.flying += 1
+            called.set()
+
+    def answered(self, seconds: float) -> None:
+        """Note an answer: more at once, unless answers have become slow."""
+        self._quickest = min(self._quickest * _FORGOTTEN, seconds)
+        if seconds <= _SLOWER * self._quickest or self.limit < 4:
+            self.limit = min(self.most, self.limit + 4 / max(1.0, self.limit))
+
+    def busy(self) -> None:
+        """Note that the server had too much: half as many at once."""
+        self.limit = max(1.0, self.limit / 2)
+
+
+_BLANKS: Final = 20
+
+
+def _first(reply: Mapping[str, Any], model: str) -> Mapping[str, Any]:
+    choices = reply.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise Empty(f"{model}: the answer holds no choice")
+    first: Mapping[str, Any] = choices[0]
+    message = first.get("message")
+    if isinstance(message, dict) and message.get("refusal"):
+        raise Refusal(f"{model} refused: {str(message['refusal'])[:200]}")
+    if first.get("finish_reason") == "content_filter":
+        raise Refusal(f"{model} refused: content filter")
+    return first
+
+
+def words_of(reply: Mapping[str, Any], model: str) -> str:
+    """Return what the model said, or raise why there is nothing whole."""
+    first = _first(reply, model)
+    message = first.get("message")
+    said = message.get("content") if isinstance(message, dict) else None
+    if first.get("finish_reason") == "length":
+        cut = Cut(f"{model}: the answer was cut off; allow more tokens")
+        cut.blank = isinstance(said, str) and len(said) - len(said.rstrip()) >= _BLANKS
+        raise cut
+    if not isinstance(said, str) or not said.strip():
+        raise Empty(f"{model}: the answer holds no words")
+    return said
+
+
+def chosen(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, float]:
+    """Return how likely each choice was; where the server does not say, the chosen one has 1."""
+    first = _first(reply, str(reply.get("model", "the model")))
+    tokens = (first.get("logprobs") or {}).get("content") or [{}]
+    likely = probabilities(tokens[0].get("top_logprobs") if tokens else None, choices)
+    if likely is not None:
+        return likely
+    message = first.get("message") or {}
+    said = str(message.get("content") or "").strip().strip("\"'.").lower()
+    fitting = [choice for choice in choices if said.startswith(choice.lower())]
+    if len(fitting) != 1:
+        raise Invalid(f"the answer is none of {', '.join(choices)}: {said[:80]!r}")
+    return {choice: float(choice == fitting[0]) for choice in choices}
+
+
+def check_room(reply: Mapping[str, Any], body: Mapping[str, Any]) -> None:
+    """Raise where an answer was cut off before its own bound: the prompt left it no room."""
+    choices = reply.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(first, dict) or first.get("finish_reason") != "length":
+        return
+    written = cost_of(reply).completion_tokens
+    if 0 < written < body["max_tokens"]:
+        raise Overflow(f"{body['model']}: the prompt leaves room for {written} tokens only")
+
+
+def cost_of(reply: Mapping[str, Any]) -> Cost:
+    """Return the tokens that the server says it used."""
+    told = reply.get("usage")
+    if not isinstance(told, dict):
+        return Cost()
+    cost = Cost(
+        prompt_tokens=_whole(told.get("prompt_tokens")),
+        completion_tokens=_whole(told.get("completion_tokens")),
+    )
+    details = told.get("prompt_tokens_details")
+    if isinstance(details, dict):
+        cost.cached_tokens = _whole(details.get("cached_tokens"))
+    return cost
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
+
 
 Loops = WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter]
 

@@ -25,7 +25,7 @@ import anyio
 
 from touche_rad.errors import UserError
 from touche_rad.models.endpoint import Endpoint, Where
-from touche_rad.models.faults import Busy, Garbled, Late, ModelError, Unreachable
+from touche_rad.models.errors import Busy, Garbled, Late, ModelError, Unreachable
 
 log = logging.getLogger("touche_rad")
 

@@ -9,34 +9,31 @@ This is the one door: what is inside is imported from here, by us as by anyone.
 """
 
 from touche_rad.plugins.contracts import (
+    ArgumentIndex,
     Debater,
     Draws,
+    Dumps,
     Explains,
     Exports,
+    GivesMany,
+    IndexHome,
     Judge,
     JudgesAll,
-    Panel,
-    Retriever,
-)
-from touche_rad.plugins.given import Options, Services
-from touche_rad.plugins.home import (
-    Dumps,
-    IndexHome,
     KeepsMemory,
     KeepsVectors,
-    OnAServer,
-    VectorsWanted,
-)
-from touche_rad.plugins.index import (
-    ArgumentIndex,
-    GivesMany,
     Meaning,
     MeaningIndex,
     Memory,
+    OnAServer,
+    Options,
+    Panel,
     RemembersIndex,
+    Retriever,
+    Services,
+    VectorsWanted,
     arguments_by,
 )
-from touche_rad.plugins.located import (
+from touche_rad.plugins.indexes import (
     add_vectors,
     build_index,
     dump_index,
@@ -44,13 +41,16 @@ from touche_rad.plugins.located import (
     keeps_memory,
     open_index,
 )
-from touche_rad.plugins.plugin import KINDS, Kind, Plugin, name_of
 from touche_rad.plugins.registry import (
+    KINDS,
+    Kind,
+    Plugin,
     debater,
     find,
     import_plugins,
     index_home,
     judge,
+    name_of,
     panel,
     registered,
     retriever,

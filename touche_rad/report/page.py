@@ -14,17 +14,17 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from touche_rad import __version__, files
+from touche_rad.contests.tournament.result import told_share
 from touche_rad.debate import Debate, Maxim, Verdicts
 from touche_rad.files import BadLines, Kind, Labels
+from touche_rad.plots.svg import Dot, dots, histogram
 from touche_rad.report.asked import calls, costs
 from touche_rad.report.contests import Drawings, wholes
 from touche_rad.report.conversations import Conversation, Judged, conversations
-from touche_rad.report.plots import Dot, dots, histogram
 from touche_rad.report.tournament import parted, shown
 from touche_rad.score import ContestReport, score
 from touche_rad.score.naming import names
 from touche_rad.score.result import JudgementReport, JudgementRow, Report
-from touche_rad.tournament.result import told_share
 
 MOST_DEBATES = 200
 

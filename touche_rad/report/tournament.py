@@ -11,9 +11,9 @@ from typing import Final
 from markupsafe import Markup, escape
 from pydantic import ValidationError
 
+from touche_rad.contests.tournament.folder import CONTESTS, OUTCOMES, RATINGS
+from touche_rad.contests.tournament.result import FORMAT, Standing, Tournament, told_share
 from touche_rad.errors import InputError, UserError
-from touche_rad.tournament.folder import CONTESTS, OUTCOMES, RATINGS
-from touche_rad.tournament.result import FORMAT, Standing, Tournament, told_share
 
 _CELL, _HEAD, _NAME, _ROOM = 62, 26, 30, 10
 _LETTER: Final = 7.6

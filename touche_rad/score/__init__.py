@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from touche_rad import files
+from touche_rad.contests.score_report import Against, ContestReport
+from touche_rad.contests.scoring import score_contests
 from touche_rad.errors import OptionError, UserError
-from touche_rad.score.contest_report import Against, ContestReport
-from touche_rad.score.contests import score_contests
-from touche_rad.score.export import export, export_trec
+from touche_rad.score.export import export, export_trec, write_prototext
 from touche_rad.score.health import health
 from touche_rad.score.judgements import score_judgements
-from touche_rad.score.prototext import write_prototext
 from touche_rad.score.result import (
     Comparison,
     Health,

@@ -18,7 +18,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import InputError
-from touche_rad.files.lines import numbered_lines
+from touche_rad.files.records import numbered_lines
 from touche_rad.score.result import Trouble
 
 NO_SCORE = "the official scorer gives such a run no score (the default policy does)"

@@ -1,19 +1,87 @@
-"""From aligned scores to rows: the figures of each run on each maxim, with their intervals."""
+"""From aligned scores to rows: the measures of each run on each maxim, with intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 
+import ir_measures
 import numpy as np
+from ir_measures import Qrel, ScoredDoc, SetF, SetP, SetR
 
+from touche_rad import files
 from touche_rad.debate import Maxim
-from touche_rad.score import agreement, bootstrap
-from touche_rad.score.align import Labelled, Scored
-from touche_rad.score.compare import Measured
-from touche_rad.score.official import Counts, count
+from touche_rad.score import agreement
+from touche_rad.score import significance as bootstrap
+from touche_rad.score.alignment import Labelled, Scored
+from touche_rad.score.official import Counts, count, says_yes
 from touche_rad.score.result import MEAN, JudgementRow
+from touche_rad.score.significance import Measured
+
+MEASURES = (SetP, SetR, SetF)
+
+
+def qrels(labels: Labelled) -> Iterator[Qrel]:
+    """Yield the labels as qrels."""
+    for maxim in Maxim:
+        for debate, turns in enumerate(labels, 1):
+            for turn, label in enumerate(turns, 1):
+                value = label.get(maxim)
+                if value is not None:
+                    yield Qrel(maxim.value, f"{debate}.{turn}", value)
+
+
+def run(labels: Labelled, scores: Scored) -> Iterator[ScoredDoc]:
+    """Yield the labelled turns that got a yes, each maxim's surest first."""
+    for maxim in Maxim:
+        found = [
+            ScoredDoc(maxim.value, f"{debate}.{turn}", score)
+            for debate, (turns, verdicts) in enumerate(zip(labels, scores, strict=True), 1)
+            for turn, (label, verdict) in enumerate(zip(turns, verdicts, strict=True), 1)
+            if label.get(maxim) is not None
+            and (score := verdict.get(maxim)) is not None
+            and says_yes(score)
+        ]
+        yield from sorted(found, key=lambda hit: -hit.score)
+
+
+def set_figures(labels: Labelled, scores: Scored) -> dict[Maxim, tuple[float, float, float]]:
+    """Precision, recall and F1 a maxim, as ir-measures gives them, for maxims with labels."""
+    found: dict[tuple[str, str], float] = {
+        (metric.query_id, str(metric.measure)): metric.value
+        for metric in ir_measures.iter_calc(MEASURES, list(qrels(labels)), run(labels, scores))
+    }
+    labelled = {query for query, _ in found}
+    return {
+        maxim: (found[maxim, "SetP"], found[maxim, "SetR"], found[maxim, "SetF"])
+        for maxim in Maxim
+        if maxim in labelled
+    }
+
+
+def write_qrels(labels: Labelled, path: Path) -> Path:
+    """Write the labels as a qrels file."""
+    with files.atomic_write(path) as file:
+        for query, document, relevance, _ in qrels(labels):
+            file.write(f"{query} 0 {document} {relevance}\n")
+    return path
+
+
+def write_run(labels: Labelled, scores: Scored, tag: str, path: Path) -> Path:
+    """Write a judge's yes-verdicts as a run file."""
+    ranks: dict[str, int] = {}
+    with files.atomic_write(path) as file:
+        for query, document, score in run(labels, scores):
+            ranks[query] = ranks.get(query, 0) + 1
+            file.write(f"{query} Q0 {document} {ranks[query]} {score!r} {_one_word(tag)}\n")
+    return path
+
+
+def _one_word(tag: str) -> str:
+    return "_".join(tag.split()) or "run"
+
 
 _CELLS = ("labelled", "tp", "fp", "fn", "tn")
 _OFFICIAL = ("precision", "recall", "f1")

@@ -8,14 +8,20 @@ from pathlib import Path
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
-from touche_rad.score.align import Alignment, Labelled, align, align_strict
-from touche_rad.score.compare import comparisons, pairs
+from touche_rad.score.alignment import (
+    Alignment,
+    Labelled,
+    Reference,
+    align,
+    align_strict,
+    other_order,
+)
 from touche_rad.score.evaluations import Row, read_rows
 from touche_rad.score.figures import Draws, always_yes, measure
 from touche_rad.score.health import judged_health
-from touche_rad.score.matching import Reference, other_order
 from touche_rad.score.naming import baseline_name, names
 from touche_rad.score.result import ALWAYS_YES, MEAN, JudgementReport, Problem, Trouble
+from touche_rad.score.significance import comparisons, pairs
 
 FEW = 20
 """With fewer debates the test errs too often: with ten it called 10 % of chance differences real,

@@ -1,4 +1,4 @@
-"""TREC runs against qrels by any ir-measures measure, with intervals and comparisons."""
+"""Score TREC runs against qrels with ir-measures, with intervals and comparisons."""
 
 from __future__ import annotations
 
@@ -10,13 +10,33 @@ import ir_measures
 import numpy as np
 from ir_measures.measures import MeanAgg
 
+from touche_rad import files
 from touche_rad.errors import OptionError, nearest
-from touche_rad.score import bootstrap
-from touche_rad.score.compare import Measured, comparisons, pairs
+from touche_rad.score import significance as bootstrap
 from touche_rad.score.figures import Draws
 from touche_rad.score.naming import baseline_name, names
 from touche_rad.score.result import Problem, RetrievalReport, RetrievalRow, Trouble
-from touche_rad.score.trec import Qrels, Run, read_qrels, read_run
+from touche_rad.score.significance import Measured, comparisons, pairs
+
+Qrels = dict[str, dict[str, int]]
+Run = dict[str, dict[str, float]]
+
+
+def read_qrels(path: Path) -> Qrels:
+    """Read qrels: by query and document, the relevance."""
+    judged: Qrels = {}
+    for row in files.read_qrels(path):
+        judged.setdefault(row.query, {})[row.document] = row.relevance
+    return judged
+
+
+def read_run(path: Path) -> Run:
+    """Read a run: by query and document, the score. The ranks follow from the scores."""
+    found: Run = {}
+    for row in files.read_run(path):
+        found.setdefault(row.query, {})[row.document] = row.score
+    return found
+
 
 MEASURES = ("nDCG@10", "RR", "R@10", "R@100")
 

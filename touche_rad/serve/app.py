@@ -1,30 +1,29 @@
-"""The server: POST / answers, POST /quantity, /quality, /relation and /manner judge.
-
-The official client ignores statuses, tries nothing twice and loses a debate, or a whole evaluation,
-to one bad body. So each valid request gets a valid body, whatever breaks inside.
-"""
+"""The HTTP server: POST / answers; POST /quantity, /quality, /relation and /manner judge."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from importlib.resources import files
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from touche_rad import __version__
-from touche_rad.answering import Answerer
 from touche_rad.debate import Debate, Maxim, Verdicts
-from touche_rad.judging import verdicts_for
 from touche_rad.models import Model
 from touche_rad.plugins import Judge
+from touche_rad.runs.answering import Answerer
+from touche_rad.runs.judging import verdicts_for
 from touche_rad.serve.bodies import (
     ChatAnswer,
     ChatRequest,
@@ -37,8 +36,90 @@ from touche_rad.serve.bodies import (
     to_debate,
     to_view,
 )
-from touche_rad.serve.limits import BodyLimit
-from touche_rad.serve.once import Once
+
+
+class _TooLarge(Exception):
+    pass
+
+
+class BodyLimit:
+    """Refuse larger bodies with 413 and a reason, announced in length or not."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self.app = app
+        self.limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, counting its bytes."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        announced = dict(scope["headers"]).get(b"content-length", b"0")
+        if announced.isdigit() and int(announced) > self.limit:
+            await self._refuse(send)
+            return
+        taken = 0
+
+        async def counted() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > self.limit:
+                raise _TooLarge
+            return message
+
+        async def guarded(message: Message) -> None:
+            # The application takes the broken stream for a broken body, and would say so.
+            if taken <= self.limit:
+                await send(message)
+            elif message["type"] == "http.response.start":
+                await self._refuse(send)
+
+        with suppress(_TooLarge):
+            await self.app(scope, counted, guarded)
+
+    async def _refuse(self, send: Send) -> None:
+        detail = json.dumps({"detail": f"expected a body of at most {self.limit} bytes"}).encode()
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(detail)).encode()),
+            (b"connection", b"close"),
+        ]
+        await send({"type": "http.response.start", "status": 413, "headers": headers})
+        await send({"type": "http.response.body", "body": detail})
+
+
+T = TypeVar("T")
+
+
+class Once(Generic[T]):
+    """Remembers the last `size` results; equal questions at the same time share one computation."""
+
+    def __init__(self, size: int = 4096) -> None:
+        self.size = size
+        self._tasks: OrderedDict[str, asyncio.Task[T]] = OrderedDict()
+
+    async def get(self, key: str, compute: Callable[[], Awaitable[T]]) -> T:
+        """Return the result for a key, computing it if nobody has."""
+        task = self._tasks.get(key)
+        if task is None:
+            task = asyncio.ensure_future(_run(compute))
+            self._tasks[key] = task
+            task.add_done_callback(lambda done: self._forget_failed(key, done))
+        self._tasks.move_to_end(key)
+        while len(self._tasks) > self.size and next(iter(self._tasks.values())).done():
+            self._tasks.popitem(last=False)
+        # Shielded: a client that hangs up must not take the result from the others.
+        return await asyncio.shield(task)
+
+    def _forget_failed(self, key: str, task: asyncio.Task[T]) -> None:
+        if task.cancelled() or task.exception() is not None:
+            self._tasks.pop(key, None)
+
+
+async def _run(compute: Callable[[], Awaitable[T]]) -> T:
+    return await compute()
+
 
 log = logging.getLogger("touche_rad")
 

@@ -4,12 +4,10 @@ What a user by rules says depends on nothing but the debate and its seed, so tha
 taken up again hears the same words. It stands in where another user fails.
 """
 
-from touche_rad.users.choosing import Chosen, chosen_user
-from touche_rad.users.modelled import ModelUser
+from touche_rad.users.model_user import ModelUser
 from touche_rad.users.official import OfficialUser
 from touche_rad.users.rules import ASKING_ABOUT_ALL, OPENING_ON_NOTHING, RuleUser
-from touche_rad.users.simulator import UserSimulator, described
-from touche_rad.users.speaking import Speaker
+from touche_rad.users.simulator import Chosen, Speaker, UserSimulator, chosen_user, described
 
 __all__ = [
     "ASKING_ABOUT_ALL", "OPENING_ON_NOTHING", "Chosen", "ModelUser", "OfficialUser", "RuleUser",

@@ -20,8 +20,8 @@ from pydantic import Field
 
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
-from touche_rad.models.faults import BadRequest, Busy, Empty, Garbled, Late, ModelError, Unreachable
-from touche_rad.models.occasion import occasion
+from touche_rad.models.context import occasion
+from touche_rad.models.errors import BadRequest, Busy, Empty, Garbled, Late, ModelError, Unreachable
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean
 

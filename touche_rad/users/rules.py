@@ -1,18 +1,26 @@
-"""The user by rules: insists, asks, and counters, without a model."""
+"""The user simulated by rules: insists, asks and counters, without a model."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
+from random import Random
 from typing import Final
 
 from pydantic import Field
 
 from touche_rad.debate import Debate
-from touche_rad.own_side import own_side
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, count_words, cut_to_words, sentences
-from touche_rad.users.chance import chance
+from touche_rad.users.sides import own_side
+
+
+def chance(seed: int, debate: Debate, what: str) -> Random:
+    """Return a debate's own chance for one thing that is left to it."""
+    occasion = f"{seed}\n{debate.claim}\n{what}".encode("utf-8", "replace")
+    return Random(int.from_bytes(hashlib.sha256(occasion).digest()[:8]))
+
 
 OPENINGS: Final = (
     "I am convinced of this: {claim}",

@@ -1,11 +1,23 @@
-"""What a simulated user is: whom a debater argues with when nobody is there."""
+"""What a simulated user is, how one is chosen, and how its turns are produced even if it fails."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
-from typing import Any, Protocol, runtime_checkable
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, runtime_checkable
+
+import anyio
 
 from touche_rad.debate import Debate
+from touche_rad.errors import OptionError, nearest
+from touche_rad.models.context import on, until
+from touche_rad.plugins import Options, Plugin, Services
+from touche_rad.plugins.timeouts import Calls
+from touche_rad.text import clean, count_words, cut_to_words
+from touche_rad.users.model_user import DEFAULT, ModelUser, Persona, persona
+from touche_rad.users.official import OfficialUser
+from touche_rad.users.rules import RuleUser
 
 
 @runtime_checkable
@@ -38,3 +50,184 @@ def described(user: UserSimulator, debate: Debate) -> dict[str, Any]:
     """Return what a simulation's configuration says of its user."""
     said = {"class": type(user).__name__, "model": debate.user}
     return {**said, **user.described(debate)} if isinstance(user, TellsOfItself) else said
+
+
+log = logging.getLogger("touche_rad")
+
+_ENOUGH: Final = 20_000
+"""So many letters of an utterance are looked at."""
+_LETTERS_A_WORD: Final = 20
+"""A word of thousands of letters is one word to who counts words alone."""
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """What the user says, and what was done on the way to it."""
+
+    utterance: str
+    notes: tuple[str, ...] = ()
+    replaced: bool = False
+    """Whether a plainer user had to say it."""
+
+
+class Speaker:
+    """Speaks for a user: it never raises, and what it returns has words and is one line."""
+
+    def __init__(
+        self,
+        user: UserSimulator,
+        stand_in: RuleUser | None = None,
+        *,
+        name: str = "",
+        max_words: int = 0,
+        deadline: float | None = None,
+    ) -> None:
+        """Remember whom to ask.
+
+        Args:
+            user: The chosen user.
+            stand_in: Who speaks where it fails.
+            name: What the chosen user is called.
+            max_words: The most words of an utterance, cut at sentence ends; 0 cuts none.
+            deadline: Seconds that the chosen user has for an utterance.
+        """
+        self.user = user
+        self.stand_in = stand_in or RuleUser(None)
+        self.name = name or type(user).__name__
+        self.max_words = max_words
+        self.deadline = deadline
+        self._call = Calls()
+
+    async def speak(self, debate: Debate) -> Spoken:
+        """Say what the user says next in a debate."""
+        turn = len(debate.turns)
+        try:
+            limit = until(self.deadline)
+            with on(plugin=f"user {self.name}", debate=debate.key, turn=turn, until=limit):
+                return self._bounded(await self._asked(_words_of(self.user, debate), debate))
+        except Exception as error:
+            log.debug("the simulated user failed", exc_info=error)
+            failure = f"user fallback: {_told(error)}"
+        return Spoken(await self._stood_in(debate), (failure,), replaced=True)
+
+    async def _stood_in(self, debate: Debate) -> str:
+        """Let the rules speak; those that search an index may fail as well."""
+        try:
+            return clean(await self._asked(_anew(self.stand_in, debate), debate))
+        except Exception as error:
+            log.debug("the stand-in failed", exc_info=error)
+        alone = RuleUser(None, self.stand_in.seed, self.stand_in.options)
+        return clean(_anew(alone, debate)(debate))
+
+    async def _asked(self, words: Callable[[Debate], str | Awaitable[str]], debate: Debate) -> str:
+        with anyio.move_on_after(self.deadline):
+            return await self._call(words, debate)
+        raise TimeoutError(f"no utterance within {self.deadline:g} seconds")
+
+    def _bounded(self, said: object) -> Spoken:
+        if not isinstance(said, str):
+            raise TypeError(f"expected words, got {type(said).__name__}")
+        whole = clean(said[:_ENOUGH])
+        if not whole:
+            raise ValueError("it said nothing")
+        if not self.max_words:
+            return Spoken(whole)
+        kept = cut_to_words(whole, self.max_words)[: _LETTERS_A_WORD * self.max_words].rstrip()
+        if kept == whole:
+            return Spoken(whole)
+        return Spoken(kept, (f"user cut: {count_words(whole)} words to {count_words(kept)}",))
+
+
+def _words_of(user: UserSimulator, debate: Debate) -> Callable[[Debate], str | Awaitable[str]]:
+    return user.reply if debate.turns else user.open
+
+
+def _anew(user: RuleUser, debate: Debate) -> Callable[[Debate], str]:
+    return user.anew if debate.turns else user.open
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {clean(str(error)[:_ENOUGH])[:300]}"
+
+
+RULES: Final = "rules"
+MODEL: Final = "model"
+OFFICIAL: Final = "official"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A user that was named, with its options; it can be made when there is what it needs."""
+
+    plugin: Plugin
+    options: Options
+    persona: Persona | None = None
+    url: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called in notes and traces."""
+        return f"{MODEL}:{self.persona.name}" if self.persona else self.plugin.name
+
+    @property
+    def asks_elsewhere(self) -> bool:
+        """Whether somebody else's server has a say in what comes out."""
+        return bool(self.url)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What of it names a run; a persona's file by its content."""
+        tag = self.plugin.identity(self.options).replace(self.plugin.name, self.name, 1)
+        identity = {"user": tag}
+        if self.persona:
+            identity["persona"] = self.persona.digest
+        if self.url:
+            identity["user_url"] = OfficialUser(self.url).place
+        return identity
+
+    def make(self, services: Services) -> UserSimulator:
+        """Make it."""
+        if isinstance(self.options, OfficialUser.Options):
+            return OfficialUser(self.url, self.options)
+        if isinstance(self.options, ModelUser.Options) and self.persona:
+            model = services.need_model(f"user {self.name}")
+            return ModelUser(model, self.persona, services.index, services.seed, self.options)
+        return self._rules(services)
+
+    def speaker(self, services: Services, deadline: float | None) -> Speaker:
+        """Make it, with the rules to stand in for it."""
+        return Speaker(
+            self.make(services), self._rules(services), name=self.name,
+            max_words=self._words, deadline=deadline,
+        )  # fmt: skip
+
+    def _rules(self, services: Services) -> RuleUser:
+        options = self.options
+        if not isinstance(options, RuleUser.Options):
+            options = RuleUser.Options(max_words=min(self._words, RuleUser.Options().max_words))
+        return RuleUser(services.index, services.seed, options)
+
+    @property
+    def _words(self) -> int:
+        return int(getattr(self.options, "max_words", 0))
+
+
+def chosen_user(who: str, given: Mapping[str, str]) -> Chosen:
+    """Read what `--user` says, and the user's options.
+
+    Raises:
+        UserError: There is no such user, persona or option.
+    """
+    if who.lower().startswith(("http://", "https://")):
+        plugin = Plugin("user", OFFICIAL, "touche-rad", lambda: OfficialUser)
+        OfficialUser(who)
+        return Chosen(plugin, plugin.parse(given), url=who)
+    kind, colon, name = who.partition(":")
+    if kind == MODEL and (name or not colon):
+        plugin = Plugin("user", MODEL, "touche-rad", lambda: ModelUser)
+        return Chosen(plugin, plugin.parse(given), persona(name or DEFAULT))
+    if who == RULES:
+        plugin = Plugin("user", RULES, "touche-rad", lambda: RuleUser)
+        return Chosen(plugin, plugin.parse(given))
+    known = (RULES, MODEL, f"{MODEL}:PERSONA", "URL")
+    raise OptionError(f"there is no user {who!r}{nearest(who, known)}")

@@ -10,14 +10,13 @@ from typing import Any, Final
 import anyio
 import numpy as np
 
-from judges.grice.calibrated.combiner import Bin, Combiner, Report, Sum
-from judges.grice.calibrated.features import FREE, MODEL, features
-from judges.grice.labelled import Labelled, labelled
+from judges.grice.calibrated.judge import FREE, MODEL, Bin, Combiner, Report, Sum, features
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.plugins import Services, find
+from touche_rad.training.labels import Labelled, labelled
 
 FOLDS: Final = 5
 BINS: Final = 10
@@ -172,7 +171,7 @@ def _whole(
     model: Model | None,
 ) -> Combiner:
     """Fill what could not be fitted with the weights as shipped, and say so."""
-    from judges.grice.calibrated.combiner import ours
+    from judges.grice.calibrated.judge import ours
 
     shipped = ours()
     missing = [f"{name} {maxim}" for name in sums for maxim in Maxim if maxim not in sums[name]]

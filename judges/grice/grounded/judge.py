@@ -6,7 +6,7 @@ from typing import Literal
 
 from judges.grice.grounded import manner, quality, quantity, relation
 from judges.grice.grounded.scene import scene
-from judges.grice.grounded.weights import weights
+from judges.grice.grounded.scoring import weights
 from touche_rad import plugins
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.plugins import Services

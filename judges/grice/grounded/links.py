@@ -6,11 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from operator import mul
 
-from judges.grice.grounded.alignment import align
-from judges.grice.grounded.coverage import coverage
-from judges.grice.grounded.lexicon import lexicon, root
-from judges.grice.grounded.tampering import contrary_pair
-from judges.grice.grounded.tokens import Passage
+from touche_rad.evidence.alignment import align
+from touche_rad.evidence.support import contrary_pair, coverage
+from touche_rad.evidence.words import Passage, lexicon, root
 
 GENERIC = 0.2
 """What a shared word is worth that any two debates share."""

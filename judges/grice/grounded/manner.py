@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from judges.grice.grounded.coverage import coverage
-from judges.grice.grounded.cues import Cue, weighed
-from judges.grice.grounded.lexicon import lexicon
 from judges.grice.grounded.links import matter
 from judges.grice.grounded.scene import Scene, Sentence, nothing_said
-from judges.grice.grounded.telling import short
-from judges.grice.grounded.tokens import Token
+from judges.grice.grounded.scoring import Cue, short, weighed
 from touche_rad.debate import Verdict
+from touche_rad.evidence.support import coverage
+from touche_rad.evidence.words import Token, lexicon
 
 LONGEST = 60
 SHORTEST = 5

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from judges.grice.grounded.alignment import MAX_SENTENCE
-from judges.grice.grounded.frames import claims_nothing
-from judges.grice.grounded.quotation import Quotation, quotation
 from judges.grice.grounded.scene import Sentence
-from judges.grice.grounded.support import QUOTED, Manner, Support, support
-from judges.grice.grounded.telling import short
-from judges.grice.grounded.tokens import Passage, Token, joined
-from judges.grice.grounded.weights import QualityWeights, logistic
+from judges.grice.grounded.scoring import QualityWeights, logistic, short
 from touche_rad.debate import Verdict
+from touche_rad.evidence.alignment import MAX_SENTENCE
+from touche_rad.evidence.quotation import Quotation, claims_nothing, quotation
+from touche_rad.evidence.support import QUOTED, Manner, Support, support
+from touche_rad.evidence.words import Passage, Token, joined
 
 MAX_WEIGHED = 12
 """How many sentences that are no quotations are weighed; what follows counts as unsupported."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from judges.grice.grounded.cues import Cue, weighed
-from judges.grice.grounded.lexicon import lexicon
 from judges.grice.grounded.links import link, matter, merged, weight
 from judges.grice.grounded.manner import vague
 from judges.grice.grounded.quality import Finding
 from judges.grice.grounded.relation import echo, on_topic, surrender, turned
 from judges.grice.grounded.scene import Scene, nothing_said
-from judges.grice.grounded.support import Manner
-from judges.grice.grounded.telling import short
+from judges.grice.grounded.scoring import Cue, short, weighed
 from touche_rad.debate import Verdict
+from touche_rad.evidence.support import Manner
+from touche_rad.evidence.words import lexicon
 from touche_rad.text import stopwords
 
 Thesis = list[Finding]

@@ -1,20 +1,114 @@
-"""Relation: does the response answer this user, and clearly against what was said last?"""
+"""Relation: does the response answer this user, and argue against the last message?"""
 
 from __future__ import annotations
 
+import math
+import re
+import tomllib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from operator import mul
 
-from judges.grice.grounded.cues import Cue, weighed
-from judges.grice.grounded.fields import kinship
-from judges.grice.grounded.lexicon import lexicon
-from judges.grice.grounded.links import echoes, link, matter, merged, tie, weight
+from judges.grice.grounded.links import echoes, link, matter, merged, tie, weight, worth
 from judges.grice.grounded.quality import Finding
-from judges.grice.grounded.repeats import LOOKED_BACK, asked_again, heard, said_again
 from judges.grice.grounded.scene import Scene, Sentence, nothing_said
-from judges.grice.grounded.support import Manner
-from judges.grice.grounded.telling import short
-from judges.grice.grounded.tokens import Passage
+from judges.grice.grounded.scoring import Cue, short, weighed
 from touche_rad.debate import Verdict
+from touche_rad.evidence.alignment import align
+from touche_rad.evidence.quotation import starts, unpadded
+from touche_rad.evidence.support import Manner, coverage
+from touche_rad.evidence.words import Passage, Token, lexicon, root, stem
+
+
+def kinship(one: frozenset[str], other: frozenset[str]) -> float:
+    """How alike the fields of two sets of senses are, in 0..1; 0 where either has none."""
+    ours, theirs = _fields(one), _fields(other)
+    shared = sum(much * theirs.get(field, 0.0) for field, much in ours.items())
+    return shared / max(1e-9, _length(ours) * _length(theirs))
+
+
+def _fields(senses: frozenset[str]) -> Mapping[str, float]:
+    """How much of each field there is: a word of many fields says less of each."""
+    known, found = _by_sense(), defaultdict[str, float](float)
+    for sense in senses:
+        fields = known.get(sense, frozenset())
+        for field in fields:
+            found[field] += worth(sense) / len(fields)
+    return found
+
+
+def _length(fields: Mapping[str, float]) -> float:
+    return math.sqrt(sum(much * much for much in fields.values()))
+
+
+@cache
+def _by_sense() -> Mapping[str, frozenset[str]]:
+    read = tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
+    found = defaultdict[str, set[str]](set)
+    for field, words in read.items():
+        for word in words.split():
+            found[root(lexicon().sense(stem(word)))].add(field)
+    return {sense: frozenset(fields) for sense, fields in found.items()}
+
+
+LOOKED_BACK = 12
+"""How many of the system's earlier answers are looked at."""
+_ASKS_AGAIN = re.compile(
+    r"\b(?:(?:say|tell|explain|repeat|put|state) (?:\w+ ){0,3}(?:again|once more|differently)"
+    r"|(?:please|could you|can you|would you) (?:repeat|explain|clarify|sum)|remind me"
+    r"|what (?:did|do|were) you (?:say|saying|mean)|run (?:that|it) by me|i (?:have )?forg[oe]t\w*"
+    r"|what (?:was|is) (?:that|your (?:point|argument|reason))"
+    r"|i (?:did|could|do) not (?:catch|hear|follow|get|understand) (?:that|you|it|what)"
+    r"|sorry i was|i was (?:distracted|not listening)|come again|pardon"
+    r"|in (?:one|a|a single|plain) (?:sentence|word|words|nutshell)|in short|once more please)\b"
+)
+
+
+def asked_again(user: Passage) -> bool:
+    """Whether the user wants to hear again what was said."""
+    return bool(_ASKS_AGAIN.search(user.joined))
+
+
+def said_again(sentences: Sequence[Passage], earlier: Sequence[Passage]) -> float:
+    """How much of what is said one earlier answer has said already, in the same sense: 0..1."""
+    return max((_said(sentences, answer) for answer in earlier[-LOOKED_BACK:]), default=0.0)
+
+
+def heard(sentences: Sequence[Passage], own: Sequence[Passage], users: Sequence[Passage]) -> float:
+    """How much of what is said the system has said, or the user in the same sense: 0..1."""
+    ours = _words(own)
+    return _shared(
+        sentences,
+        [
+            max(coverage(one.tokens, ours), *(echoes([one], user) for user in users))
+            for one in sentences
+        ],
+    )
+
+
+def _words(passages: Sequence[Passage]) -> tuple[Token, ...]:
+    return tuple(token for passage in passages for token in passage.tokens)
+
+
+def _shared(sentences: Sequence[Passage], shares: Sequence[float]) -> float:
+    lengths = [sum(token.matters for token in one.tokens) for one in sentences]
+    total = sum(lengths)
+    return sum(map(mul, lengths, shares)) / total if total else 0.0
+
+
+def _said(sentences: Sequence[Passage], answer: Passage) -> float:
+    matter = [unpadded(one.tokens[starts(one.tokens)[-1] :]) for one in sentences]
+    lengths = [sum(token.matters for token in tokens) for tokens in matter]
+    total = sum(lengths)
+    covered = (
+        length * coverage(tokens, answer.tokens)
+        for tokens, length in zip(matter, lengths, strict=True)
+        if not align(tokens, answer.tokens).turned()
+    )
+    return sum(covered) / total if total else 0.0
+
 
 ECHO = 0.7
 """From this share of the user's own words on, a response says what the user said."""

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal
 import anyio
 from pydantic import BaseModel, Field, create_model, model_validator
 
-from judges.grice.sinai.case import SHOWN, Case, case_of, questions, texts
-from judges.grice.sinai.examples import examples
+from judges.grice.sinai.examples import SHOWN, Case, case_of, examples, questions, texts
 from judges.grice.sinai.strategies import BEST, Guidance, Guide, Strategy
 from touche_rad.debate import Debate, Maxim, Verdict
 from touche_rad.models import Model, ModelError, Prompt

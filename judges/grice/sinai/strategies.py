@@ -9,11 +9,10 @@ from typing import Final, Literal
 import anyio
 from pydantic import BaseModel
 
-from judges.grice.sinai.case import questions
-from judges.grice.sinai.examples import Example, of
+from judges.grice.sinai.examples import Example, of, questions
 from touche_rad.debate import Maxim
 from touche_rad.models import Model, Prompt
-from touche_rad.models.schemas import Page
+from touche_rad.models.output import Page
 
 Strategy = Literal["zsl", "fsl1", "fsl2", "analysis1", "analysis3", "analysis5"]
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from judges.grice.labelled import Labelled, labelled
-from judges.grice.sinai.case import SHOWN, texts
+from judges.grice.sinai.examples import SHOWN, texts
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.plugins import Services, find
 from touche_rad.text import clean, content_words
+from touche_rad.training.labels import Labelled, labelled
 
 _MOST_WORDS: Final = 120
 """Longer messages cost more of a prompt than they teach."""

@@ -1,27 +1,209 @@
-"""A parser of first-order formulas that were written by a language model, or by an enemy.
-
-What binds tighter is what the paper says: negation, and, or (exclusive or behind it), implication,
-equivalence. Implication leans right, the others left. A formula that could be read in two ways for
-another reason, or is none, is unreadable; nothing is guessed, run or looked up.
-"""
+"""First-order formulas: tokens, trees, and a parser for what language models write."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from judges.inspirescore.fol.formulas import (
-    Atom,
-    Bound,
-    Connective,
-    Formula,
-    Joined,
-    Not,
-    Term,
-    closed,
+LONGEST: Final = 1_000
+"""Letters of a formula that is read; a longer one is not."""
+
+
+class Unreadable(ValueError):
+    """A text that is no formula, or one of more parts than are read."""
+
+
+class Token(NamedTuple):
+    """A sign by its meaning, or a name."""
+
+    kind: str
+    text: str
+
+
+_SIGNS: Final = {
+    "iff": r"<-> <=> <--> ↔ ⇔ ⟷ ⟺ ≡ \leftrightarrow \Leftrightarrow \iff \equiv",
+    "implies": r"-> => --> ==> → ⇒ ⟶ ⟹ ⊃ \rightarrow \Rightarrow \to \implies \supset",
+    "and": r"&& & ∧ ⋀ /\ \wedge \land",
+    "or": r"|| | ∨ ⋁ \/ \vee \lor",
+    "xor": r"⊕ ⊻ \oplus \veebar",
+    "not": r"¬ ~ ! ∼ \neg \lnot \sim",
+    "all": r"∀ \forall",
+    "some": r"∃ \exists",
+    "differs": r"≠ != =/= \neq \ne",
+    "=": "= ==",
+    "(": "( [",
+    ")": ") ]",
+    ",": ", ;",
+    ".": ". :",
+}
+_WORDS: Final = {
+    "and": "and", "or": "or", "xor": "xor", "not": "not", "implies": "implies", "iff": "iff",
+    "forall": "all", "exists": "some",
+}  # fmt: skip
+_MEANING: Final = {sign: kind for kind, signs in _SIGNS.items() for sign in signs.split()}
+_SIGN: Final = re.compile(
+    "|".join(
+        re.escape(sign) + (r"(?![A-Za-z])" if sign[-1].isalpha() else "")
+        for sign in sorted(_MEANING, key=len, reverse=True)
+    )
 )
-from judges.inspirescore.fol.tokens import Token, Unreadable, tokens
+_NAME: Final = re.compile(r"[^\W\d][\w'’]*(?:-(?=[^\W\d])[\w'’]+)*|\d+(?:\.\d+)?[%\w]*")
+_SPACE: Final = re.compile(r"[\s$]+|\\[ ,;!]|\\(?:left|right)(?![A-Za-z])")
+_TEXT: Final = re.compile(r"\\(?:text|mathrm|mathit|textit|operatorname)\s*\{([^{}]*)\}")
+_GLOSS: Final = re.compile(r"::=.*", re.DOTALL)
+
+
+def tokens(text: str) -> list[Token]:
+    """Return the formula's tokens; a gloss behind `::=` and LaTeX's frame are no part of it.
+
+    Raises:
+        Unreadable: It is too long, or has a sign that is not known.
+    """
+    if len(text) > LONGEST:
+        raise Unreadable(f"longer than {LONGEST} letters")
+    bare = _TEXT.sub(lambda found: found[1].replace(" ", ""), _GLOSS.sub("", text)).strip()
+    bare = bare.rstrip(".")
+    found: list[Token] = []
+    at = 0
+    while at < len(bare):
+        space = _SPACE.match(bare, at)
+        if space:
+            at = space.end()
+            continue
+        token = _token(bare, at)
+        found.append(token)
+        at += len(token.text)
+    return found
+
+
+def _token(text: str, at: int) -> Token:
+    name = _NAME.match(text, at)
+    if name:
+        return Token(_WORDS.get(name[0].lower(), "name"), name[0])
+    sign = _SIGN.match(text, at)
+    if sign:
+        return Token(_MEANING[sign[0]], sign[0])
+    raise Unreadable(f"no sign of logic: {text[at : at + 1]!r}")
+
+
+Connective = Literal["and", "or", "xor", "implies", "iff"]
+Quantifier = Literal["all", "some"]
+
+
+@dataclass(frozen=True)
+class Term:
+    """A variable, a constant, or a function of terms."""
+
+    name: str
+    of: tuple[Term, ...] = ()
+    variable: bool = False
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A predicate of terms; `=` is the one predicate that means something."""
+
+    name: str
+    terms: tuple[Term, ...] = ()
+
+
+@dataclass(frozen=True)
+class Not:
+    """What holds where its part does not."""
+
+    part: Formula
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Two formulas and what joins them."""
+
+    by: Connective
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A formula said of all things, or of some."""
+
+    quantifier: Quantifier
+    variable: str
+    part: Formula
+
+
+Formula: TypeAlias = Atom | Not | Joined | Bound
+
+
+def free(formula: Formula) -> frozenset[str]:
+    """Return the variables that no quantifier binds."""
+    if isinstance(formula, Atom):
+        return frozenset(name for term in formula.terms for name in _variables(term))
+    if isinstance(formula, Not):
+        return free(formula.part)
+    if isinstance(formula, Joined):
+        return free(formula.left) | free(formula.right)
+    return free(formula.part) - {formula.variable}
+
+
+def _variables(term: Term) -> Iterator[str]:
+    if term.variable:
+        yield term.name
+    for part in term.of:
+        yield from _variables(part)
+
+
+def closed(formula: Formula) -> Formula:
+    """Return the formula with its free variables said of all things, as the paper's example is."""
+    for name in sorted(free(formula), reverse=True):
+        formula = Bound("all", name, formula)
+    return formula
+
+
+def shown(formula: Formula) -> str:
+    """Return the formula as text, every join in brackets."""
+    if isinstance(formula, Atom):
+        if formula.name == "=":
+            return f"{_said(formula.terms[0])} = {_said(formula.terms[1])}"
+        return _applied(formula.name, formula.terms)
+    if isinstance(formula, Not):
+        return f"¬{_bracketed(formula.part)}"
+    if isinstance(formula, Bound):
+        sign = "∀" if formula.quantifier == "all" else "∃"
+        return f"{sign}{formula.variable} {_outermost(formula.part)}"
+    signs = {"and": "∧", "or": "∨", "xor": "⊕", "implies": "→", "iff": "↔"}
+    return f"({_side(formula.left)} {signs[formula.by]} {_side(formula.right)})"
+
+
+def _side(formula: Formula) -> str:
+    """One side of a join, so that a quantifier in it ends where it does."""
+    text = shown(formula)
+    return f"({text})" if _binds(formula) else text
+
+
+def _binds(formula: Formula) -> bool:
+    return _binds(formula.part) if isinstance(formula, Not) else isinstance(formula, Bound)
+
+
+def _bracketed(formula: Formula) -> str:
+    text = shown(formula)
+    return f"({text})" if isinstance(formula, Atom) and formula.name == "=" else text
+
+
+def _outermost(formula: Formula) -> str:
+    text = shown(formula)
+    return text if isinstance(formula, Joined) else f"({text})"
+
+
+def _said(term: Term) -> str:
+    return _applied(term.name, term.of)
+
+
+def _applied(name: str, terms: tuple[Term, ...]) -> str:
+    return f"{name}({', '.join(map(_said, terms))})" if terms else name
+
 
 DEEPEST: Final = 24
 """Formulas and terms within each other."""

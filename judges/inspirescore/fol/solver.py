@@ -12,9 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from judges.inspirescore.fol.formulas import Atom, Bound, Formula, Joined, Not, Term
-from judges.inspirescore.fol.reading import read
-from judges.inspirescore.fol.tokens import Unreadable
+from judges.inspirescore.fol.reading import (
+    Atom,
+    Bound,
+    Formula,
+    Joined,
+    Not,
+    Term,
+    Unreadable,
+    read,
+)
 from touche_rad.errors import UserError
 from touche_rad.text import clean
 

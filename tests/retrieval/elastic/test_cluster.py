@@ -18,10 +18,10 @@ from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.connection import Connection, place
 from tests.retrieval.elastic.servers import PASSWORD, Server
 from touche_rad import files
-from touche_rad.answering import HONEST, LAST_RESORT, Answerer, chain_of
 from touche_rad.debate import Debate, Turn
 from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.plugins import Services, build_index, open_index
+from touche_rad.runs.answering import HONEST, LAST_RESORT, Answerer, chain_of
 
 DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 RED = "the cluster cannot serve every part of {!r} now (red): see _cluster/health"

@@ -15,8 +15,8 @@ import pyterrier as pt
 import pytest
 
 from retrieval.elastic.arguments import ElasticArguments
-from retrieval.fields import FIELDS
-from retrieval.pisa import PisaArguments
+from retrieval.index.analyser import FIELDS
+from retrieval.index.pisa import PisaArguments
 from tests.retrieval.elastic.asking import asked, run
 from tests.retrieval.elastic.servers import Server
 from tests.retrieval.small import BEES, opened

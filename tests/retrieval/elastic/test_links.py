@@ -10,7 +10,7 @@ import pytest
 
 from retrieval.chains import LinkedIndex
 from retrieval.elastic.arguments import ElasticArguments
-from retrieval.pisa import PisaArguments
+from retrieval.index.pisa import PisaArguments
 from tests.retrieval.elastic.asking import asked
 from tests.retrieval.elastic.servers import Server
 from tests.retrieval.small import BEES, opened

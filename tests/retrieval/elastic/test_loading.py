@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from retrieval.elastic import bulk, shape
+from retrieval.elastic import loading as bulk
+from retrieval.elastic import shape
 from tests.conftest import lacking
 from tests.retrieval.elastic.asking import asked, run
 from tests.retrieval.elastic.servers import Server, address

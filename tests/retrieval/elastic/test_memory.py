@@ -13,8 +13,8 @@ from tests.models.by_schema import answering
 from tests.models.scripted import Scripted
 from tests.retrieval.test_memory import collection, index, remembered
 from tests.schemes import ANSWERS, marks
+from touche_rad.debaters.rdebater.schemes import Scheme
 from touche_rad.plugins import open_index
-from touche_rad.schemes import Scheme
 
 
 @pytest.fixture

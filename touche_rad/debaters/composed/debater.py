@@ -11,11 +11,19 @@ from pydantic import BaseModel, Field, create_model
 from touche_rad.debate import Argument, Debate, Response, reached
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.choosing import Quotable, dialogue
-from touche_rad.debaters.grounded.entailing import GUARD, SURE, ByModel, GuardName, by_nli
-from touche_rad.debaters.grounded.siding import JUDGED, STANCE, StanceName
-from touche_rad.debaters.grounded.support import Checked, Entails, Guard
+from touche_rad.debaters.grounded.ranking import JUDGED, STANCE, StanceName
+from touche_rad.debaters.grounded.support import (
+    GUARD,
+    SURE,
+    ByModel,
+    Checked,
+    Entails,
+    Guard,
+    GuardName,
+    by_nli,
+)
 from touche_rad.models import Message, Model, ModelError, Prompt, dropping_oldest
-from touche_rad.models.schemas import Paragraph
+from touche_rad.models.output import Paragraph
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services
 from touche_rad.text import clean, content_words, count_words, cut_to_words

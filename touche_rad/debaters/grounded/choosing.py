@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.models import Model, Prompt, dropping_oldest
-from touche_rad.models.schemas import Line
+from touche_rad.models.output import Line
 from touche_rad.text import clean
 
 Manner = Literal["disagree", "contrary", "differently", "unconvinced", "not so"]

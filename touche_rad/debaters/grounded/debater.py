@@ -15,14 +15,18 @@ from touche_rad.debate import Debate, Response, reached
 from touche_rad.debaters.grounded import choosing
 from touche_rad.debaters.grounded.candidates import Candidate
 from touche_rad.debaters.grounded.choosing import Chosen, Quotable
-from touche_rad.debaters.grounded.entailing import GUARD, SURE, GuardName, Told, by_nli
-from touche_rad.debaters.grounded.form import quotation
-from touche_rad.debaters.grounded.profile import Library, sampled
-from touche_rad.debaters.grounded.ranking import Ranked, ranking
+from touche_rad.debaters.grounded.profile import Library, quotation, sampled
+from touche_rad.debaters.grounded.ranking import (
+    JUDGED,
+    STANCE,
+    Ranked,
+    StanceName,
+    ranking,
+    sides,
+    weights,
+)
 from touche_rad.debaters.grounded.reading import Reading, read
-from touche_rad.debaters.grounded.siding import JUDGED, STANCE, StanceName, sides
-from touche_rad.debaters.grounded.support import Guard
-from touche_rad.debaters.grounded.weights import weights
+from touche_rad.debaters.grounded.support import GUARD, SURE, Guard, GuardName, Told, by_nli
 from touche_rad.errors import WorkError
 from touche_rad.models import Model, ModelError
 from touche_rad.plugins import Options as PluginOptions

@@ -1,23 +1,110 @@
-"""What speaks for and against quoting an argument now, each as one number with a name.
-
-Relevance asks whether it is about what the user says; stance, whether it is against it; form,
-whether it reads well on its own; news, whether it says what nobody has said. Stance is read from
-the collection's own fields: an argument attacks or supports a claim that people wrote. Who speaks
-like that claim is of its side.
-"""
+"""The features that rank a candidate argument, each one number with a name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from touche_rad.debaters.grounded.candidates import Candidate
-from touche_rad.debaters.grounded.form import FORM, form
-from touche_rad.debaters.grounded.profile import Library, Profile
-from touche_rad.debaters.grounded.scene import Scene
-from touche_rad.debaters.grounded.terms import cosine, coverage
+from touche_rad.debaters.grounded.profile import FORM, Array, Library, Profile, form
+from touche_rad.debaters.grounded.reading import Reading
+from touche_rad.debaters.grounded.terms import Vector, cosine, coverage, mixed, terms, tone
+from touche_rad.plugins import ArgumentIndex, Meaning, MeaningIndex
+
+_CLAIM, _MESSAGE, _ANSWERED, _EARLIER = 1.0, 1.0, 0.6, 0.4
+"""What each voice weighs in what the debate is about."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What the debate says, compared once with each candidate."""
+
+    message: Vector
+    main: Vector
+    context: Vector
+    latent_asserted: Array
+    latent_context: Array
+    tone: float
+    said: tuple[frozenset[str], ...]
+    """The terms of what the system said, one set a turn."""
+    heard: tuple[frozenset[str], ...]
+    """The terms of what the user said, one set a turn."""
+
+
+def scene(reading: Reading, library: Library) -> Scene:
+    """Turn what was read into vectors."""
+    vector, latent = library.lexis.vector, library.latent.vector
+    message, claim, answered = map(vector, (reading.message, reading.claim, reading.answered))
+    voices = [(claim, _CLAIM), (message, _MESSAGE), (answered, _ANSWERED)]
+    voices += [(vector(text), _EARLIER) for text in reading.earlier[1:]]
+    return Scene(
+        message=message,
+        main=vector(reading.main),
+        context=mixed(voices),
+        latent_asserted=latent(reading.assertion),
+        latent_context=latent(f"{reading.claim} {reading.message} {reading.answered}"),
+        tone=tone(reading.assertion),
+        said=tuple(frozenset(terms(text)) for text in reading.own),
+        heard=tuple(frozenset(terms(text)) for text in (*reading.earlier, reading.message)),
+    )
+
+
+MEANT: Final = (
+    "said_text", "said_attacks", "said_supports", "part_attacks", "part_supports",
+    "claim_text", "claim_attacks", "claim_supports", "answered_text",
+)  # fmt: skip
+"""What was said (the message, a part of it, the debate's claim, our last answer), and of an
+argument its text or the claim that it attacks or supports."""
+_FIELDS: Final = ("text", "attacks", "supports")
+_SHARE: Final = 4
+"""One of so many candidates of a route may be found by meaning."""
+
+
+def meaning_of(index: ArgumentIndex) -> Meaning | None:
+    """Return what the index knows of meaning, if it does."""
+    return index.meaning if isinstance(index, MeaningIndex) else None
+
+
+def near(meaning: Meaning, reading: Reading, k: int) -> dict[str, float]:
+    """Return the ids of the arguments nearest in meaning to what is said, the nearest with 1."""
+    most = max(1, k // _SHARE)
+    found: dict[str, float] = {}
+    for field in _FIELDS:
+        for ids in meaning.nearest(field, [reading.message, reading.claim], most):
+            for rank, one in enumerate(ids):
+                found[one] = max(found.get(one, 0.0), 1 - rank / most)
+    return found
+
+
+def meant(
+    meaning: Meaning, reading: Reading, candidates: Sequence[Candidate]
+) -> list[dict[str, float]]:
+    """Return the features of each candidate, in order."""
+    ids = [candidate.argument.id for candidate in candidates]
+    parts = [part.text for part in reading.parts] or [reading.message]
+    said = [reading.message, reading.claim, reading.answered or reading.message, *parts]
+    likeness = {field: meaning.likeness(field, said, ids) for field in _FIELDS}
+    found = []
+    for place in range(len(ids)):
+        here = {field: [row[place] for row in likeness[field]] for field in _FIELDS}
+        found.append(
+            {
+                "said_text": here["text"][0],
+                "said_attacks": here["attacks"][0],
+                "said_supports": here["supports"][0],
+                "part_attacks": max(here["attacks"][3:]),
+                "part_supports": max(here["supports"][3:]),
+                "claim_text": here["text"][1],
+                "claim_attacks": here["attacks"][1],
+                "claim_supports": here["supports"][1],
+                "answered_text": here["text"][2] if reading.answered else 0.0,
+            }
+        )
+    return found
+
 
 Features = dict[str, float]
 

@@ -11,9 +11,8 @@ from pydantic import Field, model_validator
 from retrieval.web import web_search
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.inspiredebate import evidence as found_by
-from touche_rad.debaters.inspiredebate.citing import cited
 from touche_rad.debaters.inspiredebate.conversation import Side, Wording, conversation
-from touche_rad.debaters.inspiredebate.evidence import Evidence, WebSearch
+from touche_rad.debaters.inspiredebate.evidence import Evidence, WebSearch, cited
 from touche_rad.debaters.inspiredebate.keywords import keywords, unasked
 from touche_rad.debaters.inspiredebate.speech import speech, together
 from touche_rad.errors import WorkError

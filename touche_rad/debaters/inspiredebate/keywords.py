@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, create_model
 from touche_rad.debate import Debate
 from touche_rad.debaters.inspiredebate.conversation import Side, opens, position, topic_of
 from touche_rad.models import Model, Prompt
-from touche_rad.models.schemas import Line
+from touche_rad.models.output import Line
 from touche_rad.text import clean, content_words
 
 LONGEST: Final = 4

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debaters.inspiredebate.conversation import without_oldest
 from touche_rad.models import Message, Model, ModelError, Prompt
-from touche_rad.models.schemas import Page, Paragraph
+from touche_rad.models.output import Page, Paragraph
 from touche_rad.text import clean, count_words
 
 

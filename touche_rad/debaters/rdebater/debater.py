@@ -10,23 +10,25 @@ from typing import ClassVar, Final
 import anyio
 
 from touche_rad.debate import Argument, Debate, Response
-from touche_rad.debaters.rdebater.allowance import Allowance
-from touche_rad.debaters.rdebater.citing import cited
-from touche_rad.debaters.rdebater.gate import AtOnce, Gate, Separate
-from touche_rad.debaters.rdebater.keywords import keywords, plain_keywords
+from touche_rad.debaters.rdebater.budget import Allowance
 from touche_rad.debaters.rdebater.logic import Logic, logic
 from touche_rad.debaters.rdebater.options import RdebaterOptions
-from touche_rad.debaters.rdebater.reading import reading
 from touche_rad.debaters.rdebater.recall import Recall
 from touche_rad.debaters.rdebater.remembering import Remembering
-from touche_rad.debaters.rdebater.retrieving import retrieved, with_priors
-from touche_rad.debaters.rdebater.revision import Attempt, Revised, revised
+from touche_rad.debaters.rdebater.retrieval import (
+    keywords,
+    plain_keywords,
+    reading,
+    retrieved,
+    with_priors,
+)
+from touche_rad.debaters.rdebater.revision import AtOnce, Attempt, Gate, Revised, Separate, revised
+from touche_rad.debaters.rdebater.schemes import Annotator
 from touche_rad.debaters.rdebater.trace import traced
-from touche_rad.debaters.rdebater.writing import Brief, Candidate, draft, plain
+from touche_rad.debaters.rdebater.writing import Brief, Candidate, cited, draft, plain
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
 from touche_rad.plugins import Services
-from touche_rad.schemes import Annotator
 from touche_rad.text import clean, count_words, cut_to_words, words
 
 TOGETHER: Final = 6

@@ -13,10 +13,10 @@ from typing import Annotated, Final
 from pydantic import BaseModel, Field
 
 from touche_rad.debate import Debate
-from touche_rad.debaters.rdebater.allowance import Allowance
+from touche_rad.debaters.rdebater.budget import Allowance
 from touche_rad.debaters.rdebater.history import opposing
 from touche_rad.models import Model, Prompt
-from touche_rad.models.schemas import Page
+from touche_rad.models.output import Page
 from touche_rad.text import clean
 
 MOST_PREDICATES: Final = 24

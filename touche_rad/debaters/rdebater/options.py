@@ -7,10 +7,10 @@ from typing import Any, Final, Literal
 from pydantic import Field, field_validator, model_validator
 
 from touche_rad.debaters.rdebater.recall import Match
+from touche_rad.debaters.rdebater.schemes import Aggregation, Profile
+from touche_rad.debaters.rdebater.schemes.vocabulary import Exemplars
 from touche_rad.debaters.rdebater.writing import Wording
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.schemes import Aggregation, Profile
-from touche_rad.schemes.definitions import Exemplars
 
 FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
 _PAPER: Final[dict[str, str]] = {

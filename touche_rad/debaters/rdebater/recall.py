@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from touche_rad.debate import Argument
+from touche_rad.debaters.rdebater.schemes import Aggregation, Annotation, Scheme
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.schemes import Aggregation, Annotation, Scheme
 from touche_rad.text import words
 
 Match = Literal["index", "literal"]

@@ -9,11 +9,11 @@ from typing import Final
 
 import anyio
 
-from touche_rad.debaters.rdebater.allowance import Allowance
+from touche_rad.debaters.rdebater.budget import Allowance
 from touche_rad.debaters.rdebater.recall import Remembered
+from touche_rad.debaters.rdebater.schemes import Annotation, Annotator
 from touche_rad.models import ModelError
 from touche_rad.plugins import ArgumentIndex, Memory, RemembersIndex
-from touche_rad.schemes import Annotation, Annotator
 
 KEPT: Final = 5_000
 """Annotations made in passing that are kept."""

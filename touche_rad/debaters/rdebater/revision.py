@@ -1,20 +1,199 @@
-"""The loop: a candidate is judged, mended and judged again until it may be said.
-
-The paper's loop ends when all criteria are met, whenever that is. Here it also ends after so many
-revisions, when the turn's calls are spent, and when a revision says what was judged before.
-"""
+"""The revision loop: a draft is summarised, judged and rewritten until it passes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
-from touche_rad.debaters.rdebater.gate import Gate, Summary, Verdict
-from touche_rad.debaters.rdebater.writing import Candidate
-from touche_rad.models import ModelError
-from touche_rad.models.faults import OverBudget
-from touche_rad.text import words
+from pydantic import BaseModel, Field
+
+from touche_rad.debaters.rdebater.budget import Allowance
+from touche_rad.debaters.rdebater.writing import Brief, Candidate, speech
+from touche_rad.models import Model, ModelError, Prompt, dropping_oldest
+from touche_rad.models.errors import OverBudget
+from touche_rad.models.output import Line, Paragraph
+from touche_rad.text import clean, words
+
+FEW = Field(json_schema_extra={"maxItems": 4})
+TWO = Field(json_schema_extra={"maxItems": 2})
+
+
+class Summary(BaseModel):
+    """The debate with the candidate in it, as the judgement sees it."""
+
+    overview: Paragraph
+    supporting: list[Line] = FEW
+    opposing: list[Line] = FEW
+    divergences: list[Line] = FEW
+
+
+class Judgement(BaseModel):
+    """The three criteria, and what is wrong where one is not met."""
+
+    stance_faithfulness: bool
+    argumentative_relevance: bool
+    scheme_compliance: bool
+    feedback: Paragraph = ""
+
+
+class Modified(BaseModel):
+    """What the text modification answers."""
+
+    utterance: str = Field(min_length=1)
+
+
+class Short(Summary):
+    """The summary as the lean profile writes it, before the rest of its answer."""
+
+    overview: Line
+    supporting: list[Line] = TWO
+    opposing: list[Line] = TWO
+    divergences: list[Line] = TWO
+
+
+class Check(BaseModel):
+    """The lean profile's answer: summary, judgement and, where needed, the text anew."""
+
+    summary: Short
+    judgement: Judgement
+    numbers: list[int] = Field(default=[], json_schema_extra={"maxItems": 9})
+    utterance: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """J and ρ of one candidate."""
+
+    criteria: dict[str, bool]
+    feedback: str
+    violations: tuple[str, ...] = ()
+    """What code found against the task's rules."""
+
+    @property
+    def accepted(self) -> bool:
+        """J: computed from the criteria and the rules, never taken from the model."""
+        return all(self.criteria.values()) and not self.violations
+
+    @property
+    def met(self) -> int:
+        """How many criteria are met, the rules as one of them."""
+        return sum(self.criteria.values()) + (not self.violations)
+
+    @property
+    def told(self) -> str:
+        """ρ: the violations that code found, and the model's words."""
+        failed = [name.replace("_", " ") for name, met in self.criteria.items() if not met]
+        named = [f"Not met: {', '.join(failed)}."] if failed else []
+        return " ".join([*named, *self.violations, *([self.feedback] if self.feedback else [])])
+
+
+def verdict(found: Judgement, violations: Sequence[str], *, schemes: bool) -> Verdict:
+    """Return the verdict; without schemes there is no compliance to be judged."""
+    criteria = {
+        "stance_faithfulness": found.stance_faithfulness,
+        "argumentative_relevance": found.argumentative_relevance,
+    }
+    if schemes:
+        criteria["scheme_compliance"] = found.scheme_compliance
+    return Verdict(criteria, clean(found.feedback), tuple(violations))
+
+
+class Gate(Protocol):
+    """What a candidate must pass."""
+
+    async def judged(
+        self, candidate: Candidate, violations: Sequence[str]
+    ) -> tuple[Summary | None, Verdict]:
+        """Summarise the debate with the candidate in it, and judge the candidate."""
+        ...
+
+    async def modified(self, candidate: Candidate, found: Verdict) -> Candidate:
+        """Return the candidate with what was found mended."""
+        ...
+
+
+class Separate:
+    """The paper's three agents, a call each."""
+
+    def __init__(self, model: Model, brief: Brief, allowance: Allowance, *, once: bool) -> None:
+        """`once` keeps the first candidate's summary for those after it."""
+        self._model = model
+        self._brief = brief
+        self._allowance = allowance
+        self._once = once
+        self._summary: Summary | None = None
+
+    async def judged(
+        self, candidate: Candidate, violations: Sequence[str]
+    ) -> tuple[Summary | None, Verdict]:
+        """Call the Debate Summarization Agent, then the Judgement Agent."""
+        if self._summary is None or not self._once:
+            self._summary = await self._summarised(candidate)
+        self._allowance.take()
+        told = self._brief.told
+        messages = Prompt.load(__package__, "judgement").messages(
+            stance=told["stance"], schemes=told["schemes"], summary=self._summary,
+            candidate=candidate.text,
+        )  # fmt: skip
+        found = await self._model.ask(messages, Judgement, step="rdebater.judgement")
+        return self._summary, verdict(found, violations, schemes=bool(self._brief.schemes))
+
+    async def _summarised(self, candidate: Candidate) -> Summary:
+        self._allowance.take()
+        prompt = Prompt.load(__package__, "summary")
+        told = self._brief.told
+        values = {
+            "dialogue": told["dialogue"], "stance": told["stance"], "candidate": candidate.text,
+        }  # fmt: skip
+        return await self._model.ask(
+            prompt.messages(**values), Summary, step="rdebater.summary",
+            shorten=dropping_oldest(prompt, "dialogue", values),
+        )  # fmt: skip
+
+    async def modified(self, candidate: Candidate, found: Verdict) -> Candidate:
+        """Call the Text Modification Agent with the utterance and the feedback."""
+        self._allowance.take()
+        messages = Prompt.load(__package__, "modification").messages(
+            stance=self._brief.told["stance"], words=self._brief.words, feedback=found.told,
+            candidate=candidate.text,
+        )  # fmt: skip
+        schema = speech(Modified, "utterance", self._brief.words)
+        answer: Modified = await self._model.ask(messages, schema, step="rdebater.modification")
+        return Candidate(clean(answer.utterance), candidate.named)
+
+
+class AtOnce:
+    """All three steps in one call; what was modified is handed out without another."""
+
+    def __init__(self, model: Model, brief: Brief, allowance: Allowance) -> None:
+        self._model = model
+        self._brief = brief
+        self._allowance = allowance
+        self._next = Candidate("")
+
+    async def judged(
+        self, candidate: Candidate, violations: Sequence[str]
+    ) -> tuple[Summary | None, Verdict]:
+        """Ask for the summary, the judgement and the text anew."""
+        self._allowance.take()
+        prompt = Prompt.load(__package__, "check")
+        values = {
+            **self._brief.told, "candidate": candidate.text, "violations": list(violations),
+        }  # fmt: skip
+        answer: Check = await self._model.ask(
+            prompt.messages(**values), speech(Check, "utterance", self._brief.words),
+            step="rdebater.check", shorten=dropping_oldest(prompt, "dialogue", values),
+        )  # fmt: skip
+        named = self._brief.named(answer.numbers) or candidate.named
+        self._next = Candidate(clean(answer.utterance), named)
+        found = verdict(answer.judgement, violations, schemes=bool(self._brief.schemes))
+        return answer.summary, found
+
+    async def modified(self, candidate: Candidate, found: Verdict) -> Candidate:
+        """Return what came with the judgement; nothing, where the model wrote nothing."""
+        return self._next
+
 
 Stop = Literal["accepted", "revisions", "repeated", "budget", "model", "unasked"]
 Rules = Callable[[Candidate], Sequence[str]]

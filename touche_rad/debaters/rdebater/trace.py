@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from touche_rad.debaters.rdebater.allowance import Allowance
+from touche_rad.debaters.rdebater.budget import Allowance
 from touche_rad.debaters.rdebater.logic import Logic
 from touche_rad.debaters.rdebater.recall import Recall, Remembered
 from touche_rad.debaters.rdebater.revision import Attempt, Revised

@@ -8,9 +8,8 @@ import anyio
 from pydantic import Field, model_validator
 
 from touche_rad.debate import Argument, Debate, Response
-from touche_rad.debaters.sinai.outline import outline
 from touche_rad.debaters.sinai.plan import PLAIN, Plan, plan
-from touche_rad.debaters.sinai.queries import Query, distinct, last_message, queries
+from touche_rad.debaters.sinai.queries import Query, distinct, last_message, outline, queries
 from touche_rad.debaters.sinai.response import Wording, response
 from touche_rad.debaters.sinai.retrieval import STRATEGIES, Retrieval, Retrieved, retrieved
 from touche_rad.debaters.sinai.selection import (

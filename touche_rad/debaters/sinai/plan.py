@@ -1,18 +1,32 @@
-"""Step 1: with what tone, style, strategy, kind of argument and perspective to answer."""
+"""Step 1: plan the answer: tone, style, strategy, kind of argument and perspective."""
 
 from __future__ import annotations
 
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel
 
 from touche_rad.debate import Debate
-from touche_rad.debaters.sinai.dialogue import dialogue
 from touche_rad.models import Model, Prompt, dropping_oldest
-from touche_rad.models.schemas import Line
+from touche_rad.models.output import Line
+from touche_rad.text import clean
+
+LONGEST: Final = 2_000
+"""Letters of one utterance that are shown; the task's own are far shorter."""
+
+
+def dialogue(debate: Debate) -> list[str]:
+    """Return one line an utterance, oldest first; the last one is what is answered."""
+    lines: list[str] = []
+    for turn in debate.turns:
+        lines.append(f"Opponent: {clean(turn.utterance)[:LONGEST]}")
+        if turn.response is not None:
+            lines.append(f"You: {clean(turn.response.content)[:LONGEST]}")
+    return lines
+
 
 Tone = Literal["Neutral", "Respectful", "Assertive/Critical", "Inquisitive"]
 Style = Literal["Academic", "Colloquial", "Socratic", "Logical", "Rhetorical"]

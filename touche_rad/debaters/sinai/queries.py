@@ -1,4 +1,4 @@
-"""Step 2: up to three ideas to search arguments for, each with the field to look into."""
+"""Step 2: up to three queries, each with the field to search."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Debate
-from touche_rad.debaters.sinai.dialogue import dialogue
-from touche_rad.debaters.sinai.plan import Plan, parameters
+from touche_rad.debaters.sinai.plan import Plan, dialogue, parameters
 from touche_rad.models import Model, Prompt, dropping_oldest
-from touche_rad.models.schemas import Line, Paragraph
+from touche_rad.models.output import Line, Paragraph
 from touche_rad.text import clean
 
 FieldToLook = Literal["SUPPORT", "ATTACK"]
@@ -67,3 +66,16 @@ async def queries(model: Model, debate: Debate, plan: Plan, most: int) -> list[Q
         shorten=dropping_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     return in_order(answer)
+
+
+async def outline(model: Model, debate: Debate, most: int) -> tuple[Plan, list[Query]]:
+    """Ask for the plan and the queries at once."""
+    schema = create_model("Outline", plan=(Plan, ...), searches=(searches(most), ...))
+    prompt = Prompt.load(__package__, "outline")
+    values = {"parameters": parameters(), "most": most, "dialogue": dialogue(debate)}
+    answer = await model.ask(
+        prompt.messages(**values), schema, step="sinai.outline",
+        shorten=dropping_oldest(prompt, "dialogue", values),
+    )  # fmt: skip
+    found: Plan = answer.plan  # type: ignore[attr-defined]
+    return found, in_order(answer.searches)  # type: ignore[attr-defined]

@@ -8,12 +8,10 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters.sinai.dialogue import dialogue
-from touche_rad.debaters.sinai.matching import matched, used
-from touche_rad.debaters.sinai.plan import Plan
-from touche_rad.debaters.sinai.selection import Selected
+from touche_rad.debaters.sinai.plan import Plan, dialogue
+from touche_rad.debaters.sinai.selection import Selected, matched, used
 from touche_rad.models import Message, Model, ModelError, Prompt, dropping_oldest
-from touche_rad.models.schemas import Line, Page, Paragraph
+from touche_rad.models.output import Line, Page, Paragraph
 from touche_rad.text import clean, count_words, cut_to_words
 
 Wording = Literal["free", "close"]

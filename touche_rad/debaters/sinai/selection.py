@@ -1,20 +1,77 @@
-"""Steps 3 and 4: three arguments of each query, then three of all."""
+"""Steps 3 and 4: choose three arguments per query, then three of all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from difflib import SequenceMatcher
+from typing import Any, Final
 
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters.sinai.dialogue import dialogue
-from touche_rad.debaters.sinai.matching import matched
-from touche_rad.debaters.sinai.plan import Plan
+from touche_rad.debaters.sinai.plan import Plan, dialogue
 from touche_rad.debaters.sinai.retrieval import Retrieved
 from touche_rad.models import Model, Prompt, dropping_oldest
-from touche_rad.models.schemas import Line, Page
+from touche_rad.models.output import Line, Page
+from touche_rad.text import clean, content_words
+
+ALIKE: Final = 0.8
+"""From how alike on two texts are taken for the same; nothing is matched below it."""
+
+
+def matched(texts: Iterable[str], arguments: Sequence[Argument]) -> list[Argument]:
+    """Return the arguments that texts are, in the texts' order, each once.
+
+    Exactly, then without regard to case and marks, then the nearest above a bound; a text that is
+    none of them is dropped.
+    """
+    found: dict[str, Argument] = {}
+    for text in texts:
+        one = _matched(text, arguments)
+        if one is not None:
+            found.setdefault(one.id, one)
+    return list(found.values())
+
+
+def _matched(text: str, arguments: Sequence[Argument]) -> Argument | None:
+    if not text.strip():
+        return None
+    for argument in arguments:
+        if text == argument.text:
+            return argument
+    plain = _plain(text)
+    for argument in arguments:
+        if plain and plain == _plain(argument.text):
+            return argument
+    nearest = max(arguments, key=lambda one: _likeness(plain, one), default=None)
+    return nearest if nearest is not None and _likeness(plain, nearest) >= ALIKE else None
+
+
+def _likeness(plain: str, argument: Argument) -> float:
+    other = _plain(argument.text)
+    if plain and len(plain) >= 20 and plain in other:
+        return 1.0
+    return SequenceMatcher(None, plain[:1000], other[:1000], autojunk=False).ratio()
+
+
+def _plain(text: str) -> str:
+    return "".join(
+        letter
+        for letter in " ".join(clean(text).lower().split())
+        if letter.isalnum() or letter == " "
+    )
+
+
+def used(content: str, arguments: Sequence[Argument]) -> list[Argument]:
+    """Order arguments by how much of a text is theirs; those that share no word with it go."""
+    words = set(content_words(content))
+    shares = {
+        argument.id: len(words & set(content_words(argument.text))) / (len(words) or 1)
+        for argument in arguments
+    }
+    telling = [argument for argument in arguments if shares[argument.id] > 0]
+    return sorted(telling, key=lambda argument: -shares[argument.id])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""The embedded index: analyser, engine, store, and the folder they are in."""

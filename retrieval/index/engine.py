@@ -1,0 +1,308 @@
+"""One inverted index of PISA, queried by one thread at a time for all that wait."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+from pyterrier_pisa import PisaIndex, PisaStemmer, PisaStopwords, _pisathon
+
+from retrieval.index.repeated import Members, Repeats
+
+Found = list[list[tuple[float, int]]]
+Search = Callable[[Sequence[str], int], Found]
+
+
+@dataclass(eq=False)
+class _Asked:
+    queries: Sequence[str]
+    k: int
+    found: Found | None = None
+    leads: bool = False
+    left: bool = False
+    called: threading.Event = field(default_factory=threading.Event)
+
+
+class Together:
+    """A search that many threads may ask, and that is done by one at a time."""
+
+    def __init__(self, search: Search, most: int) -> None:
+        """Take the search, and how many queries are enough for one."""
+        self._search = search
+        self._most = most
+        self._clear()
+        _all.add(self)
+
+    def _clear(self) -> None:
+        self._guard = threading.Lock()
+        self._line: deque[_Asked] = deque()
+        self._searching = False
+
+    def best(self, queries: Sequence[str], k: int) -> Found:
+        """Return what the search finds for these queries."""
+        mine = _Asked(queries, k)
+        try:
+            self._queue(mine)
+            return mine.found if mine.found is not None else self._lead(mine)
+        finally:
+            self._leave(mine)
+
+    def _queue(self, mine: _Asked) -> None:
+        """Wait until this one is answered or leads."""
+        with self._guard:
+            ended = _ended.is_set() and threading.current_thread() is not threading.main_thread()
+            if not self._searching and not ended:
+                self._searching = mine.leads = True
+                return
+            if not ended:
+                self._line.append(mine)
+        mine.called.wait()
+
+    def finish(self) -> None:
+        """Wait until nobody searches."""
+        while self._searching:
+            time.sleep(0.001)
+
+    def _lead(self, mine: _Asked) -> Found:
+        """Answer all who wait; what fails for all is tried for this one alone."""
+        others = self._waiting(mine)
+        try:
+            found = iter(self._search([q for one in (mine, *others) for q in one.queries], mine.k))
+        except BaseException as error:
+            with self._guard:
+                self._line.extendleft(one for one in reversed(others) if not one.left)
+            if others and isinstance(error, Exception):
+                return self._search(mine.queries, mine.k)
+            raise
+        mine.found = [next(found) for _ in mine.queries]
+        for one in others:
+            one.found = [next(found) for _ in one.queries]
+            one.called.set()
+        return mine.found
+
+    def _waiting(self, mine: _Asked) -> list[_Asked]:
+        """Those of the line who can be answered along with this one."""
+        room = self._most - len(mine.queries)
+        taken: list[_Asked] = []
+        with self._guard:
+            for one in tuple(self._line):
+                if one.k == mine.k and len(one.queries) <= room:
+                    self._line.remove(one)
+                    taken.append(one)
+                    room -= len(one.queries)
+        return taken
+
+    def _leave(self, mine: _Asked) -> None:
+        """Whoever led lets the next one lead, also where it was broken off."""
+        with self._guard:
+            mine.left = True
+            if mine in self._line:
+                self._line.remove(mine)
+            if not mine.leads:
+                return
+            if self._line:
+                first = self._line.popleft()
+                first.leads = True
+                first.called.set()
+            else:
+                self._searching = False
+
+
+_all: WeakSet[Together] = WeakSet()
+_ended = threading.Event()
+
+
+def _begin_anew() -> None:
+    """A forked process has none of the threads that were searching or waiting."""
+    for one in _all:
+        one._clear()
+
+
+def _end() -> None:
+    """Python ends, and threads with it; one that is in the engine then would break the process."""
+    _ended.set()
+    for one in tuple(_all):
+        one.finish()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
+atexit.register(_end)
+
+
+Scored = tuple[float, int]
+
+# Two to three times as quick as summing every word's score in order, but the order of its sums
+# depends on the depth, so that equal documents get unequal last digits: these are rounded away.
+_WAY = "maxscore"
+_DIGITS = 5
+# The words come as the analyser wants them; the engine's own list has the negations.
+_STOPS = PisaStopwords.none
+_STEMMER = PisaStemmer.none
+_SLACK = 4
+_AT_ONCE = 512
+_A_THREAD = 16
+_making = threading.Lock()
+
+
+Documents = Iterable[tuple[int, str]]
+
+
+def build_engine(folder: Path, documents: Callable[[], Documents]) -> None:
+    """Index numbered documents, given as plain words, in a folder that is not there yet.
+
+    They are gone through several times, each time from the first.
+    """
+    repeats = Repeats(documents())
+    with _alone():
+        if not repeats.many:
+            _indexed(folder, documents())
+        else:
+            _indexed(folder, repeats.once(documents()))
+            repeats.write(folder)
+            _weigh_all(folder, chain(repeats.once(documents()), repeats.again(documents())))
+        # The first search writes the weights; made now, a search never writes.
+        _index(folder).bm25(num_results=1)
+
+
+def _weigh_all(folder: Path, documents: Documents) -> None:
+    """Let words weigh in an index of distinct texts what they weigh among all documents.
+
+    The weights are a file of their own, told by the numbers of words and documents, which are the
+    same in an index of everything whose first documents are the distinct ones.
+    """
+    whole = folder.with_name(f"{folder.name}.whole")
+    _indexed(whole, documents)
+    _index(whole).bm25(num_results=1)
+    weights = min(whole.glob("bm25*"), key=lambda path: len(path.name))
+    weights.rename(folder / weights.name)
+    shutil.rmtree(whole)
+
+
+def _indexed(folder: Path, documents: Documents) -> None:
+    """Index documents; the engine takes them in a thread of its own, whose failures it drops."""
+    failures: list[Exception] = []
+
+    def given() -> Iterator[dict[str, str]]:
+        try:
+            for number, words in documents:
+                yield {"docno": str(number), "text": words}
+        except Exception as failure:
+            failures.append(failure)
+
+    _index(folder).index(given())
+    if failures:
+        raise failures[0]
+
+
+def _index(folder: Path) -> Any:
+    return PisaIndex(str(folder), stemmer=_STEMMER, text_field="text", stops=_STOPS, threads=1)
+
+
+class Engine:
+    """An opened inverted index; threads may share it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._context = _index(folder).bm25()._ctxt
+        self._members = Members(folder)
+        self._together = Together(self._best, _AT_ONCE)
+
+    def __reduce__(self) -> tuple[type[Engine], tuple[Path]]:
+        return Engine, (self._folder,)
+
+    def best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
+        """Return each query's `k` best documents; queries are plain words, as documents are."""
+        found: list[list[Scored]] = []
+        for start in range(0, len(queries), _AT_ONCE):
+            found += self._together.best(queries[start : start + _AT_ONCE], k)
+        return found
+
+    def _best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
+        found: dict[int, list[Scored]] = {}
+        depth, left = k + _SLACK, list(range(len(queries)))
+        while left:
+            deepest = self._deepest([queries[place] for place in left], depth)
+            for place, texts in zip(left, deepest, strict=True):
+                first = self._first(texts, k, more=len(texts) == depth)
+                if first is not None:
+                    found[place] = first
+            left = [place for place in left if place not in found]
+            depth *= 4
+        return [found[place] for place in range(len(queries))]
+
+    def _first(self, texts: list[tuple[float, str]], k: int, more: bool) -> list[Scored] | None:
+        """The `k` best documents; None where as good ones may lie beyond the found texts."""
+        best: list[Scored] = []
+        texts.sort(reverse=True)
+        for score, equal in groupby(texts, key=itemgetter(0)):
+            if more and score == texts[-1][0]:
+                return None
+            room = k - len(best)
+            members = sorted(chain(*(self._members.first(int(text), room) for _, text in equal)))
+            best += [(score, number) for number in members[:room]]
+            if len(best) == k:
+                break
+        return best
+
+    def _deepest(self, queries: Sequence[str], depth: int) -> list[list[tuple[float, str]]]:
+        room = len(queries) * depth
+        query_numbers = np.empty(room, dtype=np.int32)
+        documents = np.empty(room, dtype=object)
+        scores = np.empty(room, dtype=np.float32)
+        size = _pisathon.retrieve(
+            self._context, _WAY, list(enumerate(queries)), k=depth,
+            threads=_threads(len(queries)), query_weighted=0,
+            pretokenised=False, result_qidxs=query_numbers, result_docnos=documents,
+            result_ranks=np.empty(room, dtype=np.int32), result_scores=scores,
+        )  # fmt: skip
+        found: list[list[tuple[float, str]]] = [[] for _ in queries]
+        rounded = _rounded(scores[:size].astype(float))
+        columns = (query_numbers[:size].tolist(), rounded.tolist(), documents[:size])
+        for query, score, document in zip(*columns, strict=True):
+            found[query].append((score, document))
+        return found
+
+
+def _threads(queries: int) -> int:
+    """Two at least: with one, the engine would keep Python to itself as long as it searches."""
+    return max(2, min(os.cpu_count() or 1, queries // _A_THREAD))
+
+
+def _rounded(scores: Any) -> Any:
+    """Keep the digits of each score that any order of summing gives."""
+    unit = 10.0 ** (np.floor(np.log10(np.maximum(scores, 1e-30))) - (_DIGITS - 1))
+    return np.round(scores / unit) * unit
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let one thread at a time make an index, with the engine's own printing off the terminal.
+
+    Two makers at once crash the engine. It writes past Python's streams, so that they are kept for
+    the whole process: while an index is made, and never in a search.
+    """
+    with _making:
+        kept = os.dup(1), os.dup(2)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nowhere, 1)
+            os.dup2(nowhere, 2)
+            yield
+        finally:
+            for stream, copy in zip((1, 2), kept, strict=True):
+                os.dup2(copy, stream)
+                os.close(copy)
+            os.close(nowhere)

@@ -1,0 +1,221 @@
+"""The embedded index: PISA, one inverted index a field, in a folder on disk; no JVM, no server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from retrieval.chains import Link, alike
+from retrieval.index.analyser import FIELDS, LONGEST_QUERY, known, tokens
+from retrieval.index.build import build, read_manifest
+from retrieval.index.engine import Engine, Scored
+from retrieval.index.statements import ROLES, STATEMENTS, Statements
+from retrieval.index.store import Store, digest
+from retrieval.searching import FieldSearch
+from touche_rad.debate import Argument, Hit
+from touche_rad.debaters.rdebater.schemes import Annotator, Cost
+from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.models.context import waited
+from touche_rad.plugins import Meaning, Memory, Options, Services, VectorsWanted
+
+if TYPE_CHECKING:
+    from retrieval.dense.encoders import Vectors
+    from retrieval.dense.vectors import DenseVectors
+
+
+class PisaIndexes:
+    """The embedded index (PISA): a folder on this disk."""
+
+    def __init__(self, options: Options, services: Services) -> None:
+        pass
+
+    def accepts(self, location: str) -> bool:
+        """Whether this is a folder's path and no address."""
+        return "://" not in location and not location.startswith("elasticsearch:")
+
+    def open(self, location: str) -> PisaArguments:
+        """Open the index in a folder."""
+        return PisaArguments(Path(location))
+
+    def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
+        """Make an index; it stands there whole or not at all."""
+        return build(arguments, location, replace=replace)
+
+    def add_vectors(
+        self,
+        location: str,
+        wanted: VectorsWanted,
+        *,
+        of: Iterable[Argument] | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Encode what an index holds; a killed run is gone on with."""
+        from retrieval.dense.search import loaded
+        from retrieval.dense.vectors import add_vectors
+
+        return add_vectors(
+            Path(location), _collection(location, of), loaded(wanted.encoder), fields=wanted.fields,
+            precision=wanted.precision, graph=wanted.graph, report=report,
+        )  # fmt: skip
+
+    def annotate(
+        self,
+        location: str,
+        annotator: Annotator,
+        *,
+        of: Iterable[Argument] | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Annotate what an index holds; a killed run is gone on with."""
+        from touche_rad.debaters.rdebater.memory import annotate
+
+        collection = _collection(location, of)
+        return waited(annotate(Path(location), collection, annotator, report=report))
+
+    def cost_of_annotating(self, location: str, annotator: Annotator) -> Cost:
+        """Return what annotating what is left will take, about."""
+        from touche_rad.debaters.rdebater.memory import cost
+
+        read_manifest(Path(location))
+        return cost(Path(location), annotator)
+
+
+class PisaArguments:
+    """An opened index; any number of threads and processes may read it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.manifest = read_manifest(folder)
+        self.folder = folder
+        self._store = Store(folder)
+        self._statements = Statements(folder / STATEMENTS)
+        self._engines = {
+            field: Engine(folder / field) for field in FIELDS if self.manifest.fields.get(field)
+        }
+
+    def __reduce__(self) -> tuple[type[PisaArguments], tuple[Path]]:
+        return PisaArguments, (self.folder,)
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this index's content from another's."""
+        return self.manifest.collection[:16]
+
+    def __len__(self) -> int:
+        return self.manifest.arguments
+
+    def get(self, argument_id: str) -> Argument | None:
+        """Return the argument with this id, or None."""
+        return self._store.get(argument_id)
+
+    def arguments(self) -> Iterator[Argument]:
+        """Yield every argument, in the collection's order."""
+        return iter(self._store)
+
+    def search(self, field: str, query: str, k: int) -> list[Hit]:
+        """Return the best `k` arguments by one field."""
+        return self.search_all(field, [query], k)[0]
+
+    def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """Search many queries at once; equal scores stand in the order of the ids."""
+        return [self._hits(field, found) for found in self.ranked(field, queries, k)]
+
+    def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
+        """Return each query's best ids with their scores."""
+        id_at = self._store.id_at
+        return [
+            [(id_at(number), score) for score, number in found]
+            for found in self.ranked(field, queries, k)
+        ]
+
+    def _hits(self, field: str, found: Sequence[Scored]) -> list[Hit]:
+        return [
+            Hit(argument=self._store.at(number), score=score, rank=rank, path=(field,))
+            for rank, (score, number) in enumerate(found)
+        ]
+
+    def ranked(self, field: str, queries: Sequence[str], k: int) -> list[list[Scored]]:
+        """Return each query's best scores, with the arguments' numbers."""
+        known(field)
+        found: list[list[Scored]] = [[] for _ in queries]
+        engine = self._engines.get(field)
+        words = {place: _query(query) for place, query in enumerate(queries)}
+        places = [place for place in words if words[place]]
+        if engine is not None and k > 0:
+            best = engine.best([words[place] for place in places], k)
+            for place, hits in zip(places, best, strict=True):
+                found[place] = hits
+        return found
+
+    def links(self, argument_id: str) -> list[Link]:
+        """Return which arguments share a statement with this one."""
+        number = self._store.number(argument_id)
+        if number is None:
+            return []
+        mine = self._store.at(number)
+        found = []
+        for role, theirs, other, _ in self._statements.linked(number):
+            argument = self._store.at(other)
+            near = alike(getattr(mine, ROLES[role]), getattr(argument, ROLES[theirs]))
+            found.append(Link(argument, ROLES[role], ROLES[theirs], near))
+        return found
+
+    @cached_property
+    def _vectors(self) -> dict[str, DenseVectors]:
+        from retrieval.dense.vectors import open_vectors
+
+        return open_vectors(self.folder, self.manifest.collection)
+
+    @property
+    def encoders(self) -> Sequence[str]:
+        """The encoders whose vectors stand beside this index."""
+        return list(self._vectors)
+
+    @cached_property
+    def meaning(self) -> Meaning | None:
+        """What the vectors tell, where there are any and their encoder is to be had."""
+        from retrieval.dense.search import VectorMeaning, usable
+
+        name = usable({one: self._encoded(vectors) for one, vectors in self._vectors.items()})
+        if name is None:
+            return None
+        return VectorMeaning(self._vectors[name], self._store.number, self._store.id_at)
+
+    def _encoded(self, vectors: DenseVectors) -> list[str]:
+        """Return the fields that vectors were made of; one that is blank everywhere needs none."""
+        blank = [field for field in FIELDS if not self.manifest.fields.get(field)]
+        return [*vectors.about.fields, *blank]
+
+    @cached_property
+    def memory(self) -> Memory | None:
+        """Which schemes the arguments use, where the index was annotated."""
+        from touche_rad.debaters.rdebater.memory import open_memory
+
+        return open_memory(self.folder, self.manifest.collection, self._store.number)
+
+    def nearest(
+        self, encoder: str, field: str, queries: Vectors, k: int, *, approximate: bool = False
+    ) -> list[list[tuple[str, float]]]:
+        """Return each query's nearest arguments' ids with the cosines."""
+        if encoder not in self._vectors:
+            raise OptionError(f"no vectors by {encoder!r}{nearest(encoder, self._vectors)}")
+        found = self._vectors[encoder].nearest(field, queries, k, approximate=approximate)
+        id_at = self._store.id_at
+        return [[(id_at(number), score) for score, number in hits] for hits in found]
+
+    def pipeline(self, field: str, k: int) -> FieldSearch:
+        """Return the search of one field as a PyTerrier transformer."""
+        return FieldSearch(self, field, k)
+
+
+def _query(text: str) -> str:
+    return " ".join(tokens(str(text))[:LONGEST_QUERY])
+
+
+def _collection(location: str, of: Iterable[Argument] | None) -> str:
+    """Return what an index was made of, which must be these arguments where any are given."""
+    collection = read_manifest(Path(location)).collection
+    if of is not None and digest(of) != collection:
+        raise UserError(f"{location} holds other arguments: --replace makes it anew")
+    return collection

@@ -1,0 +1,1 @@
+"""Whole debates: played by two debaters, imported, scored, in tournaments."""

@@ -1,0 +1,143 @@
+"""PanelBench's layout: a folder with `motion/NAME.json` and the speeches in `speech/`.
+
+A motion's file holds `motion`, `pro_side` and `con_side` (objects with a `name`), `info_slide` and
+`speech_order` (the speakers in order). The speeches of NAME lie in `speech/NAME.json` (a list of
+texts) or in the folder `speech/NAME/`, a text file each, in the order of their names. What the
+humans decided stands in `gold.json` or `gold/NAME.json`: by dimension a speaker, `tie`, or all
+winners.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from touche_rad.contest import TIE, Contest, Side, Speech
+from touche_rad.errors import InputError, why
+from touche_rad.files.records import (
+    Miss,
+    a_list,
+    a_text,
+    an_object,
+    optional_text,
+    parse,
+    shown,
+    within,
+)
+
+
+def is_one(folder: Path) -> bool:
+    """Whether a folder has this layout."""
+    return (folder / "motion").is_dir() and (folder / "speech").is_dir()
+
+
+def contests(folder: Path) -> Iterator[Contest]:
+    """Read every debate of a folder, in the order of their names."""
+    found = sorted((folder / "motion").glob("*.json"), key=lambda path: _natural(path.stem))
+    if not found:
+        raise InputError(folder / "motion", "expected motions as NAME.json, found none")
+    everyone = _everyone(folder / "gold.json")
+    for path in found:
+        try:
+            yield _contest(folder, path, everyone)
+        except Miss as miss:
+            raise InputError(path, miss.expected, field=miss.field or None) from None
+        except ValidationError as error:
+            told = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise InputError(path, told) from None
+
+
+def _everyone(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        return an_object(_read(path), "")
+    except Miss as miss:
+        raise InputError(path, f"{miss.expected}: gold by the names of motions") from None
+
+
+def _contest(folder: Path, path: Path, everyone: Mapping[str, Any]) -> Contest:
+    record = an_object(_read(path), "")
+    sides: dict[str, Side] = {}
+    named: tuple[tuple[str, Side], ...] = (("pro_side", "pro"), ("con_side", "con"))
+    for key, side in named:
+        for number, one in enumerate(a_list(*within(record, key))):
+            place = f"{key}.{number}"
+            name = one if isinstance(one, str) else an_object(one, place).get("name")
+            if a_text(name, f"{place}.name") in sides:
+                raise Miss(f"{place}.name", f"{name!r} is there twice")
+            sides[a_text(name, f"{place}.name")] = side
+    texts = _speeches(folder / "speech", path.stem)
+    order = [a_text(name, f"speech_order.{n}") for n, name in
+             enumerate(a_list(*within(record, "speech_order"))) if name is not None]  # fmt: skip
+    if len(order) != len(texts):
+        raise Miss(
+            "speech_order", f"names {len(order)} speakers, and {len(texts)} speeches are there"
+        )
+    unknown = sorted(set(order) - set(sides))
+    if unknown:
+        raise Miss("speech_order", f"{unknown[0]!r} is on no side")
+    own = folder / "gold" / path.name
+    gold = _read(own) if own.is_file() else everyone.get(path.stem)
+    return Contest(
+        id=path.stem, motion=a_text(*within(record, "motion")),
+        info=optional_text(record, "info_slide"),
+        sides={name: sides[name] for name in dict.fromkeys([*order, *sides])},
+        speeches=tuple(
+            Speech(speaker=who, text=text) for who, text in zip(order, texts, strict=True)
+        ),
+        gold=_gold(gold if isinstance(gold, dict) else {"general": gold}, sides),
+    )  # fmt: skip
+
+
+def _gold(told: Mapping[str, Any], sides: Mapping[str, Side]) -> dict[str, Any]:
+    """Return the winners by dimension that are told; null is nobody known."""
+    found: dict[str, Any] = {}
+    for dimension, won in told.items():
+        if won is None:
+            continue
+        several = won if isinstance(won, list) else [won]
+        strangers = [one for one in several if one not in (*sides, TIE)]
+        if strangers or not several:
+            who = shown(strangers[0] if strangers else won)
+            raise Miss(f"gold.{dimension}", f"expected speakers or tie, got {who}")
+        found[dimension] = won
+    return found
+
+
+def _speeches(folder: Path, name: str) -> list[str]:
+    if (folder / f"{name}.json").is_file():
+        told = a_list(_read(folder / f"{name}.json"), "speeches")
+        return [
+            a_text(one.get("content") if isinstance(one, dict) else one, f"speeches.{number}")
+            for number, one in enumerate(told)
+        ]
+    files = sorted((folder / name).glob("*"), key=lambda path: _natural(path.stem))
+    if not files:
+        raise Miss("", f"expected its speeches in speech/{name}.json or speech/{name}/")
+    return [_text(path) for path in files if path.is_file()]
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sort 2 before 10."""
+    parts = re.split(r"(\d+)", name)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(path, f"cannot be read: {why(error)}") from None
+
+
+def _read(path: Path) -> Any:
+    try:
+        return parse(_text(path))
+    except (Miss, json.JSONDecodeError) as error:
+        raise InputError(path, str(error).lstrip(": ")) from None

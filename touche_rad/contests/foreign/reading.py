@@ -1,0 +1,105 @@
+"""Which collection it is, told by its content, and its debates one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from touche_rad import files
+from touche_rad.contest import Contest
+from touche_rad.contests.foreign import debateart, debateorg, panelbench
+from touche_rad.errors import InputError
+from touche_rad.files.records import BadLines, Miss, parse, shown
+
+FORMS: Final = "DebateArt, Debate.org, PanelBench, contests, or debates of the shared task"
+
+Reader = Callable[[Mapping[str, Any], str], Contest]
+
+
+def contests(source: Path, bad: BadLines | None = None) -> Iterator[Contest]:
+    """Read the debates of any collection that is known.
+
+    Raises:
+        InputError: It is of no known form, or a record is not as its form says.
+    """
+    if source.is_dir():
+        if not panelbench.is_one(source):
+            raise InputError(source, "a folder with motion/ and speech/ (PanelBench) is expected")
+        return panelbench.contests(source)
+    bad = bad or BadLines()
+    named = _named(source)
+    if named is None:
+        return files.read_contests(source, bad)
+    return _made(source, named, bad)
+
+
+def _named(source: Path) -> list[tuple[str, str, Any]] | None:
+    """Return the foreign records of a JSON file with their names and places; None: it is ours."""
+    try:
+        text = source.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return None
+    try:
+        whole = parse(text)
+    except Miss:
+        return _by_line(text)
+    if isinstance(whole, list):
+        listed = [(str(n), f"number {n}", one) for n, one in enumerate(whole, 1)]
+        return listed if any(_reader(one) for one in whole) else None
+    if isinstance(whole, dict) and _reader(whole):
+        return [(source.stem, "", whole)]
+    if isinstance(whole, dict) and any(_reader(one) for one in whole.values()):
+        return [(name, name, one) for name, one in whole.items()]
+    return None
+
+
+def _by_line(text: str) -> list[tuple[str, str, Any]] | None:
+    found: list[tuple[str, str, Any]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            found.append((str(number), f"line {number}", parse(line)))
+        except Miss as miss:
+            found.append((str(number), f"line {number}", miss))
+    return found if any(_reader(one) for _, _, one in found) else None
+
+
+def _reader(record: Any) -> Reader | None:
+    if not isinstance(record, dict):
+        return None
+    if debateorg.is_one(record):
+        return debateorg.contest_of
+    return debateart.contest_of if debateart.is_one(record) else None
+
+
+def _made(source: Path, named: list[tuple[str, str, Any]], bad: BadLines) -> Iterator[Contest]:
+    seen: set[str] = set()
+    for name, place, record in named:
+        try:
+            if isinstance(record, Miss):
+                raise record
+            reader = _reader(record)
+            if reader is None:
+                raise Miss("", f"expected a debate ({FORMS})")
+            contest = reader(record, name)
+            if contest.id in seen:
+                raise Miss("id", f"the debate {shown(contest.id)} is there twice")
+            seen.add(contest.id)
+            yield contest
+        except Miss as miss:
+            bad.report(_located(source, place, miss))
+        except ValidationError as error:
+            told = error.errors()[0]
+            field = ".".join(map(str, told["loc"]))
+            said = told["msg"].removeprefix("Value error, ")
+            bad.report(_located(source, place, Miss(field, said)))
+
+
+def _located(source: Path, place: str, miss: Miss) -> InputError:
+    line = int(place.removeprefix("line ")) if place.startswith("line ") else None
+    where = f"{place}: " if place and line is None else ""
+    return InputError(source, f"{where}{miss.expected}", line=line, field=miss.field or None)

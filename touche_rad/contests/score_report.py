@@ -1,0 +1,238 @@
+"""The figures of scored whole debates as records and as terminal lines."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files as resources
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from touche_rad.score.result import Fact, aligned
+
+Against = Literal["winner", "votes"]
+Basis = Literal["winner", "score", "constant"]
+
+
+_AVERAGED: Final = (
+    "completed", "accuracy", "accuracy_completed", "rmse", "mae", "pearson", "spearman", "kendall",
+)  # fmt: skip
+
+
+class ContestRow(Fact):
+    """A run's figures on one dimension; errors are times 100, as in the papers."""
+
+    run: str
+    dimension: str
+    basis: Basis
+    """The winner that was named, the one that the scores give, or a constant predictor."""
+    debates: int
+    completed: float
+    accuracy: float | None = None
+    """Of all debates: what was not judged is wrong."""
+    accuracy_low: float | None = None
+    accuracy_high: float | None = None
+    accuracy_completed: float | None = None
+    rmse: float | None = None
+    rmse_low: float | None = None
+    rmse_high: float | None = None
+    mae: float | None = None
+    pearson: float | None = None
+    spearman: float | None = None
+    kendall: float | None = None
+
+
+def means(rows: Sequence[ContestRow], judges: Mapping[str, str]) -> Iterator[ContestRow]:
+    """Yield the mean figures of runs that are repeats of one panel, as the papers report theirs.
+
+    Args:
+        rows: The runs' figures on one dimension.
+        judges: Who judged each run.
+    """
+    repeats: dict[tuple[str, Basis], list[ContestRow]] = {}
+    for row in rows:
+        if judges.get(row.run):
+            repeats.setdefault((judges[row.run], row.basis), []).append(row)
+    for (judge, basis), of_one in repeats.items():
+        if len(of_one) > 1:
+            figures = {name: _mean([getattr(row, name) for row in of_one]) for name in _AVERAGED}
+            yield ContestRow.model_validate({
+                "run": f"mean of {len(of_one)} runs of {judge}", "basis": basis, **figures,
+                "dimension": of_one[0].dimension, "debates": of_one[0].debates,
+            })  # fmt: skip
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
+
+
+class BiasRow(Fact):
+    """What a run's winners go by besides what is said."""
+
+    run: str
+    debates: int
+    con: float | None
+    """The share of decided debates that con wins."""
+    con_gold: float | None
+    last: float | None
+    """The share that the last speaker wins."""
+    last_gold: float | None
+    longest: float | None
+    """The share that whoever said most wins."""
+    longest_gold: float | None
+    swapped: int
+    flipped: float | None
+    """The share of debates whose winner is another when the sides are swapped."""
+    stays_with_side: float | None
+    """The share in which the same side wins after the swap, which others speak for then: the side
+    won, not the speeches."""
+
+
+class SameRow(Fact):
+    """How often two runs name the same winner."""
+
+    first: str
+    second: str
+    debates: int
+    same: float
+    kappa: float | None
+
+
+class Published(Fact):
+    """A figure that a paper reports, on its data and with its models: theirs, not ours."""
+
+    system: str
+    data: str
+    dimension: str
+    measure: str
+    value: float
+    paper: str
+
+
+class ContestReport(Fact):
+    """All figures of one scoring."""
+
+    kind: Literal["contests"] = "contests"
+    truth: str
+    against: Against = "winner"
+    """What errors are measured against: the debate's winner, or each vote on it."""
+    debates: int
+    samples: int
+    seed: int
+    rows: tuple[ContestRow, ...]
+    biases: tuple[BiasRow, ...] = ()
+    same: tuple[SameRow, ...] = ()
+    published: tuple[Published, ...] = Field(default=())
+    missing: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the report as JSON."""
+        return self.model_dump(mode="json")
+
+    def lines(self) -> list[str]:
+        """Lay the report out for a terminal."""
+        return lines(self)
+
+
+def published() -> tuple[Published, ...]:
+    """Return what the papers report."""
+    told = tomllib.loads(resources(__package__).joinpath("published.toml").read_text("utf-8"))
+    return tuple(figure for table in told["table"] for figure in _figures(table))
+
+
+def _figures(table: Mapping[str, Any]) -> Iterator[Published]:
+    for system, *values in table["rows"]:
+        for measure, value in zip(table["measures"], values, strict=True):
+            if value != "":
+                yield Published(
+                    system=system, data=table["data"], measure=measure, value=value,
+                    dimension=table.get("dimension", "general"), paper=table["paper"],
+                )  # fmt: skip
+
+
+_NONE = "–"
+_CORRELATIONS = ("Pearson", "Spearman", "Kendall")
+_BASES = {"winner": "winner named", "score": "winner by scores", "constant": "looks at nothing"}
+
+
+def lines(report: ContestReport) -> list[str]:
+    """Lay a report out."""
+    parts = [
+        [f"{report.truth}: {report.debates} debates",
+         *(["errors are against each vote"] if report.against == "votes" else []),
+         f"95 % intervals from {report.samples} draws of debates, seed {report.seed}"],
+        *(_dimension(report, name) for name in dict.fromkeys(row.dimension for row in report.rows)),
+        list(_biases(report)), list(_same(report)), list(_published(report)),
+        [f"{run}: {len(lost)} of {report.debates} debates were not judged, first {lost[0]}"
+         for run, lost in report.missing.items()],
+    ]  # fmt: skip
+    return [line for part in parts if part for line in (*part, "")][:-1]
+
+
+def _dimension(report: ContestReport, name: str) -> list[str]:
+    rows = [row for row in report.rows if row.dimension == name]
+    head = (name, "", "debates", "done", "accuracy", "95 %", "of done", "RMSE", "95 %", "MAE",
+            "Pearson", "Spearman", "Kendall")  # fmt: skip
+    return aligned([head, *map(_row, rows)])
+
+
+def _row(row: ContestRow) -> tuple[str, ...]:
+    return (
+        row.run, _BASES[row.basis], str(row.debates), _percent(row.completed),
+        _percent(row.accuracy), _range(row.accuracy_low, row.accuracy_high, 100),
+        _percent(row.accuracy_completed), _number(row.rmse), _range(row.rmse_low, row.rmse_high),
+        _number(row.mae), _number(row.pearson, 3), _number(row.spearman, 3),
+        _number(row.kendall, 3),
+    )  # fmt: skip
+
+
+def _biases(report: ContestReport) -> Iterator[str]:
+    head = ("what else winners go by", "con wins", "(truth)", "last speaker", "(truth)",
+            "who said most", "(truth)", "swapped", "other winner", "side wins")  # fmt: skip
+    if report.biases:
+        yield from aligned([head, *map(_bias, report.biases)])
+
+
+def _bias(row: BiasRow) -> tuple[str, ...]:
+    return (
+        row.run, _percent(row.con), _percent(row.con_gold), _percent(row.last),
+        _percent(row.last_gold), _percent(row.longest), _percent(row.longest_gold),
+        str(row.swapped), _percent(row.flipped), _percent(row.stays_with_side),
+    )  # fmt: skip
+
+
+def _same(report: ContestReport) -> Iterator[str]:
+    if report.same:
+        rows = [(f"{one.first} and {one.second}", str(one.debates), _percent(one.same),
+                 _number(one.kappa, 3)) for one in report.same]  # fmt: skip
+        yield from aligned([("agreement", "debates", "same winner", "kappa"), *rows])
+
+
+def _published(report: ContestReport) -> Iterator[str]:
+    if report.published:
+        yield "Published by the papers, on their data with their models; theirs, not measured here:"
+        measures = dict.fromkeys(one.measure for one in report.published)
+        rows: dict[tuple[str, ...], dict[str, str]] = {}
+        for one in report.published:
+            key = (one.system, one.data, one.dimension, one.paper)
+            digits = 3 if one.measure in _CORRELATIONS else 2
+            rows.setdefault(key, {})[one.measure] = f"{one.value:.{digits}f}"
+        yield from aligned([
+            ("system", "data", "dimension", *measures, "where"),
+            *((*key[:3], *(told.get(name, "") for name in measures), key[3])
+              for key, told in rows.items()),
+        ])  # fmt: skip
+
+
+def _number(value: float | None, digits: int = 2) -> str:
+    return _NONE if value is None else f"{value:.{digits}f}"
+
+
+def _percent(value: float | None) -> str:
+    return _NONE if value is None else f"{100 * value:.1f} %"
+
+
+def _range(low: float | None, high: float | None, times: float = 1) -> str:
+    return _NONE if low is None or high is None else f"{times * low:.1f} to {times * high:.1f}"

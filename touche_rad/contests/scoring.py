@@ -1,0 +1,312 @@
+"""Score panels' verdicts on whole debates against human decisions and constant predictors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from touche_rad import files
+from touche_rad.contest import TIE, Contest, Outcome
+from touche_rad.contests import verdicts as v
+from touche_rad.contests.score_report import (
+    Against,
+    Basis,
+    BiasRow,
+    ContestReport,
+    ContestRow,
+    SameRow,
+    means,
+    published,
+)
+from touche_rad.errors import InputError
+from touche_rad.files.contests import Judgement
+from touche_rad.score.naming import names
+from touche_rad.score.significance import interval, weights
+
+
+def all_named(outcome: Outcome, contest: Contest) -> set[str]:
+    """Return whom an outcome calls a winner, as far as it is measured."""
+    told = [outcome.winners, *(outcome.details.get(key) for key in ("by_verdict", "by_score"))]
+    found = [of.get(name) for of in told if isinstance(of, Mapping) for name in contest.gold]
+    return {one for one in (outcome.winner, *found) if isinstance(one, str)}
+
+
+def told_of(outcome: Outcome, dimension: str) -> set[str]:
+    """Return the dimensions that an outcome says anything of."""
+    scored = {name for marks in outcome.scores.values() for name in marks}
+    return {*outcome.winners, *scored, *(["general"] if dimension == "general" else [])}
+
+
+def winner_of(outcome: Outcome | None, dimension: str) -> str | None:
+    """Return who was named; a panel that decides by scores may have named another besides."""
+    if outcome is None:
+        return None
+    told = outcome.details.get("by_verdict")
+    if isinstance(told, Mapping) and dimension in told:
+        return of_both(outcome, "by_verdict", dimension)
+    if dimension == "general":
+        return outcome.winner
+    return outcome.winners.get(dimension)
+
+
+def of_both(outcome: Outcome | None, key: str, dimension: str) -> str | None:
+    """Return the winner of one kind, where a panel told one of both: by its word, by scores."""
+    told = outcome.details.get(key) if outcome else None
+    found = told.get(dimension) if isinstance(told, Mapping) else None
+    return found if isinstance(found, str) else None
+
+
+def judge_of(of_run: Mapping[str, Judgement]) -> str:
+    """Return who judged all of a run."""
+    judges = {one.judge for one in of_run.values()}
+    return judges.pop() if len(judges) == 1 else ""
+
+
+Contests = Mapping[str, Contest]
+
+
+def bias(run: str, known: Contests, judged: Mapping[str, Judgement]) -> BiasRow:
+    """Count how often con, the last speaker, who said most, or the side wins."""
+    pairs = [(known[key], one) for key, one in judged.items()]
+    decided = [
+        (contest, one.outcome.winner) for contest, one in pairs
+        if one.outcome.winner not in (None, TIE)
+    ]  # fmt: skip
+    golden = [
+        (contest, winner)
+        for contest, _ in pairs
+        if len(gold := v.gold_of(contest, "general")) == 1 and (winner := next(iter(gold))) != TIE
+    ]
+    both = [
+        (contest, one.outcome.winner, one.swapped.winner)
+        for contest, one in pairs
+        if one.swapped is not None and one.outcome.winner and one.swapped.winner
+    ]
+    return BiasRow(
+        run=run, debates=len(pairs), swapped=len(both),
+        con=v.share([c.sides[w] == "con" for c, w in decided if w is not None]),
+        con_gold=v.share([c.sides[w] == "con" for c, w in golden]),
+        last=v.share([c.speeches[-1].speaker == w for c, w in decided if c.speeches]),
+        last_gold=v.share([c.speeches[-1].speaker == w for c, w in golden if c.speeches]),
+        longest=v.share([v.longest(c) == w for c, w in decided if v.longest(c)]),
+        longest_gold=v.share([v.longest(c) == w for c, w in golden if v.longest(c)]),
+        flipped=v.share([before != after for _, before, after in both]),
+        stays_with_side=v.share([
+            TIE not in (before, after) and contest.sides[before] != contest.sides[after]
+            for contest, before, after in both
+        ]),
+    )  # fmt: skip
+
+
+def same_winners(
+    known: Contests, judged: Mapping[str, Mapping[str, Judgement]]
+) -> Iterator[SameRow]:
+    """Compare each two runs on the debates that both judged."""
+    for first, second in combinations(judged, 2):
+        shared = [key for key in known if key in judged[first] and key in judged[second]]
+        pairs = [
+            (judged[first][key].outcome.winner, judged[second][key].outcome.winner)
+            for key in shared
+        ]
+        found = v.same_winner(pairs)
+        if found is not None:
+            yield SameRow(
+                first=first, second=second, debates=len(shared), same=found[0], kappa=found[1]
+            )
+
+
+def score_contests(
+    runs: Sequence[Path],
+    truth: Path,
+    *,
+    samples: int = 10_000,
+    seed: int = 0,
+    against: Against = "winner",
+    bad: files.BadLines | None = None,
+) -> ContestReport:
+    """Score runs of panels against contests with known winners.
+
+    Args:
+        runs: Outcomes; several of one panel are its repeats.
+        truth: Contests with `gold`.
+        samples: Bootstrap draws of debates.
+        seed: For the draws.
+        against: Whether errors are measured against each debate's winner, or against each vote.
+        bad: What happens to bad lines.
+    """
+    known = _known(truth)
+    judged = {name: _judged(path, known, bad) for name, path in zip(names(runs), runs, strict=True)}
+    rows: list[ContestRow] = []
+    for dimension in _dimensions(known):
+        contests = [one for one in known.values() if v.gold_of(one, dimension)]
+        if contests:
+            rows += _Scale(dimension, contests, samples, seed, against).rows(judged)
+    if against == "votes" and all(row.rmse is None for row in rows):
+        raise InputError(truth, "no contest says how many voted for whom: `gold.votes` is expected")
+    return ContestReport(
+        truth=truth.name, against=against, debates=len(known), samples=samples, seed=seed,
+        rows=tuple(rows),
+        biases=tuple(bias(name, known, of_run) for name, of_run in judged.items()),
+        same=tuple(same_winners(known, judged)), published=published(),
+        missing={
+            name: lost for name, of_run in judged.items()
+            if (lost := tuple(key for key in known if key not in of_run))
+        },
+    )  # fmt: skip
+
+
+def _dimensions(known: Contests) -> list[str]:
+    told = dict.fromkeys(name for contest in known.values() for name in contest.gold)
+    return [name for name in told if name != "votes"]
+
+
+def _known(truth: Path) -> Contests:
+    found: dict[str, Contest] = {}
+    for number, contest in enumerate(files.read_contests(truth), 1):
+        key = contest.id or str(number)
+        if key in found:
+            raise InputError(truth, f"the contest {key!r} is there twice", line=number, field="id")
+        strangers = {
+            name
+            for dimension in contest.gold
+            if dimension != "votes"
+            for name in v.gold_of(contest, dimension)
+        } - {*contest.sides, TIE}
+        if strangers:
+            told = f"{sorted(strangers)[0]!r} did not speak: a speaker, or tie, is expected"
+            raise InputError(truth, told, line=number, field="gold")
+        found[key] = contest
+    if not any(v.gold_of(one, name) for one in found.values() for name in _dimensions(found)):
+        raise InputError(truth, "no contest says who won: `gold` is expected")
+    return found
+
+
+def _judged(path: Path, known: Contests, bad: files.BadLines | None) -> dict[str, Judgement]:
+    found: dict[str, Judgement] = {}
+    for number, one in enumerate(files.read_outcomes(path, bad), 1):
+        if one.id not in known:
+            raise InputError(path, f"the truth has no contest {one.id!r}", line=number, field="id")
+        if one.id in found:
+            told = f"the contest {one.id!r} is judged twice"
+            raise InputError(path, told, line=number, field="id")
+        for outcome in filter(None, (one.outcome, one.swapped)):
+            strangers = all_named(outcome, known[one.id]) - {*known[one.id].sides, TIE}
+            if strangers:
+                told = f"{sorted(strangers)[0]!r} did not speak, and is named a winner"
+                raise InputError(path, told, line=number, field="outcome")
+        found[one.id] = one
+    return found
+
+
+Winners = Sequence[str | None]
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """What runs are measured by in one dimension."""
+
+    dimension: str
+    contests: Sequence[Contest]
+    samples: int
+    seed: int
+    against: Against
+
+    def rows(self, judged: Mapping[str, Mapping[str, Judgement]]) -> Iterator[ContestRow]:
+        """Yield a row or two for each run, then what looks at nothing."""
+        runs = [row for name, of_run in judged.items() for row in self._run(name, of_run)]
+        yield from runs
+        yield from means(runs, {name: judge_of(of_run) for name, of_run in judged.items()})
+        for name, predicts in v.constants(self.contests, self.dimension).items():
+            yield self._row(name, "constant", [predicts(one) for one in self.contests])
+        yield self._random()
+
+    def _run(self, name: str, of_run: Mapping[str, Judgement]) -> Iterator[ContestRow]:
+        outcomes = [of_run[one.id].outcome if one.id in of_run else None for one in self.contests]
+        if not any(
+            o is not None and self.dimension in told_of(o, self.dimension) for o in outcomes
+        ):
+            return
+        leans = [
+            v.leaning(contest, outcome, self.dimension) if outcome else None
+            for contest, outcome in zip(self.contests, outcomes, strict=True)
+        ]
+        named = [winner_of(one, self.dimension) for one in outcomes]
+        yield self._row(name, "winner", named, leans)
+        by_score = [of_both(one, "by_score", self.dimension) for one in outcomes]
+        if any(by_score):
+            yield self._row(name, "score", by_score, leans)
+
+    def _truth(self, contest: Contest) -> Mapping[float, int]:
+        return v.truths(contest, self.dimension, votes=self.against == "votes")
+
+    def _row(
+        self, run: str, basis: Basis, winners: Winners, leans: Sequence[float | None] = ()
+    ) -> ContestRow:
+        right = [
+            won in v.gold_of(one, self.dimension)
+            for won, one in zip(winners, self.contests, strict=True)
+        ]
+        errors: list[list[v.Error]] = [
+            [(v.value(one, won) - at, times) for at, times in self._truth(one).items()]
+            if won is not None
+            else []
+            for one, won in zip(self.contests, winners, strict=True)
+        ]
+        whole = [error for of_one in errors for error in of_one]
+        completed = [won is not None for won in winners]
+        low, high = self._drawn([float(one) for one in right], [1.0] * len(right))
+        bottom, top = self._drawn(
+            [sum(times * error**2 for error, times in of_one) for of_one in errors],
+            [float(sum(times for _, times in of_one)) for of_one in errors],
+        )
+        pairs = [
+            (lean, next(iter(truth)))
+            for lean, one in zip(leans, self.contests, strict=bool(leans))
+            if lean is not None and (truth := v.truths(one, self.dimension))
+        ]
+        return ContestRow(
+            run=run, dimension=self.dimension, basis=basis, debates=len(self.contests),
+            completed=sum(completed) / len(completed), accuracy=v.share(right),
+            accuracy_low=low, accuracy_high=high,
+            accuracy_completed=v.share(
+                [one for one, done in zip(right, completed, strict=True) if done]
+            ),
+            rmse=v.root_mean_square(whole), mae=v.mean_absolute(whole),
+            rmse_low=None if bottom is None else 100 * bottom**0.5,
+            rmse_high=None if top is None else 100 * top**0.5,
+            **v.correlations([lean for lean, _ in pairs], [value for _, value in pairs]),
+        )  # fmt: skip
+
+    def _random(self) -> ContestRow:
+        """A guess at random, as it does on average."""
+        ties = all(v.two_sided(one) for one in self.contests)
+        shares = [v.chance(one, v.gold_of(one, self.dimension), ties=ties) for one in self.contests]
+        errors: list[v.Error] = [
+            (guess - at, times)
+            for one in self.contests if ties
+            for at, times in self._truth(one).items()
+            for guess in (0.0, 0.5, 1.0)
+        ]  # fmt: skip
+        mean = sum(shares) / len(shares)
+        return ContestRow(
+            run="at random", dimension=self.dimension, basis="constant",
+            debates=len(self.contests), completed=1.0, accuracy=mean, accuracy_completed=mean,
+            rmse=v.root_mean_square(errors), mae=v.mean_absolute(errors),
+        )  # fmt: skip
+
+    def _drawn(
+        self, values: Sequence[float], counted: Sequence[float]
+    ) -> tuple[float | None, float | None]:
+        """The middle 95 % of a mean over debates drawn anew; draws that hold none are left out."""
+        sums, counts = np.array(values), np.array(counted)
+        if len(values) < 2 or not counts.any():
+            return None, None
+        means: list[np.ndarray] = []
+        for drawn in weights(len(values), self.samples, self.seed):
+            of = drawn @ counts
+            means.append((drawn @ sums)[of > 0] / of[of > 0])
+        return interval(np.concatenate(means))

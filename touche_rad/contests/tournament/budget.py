@@ -1,0 +1,91 @@
+"""Equal budgets: what each debater may ask of a model in each debate, and what it has cost.
+
+A budget holds for one debater in one debate. So it is the same for all of them whatever the order
+of the debates was, and a run that was killed does not begin its debates with less.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from touche_rad.contests.two_sides import Game
+from touche_rad.models import Model
+from touche_rad.models.context import Occasion, occasion
+from touche_rad.models.errors import OverBudget
+from touche_rad.models.usage import Cost, Usage
+
+ASKED = ("calls", "from_cache", "prompt_tokens", "completion_tokens", "failures")
+"""What is told of a debater's costs."""
+
+
+@dataclass
+class PerDebate(Usage):
+    """A debater's part of a run's usage; `max_calls` and `max_tokens` are for each debate."""
+
+    whole: Usage = field(default_factory=Usage)
+    _begun: dict[str, int] = field(default_factory=dict, repr=False)
+    _tokens: dict[str, int] = field(default_factory=dict, repr=False)
+    _mine: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def reserve(self) -> None:
+        """Take one call out of the debate's budget, and out of the run's.
+
+        What the cache answered counts as asked, so that a repeated run ends as the first one did.
+        """
+        debate = occasion().debate
+        with self._mine:
+            known = self.debates.get(debate, Cost()).from_cache
+            begun = self._begun.get(debate, 0)
+            if self.max_calls is not None and begun + known >= self.max_calls:
+                raise OverBudget(f"the budget of {self.max_calls} calls a debate is spent")
+            if self.max_tokens is not None and self._tokens.get(debate, 0) >= self.max_tokens:
+                raise OverBudget(f"the budget of {self.max_tokens} tokens a debate is spent")
+            self._begun[debate] = begun + 1
+        self.whole.reserve()
+
+    def spend(self, cost: Cost) -> None:
+        """Count what one reply used."""
+        debate = occasion().debate
+        with self._mine:
+            used = cost.prompt_tokens + cost.completion_tokens
+            self._tokens[debate] = self._tokens.get(debate, 0) + used
+        self.whole.spend(cost)
+
+    def note(self, occasion: Occasion, step: str, cost: Cost) -> None:
+        """Count what was asked, here and for the run."""
+        super().note(occasion, step, cost)
+        self.whole.note(occasion, step, cost)
+
+
+class Budgets:
+    """Gives each debater a model of its own name in the accounts; all are one model."""
+
+    def __init__(self, max_calls: int | None = None, max_tokens: int | None = None) -> None:
+        self.max_calls, self.max_tokens = max_calls, max_tokens
+        self._of: dict[str, PerDebate] = {}
+
+    def model_of(self, model: Model, name: str) -> Model:
+        """Return the model as a debater may use it."""
+        usage = PerDebate(self.max_calls, self.max_tokens, whole=model.usage)
+        self._of[name] = usage
+        return model.spending(usage)
+
+    def costs(self, game: Game) -> Mapping[str, int]:
+        """Return what a debate has cost, as counts that `costs_in` reads."""
+        told: dict[str, int] = {}
+        for name in (game.pro.name, game.con.name):
+            cost = self._of[name].debates.get(game.id) if name in self._of else None
+            for what in ASKED if cost is not None else ():
+                told[f"{what} of {name}"] = getattr(cost, what)
+        return told
+
+
+def costs_in(counts: Mapping[str, int], names: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Return each debater's costs from the counts of a whole run; who asked nothing has none."""
+    return {
+        name: {what: counts.get(f"{what} of {name}", 0) for what in ASKED}
+        for name in names
+        if any(f"{what} of {name}" in counts for what in ASKED)
+    }

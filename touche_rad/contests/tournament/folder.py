@@ -1,0 +1,125 @@
+"""A tournament's folder: what is in it, and how far an earlier, killed run came."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from touche_rad import __version__, files
+from touche_rad.contest import Contest, Outcome
+from touche_rad.contests.tournament.result import FORMAT, Tournament
+from touche_rad.errors import UserError, WorkError
+from touche_rad.runs.journal import SUFFIX
+from touche_rad.runs.status import sha256_of
+
+CONTESTS, OUTCOMES, RATINGS = "contests.jsonl", "outcomes.jsonl", "ratings.json"
+_STATE: Final = "tournament.json"
+
+
+class Folder:
+    """Remembers which of the two parts, playing and judging, is done, and how it was done.
+
+    Each part resumes by its own journal. A part that is done is not done again, unless what decides
+    it has changed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.contests, self.outcomes = path / CONTESTS, path / OUTCOMES
+        if path.exists() and not path.is_dir():
+            raise UserError(f"{path} is no folder: a tournament needs one")
+        self._state = self._read()
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            found = json.loads((self.path / _STATE).read_text("utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError):
+            raise UserError(f"{self.path / _STATE} is damaged: begin anew with --restart") from None
+        return found if isinstance(found, dict) else {}
+
+    def restart(self) -> None:
+        """Forget what was done."""
+        for name in (CONTESTS, OUTCOMES):
+            (self.path / name).unlink(missing_ok=True)
+            (self.path / f"{name}{SUFFIX}").unlink(missing_ok=True)
+        (self.path / RATINGS).unlink(missing_ok=True)
+        self._write({})
+
+    def played(self, identity: Mapping[str, Any]) -> bool:
+        """Whether just these debates are played.
+
+        Raises:
+            UserError: Others are.
+        """
+        before, now = self._state.get("playing"), _plain(identity)
+        if before is None or not self.contests.is_file():
+            return False
+        for key in (*now, *before):
+            if before.get(key) != now.get(key):
+                raise UserError(
+                    f"{self.path} holds another tournament: {key} was "
+                    f"{_shown(before.get(key))} and is now {_shown(now.get(key))}; begin anew "
+                    "with --restart, or name another folder"
+                )
+        return True
+
+    def set_played(self, identity: Mapping[str, Any], costs: Mapping[str, Any]) -> None:
+        """Note that the debates are played, and what they cost."""
+        self._write({"playing": _plain(identity), "costs": costs})
+
+    @property
+    def costs(self) -> Mapping[str, Mapping[str, int]]:
+        """What each debater asked of a model."""
+        costs: Mapping[str, Mapping[str, int]] = self._state.get("costs") or {}
+        return costs
+
+    def judged(self, identity: Mapping[str, Any]) -> bool:
+        """Whether just these debates are judged by just this panel."""
+        return self.outcomes.is_file() and self._state.get("judging") == self._judging(identity)
+
+    def begin_judging(self, identity: Mapping[str, Any]) -> None:
+        """Throw away what another panel, or one on other debates, left half done."""
+        now = self._judging(identity)
+        if self._state.get("under judgement") != now:
+            (self.path / f"{OUTCOMES}{SUFFIX}").unlink(missing_ok=True)
+            self._write({**self._state, "under judgement": now})
+
+    def set_judged(self, identity: Mapping[str, Any]) -> None:
+        """Note that the debates are judged."""
+        self._write({**self._state, "judging": self._judging(identity)})
+
+    def _judging(self, identity: Mapping[str, Any]) -> dict[str, Any]:
+        return {**_plain(identity), "contests": sha256_of(self.contests)}
+
+    def results(self) -> Iterator[tuple[Contest, Outcome]]:
+        """Yield each debate with its verdict."""
+        outcomes = {one.id: one.outcome for one in files.read_outcomes(self.outcomes)}
+        for contest in files.read_contests(self.contests):
+            if contest.id not in outcomes:
+                raise WorkError(f"{self.outcomes} has no verdict on {contest.id!r}: use --restart")
+            yield contest, outcomes[contest.id]
+
+    def write(self, result: Tournament) -> None:
+        """Write the ratings."""
+        with files.atomic_write(self.path / RATINGS) as stream:
+            stream.write(result.model_dump_json(indent=2) + "\n")
+
+    def _write(self, state: Mapping[str, Any]) -> None:
+        self._state = dict(state)
+        self.path.mkdir(parents=True, exist_ok=True)
+        with files.atomic_write(self.path / _STATE) as stream:
+            stream.write(json.dumps({"format": FORMAT, **state}, indent=2) + "\n")
+
+
+def _plain(identity: Mapping[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(identity, default=str))
+    return {**plain, "version": __version__}
+
+
+def _shown(value: Any) -> str:
+    text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}…"

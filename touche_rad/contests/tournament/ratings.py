@@ -1,0 +1,100 @@
+"""Bradley-Terry ratings: one number a debater, from who won against whom.
+
+The chance that one debater wins against another is p / (p + q) with their strengths p and q; a tie
+is half a win for both. Before any game is played each debater is taken to have tied `prior` games
+with a debater of average strength. So one that won all or lost all has a finite rating, one that
+nobody met is average, and the maximum is unique. With the games that a tournament has, it weighs
+little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from touche_rad.score.significance import interval, resampled_sums
+
+AVERAGE: Final = 1000.0
+"""The rating of average strength."""
+TENFOLD: Final = 400.0
+"""How far ahead a debater is rated that is ten times as strong, as in Elo's scale."""
+_SCALE: Final = TENFOLD / np.log(10)
+_STEPS: Final = 200
+_LONGEST: Final = 1.0
+_CLOSE: Final = 1e-12
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rating:
+    """A debater's rating, with the middle 95 % of its ratings when claims are drawn anew."""
+
+    rating: float
+    low: float | None
+    high: float | None
+
+
+def strengths(wins: Floats, prior: float = 1.0) -> Floats:
+    """Return the logarithms of the strengths, by Newton's method.
+
+    Args:
+        wins: How often the row won against the column, ties as halves, (..., debaters, debaters).
+        prior: Games that each is taken to have tied with a debater of strength 1; above 0.
+    """
+    if prior <= 0:
+        raise ValueError("prior: expected a number above 0")
+    games = wins + np.swapaxes(wins, -1, -2)
+    won = wins.sum(axis=-1) + prior / 2
+    theta: Floats = np.zeros(wins.shape[:-1])
+    count = wins.shape[-1]
+    for _ in range(_STEPS):
+        chance = _logistic(theta[..., :, None] - theta[..., None, :])
+        alone = _logistic(theta)
+        slope = won - (games * chance).sum(axis=-1) - prior * alone
+        bends = games * chance * (1 - chance)
+        curve = -bends
+        diagonal = np.arange(count)
+        curve[..., diagonal, diagonal] = (
+            bends.sum(axis=-1) - bends[..., diagonal, diagonal] + prior * alone * (1 - alone)
+        )
+        step = np.linalg.solve(curve, slope[..., None])[..., 0]
+        far = np.abs(step).max(axis=-1, initial=0.0, keepdims=True)
+        theta = theta + step * np.minimum(1.0, _LONGEST / np.maximum(far, _CLOSE))
+        if far.max(initial=0.0) < _CLOSE:
+            break
+    return theta
+
+
+def _logistic(x: Floats) -> Floats:
+    found: Floats = 0.5 * (1 + np.tanh(x / 2))
+    return found
+
+
+def as_ratings(theta: Floats) -> Floats:
+    """Put strengths on the scale of ratings."""
+    found: Floats = AVERAGE + _SCALE * theta
+    return found
+
+
+def rate(
+    by_claim: NDArray[Any], *, prior: float = 1.0, samples: int = 1000, seed: int = 0
+) -> Sequence[Rating]:
+    """Rate debaters, with intervals.
+
+    Args:
+        by_claim: Wins by claim, ties as halves: (claims, debaters, debaters).
+        prior: See `strengths`.
+        samples: How often the claims are drawn anew; games on one claim are no independent games.
+        seed: For the draws.
+    """
+    claims = by_claim.shape[0]
+    observed = as_ratings(strengths(by_claim.sum(axis=0).astype(np.float64), prior))
+    if claims < 2 or not samples:
+        return [Rating(float(one), None, None) for one in observed]
+    drawn = as_ratings(strengths(resampled_sums(by_claim, samples, seed), prior))
+    return [Rating(float(one), *interval(drawn[:, place])) for place, one in enumerate(observed)]

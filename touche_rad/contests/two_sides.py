@@ -1,0 +1,126 @@
+"""Two debaters on both sides of a claim, in speeches that take turns for so many rounds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import Any, Final
+
+from touche_rad import files
+from touche_rad.contest import Contest, Speech
+from touche_rad.debate import Debate
+from touche_rad.files.parts import body_of
+from touche_rad.plugins import ArgumentIndex
+from touche_rad.runs.answering import Answer, Answerer
+from touche_rad.runs.journal import Done
+from touche_rad.runs.runner import USUAL, Manner, Work, run_work
+from touche_rad.runs.status import REPLACED, Status, placed
+from touche_rad.users.perspective import objection, seen_by
+
+FIRST, SECOND = "first", "second"
+"""The speakers' names: a judge is not to know which debater it hears."""
+DEBATERS: Final = "debaters"
+"""The field of a contest that says which debater was which speaker."""
+STAND_IN: Final = "by"
+"""The field of a speech that names who stood in for the debater, where one did."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A debater that takes part."""
+
+    name: str
+    answerer: Answerer
+
+
+@dataclass(frozen=True)
+class Game:
+    """A debate to be played: `pro` speaks first, for the claim."""
+
+    id: str
+    claim: Debate
+    pro: Entrant
+    con: Entrant
+
+
+def games(claims: Iterator[Debate], entrants: Sequence[Entrant]) -> Iterator[Game]:
+    """Yield each claim with each pair of debaters, once on each side."""
+    pairs = list(permutations(entrants, 2)) if len(entrants) > 1 else [(*entrants, *entrants)]
+    known: Counter[str] = Counter()
+    for number, claim in enumerate(claims, 1):
+        key = claim.id or str(number)
+        known[key] += 1
+        key = key if known[key] == 1 else f"{key} ({known[key]})"
+        for pro, con in pairs:
+            yield Game(f"{key}: {pro.name} v {con.name}", claim, pro, con)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where one debate after another is played."""
+
+    rounds: int
+    index: ArgumentIndex | None = None
+    costs: Callable[[Game], Mapping[str, int]] = lambda game: {}
+    """What a debate that was just played cost, as counts."""
+
+    async def play(self, game: Game) -> Done:
+        """Play one debate to the end."""
+        contest = Contest(
+            id=game.id, motion=game.claim.claim, info=game.claim.description,
+            sides={FIRST: "pro", SECOND: "con"},
+            debaters={FIRST: game.pro.name, SECOND: game.con.name},
+            opening=objection(self.index, game.claim.claim),
+        )  # fmt: skip
+        notes: list[str] = []
+        replaced = 0
+        for turn in range(self.rounds):
+            for speaker, entrant in ((FIRST, game.pro), (SECOND, game.con)):
+                view = seen_by(contest, speaker)
+                answer = await entrant.answerer.answer(view)
+                stands_in = answer.by != entrant.answerer.chosen
+                said = _speech(speaker, answer, stands_in)
+                contest = contest.model_copy(update={"speeches": (*contest.speeches, said)})
+                notes.extend(placed(note, view, turn) for note in answer.notes)
+                replaced += stands_in
+        counts = {"speeches": len(contest.speeches), REPLACED: replaced, **self.costs(game)}
+        return Done((files.contest_line(contest),), counts, tuple(notes))
+
+
+def _speech(speaker: str, answer: Answer, stands_in: bool) -> Speech:
+    cited = body_of(answer.response)["arguments"]
+    extra = {STAND_IN: answer.by} if stands_in else {}
+    return Speech(speaker=speaker, text=answer.response.content, arguments=cited, **extra)
+
+
+async def play_both_sides(
+    source: Path,
+    out: Path,
+    entrants: Sequence[Entrant],
+    stage: Stage,
+    *,
+    identity: Mapping[str, Any],
+    verb: str = "simulate",
+    manner: Manner = USUAL,
+) -> Status:
+    """Play every pair of debaters on both sides of every claim, and write one contest a line.
+
+    Args:
+        source: Claims, or debates whose claims are taken.
+        out: The contests to write.
+        entrants: The debaters; one alone plays against itself.
+        stage: How a debate is played.
+        identity: What decides what comes out, beside what is told here.
+        verb: What the run is called in its status.
+        manner: How the run is done, which changes nothing of what comes out.
+    """
+    played = {**identity, "debaters": [one.name for one in entrants], "rounds": stage.rounds}
+
+    def read(bad: files.BadLines) -> Iterator[Game]:
+        return games(files.read_claims(source, bad), entrants)
+
+    work = Work(verb, source, out, read, stage.play, played)
+    return await run_work(work, manner)

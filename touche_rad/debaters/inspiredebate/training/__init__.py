@@ -1,0 +1,1 @@
+"""InspireDebate's training: samples, preference pairs, SFT and DPO."""

@@ -1,0 +1,217 @@
+"""The course of a training, from its data to its card, whichever method it is.
+
+Each step leaves a file that is there as a whole or not at all; the same command goes on after the
+last of them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from touche_rad.debaters.inspiredebate.training.fitting import (
+    check_places,
+    need_extra,
+    tokenizer_of,
+    with_adapter,
+)
+from touche_rad.debaters.inspiredebate.training.merging import lines, merge
+from touche_rad.debaters.inspiredebate.training.recipe import Recipe
+from touche_rad.debaters.inspiredebate.training.samples import read_records, write_records
+from touche_rad.plots.curves import curves
+from touche_rad.training.card import versions, write_card
+from touche_rad.training.folder import Folder, sha256
+from touche_rad.training.metrics import Metrics, read, series
+
+Records = Sequence[Mapping[str, Any]]
+Report = Callable[[int, int], None]
+MEASURED = 200
+"""The most held-out records that are measured before and after."""
+
+
+class Method(Protocol):
+    """What differs between the ways of training."""
+
+    name: str
+    plots: Mapping[str, Sequence[str]]
+    """For each plot's name the metrics in it."""
+
+    def fits(self, record: Mapping[str, Any], tokenizer: Any, longest: int) -> bool:
+        """Whether a record has no more tokens than that."""
+        ...
+
+    def row(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a record as the trainer takes it."""
+        ...
+
+    def trainer(self, recipe: Recipe, settings: Mapping[str, Any], **parts: Any) -> Any:
+        """Make the trainer."""
+        ...
+
+    def measure(self, model: Any, tokenizer: Any, records: Records) -> dict[str, float]:
+        """Measure a model on what was held out."""
+        ...
+
+
+@dataclass(frozen=True)
+class Built:
+    """The data of a training."""
+
+    learnt: Records
+    held_out: Records
+    counts: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a training is begun with."""
+
+    method: Method
+    recipe: Recipe
+    sources: Sequence[Path]
+    about: Mapping[str, Any]
+    """What else decides the data."""
+    build: Callable[[], Built]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that must be the same where a training goes on."""
+        adapter = Path(self.recipe.adapter) / "adapter_model.safetensors"
+        return {
+            "method": self.method.name, "recipe": self.recipe.told(), **self.about,
+            "sources": [[path.name, sha256(path)] for path in self.sources],
+            "adapter": sha256(adapter) if self.recipe.adapter and adapter.is_file() else "",
+        }  # fmt: skip
+
+
+def follow(
+    plan: Plan, root: Path, *, restart: bool, merged: bool, report: Report | None
+) -> Mapping[str, Any]:
+    """Train, or go on with it, and return what was measured and how the model is asked."""
+    need_extra()
+    check_places(plan.recipe)
+    folder = Folder(root)
+    with folder.alone():
+        goes_on = folder.take_up(plan.identity, restart=restart)
+        done = folder.finished()
+        if done is None:
+            counts = _data(plan, folder)
+            done = _trained(plan, folder, counts, report)
+        if merged and not (folder.merged / "config.json").is_file():
+            merge(plan.recipe, folder.adapter, folder.merged)
+            done = {**done, "serve": lines(plan.recipe, folder.adapter, folder.merged)}
+            folder.finish(done)
+            _card(plan, folder, done)
+        return {**done, "resumed": goes_on}
+
+
+def _data(plan: Plan, folder: Folder) -> Mapping[str, Any]:
+    """Write the data, where an earlier try did not; the learnt part last."""
+    if not folder.data.is_file():
+        built = plan.build()
+        write_records(folder.counts, [built.counts])
+        write_records(folder.held_out, built.held_out)
+        write_records(folder.data, built.learnt)
+    return next((record for _, record in read_records(folder.counts)), {})
+
+
+def _trained(
+    plan: Plan, folder: Folder, counts: Mapping[str, Any], report: Report | None
+) -> dict[str, Any]:
+    from touche_rad.debaters.inspiredebate.training import fitting as running
+    from touche_rad.errors import UserError
+
+    method, recipe = plan.method, plan.recipe
+    tokenizer = tokenizer_of(recipe.base)
+    learnt, too_long = _fitting(method, folder.data, tokenizer, recipe.longest)
+    out, _ = _fitting(method, folder.held_out, tokenizer, recipe.longest)
+    if not learnt:
+        raise UserError(f"nothing is left to learn from: {too_long} records are too long")
+    checkpoint, step = running.begun_at(folder)
+    metrics = Metrics(folder.metrics, from_step=step)
+    model = with_adapter(recipe)
+    if step == 0 and out:
+        before = method.measure(model, tokenizer, out[:MEASURED])
+        metrics.note(0, {f"held_out/{name}": value for name, value in before.items()})
+    settings = running.settings(recipe, folder, records=len(learnt), evaluates=bool(out))
+    trainer = method.trainer(
+        recipe, settings, model=model, tokenizer=tokenizer,
+        train=running.dataset([method.row(one) for one in learnt]),
+        held_out=running.dataset([method.row(one) for one in out]) if out else None,
+    )  # fmt: skip
+    steps = running.run(trainer, folder, checkpoint, metrics, report)
+    after = method.measure(trainer.model, tokenizer, out[:MEASURED]) if out else {}
+    _save(trainer.model, folder.adapter)
+    tokenizer.save_pretrained(folder.adapter)
+    told = {
+        "method": method.name, "recipe": recipe.told(), "steps": steps,
+        "learnt": len(learnt), "held_out": len(out), "too_long": too_long, "data": dict(counts),
+        "measured": _compared(folder, after), "loss": _ends(folder, "loss"),
+        "adapter": str(folder.adapter), "serve": lines(recipe, folder.adapter, None),
+    }  # fmt: skip
+    _plots(plan, folder)
+    _card(plan, folder, told)
+    folder.finish(told)
+    return told
+
+
+def _fitting(
+    method: Method, path: Path, tokenizer: Any, longest: int
+) -> tuple[list[Mapping[str, Any]], int]:
+    records = [record for _, record in read_records(path)]
+    kept = [record for record in records if method.fits(record, tokenizer, longest)]
+    return kept, len(records) - len(kept)
+
+
+def _save(model: Any, place: Path) -> None:
+    """Save the adapter that learnt, and no reference beside it, as a whole."""
+    fresh = place.with_name(f".{place.name}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    model.save_pretrained(fresh, selected_adapters=["default"])
+    shutil.rmtree(place, ignore_errors=True)
+    fresh.rename(place)
+
+
+def _compared(folder: Folder, after: Mapping[str, float]) -> dict[str, dict[str, float | None]]:
+    """Lay what was measured before beside what was measured after."""
+    first = {**next((row for row in read(folder.metrics) if row["step"] == 0), {})}
+    return {
+        name: {"before": _rounded(first.get(f"held_out/{name}")), "after": _rounded(value)}
+        for name, value in after.items()
+    }
+
+
+def _rounded(value: Any) -> float | None:
+    return None if value is None else round(float(value), 4)
+
+
+def _ends(folder: Folder, name: str) -> dict[str, float | None]:
+    points = series(read(folder.metrics), name)
+    return {"first": points[0][1], "last": points[-1][1]} if points else {}
+
+
+def _plots(plan: Plan, folder: Folder) -> None:
+    rows = read(folder.metrics)
+    for name, metrics in plan.method.plots.items():
+        drawn = curves(name, {metric: series(rows, metric) for metric in metrics})
+        (folder.root / f"{name}.svg").write_text(str(drawn), "utf-8")
+
+
+def _card(plan: Plan, folder: Folder, told: Mapping[str, Any]) -> None:
+    data = [
+        {"file": path.name, "sha256": sha256(path), "records": sum(1 for _ in read_records(path))}
+        for path in (folder.data, folder.held_out)
+    ]
+    sources = [
+        {"file": path.name, "sha256": sha256(path), "records": "source"} for path in plan.sources
+    ]
+    left_out = {**told["data"].get("left_out", {}), "too long": told["too_long"]}
+    write_card(
+        folder.card, name=folder.root.name, method=plan.method.name, recipe=plan.recipe.told(),
+        versions=versions(), data=[*data, *sources], held_out=told["measured"],
+        left_out={reason: count for reason, count in left_out.items() if count},
+        plots=[f"{name}.svg" for name in plan.method.plots], serve=told["serve"],
+    )  # fmt: skip

@@ -1,0 +1,312 @@
+"""`touche-rad train preferences`: pairs of a better and a worse answer, from judges' scores."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from touche_rad import files
+from touche_rad.debaters.inspiredebate.conversation import Wording
+from touche_rad.debaters.inspiredebate.training.recorded import (
+    Played,
+    Reader,
+    Whence,
+    first_record,
+    learn_traces,
+    of_contest,
+    of_task,
+)
+from touche_rad.debaters.inspiredebate.training.samples import Sample, digest, write_records
+from touche_rad.debaters.inspiredebate.training.traces import is_trace
+from touche_rad.errors import InputError, UserError
+from touche_rad.models import Model
+from touche_rad.runs.judging import NO_VERDICT
+
+Scores = Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """An answer and its scores by dimension; what could not be had is None."""
+
+    sample: Sample
+    scores: Scores
+    motion: str
+    """A digest of what the debate is about."""
+    contest: str
+    """Which playing of the debate it is from."""
+
+
+def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[Scored]:
+    """Yield the scored answers of files of evaluations and of panels' outcomes.
+
+    Outcomes name debates by their ids, which other playings share: they are sought in the file of
+    debates or contests that was given last before them.
+    """
+    played: Mapping[str, Played] = {}
+    for path in paths:
+        kind = files.recognise(path)
+        if kind is files.Kind.EVALUATIONS:
+            yield from _of_evaluations(reader, path)
+        elif kind is files.Kind.OUTCOMES:
+            yield from _of_outcomes(reader, path, played)
+        elif kind is files.Kind.CONTESTS:
+            played = {one.id: of_contest(one) for one in files.read_contests(path)}
+        elif kind in files.DEBATES:
+            played = {one.id: of_task(one, views) for one, views in files.read_views(path)}
+        else:
+            raise InputError(path, f"expected evaluations, outcomes or debates, got {kind}")
+
+
+def _of_evaluations(reader: Reader, path: Path) -> Iterator[Scored]:
+    """Each turn has its own verdicts, a dimension for each maxim."""
+    for number, one in enumerate(files.read_evaluations(path)):
+        debate = one.debate
+        answered = [at for at, turn in enumerate(debate.turns) if turn.response is not None]
+        motion = digest([debate.claim or (debate.turns[0].utterance if debate.turns else "")])
+        for at, verdicts in zip(answered, one.turns, strict=False):
+            sample = reader.sample(debate, at, path.name)
+            if sample is not None:
+                scores = {
+                    maxim.value: None if given.rationale.startswith(NO_VERDICT) else given.score
+                    for maxim, given in verdicts.items()
+                }
+                yield Scored(sample, scores, motion, f"{path.name}#{number}")
+
+
+def _of_outcomes(reader: Reader, path: Path, played: Mapping[str, Played]) -> Iterator[Scored]:
+    """A verdict on a whole debate holds for each answer of a side."""
+    for number, judged in enumerate(files.read_outcomes(path), 1):
+        debate = played.get(judged.id)
+        if debate is None:
+            expected = f"expected the debate {judged.id!r} in a file that is given before this one"
+            raise InputError(path, expected, line=number, field="id")
+        if not debate.parts:
+            reader.left_out["a debate of more than two"] += 1
+        for part in debate.parts:
+            scores = dict(judged.outcome.scores.get(part.speaker, {}))
+            for sample in reader.samples(part, debate.motion, path.name):
+                yield Scored(sample, scores, digest([debate.motion]), f"{path.name}#{number}")
+
+
+Pairing = Literal["context", "prompt", "debate", "sides"]
+By = Literal["total", "each"]
+_ROUNDING: Final = 1e-9
+PAPERS: Final[Mapping[str, str]] = {
+    "EA": "emotional_appeal", "AC": "argument_clarity", "AA": "argument_arrangement",
+    "AR": "argument_arrangement", "TR": "topic_relevance", "FA": "fact_authenticity",
+    "LV": "logical_validity",
+}  # fmt: skip
+"""InspireScore's dimensions as the paper's tables call them."""
+_MADE_OF_OTHERS: Final = frozenset(("subjective", "objective", "total", "general"))
+"""What panels make of their dimensions; where all count, these would count them twice."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When one answer is preferred to another."""
+
+    reward: tuple[str, ...] = ()
+    """The dimensions that count; none named are all."""
+    margin: float = 0.1
+    """The least gap of the mean of these dimensions."""
+    margins: Mapping[str, float] = field(default_factory=dict)
+    """The least gap in a dimension; below nothing, how much it may lose."""
+    by: By = "total"
+    """`total`: by the mean; `each`: by every dimension that tells the two apart, none against."""
+    pairing: Pairing = "context"
+    most: int = 1
+    """The most pairs of one context, the widest gaps first."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A preference."""
+
+    better: Scored
+    worse: Scored
+    gap: float
+    gaps: Mapping[str, float]
+
+    def record(self) -> dict[str, Any]:
+        """Return a line of preference data: a chat, and its two ends."""
+        better, worse = self.better.sample, self.worse.sample
+        return {
+            "prompt": [one.wire() for one in better.prompt],
+            "chosen": [{"role": "assistant", "content": better.answer}],
+            "rejected": [{"role": "assistant", "content": worse.answer}],
+            "gap": round(self.gap, 6),
+            "gaps": {name: round(gap, 6) for name, gap in self.gaps.items()},
+            "debate": better.debate, "turn": better.turn,
+            "group": self.better.motion,
+            "sources": [better.source, worse.source],
+        }  # fmt: skip
+
+
+def pairs(found: Sequence[Scored], rule: Rule) -> tuple[list[Pair], Counter[str]]:
+    """Return the pairs, in the order of their contexts, and why others are none."""
+    contexts: dict[str, list[Scored]] = defaultdict(list)
+    for one in found:
+        contexts[_CONTEXT[rule.pairing](one)].append(one)
+    made: list[Pair] = []
+    left_out: Counter[str] = Counter()
+    for held in contexts.values():
+        if len(held) < 2:
+            left_out["alone in its context"] += 1
+            continue
+        good: list[Pair] = []
+        for one, other in combinations(held, 2):
+            pair = _pair(one, other, rule)
+            if isinstance(pair, Pair):
+                good.append(pair)
+            else:
+                left_out[pair] += 1
+        good.sort(key=lambda pair: -pair.gap)
+        left_out["more than asked for"] += max(0, len(good) - rule.most)
+        made += good[: rule.most]
+    return made, +left_out
+
+
+_CONTEXT: Final[Mapping[Pairing, Callable[[Scored], str]]] = {
+    "context": lambda one: f"{one.sample.side} {one.sample.history}",
+    "prompt": lambda one: digest(message.content for message in one.sample.prompt),
+    "debate": lambda one: f"{one.motion} {one.sample.side} {one.sample.turn}",
+    "sides": lambda one: f"{one.contest} {one.sample.turn}",
+}
+
+
+def _pair(one: Scored, other: Scored, rule: Rule) -> Pair | str:
+    """Return the pair of two answers, the better first, or why they are none."""
+    if one.sample.spoken.strip() == other.sample.spoken.strip():
+        return "the same words"
+    if rule.pairing == "sides" and one.sample.side == other.sample.side:
+        return "on the same side"
+    gaps = _gaps(one.scores, other.scores, rule.reward)
+    if not gaps:
+        return "no dimension scored for both"
+    told = _direction(gaps, rule)
+    if isinstance(told, str):
+        return told
+    better, worse = (one, other) if told > 0 else (other, one)
+    turned = {name: gap * told for name, gap in gaps.items()}
+    short = [
+        name for name, least in rule.margins.items() if turned.get(name, least) < least - _ROUNDING
+    ]
+    if rule.by == "total" and short:
+        return "below a dimension's margin"
+    return Pair(better, worse, sum(turned.values()) / len(turned), turned)
+
+
+def _gaps(
+    one: Mapping[str, float | None], other: Mapping[str, float | None], reward: Sequence[str]
+) -> dict[str, float]:
+    """Return how much the first is better, in each dimension that both have a score in."""
+    found: dict[str, float] = {}
+    shared = {*one} & {*other}
+    for name in reward or sorted(shared - _MADE_OF_OTHERS or shared):
+        first, second = one.get(name), other.get(name)
+        if first is not None and second is not None:
+            found[name] = first - second
+    return found
+
+
+def _direction(gaps: Mapping[str, float], rule: Rule) -> int | str:
+    """Return 1 where the first is preferred, -1 where the second is, or why neither is."""
+    if rule.by == "total":
+        gap = sum(gaps.values()) / len(gaps)
+        if abs(gap) <= _ROUNDING:
+            return "equal"
+        if abs(gap) < rule.margin - _ROUNDING:
+            return "below the margin"
+        return 1 if gap > 0 else -1
+    told = {
+        1 if gap > 0 else -1
+        for name, gap in gaps.items()
+        if abs(gap) > _ROUNDING and abs(gap) >= rule.margins.get(name, rule.margin) - _ROUNDING
+    }
+    if not told:
+        return "below the margin"
+    return "dimensions against each other" if len(told) > 1 else told.pop()
+
+
+def make_preferences(
+    sources: Sequence[Path],
+    out: Path,
+    *,
+    rule: Rule | None = None,
+    whence: Whence = "given",
+    wording: Wording = "close",
+    teacher: Model | None = None,
+    report: Callable[[int, int], None] | None = None,
+) -> Mapping[str, Any]:
+    """Pair the scored answers of evaluations and outcomes, and write the pairs.
+
+    Args:
+        sources: Evaluations; outcomes, each after the debates they are on; traces.
+        out: The pairs to write.
+        rule: When one answer is preferred to another.
+        whence: Where the reasoning of an answer comes from that was recorded without it.
+        wording: How the debater's prompt asks for evidence to be used.
+        teacher: The language model that is asked for reasoning.
+        report: Told (done, total) while a teacher is asked.
+
+    Returns:
+        Counts, of what was left out too.
+    """
+    rule = rule or Rule()
+    reader = Reader(whence=whence, wording=wording)
+    learn_traces(reader, sources)
+    judged = [path for path in sources if not is_trace(first_record(path))]
+    found = list(scored(reader, judged))
+    rule = _named(found, rule)
+    thought = reader.thought_through([one.sample for one in found], teacher, report)
+    whole = [replace(found[at], sample=sample) for at, sample in thought.items()]
+    made, left_out = pairs(whole, rule)
+    if not made:
+        told = ", ".join(f"{name}: {n}" for name, n in (left_out + reader.left_out).items())
+        raise UserError(f"no pair can be made of {len(whole)} scored answers ({told or 'none'})")
+    write_records(out, (pair.record() for pair in made))
+    return {
+        "answers": len(whole),
+        "pairs": len(made),
+        "mean_gap": round(sum(pair.gap for pair in made) / len(made), 4),
+        "dimensions": _directions([pair.gaps for pair in made]),
+        "reasoning": dict(Counter(one.sample.reasoning for one in whole)),
+        "left_out": dict(left_out),
+        "answers_left_out": dict(reader.left_out),
+    }
+
+
+def _named(found: Sequence[Scored], rule: Rule) -> Rule:
+    """Give dimensions the names that the judge has for them; one that nobody scored is told."""
+    known = sorted({name for one in found for name in one.scores})
+    if not found:
+        return rule
+
+    def name(said: str) -> str:
+        named = said if said in known else PAPERS.get(said.upper(), said)
+        if named not in known:
+            raise UserError(f"no judge scored {said!r} (there is {', '.join(known)})")
+        return named
+
+    return replace(
+        rule, reward=tuple(map(name, rule.reward)),
+        margins={name(said): least for said, least in rule.margins.items()},
+    )  # fmt: skip
+
+
+def _directions(gaps: Sequence[Mapping[str, float]]) -> dict[str, dict[str, int]]:
+    """Say in how many pairs each dimension agrees with the preference, and in how many not."""
+    names = sorted({name for one in gaps for name in one})
+    return {
+        name: {
+            "for": sum(one.get(name, 0) > 0 for one in gaps),
+            "against": sum(one.get(name, 0) < 0 for one in gaps),
+            "equal": sum(one.get(name) == 0 for one in gaps),
+        }
+        for name in names
+    }

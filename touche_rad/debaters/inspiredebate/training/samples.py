@@ -1,0 +1,128 @@
+"""One training sample: the prompt and the answer with its reasoning; and the held-out split."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from touche_rad import files
+from touche_rad.debaters.inspiredebate.speech import Speech
+from touche_rad.errors import InputError
+from touche_rad.files.records import numbered_lines
+from touche_rad.models import Message
+
+T = TypeVar("T")
+
+
+def held_out(
+    items: Sequence[T], group: Callable[[T], str], share: float, seed: int
+) -> tuple[list[T], list[T]]:
+    """Return what is learnt from and what is held out; no group is on both sides.
+
+    With two groups or more and a share above nothing, each side has one at least.
+    """
+    groups = sorted({group(one) for one in items}, key=lambda name: _place(name, seed))
+    count = round(share * len(groups))
+    if share > 0 and len(groups) > 1:
+        count = min(max(count, 1), len(groups) - 1)
+    out = set(groups[:count]) if share > 0 else set()
+    return [one for one in items if group(one) not in out], [
+        one for one in items if group(one) in out
+    ]
+
+
+def _place(name: str, seed: int) -> str:
+    return hashlib.sha256(f"{seed}\n{name}".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A prompt and an answer, with where both come from."""
+
+    prompt: tuple[Message, ...]
+    answer: str
+    """The whole answer as the model is to give it: JSON, reasoning first."""
+    debate: str = ""
+    turn: int = 0
+    side: str = "con"
+    source: str = ""
+    reasoning: str = "given"
+    """Where the reasoning comes from: `given`, `cited` or `teacher`."""
+    history: str = field(default="", repr=False)
+    """A digest of what the opponent has said so far: who shares it, answers the same."""
+    topic: str = ""
+    """The motion, where the sides' prompts have it in words of their own."""
+
+    @property
+    def spoken(self) -> str:
+        """The argument alone."""
+        return spoken(self.answer)
+
+    def record(self) -> dict[str, Any]:
+        """Return a line of training data: chat messages, the answer last."""
+        messages = [
+            *(one.wire() for one in self.prompt),
+            {"role": "assistant", "content": self.answer},
+        ]
+        told = {"messages": messages, "debate": self.debate, "turn": self.turn,
+                "side": self.side, "reasoning": self.reasoning, "source": self.source}  # fmt: skip
+        return {**told, "topic": self.topic} if self.topic else told
+
+
+def spoken(answer: str) -> str:
+    """Return the argument of an answer; one that is no JSON of ours is an argument as it stands."""
+    try:
+        return Speech.model_validate_json(answer).argument
+    except ValueError:
+        return answer
+
+
+def answer_of(reasoning: str, argument: str) -> str:
+    """Return an answer as the debater's model is to give it."""
+    return Speech(reasoning=reasoning, argument=argument).model_dump_json()
+
+
+def digest(texts: Iterable[str]) -> str:
+    """Return a digest of texts, case and spaces aside."""
+    told = json.dumps([" ".join(text.lower().split()) for text in texts])
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
+    """Write JSON lines, all or nothing, and return how many."""
+    count = 0
+    with files.atomic_write(path) as stream:
+        for record in records:
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Read JSON lines with their numbers; a line that is no object is told."""
+    for number, line in numbered_lines(path):
+        try:
+            value = json.loads(line)
+        except ValueError as error:
+            raise InputError(path, f"is no JSON: {error}", line=number) from None
+        if not isinstance(value, dict):
+            raise InputError(path, "expected a JSON object", line=number)
+        yield number, value
+
+
+def messages_at(value: Any, path: Path, line: int, name: str) -> tuple[Message, ...]:
+    """Read chat messages, or say what is wrong with them."""
+    found = []
+    for one in value if isinstance(value, Sequence) and not isinstance(value, str) else ():
+        role = one.get("role") if isinstance(one, Mapping) else None
+        said = one.get("content") if isinstance(one, Mapping) else None
+        if role not in ("system", "user", "assistant") or not isinstance(said, str):
+            raise InputError(path, "expected messages with role and content", line=line, field=name)
+        found.append(Message(role, said))
+    if not found:
+        raise InputError(path, "expected a list of messages", line=line, field=name)
+    return tuple(found)

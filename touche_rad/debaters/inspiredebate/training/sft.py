@@ -1,0 +1,153 @@
+"""`touche-rad train sft`: the debater's model learns from recorded answers (the paper's Eq. 4).
+
+The loss is that of the answer alone, given its prompt.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from touche_rad.debaters.inspiredebate.conversation import Wording
+from touche_rad.debaters.inspiredebate.training.course import Built, Plan, Records, follow
+from touche_rad.debaters.inspiredebate.training.fitting import log_likelihood, tokens
+from touche_rad.debaters.inspiredebate.training.recipe import Recipe
+from touche_rad.debaters.inspiredebate.training.recorded import (
+    Reader,
+    Whence,
+    learn_traces,
+    recorded,
+)
+from touche_rad.debaters.inspiredebate.training.samples import Sample, held_out, write_records
+from touche_rad.debaters.inspiredebate.training.traces import beside
+from touche_rad.errors import UserError
+from touche_rad.models import Message, Model
+
+
+def train_sft(
+    sources: Sequence[Path],
+    out: Path,
+    *,
+    recipe: Recipe | None = None,
+    whence: Whence = "given",
+    wording: Wording = "close",
+    teacher: Model | None = None,
+    restart: bool = False,
+    merged: bool = False,
+    report: Callable[[int, int], None] | None = None,
+) -> Mapping[str, Any]:
+    """Make data of recorded answers and train an adapter on them.
+
+    Args:
+        sources: Traces, runs of debates, or training data made before.
+        out: The training's folder; without a recipe, the file of the data alone.
+        recipe: How to train.
+        whence: Where the reasoning of an answer comes from that was recorded without it.
+        wording: How the debater's prompt asks for evidence to be used.
+        teacher: The language model that is asked for reasoning.
+        restart: Begin anew where an earlier training could go on.
+        merged: Whether base and adapter are merged too.
+        report: Told (done, total).
+    """
+
+    def build() -> Built:
+        return _built(sources, recipe, whence, wording, teacher, report)
+
+    for path in sources:
+        if not path.is_file():
+            raise UserError(f"{path}: there is no such file")
+    if recipe is None:
+        built = build()
+        write_records(out, built.learnt)
+        return dict(built.counts)
+    about = {"reasoning": whence, "wording": wording, "teacher": teacher.name if teacher else ""}
+    traces = (beside(path) for path in sources)
+    plan = Plan(Sft(), recipe, [*sources, *(one for one in traces if one)], about, build)
+    return follow(plan, out, restart=restart, merged=merged, report=report)
+
+
+def _built(
+    sources: Sequence[Path],
+    recipe: Recipe | None,
+    whence: Whence,
+    wording: Wording,
+    teacher: Model | None,
+    report: Callable[[int, int], None] | None,
+) -> Built:
+    reader = Reader(whence=whence, wording=wording)
+    learn_traces(reader, sources)
+    found: dict[tuple[Any, str], Sample] = {}
+    for one in (one for path in sources for one in recorded(reader, path)):
+        known = found.get((one.prompt, one.answer))  # a run and its trace have the same answers
+        found[one.prompt, one.answer] = known if known and known.topic else one
+    samples = reader.thought_through(list(found.values()), teacher, report).values()
+    if not samples:
+        told = ", ".join(f"{name}: {count}" for name, count in reader.left_out.items())
+        raise UserError(
+            f"no answer can be learnt from ({told or 'the files hold none'}); answers without "
+            "reasoning need --reasoning cited, or --reasoning teacher with -m"
+        )
+    share, seed = (recipe.held_out, recipe.seed) if recipe else (0.0, 0)
+    topics = {_topic(one) for one in samples}
+
+    def group(one: Sample) -> str:
+        """The task names the topic; where all have the same task, debates are told apart."""
+        return _topic(one) if len(topics) > 1 else one.debate
+
+    learnt, out = held_out(list(samples), group, share, seed)
+    counts = {
+        "answers": len(samples),
+        "debates": len({one.debate for one in samples}),
+        "topics": len(topics),
+        "reasoning": dict(Counter(one.reasoning for one in samples)),
+        "left_out": dict(reader.left_out),
+    }
+    return Built([one.record() for one in learnt], [one.record() for one in out], counts)
+
+
+def _topic(one: Sample) -> str:
+    return one.topic or one.prompt[0].content
+
+
+class Sft:
+    """Supervised fine-tuning."""
+
+    name = "sft"
+    plots: Mapping[str, Sequence[str]] = {"loss": ("loss", "eval_loss")}
+
+    def fits(self, record: Mapping[str, Any], tokenizer: Any, longest: int) -> bool:
+        """Count the prompt with its answer."""
+        return len(tokens(tokenizer, *_parts(record))) <= longest
+
+    def row(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Part the answer from its prompt, so that it alone is learnt."""
+        messages = record["messages"]
+        return {"prompt": messages[:-1], "completion": messages[-1:]}
+
+    def trainer(self, recipe: Recipe, settings: Mapping[str, Any], **parts: Any) -> Any:
+        """Make trl's trainer."""
+        from trl import SFTConfig, SFTTrainer
+
+        return SFTTrainer(
+            model=parts["model"], args=SFTConfig(**settings, completion_only_loss=True),
+            processing_class=parts["tokenizer"], train_dataset=parts["train"],
+            eval_dataset=parts["held_out"],
+        )  # fmt: skip
+
+    def measure(self, model: Any, tokenizer: Any, records: Records) -> dict[str, float]:
+        """Measure the loss of an answer's token."""
+        training, total, count = model.training, 0.0, 0
+        model.eval()
+        for record in records:
+            prompt, answer = _parts(record)
+            total -= log_likelihood(model, tokenizer, prompt, answer)
+            count += len(tokens(tokenizer, prompt, answer)) - len(tokens(tokenizer, prompt))
+        model.train(training)
+        return {"loss": total / max(count, 1)}
+
+
+def _parts(record: Mapping[str, Any]) -> tuple[list[Message], str]:
+    messages = [Message(one["role"], one["content"]) for one in record["messages"]]
+    return messages[:-1], messages[-1].content

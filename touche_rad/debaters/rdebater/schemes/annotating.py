@@ -1,0 +1,300 @@
+"""Ask a model for the schemes of texts and how well they are used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, create_model
+
+from touche_rad.debaters.rdebater.schemes.vocabulary import (
+    REASON_WORDS,
+    Annotation,
+    Dimension,
+    Exemplars,
+    Level,
+    Mark,
+    Scheme,
+    dimensions,
+    exemplars,
+    schemes,
+)
+from touche_rad.models import Model, ModelError, Prompt
+from touche_rad.models.errors import Cut, Empty, Invalid, Overflow, Refusal
+from touche_rad.models.output import Line
+from touche_rad.text import clean
+
+Label = Literal["poor", "general", "good", "excellent"]
+LabelOrNone = Literal["none", "poor", "general", "good", "excellent"]
+FewWords = Annotated[str, Field(json_schema_extra={"maxLength": 60})]
+_ALIASES: Final[dict[Dimension, tuple[str, ...]]] = {
+    Dimension.ACCEPTABILITY: ("acceptability",),
+    Dimension.INFERENCE: ("Inference", "inference"),
+    Dimension.RELEVANCE: ("relevance",),
+    Dimension.ROBUSTNESS: ("Robustness", "Defeasibility", "robustness"),
+}
+"""The paper calls its dimensions by different names in its instruction, format and examples."""
+
+
+class Reason(BaseModel):
+    """Why a scheme is said to be used."""
+
+    reason: Line = ""
+
+
+Named: type[BaseModel] = create_model(
+    "Schemes",
+    __config__=ConfigDict(extra="forbid"),
+    **{one.name.lower(): (Reason | None, Field(None, alias=one.value)) for one in Scheme},  # type: ignore[call-overload]
+)
+"""The answer of the annotation agent: a key for each scheme that is used, and no other key."""
+
+
+def reasons_of(answer: BaseModel) -> dict[Scheme, str]:
+    """Return the schemes that were named, each with its reason of at most forty words."""
+    found = {scheme: getattr(answer, scheme.name.lower()) for scheme in Scheme}
+    return {scheme: _few(one.reason) for scheme, one in found.items() if one is not None}
+
+
+def _few(reason: str) -> str:
+    return " ".join(clean(reason).split()[:REASON_WORDS])
+
+
+_dimension_fields: dict[str, Any] = {
+    one.name.lower(): (
+        LabelOrNone,
+        Field(validation_alias=AliasChoices(one.value, *_ALIASES[one])),
+    )
+    for one in Dimension
+}
+Scores: type[BaseModel] = create_model("Scores", reason=(Line, ""), **_dimension_fields)
+"""The labels of one scheme."""
+
+
+@lru_cache(128)
+def scoring(found: tuple[Scheme, ...]) -> type[BaseModel]:
+    """Return the schema of the scoring agent's answer: the schemes that were found, all of them."""
+    fields: dict[str, Any] = {one.name.lower(): (Scores, Field(alias=one.value)) for one in found}
+    return create_model("Scoring", **fields)
+
+
+def marks_of(answer: BaseModel, reasons: Mapping[Scheme, str]) -> dict[Scheme, Mark]:
+    """Return the marks; a scheme whose labels are all none is not used after all."""
+    marks: dict[Scheme, Mark] = {}
+    for scheme, reason in reasons.items():
+        labels = getattr(answer, scheme.name.lower())
+        levels = {one: Level.of(getattr(labels, one.name.lower())) for one in Dimension}
+        if any(levels.values()):
+            marks[scheme] = Mark(levels=levels, reason=reason)
+    return marks
+
+
+class Used(BaseModel):
+    """A scheme with its labels, as the lean profile asks for it."""
+
+    scheme: Scheme
+    reason: FewWords = ""
+    acceptability: Label
+    inference: Label
+    relevance: Label
+    robustness: Label
+
+    @property
+    def mark(self) -> Mark:
+        """The labels as numbers."""
+        levels = {one: Level.of(getattr(self, one.name.lower())) for one in Dimension}
+        return Mark(levels=levels, reason=_few(self.reason))
+
+
+class Numbered(BaseModel):
+    """The schemes of one argument."""
+
+    number: int
+    schemes: Sequence[Used]
+
+    def marks(self, most: int) -> dict[Scheme, Mark]:
+        """Return the marks, those of a scheme that is named twice as they first stand."""
+        marks: dict[Scheme, Mark] = {}
+        for one in self.schemes:
+            marks.setdefault(one.scheme, one.mark)
+        kept = list(marks)[:most]
+        return {scheme: marks[scheme] for scheme in Scheme if scheme in kept}
+
+
+class Together(BaseModel):
+    """The lean profile's answer on several arguments."""
+
+    arguments: Sequence[Numbered]
+
+
+@lru_cache(128)
+def together(count: int, most: int) -> type[Together]:
+    """Return the schema of an answer on so many arguments."""
+    used: Any = (list[Used], Field(json_schema_extra={"maxItems": most}))
+    number: Any = (int, Field(json_schema_extra={"minimum": 1, "maximum": count}))
+    one = create_model("Numbered", __base__=Numbered, number=number, schemes=used)
+    bounds: Any = {"minItems": count, "maxItems": count}
+    listed: Any = (list[one], Field(json_schema_extra=bounds))
+    return create_model("Together", __base__=Together, arguments=listed)
+
+
+Profile = Literal["lean", "paper"]
+LONGEST: Final = 4_000
+"""Letters of a text that are shown."""
+MOST: Final = 3
+"""Schemes of an argument that the lean profile asks for."""
+_LETTERS: Final = 4
+"""Letters of a token, about."""
+_ANSWER: Final = {"lean": 90, "paper": 150}
+"""Tokens of an answer for one text, about."""
+
+OF_THE_TEXT: Final = (Invalid, Refusal, Cut, Empty, Overflow)
+"""What may be wrong with one text's answer alone; anything else would go wrong with the next."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What annotating will take, about; the calls are exact but for repairs."""
+
+    texts: int
+    calls: int
+    prompt_tokens: int
+    shared_tokens: int
+    """How many of the prompt's tokens are the same in every call."""
+    answer_tokens: int
+
+    @property
+    def told(self) -> str:
+        """The cost in a line."""
+        return (
+            f"{self.texts} arguments: {self.calls} calls, about {self.prompt_tokens:,} tokens of "
+            f"prompts ({self.shared_tokens:,} of them a shared beginning) and "
+            f"{self.answer_tokens:,} of answers"
+        )
+
+
+class Annotator:
+    """Annotates texts by one model."""
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        profile: Profile = "lean",
+        per_call: int = 4,
+        shown: Exemplars = "levels",
+    ) -> None:
+        """Remember how to ask.
+
+        Args:
+            model: Who is asked.
+            profile: `paper` asks twice for each text, `lean` once for several.
+            per_call: How many texts a lean call is about.
+            shown: Which exemplars of scoring are shown.
+        """
+        self.model = model
+        self.profile: Profile = profile
+        self.per_call = per_call if profile == "lean" else 1
+        self._shown: Exemplars = shown
+        self._schemes = Prompt.load(__package__, "annotation")
+        self._scores = Prompt.load(__package__, "scoring")
+        self._both = Prompt.load(__package__, "together")
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Everything that decides an annotation."""
+        names = ("annotation.jinja", "scoring.jinja", "together.jinja", "schemes.toml",
+                 "dimensions.toml", "exemplars.toml")  # fmt: skip
+        told = "".join(files(__package__).joinpath(name).read_text("utf-8") for name in names)
+        return {
+            "model": self.model.identity, "profile": self.profile, "per_call": self.per_call,
+            "exemplars": self._shown, "prompts": hashlib.sha256(told.encode()).hexdigest()[:16],
+        }  # fmt: skip
+
+    def cost(self, texts: int, letters: int) -> Cost:
+        """Return what annotating so many texts of so many letters in all takes."""
+        lean = self.profile == "lean"
+        calls = -(-texts // self.per_call) if lean else 2 * texts
+        whole = self._together([""]) if lean else (*self._asked(""), *self._scored("", {}))
+        shared = sum(len(part.content) for part in whole if part.role == "system")
+        shared *= calls if lean else texts
+        given = letters if lean else 2 * letters
+        return Cost(
+            texts=texts, calls=calls, prompt_tokens=(shared + given) // _LETTERS,
+            shared_tokens=shared // _LETTERS, answer_tokens=_ANSWER[self.profile] * texts,
+        )  # fmt: skip
+
+    async def annotate(
+        self, texts: Sequence[str], *, again: bool = False
+    ) -> list[Annotation | ModelError]:
+        """Annotate the texts of one call.
+
+        Args:
+            texts: At most as many as a call is about.
+            again: Whether texts that a lean call has left out, or failed, are asked for singly.
+        """
+        if self.profile == "paper":
+            return [await self._one(text) for text in texts]
+        found = await self._several(texts)
+        if again and len(texts) > 1:
+            for place, one in enumerate(found):
+                if isinstance(one, OF_THE_TEXT):
+                    found[place] = (await self._several([texts[place]]))[0]
+        return found
+
+    async def _one(self, text: str) -> Annotation | ModelError:
+        """Ask as the paper does; what has no scheme has nothing to be scored."""
+        try:
+            named = await self.model.ask(self._asked(text), Named, step="schemes.annotation")
+            reasons = reasons_of(named)
+            if not reasons:
+                return Annotation()
+            scores = await self.model.ask(
+                self._scored(text, reasons), scoring(tuple(reasons)), step="schemes.scoring"
+            )
+        except ModelError as error:
+            return error
+        return Annotation(marks=marks_of(scores, reasons))
+
+    async def _several(self, texts: Sequence[str]) -> list[Annotation | ModelError]:
+        try:
+            answer: Together = await self.model.ask(
+                self._together(texts), together(len(texts), MOST), step="schemes.together"
+            )
+        except ModelError as error:
+            return [error] * len(texts)
+        told: dict[int, dict[Scheme, Mark]] = {}
+        for one in answer.arguments:
+            if 1 <= one.number <= len(texts) and one.number not in told:
+                told[one.number] = one.marks(MOST)
+        return [
+            Annotation(marks=told[number])
+            if number in told
+            else Invalid(f"{self.model.name}: the answer leaves out argument {number}")
+            for number in range(1, len(texts) + 1)
+        ]
+
+    def _asked(self, text: str) -> Sequence[Any]:
+        return self._schemes.messages(schemes=schemes(), words=REASON_WORDS, text=_shown(text))
+
+    def _scored(self, text: str, reasons: dict[Scheme, str]) -> Sequence[Any]:
+        told = {scheme.value: {"reason": reason} for scheme, reason in reasons.items()}
+        return self._scores.messages(
+            dimensions=dimensions(), exemplars=exemplars(self._shown), text=_shown(text),
+            annotation=json.dumps(told, ensure_ascii=False),
+        )  # fmt: skip
+
+    def _together(self, texts: Sequence[str]) -> Sequence[Any]:
+        return self._both.messages(
+            schemes=schemes(), dimensions=dimensions(), exemplars=exemplars(self._shown),
+            most=MOST, texts=[_shown(text) for text in texts],
+        )  # fmt: skip
+
+
+def _shown(text: str) -> str:
+    return clean(text)[:LONGEST]

@@ -1,0 +1,162 @@
+"""Argumentation schemes and dimensions: vocabulary, definitions and worked examples."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from enum import IntEnum, StrEnum
+from functools import cache
+from importlib.resources import files
+from statistics import median
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Aggregation = Literal["mean", "min", "median"]
+REASON_WORDS: Final = 40
+"""The paper's bound on a reason."""
+
+
+class Scheme(StrEnum):
+    """A stereotypical pattern of reasoning, by the name that prompts and answers use."""
+
+    EXAMPLE = "Example-Based Argumentation"
+    VALUE = "Value-Based Argumentation"
+    EXPERT = "Expert Opinion Argumentation"
+    POSITIVE = "Positive Consequence Argumentation"
+    CAUSAL = "Causal Argumentation"
+    NEGATIVE = "Negative Consequence Argumentation"
+    ANALOGY = "Analogical Argumentation"
+
+
+class Dimension(StrEnum):
+    """A respect in which the use of a scheme is good or poor."""
+
+    ACCEPTABILITY = "Acceptability"
+    INFERENCE = "Inference & Defeasibility"
+    RELEVANCE = "Relevance"
+    ROBUSTNESS = "Robustness & Rhetorical Clarity"
+
+
+class Level(IntEnum):
+    """How good; the paper's numbers."""
+
+    NONE = 0
+    POOR = 1
+    GENERAL = 2
+    GOOD = 3
+    EXCELLENT = 4
+
+    @property
+    def word(self) -> str:
+        """The level as prompts name it."""
+        return self.name.lower()
+
+    @classmethod
+    def of(cls, word: str) -> Level:
+        """Return the level that a word names."""
+        return cls[word.upper()]
+
+
+class Mark(BaseModel):
+    """How one scheme is used in a text."""
+
+    model_config = ConfigDict(frozen=True)
+
+    levels: Mapping[Dimension, Level]
+    reason: str = ""
+
+
+class Annotation(BaseModel):
+    """The schemes of one text; one that uses none has no marks."""
+
+    model_config = ConfigDict(frozen=True)
+
+    marks: Mapping[Scheme, Mark] = Field(default_factory=dict)
+
+    @property
+    def schemes(self) -> tuple[Scheme, ...]:
+        """The schemes that the text uses."""
+        return tuple(self.marks)
+
+    def level(self, scheme: Scheme, by: Aggregation = "mean") -> Level:
+        """Return the one label of a scheme: none where the text does not use it."""
+        mark = self.marks.get(scheme)
+        return Level.NONE if mark is None else collapsed(mark.levels.values(), by)
+
+
+def collapsed(levels: Iterable[Level], by: Aggregation = "mean") -> Level:
+    """Return one label for the labels of the dimensions.
+
+    The paper names one label a scheme and asks for four. Their mean (or median) is taken to the
+    nearest label, a half goes down; a dimension without a label has no say.
+    """
+    given = [int(level) for level in levels if level is not Level.NONE]
+    if not given:
+        return Level.NONE
+    if by == "min":
+        return Level(min(given))
+    middle = median(given) if by == "median" else sum(given) / len(given)
+    whole = int(middle)
+    return Level(whole + (middle - whole > 0.5))
+
+
+Exemplars = Literal["levels", "pairs", "both"]
+"""One exemplar a label, or two good ones and two bad ones, or all of them."""
+
+
+class Block(BaseModel):
+    """A scheme or a dimension as a prompt explains it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    definition: str
+    scenario: str
+    example: str
+    process: str
+    sample: str
+
+
+class Exemplar(BaseModel):
+    """A text with its labels, in the order of the dimensions."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    set: Exemplars
+    kind: str
+    scheme: Scheme
+    text: str
+    labels: tuple[str, str, str, str]
+
+    @property
+    def told(self) -> str:
+        """The labels as a line."""
+        return ", ".join(
+            f"{dimension.value}: {label}"
+            for dimension, label in zip(Dimension, self.labels, strict=True)
+        )
+
+
+@cache
+def schemes() -> dict[Scheme, Block]:
+    """Return the block of each scheme."""
+    told = _read("schemes.toml")
+    return {scheme: Block.model_validate(told[scheme.name.lower()]) for scheme in Scheme}
+
+
+@cache
+def dimensions() -> dict[Dimension, Block]:
+    """Return the block of each dimension."""
+    told = _read("dimensions.toml")
+    return {one: Block.model_validate(told[one.name.lower()]) for one in Dimension}
+
+
+@cache
+def exemplars(wanted: Exemplars) -> tuple[Exemplar, ...]:
+    """Return the exemplars of a set."""
+    told = [Exemplar.model_validate(one) for one in _read("exemplars.toml")["exemplar"]]
+    return tuple(one for one in told if wanted in (one.set, "both"))
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath(name).read_text("utf-8"))

@@ -1,0 +1,1 @@
+"""What a cited argument supports: words, alignment, quotation and support."""

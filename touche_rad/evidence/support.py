@@ -1,0 +1,279 @@
+"""How far a cited argument supports a sentence of a response."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from touche_rad.evidence.alignment import Alignment, Change, align
+from touche_rad.evidence.quotation import Quotation, quotation, starts, unpadded
+from touche_rad.evidence.words import Passage, Token, any_negator, lexicon, root
+
+
+def coverage(said: Sequence[Token], written: Sequence[Token]) -> float:
+    """The share of the sentence's words of matter that the source has, or has a like of."""
+    found, matter = _found(said, written)
+    return found / matter if matter else 0.0
+
+
+def evidence(said: Sequence[Token], written: Sequence[Token]) -> float:
+    """The same, but where a word is missing one that is found counts for nothing.
+
+    It shows no more than the topic: of `zoos harm animals` two thirds stand in `zoos save animals`.
+    """
+    found, matter = _found(said, written)
+    return 1.0 if matter and found == matter else max(0, found - 1) / max(1, matter)
+
+
+def _found(said: Sequence[Token], written: Sequence[Token]) -> tuple[int, int]:
+    known = lexicon()
+    there = {token.stem for token in written}
+    senses = {known.sense(one) for one in there}
+    matter = [token for token in said if token.matters and token.word not in known.negators]
+    found = sum(token.stem in there or known.sense(token.stem) in senses for token in matter)
+    return found, len(matter)
+
+
+def _empty(token: Token) -> bool:
+    """Whether a word is one that any sentence may hold without claiming more."""
+    known = lexicon()
+    return (
+        root(known.sense(token.stem)) in known.generic
+        and token.word not in known.exaggerators
+        and token.word not in known.negators
+        and token.word not in known.witnesses
+        and not known.counts(token.word)
+    )
+
+
+def unknown(said: Sequence[Token], written: Sequence[Token]) -> list[Token]:
+    """The words that weigh and that the source does not have, nor a like of them."""
+    known = lexicon()
+    there = {token.stem for token in written}
+    senses = {known.sense(one) for one in there}
+    return [
+        token
+        for token in said
+        if token.word not in known.harmless
+        and not _empty(token)
+        and token.stem not in there
+        and known.sense(token.stem) not in senses
+    ]
+
+
+NEAR = 0.7
+"""From this share of words in common on, a sentence is a quotation, and each change counts."""
+
+
+class Tampering(NamedTuple):
+    """What was done to a source."""
+
+    told: str
+    contrary: bool = False
+    """Whether the sentence, near as it is to the source, says the contrary of it."""
+
+
+CLOSE = 0.65
+"""From this share on, a sentence that turns its source's sense says the contrary of it."""
+
+
+def spoilt(alignment: Alignment, said: Sequence[Token], source: Passage) -> Tampering | None:
+    """What makes a sentence say something else than its source, or nothing."""
+    inside = _turned_inside(alignment, said)
+    turning = inside or _turned_at_an_end(alignment)
+    contrary = alignment.share >= CLOSE and bool(inside or _only_negated(alignment))
+    if witness := _invented(said, source, freely=alignment.share < NEAR):
+        return Tampering(witness, contrary)
+    if turning:
+        return Tampering(turning, contrary)
+    if swap := alignment.swapped() if coverage(said, source.tokens) == 1 else None:
+        told = f"makes '{swap[0].word}' and '{swap[1].word}' change places"
+        return Tampering(told, contrary=not any(lexicon().counts(one.word) for one in swap))
+    if alignment.share >= NEAR:
+        for change in alignment.changes:
+            if told := _spoiling(change):
+                return Tampering(told, contrary)
+    return None
+
+
+def _turned_inside(alignment: Alignment, said: Sequence[Token]) -> str:
+    if turned := alignment.turned():
+        return f"turns '{turned.word}' into its contrary"
+    pair = contrary_pair(said, alignment.written)
+    if pair and alignment.as_negative() and lexicon().negators.intersection(pair):
+        return ""
+    return f"says '{pair[0]}' where the source says '{pair[1]}'" if pair else ""
+
+
+def _turned_at_an_end(alignment: Alignment) -> str:
+    if alignment.share < NEAR and alignment.as_negative():
+        return ""
+    turned = alignment.turned_at_an_end()
+    return f"turns '{turned.word}' into its contrary" if turned else ""
+
+
+def _only_negated(alignment: Alignment) -> bool:
+    """Whether a negation came or went alone: with words of its own, it took its matter along."""
+    return any(_negates(one) and not _own_matter(one) for one in alignment.changes)
+
+
+def _own_matter(change: Change) -> bool:
+    negators = lexicon().negators
+    tokens = (*change.said, *change.written)
+    return any(token.matters and token.word not in negators for token in tokens)
+
+
+def _negates(change: Change) -> bool:
+    known = lexicon()
+    said, written = ({token.word for token in side} for side in (change.said, change.written))
+    return len(said & known.negators) != len(written & known.negators)
+
+
+def _invented(said: Sequence[Token], source: Passage, *, freely: bool) -> str:
+    known = lexicon()
+    there = {token.stem for token in source.tokens}
+    for at, token in enumerate(said):
+        if token.stem in there or (token.word == "any" and any_negator(said[:at])):
+            continue
+        if token.word in known.witnesses:
+            return f"calls a witness, '{token.word}', that the source does not call"
+        if known.counts(token.word):
+            return f"gives a number, '{token.word}', that the source does not give"
+        strong = token.word in known.exaggerators - (known.mild if freely else frozenset())
+        if strong and token.word not in known.negators:
+            return f"exaggerates with '{token.word}'"
+    return ""
+
+
+def contrary_pair(said: Sequence[Token], written: Sequence[Token]) -> tuple[str, str] | None:
+    """A word of the sentence that the source lacks, and its contrary that the sentence lacks."""
+    ours, theirs = {token.stem for token in said}, {token.stem for token in written}
+    return _contraries(Change(tuple(_only(said, theirs)), tuple(_only(written, ours))))
+
+
+def _contraries(change: Change) -> tuple[str, str] | None:
+    known = lexicon()
+    for new in change.said:
+        for gone in change.written:
+            if known.contrary(new.stem, gone.stem):
+                return new.word, gone.word
+    return None
+
+
+def _only(tokens: Sequence[Token], without: set[str]) -> Iterator[Token]:
+    return (token for token in tokens if token.stem not in without)
+
+
+def _spoiling(change: Change) -> str:
+    """What one change inside a quotation spoils, or nothing."""
+    known = lexicon()
+    said = {token.word for token in change.said}
+    written = {token.word for token in change.written}
+    new, gone = said - written, written - said
+    if pair := _contraries(change):
+        return f"says '{pair[0]}' where the source says '{pair[1]}'"
+    if len(said & known.negators) != len(written & known.negators):
+        word = min((said ^ written) & known.negators)
+        return f"{'adds' if word in said else 'drops'} '{word}'"
+    for word in sorted(new):
+        if word in known.exaggerators:
+            return f"exaggerates with '{word}'"
+    dropped = gone & known.hedges
+    if dropped and not new & known.hedges and not _leaves_out_whole(change):
+        return f"drops '{min(dropped)}'"
+    return ""
+
+
+def _leaves_out_whole(change: Change) -> bool:
+    """Whether what is left out is a clause of its own, or reaches into another sentence."""
+    inside = any(token.before in (".", "…") for token in change.written[1:])
+    return inside or (not change.said and bool(change.written[0].before))
+
+
+class Manner(StrEnum):
+    """In what manner a source carries a sentence."""
+
+    QUOTED = "quoted"
+    NEAR = "near"
+    COVERED = "covered"
+    CHANGED = "changed"
+    SPOILT = "spoilt"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Support:
+    """In what manner a sentence is carried, how much of its matter is found, and why."""
+
+    manner: Manner
+    covered: float
+    why: str
+    contrary: bool = False
+    """Whether it is the source's own words made to say the contrary."""
+
+
+ADDED = 3
+"""So many words of matter in a row that the source does not have are a claim of their own."""
+QUOTED = Support(Manner.QUOTED, 1.0, "quoted")
+
+
+def support(sentence: Passage, source: Passage) -> Support:
+    """Weigh a sentence against one source."""
+    found = quotation(sentence, source)
+    if found is Quotation.KEPT:
+        return QUOTED
+    if found is Quotation.TORN:
+        return Support(Manner.SPOILT, 1.0, "torn out of a sentence that says otherwise")
+    matter = unpadded(sentence.tokens[starts(sentence.tokens)[-1] :] or sentence.tokens)
+    alignment = align(matter, source.tokens)
+    covered = evidence(matter, source.tokens)
+    if found_out := spoilt(alignment, matter, source):
+        return Support(Manner.SPOILT, covered, found_out.told, found_out.contrary)
+    if alignment.share >= NEAR:
+        return _near_quotation(alignment, source, covered)
+    if new := _addition(matter, source):
+        return Support(Manner.CHANGED, covered, f"adds a claim of its own from '{new}' on")
+    return Support(Manner.COVERED, covered, f"{covered:.0%} of its matter is borne out")
+
+
+def _near_quotation(alignment: Alignment, source: Passage, covered: float) -> Support:
+    light = lexicon().light
+    if new := [one for one in unknown(alignment.said, source.tokens) if one.word not in light]:
+        return Support(Manner.CHANGED, covered, f"puts '{new[0].word}' into a quotation")
+    for change in alignment.changes:
+        if pair := _exchanged(change):
+            why = f"puts '{pair[0]}' for '{pair[1]}' in a quotation"
+            return Support(Manner.CHANGED, covered, why)
+    return Support(Manner.NEAR, covered, "quoted with small changes")
+
+
+def _exchanged(change: Change) -> tuple[str, str] | None:
+    """A word of matter that stands in the place of another of another sense."""
+    known = lexicon()
+    said = [token for token in change.said if _weighs(token)]
+    written = [token for token in change.written if _weighs(token)]
+    if not said or not written:
+        return None
+    senses = {known.sense(token.stem) for token in written}
+    new = next((token for token in said if known.sense(token.stem) not in senses), None)
+    return (new.word, written[0].word) if new else None
+
+
+def _weighs(token: Token) -> bool:
+    return token.matters and token.word not in lexicon().harmless
+
+
+def _addition(said: Sequence[Token], source: Passage) -> str:
+    """The first of `ADDED` words of matter in a row that the source does not have, or nothing."""
+    new = {id(token) for token in unknown(said, source.tokens)}
+    row: list[Token] = []
+    for token in said:
+        if id(token) in new:
+            row.append(token)
+        elif token.matters and token.word not in lexicon().harmless:
+            row = []
+        if len(row) == ADDED:
+            return row[0].word
+    return ""

@@ -1,0 +1,278 @@
+"""JSON records and lines: parsed strictly, with file, line and field in every error."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import re
+import reprlib
+import stat
+import zlib
+from collections.abc import Iterable, Iterator
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any, NamedTuple, NoReturn
+
+from touche_rad.errors import InputError
+
+Record = dict[str, Any]
+
+EMPTY_RECORD = "an empty record: the official client writes one where a debate failed"
+
+DEEPEST = 100
+"""Levels that a record may have; what serialises it on its way gives up at about 250."""
+
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+class Miss(ValueError):
+    """A value that is not as expected, at a place inside a record."""
+
+    def __init__(self, field: str, expected: str) -> None:
+        self.field = field
+        self.expected = expected
+        super().__init__(f"{field}: {expected}")
+
+
+class Line(NamedTuple):
+    """One line's JSON value, as it is to be used and as it stands in the file.
+
+    The two differ only where the file has half a character (a lone surrogate): no program can send
+    or store one as UTF-8, so that U+FFFD stands for it in `value`.
+    """
+
+    number: int
+    value: Any
+    raw: Any
+
+
+def parse(text: str) -> Any:
+    """Parse strict JSON: NaN and infinities are not numbers here."""
+    try:
+        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        hint = " (a NUL byte)" if "\x00" in text else ""
+        told = f"{error.msg.removesuffix(' at')} at column {error.colno}{hint}"
+        raise Miss("", f"expected JSON: {told}") from None
+    except RecursionError:
+        raise _too_deep() from None
+    except Miss:
+        raise
+    except ValueError:  # Python refuses to convert it: the time would grow with its square
+        raise Miss("", "expected JSON: a number has too many digits") from None
+    if text.count("[") + text.count("{") > DEEPEST and _depth_is_over(value, DEEPEST):
+        raise _too_deep()
+    return value
+
+
+def _too_deep() -> Miss:
+    return Miss("", f"expected JSON of at most {DEEPEST} levels: it is nested too deeply")
+
+
+def _depth_is_over(value: Any, limit: int) -> bool:
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(limit):
+        level = [inner for outer in level for inner in _containers(outer)]
+        if not level:
+            return False
+    return True
+
+
+_CONTAINERS = frozenset((dict, list))
+
+
+def _containers(outer: Record | list[Any]) -> Iterable[Any]:
+    """Return what is not flat inside; a list of a thousand numbers costs next to nothing."""
+    inner = outer.values() if isinstance(outer, dict) else outer
+    if _CONTAINERS.isdisjoint(map(type, inner)):
+        return ()
+    return (one for one in inner if type(one) in _CONTAINERS)
+
+
+def _no_number(name: str) -> NoReturn:
+    raise Miss("", f"expected JSON: {name} is no number in it")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(shown(text).strip("'"))
+
+
+def whole_characters(value: Any) -> Any:
+    """Return the value with U+FFFD for each lone surrogate, in keys too."""
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [whole_characters(one) for one in value]
+    if isinstance(value, dict):
+        return {_LONE.sub("\ufffd", key): whole_characters(one) for key, one in value.items()}
+    return value
+
+
+def dump(value: Any) -> str:
+    """Write strict JSON on one line; what UTF-8 cannot hold is escaped."""
+    line = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    try:
+        line.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False)
+    return line
+
+
+def records(path: Place, bad: BadLines) -> Iterator[Line]:
+    """Yield the JSON value of each line with the line's number; an empty file is an error."""
+    empty = True
+    for number, text in numbered_lines(path, bad):
+        empty = False
+        try:
+            raw = parse(text)
+            halves = "\\ud" in text or "\\uD" in text
+            yield Line(number, whole_characters(raw) if halves else raw, raw)
+        except Miss as miss:
+            bad.report(located(path, number, miss))
+    if empty and not bad.count:
+        raise InputError(path, "is empty: expected at least one line")
+
+
+def located(path: Place, line: int, miss: Miss) -> InputError:
+    """Tell a miss with the file and the line it is in."""
+    return InputError(path, miss.expected, line=line, field=miss.field or None)
+
+
+def shown(value: Any) -> str:
+    """Return a short form of a wrong value."""
+    text = _SHORT.repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 60
+
+
+def an_object(value: Any, field: str) -> Record:
+    """Return the value if it is an object."""
+    if not isinstance(value, dict):
+        raise Miss(field, f"expected an object, got {shown(value)}")
+    return value
+
+
+def a_list(value: Any, field: str) -> list[Any]:
+    """Return the value if it is a list."""
+    if not isinstance(value, list):
+        raise Miss(field, f"expected a list, got {shown(value)}")
+    return value
+
+
+def a_text(value: Any, field: str) -> str:
+    """Return the value if it is text."""
+    if not isinstance(value, str):
+        raise Miss(field, f"expected text, got {shown(value)}")
+    return value
+
+
+def within(record: Record, key: str, place: str = "") -> tuple[Any, str]:
+    """Return a field that must be there, and its place."""
+    field = f"{place}.{key}" if place else key
+    if key not in record:
+        raise Miss(field, "missing")
+    return record[key], field
+
+
+def optional_text(record: Record, key: str, place: str = "") -> str:
+    """Return a text that may be missing or null."""
+    value = record.get(key)
+    return "" if value is None else a_text(value, f"{place}.{key}" if place else key)
+
+
+LONGEST = 64 * 2**20
+"""Bytes that a line may have: far more than any debate, far less than the memory."""
+
+GZIP = b"\x1f\x8b"
+BOM = b"\xef\xbb\xbf"
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_END = 2
+"""Bytes that a line's end may have."""
+Place = str | PathLike[str]
+
+
+class BadLines:
+    """What happens at a bad line: the end, or, where bad ones are skipped, a count."""
+
+    def __init__(self, skip: bool = False) -> None:
+        self.skip = skip
+        self.count = 0
+        self.first: InputError | None = None
+
+    def report(self, error: InputError) -> None:
+        """Raise the error, or count it."""
+        if not self.skip:
+            raise error
+        self.count += 1
+        self.first = self.first or error
+
+
+def numbered_lines(
+    path: Place, bad: BadLines | None = None, *, verbatim: bool = False
+) -> Iterator[tuple[int, str]]:
+    """Yield each line that holds anything, with its number, without its end.
+
+    A byte order mark, CRLF and gzip are seen through. What cannot be read as text is reported.
+    With `verbatim`, blank lines and the mark are left in, for who must refuse or count them.
+    """
+    bad = bad or BadLines()
+    number = 0
+    try:
+        with _opened(path) as file:
+            while True:
+                line = file.readline(LONGEST + _END)
+                number += 1
+                if not line:
+                    return
+                if number == 1 and not verbatim:
+                    line = line.removeprefix(BOM)
+                text = _decoded(path, number, line, file, bad)
+                if text is not None and (verbatim or (text and not text.isspace())):
+                    yield number, text
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        what = "cut off" if isinstance(error, EOFError) else f"broken ({error})"
+        bad.report(InputError(path, f"the gzip file is {what} here", line=number + 1))
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {error.strerror or error}") from None
+
+
+def _opened(path: Place) -> IO[bytes]:
+    place = _regular(path)
+    with place.open("rb") as file:
+        zipped = file.read(2) == GZIP
+    return gzip.open(place) if zipped else place.open("rb")  # type: ignore[return-value]
+
+
+def _regular(path: Place) -> Path:
+    """Return the path if it is a file's; what can be read only once would lose its first lines."""
+    if not str(path) or "\0" in str(path):
+        raise InputError(repr(str(path)), "expected the name of a file")
+    place = Path(path)
+    mode = place.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise InputError(path, "expected a file, got a folder")
+    if not stat.S_ISREG(mode):
+        told = "expected a file, got a pipe or a device: put what it gives into a file first"
+        raise InputError(path, told)
+    return place
+
+
+def _decoded(path: Place, number: int, line: bytes, file: IO[bytes], bad: BadLines) -> str | None:
+    if len(line.rstrip(b"\r\n")) > LONGEST:
+        while line and not line.endswith(b"\n"):
+            line = file.readline(LONGEST)
+        limit = f"expected a line of at most {LONGEST // 2**20} MiB"
+        bad.report(InputError(path, limit, line=number))
+        return None
+    try:
+        return line.rstrip(b"\r\n").decode("utf-8")
+    except UnicodeDecodeError as error:
+        got = "UTF-16" if line.startswith(UTF16) else f"the byte {line[error.start]:#04x}"
+        wrong = f"expected UTF-8 text, got {got}"
+        bad.report(InputError(path, wrong, line=number))
+        return None

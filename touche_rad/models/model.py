@@ -1,0 +1,281 @@
+"""`Model.ask(prompt, schema)`: a valid object, or one exception that says what went wrong."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import anyio
+from pydantic import BaseModel
+
+from touche_rad.models.cache import Answers, key_of
+from touche_rad.models.call import Call, Trace
+from touche_rad.models.endpoint import Backend, Endpoint, Where
+from touche_rad.models.errors import ModelError, Overflow
+from touche_rad.models.forms import LIKELY, Forms, one_of
+from touche_rad.models.output import Chances, bounded_schema, chances, extracted
+from touche_rad.models.prompts import Message
+from touche_rad.models.sending import Sender, words_of
+from touche_rad.models.usage import Prefixes, Usage
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model answers; part of what an answer is cached by."""
+
+    temperature: float = 0.0
+    seed: int = 0
+    max_tokens: int = 1024
+
+
+T = TypeVar("T")
+
+
+async def all_of(
+    asked: Sequence[Callable[[], Awaitable[T]]],
+    report: Callable[[int, int], None] | None = None,
+) -> list[T | ModelError]:
+    """Make all calls; one that fails is its exception in its place."""
+    found: list[T | ModelError | None] = [None] * len(asked)
+    done = 0
+
+    async def one(place: int) -> None:
+        nonlocal done
+        try:
+            found[place] = await asked[place]()
+        except ModelError as error:
+            found[place] = error
+        done += 1
+        if report is not None:
+            report(done, len(asked))
+
+    async with anyio.create_task_group() as group:
+        for place in range(len(asked)):
+            group.start_soon(one, place)
+    return [one for one in found if one is not None]
+
+
+S = TypeVar("S", bound=BaseModel)
+Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]
+"""Makes a prompt shorter that is too long for the model, or gives it up (None)."""
+
+DEADLINE: Final = 120.0
+
+
+class Model:
+    """A language model behind a backend, a cache before it, or the cache alone."""
+
+    def __init__(
+        self,
+        at: Where | Backend,
+        *,
+        cache: Path | None = None,
+        usage: Usage | None = None,
+        trace: Path | None = None,
+        settings: Settings | None = None,
+        deadline: float = DEADLINE,
+        at_once: int = 256,
+    ) -> None:
+        """Make a model; nothing is sent yet.
+
+        Args:
+            at: Where it is; with the address EMPTY only the cache answers.
+            cache: The folder of answers given before.
+            usage: The budget and the counts.
+            trace: A file that gets a line for each call.
+            settings: How the model answers.
+            deadline: The seconds that one answer may take in all.
+            at_once: The most calls in flight.
+        """
+        self.backend: Backend | None
+        if isinstance(at, Where):
+            self.backend = Endpoint(at) if at.real else None
+        else:
+            self.backend = at
+        self.name = at.model
+        self.settings = settings or Settings()
+        self._deadline = deadline
+        traced = Trace(trace)
+        self._sender = Sender(self.backend, usage or Usage(), traced, at_once)
+        self._answers = Answers(cache, traced)
+        self._forms = Forms(self.name)
+        self._prefixes = Prefixes()
+
+    def with_settings(self, **changed: Any) -> Model:
+        """Return the same model, answering in another manner: same backend, cache and budget."""
+        other = copy.copy(self)
+        other.settings = replace(self.settings, **changed)
+        return other
+
+    @property
+    def place(self) -> str:
+        """Where the model is, for a person."""
+        return self._sender.place
+
+    @property
+    def usage(self) -> Usage:
+        """The account that its calls go on."""
+        return self._sender.usage
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the answers: the model's name and settings, and not where it runs."""
+        return {"name": self.name, **vars(self.settings)}
+
+    def spending(self, usage: Usage) -> Model:
+        """Return the same model, on another account: all but the usage is shared."""
+        twin = copy.copy(self)
+        twin._sender = replace(self._sender, usage=usage)
+        return twin
+
+    async def close(self) -> None:
+        """Close the connections, and stop what was started."""
+        if self.backend is not None:
+            await self.backend.close()
+
+    async def ask(
+        self,
+        messages: Sequence[Message],
+        schema: type[S],
+        *,
+        step: str = "ask",
+        deadline: float | None = None,
+        shorten: Shorten | None = None,
+    ) -> S:
+        """Return an object of the schema.
+
+        Args:
+            messages: What the model is told.
+            schema: What it must answer with.
+            step: The name that the call is counted under.
+            deadline: The seconds this answer may take; by default the model's.
+            shorten: Makes a prompt shorter that is too long for the model, or gives it up (None).
+
+        Raises:
+            ModelError: There is no valid answer; the exception's kind says why.
+        """
+        call = Call.now(step, deadline or self._deadline)
+        value, _ = await self._counted(
+            call, self._object(call, list(messages), schema, shorten, ())
+        )
+        return value
+
+    async def ask_scored(
+        self,
+        messages: Sequence[Message],
+        schema: type[S],
+        choices: Sequence[str] = ("yes", "no"),
+        *,
+        step: str = "ask",
+        deadline: float | None = None,
+        shorten: Shorten | None = None,
+    ) -> tuple[S, Chances]:
+        """Return an object of the schema, and how likely each choice was where one stands in it.
+
+        The chances are by field, in the order of the answer; a server without logprobs gives none.
+        """
+        call = Call.now(step, deadline or self._deadline)
+        work = self._object(call, list(messages), schema, shorten, tuple(choices))
+        return await self._counted(call, work)
+
+    async def ask_choice(
+        self,
+        messages: Sequence[Message],
+        choices: Sequence[str],
+        *,
+        step: str = "choice",
+        deadline: float | None = None,
+    ) -> dict[str, float]:
+        """Return the probability of each choice, from the logprobs of the answer's first token.
+
+        A server without logprobs gives the chosen one 1 and the others 0.
+        """
+        call = Call.now(step, deadline or self._deadline)
+        return await self._counted(call, self._choice(call, list(messages), tuple(choices)))
+
+    async def ask_all(
+        self,
+        asked: Sequence[Callable[[], Awaitable[T]]],
+        report: Callable[[int, int], None] | None = None,
+    ) -> list[T | ModelError]:
+        """Make many calls at once; one that fails is its exception, the others go on."""
+        return await all_of(asked, report)
+
+    async def _counted(self, call: Call, work: Awaitable[T]) -> T:
+        begun = time.monotonic()
+        try:
+            return await work
+        except ModelError:
+            call.cost.failures += 1
+            raise
+        finally:
+            call.cost.seconds = time.monotonic() - begun
+            self.usage.note(call.occasion, call.step, call.cost)
+
+    async def _object(
+        self,
+        call: Call,
+        messages: list[Message],
+        schema: type[S],
+        shorten: Shorten | None,
+        choices: tuple[str, ...],
+    ) -> tuple[S, Chances]:
+        """Answer from the cache, or ask; what came of it is kept under what was asked first."""
+        call.cost.add(self._prefixes.cost_of(messages))
+        body = self._body(messages) | (LIKELY if choices else {})
+        key = _key(body, schema.__name__, [bounded_schema(schema), *choices])
+        async with self._answers.one_at_a_time(call, key, asks=self.backend is not None):
+            kept = self._answers.found(call, key, body)
+            if kept is not None:
+                return extracted(str(kept["said"]), schema), _chances(kept.get("chances"))
+            while True:
+                try:
+                    reply, value = await self._forms.valid(
+                        self._sender, call, self._body(messages), schema, choices
+                    )
+                except Overflow:
+                    shorter = shorten(messages) if shorten else None
+                    if shorter is None or list(shorter) == messages:
+                        raise
+                    messages = list(shorter)
+                else:
+                    found = chances(reply, choices) if choices else ()
+                    said = words_of(reply, self.name)
+                    self._answers.keep(key, body, {"said": said, "chances": found})
+                    return value, found
+
+    async def _choice(
+        self, call: Call, messages: list[Message], choices: tuple[str, ...]
+    ) -> dict[str, float]:
+        call.cost.add(self._prefixes.cost_of(messages))
+        plain = self._body(messages) | {"max_tokens": 8}
+        body = plain | LIKELY
+        key = _key(body, "choice", list(choices))
+        async with self._answers.one_at_a_time(call, key, asks=self.backend is not None):
+            kept = self._answers.found(call, key, body)
+            if kept is not None:
+                before: dict[str, float] = json.loads(str(kept["said"]))
+                return before
+            found = await one_of(self._sender, call, plain, choices)
+            self._answers.keep(key, body, {"said": json.dumps(found)})
+            return found
+
+    def _body(self, messages: Sequence[Message]) -> dict[str, Any]:
+        return {
+            "model": self.name,
+            "messages": [message.wire() for message in messages],
+            **vars(self.settings),
+        }
+
+
+def _key(body: dict[str, Any], name: str, schema: Any) -> str:
+    return key_of({"body": body, "name": name, "schema": schema})
+
+
+def _chances(kept: Any) -> Chances:
+    return tuple((str(name), dict(likely)) for name, likely in kept or ())

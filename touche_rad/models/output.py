@@ -1,0 +1,169 @@
+"""JSON output: schemas for servers, and parsing and checking what a model wrote."""
+
+from __future__ import annotations
+
+import bisect
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, TypeVar
+
+from pydantic import BaseModel, Field, ValidationError
+
+Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
+"""A reason or a name: a sentence at most."""
+Paragraph = Annotated[str, Field(json_schema_extra={"maxLength": 600})]
+"""What is said in one turn."""
+Page = Annotated[str, Field(json_schema_extra={"maxLength": 2_000})]
+"""A text that is quoted whole, or a longer comment."""
+
+_NUMBERS: Final = {"integer", "number"}
+_LOWEST: Final = ("minimum", "exclusiveMinimum")
+_HIGHEST: Final = ("maximum", "exclusiveMaximum")
+_LIMIT: Final = 999_999
+"""Larger than any number of an argument, a round or points that a prompt speaks of."""
+
+
+def bounded_schema(schema: type[BaseModel]) -> dict[str, Any]:
+    """Return the schema that a server is told: every number has an end on either side."""
+    bounded: dict[str, Any] = _with_ends(schema.model_json_schema())
+    return bounded
+
+
+def _with_ends(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_with_ends(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    whole = {name: _with_ends(item) for name, item in part.items()}
+    kind = whole.get("type")
+    if isinstance(kind, str) and kind in _NUMBERS:
+        if not any(name in whole for name in _LOWEST):
+            whole["minimum"] = -_LIMIT
+        if not any(name in whole for name in _HIGHEST):
+            whole["maximum"] = _LIMIT
+    return whole
+
+
+S = TypeVar("S", bound=BaseModel)
+Chances = tuple[tuple[str, dict[str, float]], ...]
+"""A field's name and how likely each choice was there, for each field that holds one, in order."""
+
+_FENCE: Final = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL)
+_THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_LONGEST: Final = 1_000_000
+
+
+class NotFound(ValueError):
+    """No object of the schema is in a text; the message says why in words for the model."""
+
+
+def extracted(text: str, schema: type[S]) -> S:
+    """Return the first object in a text that the schema takes.
+
+    Thoughts are left out, then the whole text is tried, what stands in fences, and every outermost
+    object. Nothing is invented: what is missing stays missing.
+
+    Raises:
+        NotFound: There is none; says what was wrong with the best try.
+    """
+    said = _THOUGHT.sub("", text[:_LONGEST]).strip()
+    told = "no JSON object was found"
+    for piece in _pieces(said):
+        try:
+            value = json.loads(piece, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            told = f"the JSON cannot be read: {error}" if piece.startswith("{") else told
+            continue
+        if not isinstance(value, dict):
+            told = f"expected a JSON object, got {type(value).__name__}"
+            continue
+        try:
+            return schema.model_validate(value)
+        except ValidationError as error:
+            told = faults(error)
+    raise NotFound(told)
+
+
+def faults(error: ValidationError) -> str:
+    """Say what a schema has against a value, field by field."""
+    return "; ".join(
+        f"{'.'.join(map(str, one['loc'])) or 'the object'}: {one['msg']}"
+        for one in error.errors()[:8]
+    )
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _pieces(text: str) -> Iterator[str]:
+    yield text
+    yield from (found.strip() for found in _FENCE.findall(text))
+    yield from _objects(text)
+
+
+def _objects(text: str) -> Iterator[str]:
+    """Yield each outermost `{...}`, strings with braces in them understood."""
+    depth, start, quoted, escaped = 0, 0, False, False
+    for place, letter in enumerate(text):
+        if quoted:
+            quoted = escaped or letter != '"'
+            escaped = letter == "\\" and not escaped
+        elif letter == '"' and depth:
+            quoted = True
+        elif letter == "{":
+            start = place if depth == 0 else start
+            depth += 1
+        elif letter == "}" and depth:
+            depth -= 1
+            if depth == 0:
+                yield text[start : place + 1]
+
+
+def probabilities(tops: Any, choices: tuple[str, ...]) -> dict[str, float] | None:
+    """Return what the first token's logprobs say of each choice, or None where they say nothing.
+
+    Args:
+        tops: The protocol's `top_logprobs` of the first token.
+        choices: What could be answered; no choice may begin like another.
+    """
+    weight = dict.fromkeys(choices, 0.0)
+    for one in tops if isinstance(tops, list) else ():
+        token = str(one.get("token", "")).strip().strip('"').lower()
+        chance = one.get("logprob")
+        if not token or not isinstance(chance, int | float) or math.isnan(chance):
+            continue
+        fitting = [choice for choice in choices if choice.lower().startswith(token)]
+        if len(fitting) == 1:
+            weight[fitting[0]] += math.exp(min(0.0, float(chance)))
+    total = sum(weight.values())
+    return {choice: value / total for choice, value in weight.items()} if total > 0 else None
+
+
+def chances(reply: Mapping[str, Any], choices: tuple[str, ...]) -> Chances:
+    """Return how likely each choice was wherever the answer holds one as a field's value.
+
+    What the logprobs say nothing of is left out.
+    """
+    first = reply["choices"][0]
+    tokens = (first.get("logprobs") or {}).get("content")
+    if not isinstance(tokens, list):
+        return ()
+    starts, text = [], ""
+    for one in tokens:
+        starts.append(len(text))
+        text += str(one.get("token", "")) if isinstance(one, dict) else ""
+    either = "|".join(map(re.escape, choices))
+    value = re.compile(rf'"(\w+)"\s*:\s*(")(?:{either})"')
+    found = []
+    for match in value.finditer(text):
+        quote = match.start(2)
+        place = bisect.bisect_right(starts, quote + 1) - 1
+        for at in {place, bisect.bisect_right(starts, quote) - 1}:
+            likely = probabilities(tokens[at].get("top_logprobs"), choices)
+            if likely is not None:
+                found.append((match.group(1), likely))
+                break
+    return tuple(found)

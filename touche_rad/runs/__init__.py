@@ -1,0 +1,1 @@
+"""Runs: respond, simulate and judge, with journal, status, guard and fallback."""

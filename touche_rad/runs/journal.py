@@ -1,0 +1,234 @@
+"""The journal: a run's progress, kept beside its output until it is whole.
+
+`OUT.part` is append-only JSONL. Its first line says whose run it is; each further line is one
+finished unit with the lines it adds to the output. A process that is killed loses at most the units
+it was at work on: the next one with the same identity goes on, and since the output is put together
+in the order of the input, it is the same to the byte as that of a run nobody disturbed.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import time
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from touche_rad import files
+from touche_rad.errors import UserError, WorkError
+from touche_rad.secrets import discreet, discreet_line
+
+SUFFIX: Final = ".part"
+_MARK: Final = b'{"journal": "touche-rad 1", '
+_SYNC_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True)
+class Done:
+    """What one finished unit leaves: output lines, counts of what they hold, and notes."""
+
+    lines: tuple[str, ...]
+    counts: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class Journal:
+    """The journal of one run. Use it as a context manager: leaving keeps what is in it."""
+
+    def __init__(self, out: Path, identity: Mapping[str, Any], *, restart: bool = False) -> None:
+        """Open the journal beside `out`, or begin one.
+
+        Args:
+            out: The output that the run will have.
+            identity: Everything that decides what comes out. An earlier run goes on only where
+                it is the same.
+            restart: Throw away what an earlier run left.
+
+        Raises:
+            UserError: The earlier run was another one, or `out` cannot be written.
+        """
+        self.out = out
+        self.path = out.with_name(out.name + SUFFIX)
+        self._identity = discreet(json.loads(json.dumps(identity, default=str)))
+        self._offsets = array("Q")
+        self._done = 0
+        self._synced = time.monotonic()
+        _check_output(out)
+        try:
+            self._file = _open_locked(self.path)
+        except OSError as error:
+            raise UserError(f"{self.path}: cannot be written: {error.strerror}") from None
+        try:
+            self._end = self._take_up(restart)
+        except BaseException:
+            os.close(self._file)
+            raise
+        self.resumed = self._done
+
+    def __enter__(self) -> Journal:
+        """Return the journal."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file; what was appended stays."""
+        os.close(self._file)
+
+    def __len__(self) -> int:
+        """Count the finished units."""
+        return self._done
+
+    def __contains__(self, unit: int) -> bool:
+        """Whether this unit is finished."""
+        return unit < len(self._offsets) and self._offsets[unit] > 0
+
+    def append(self, unit: int, done: Done) -> None:
+        """Keep one finished unit."""
+        told = asdict(done) | {
+            "lines": [discreet_line(line) for line in done.lines], "notes": discreet(done.notes),
+        }  # fmt: skip
+        record = json.dumps({"unit": unit, **told}, ensure_ascii=False, allow_nan=False)
+        offset = self._end
+        self._write(record.encode() + b"\n")
+        self._place(unit, offset)
+
+    def records(self) -> Iterator[Done]:
+        """Yield what is finished in the order of the input."""
+        with self.path.open("rb") as stream:
+            for offset in self._offsets:
+                if offset:
+                    stream.seek(offset)
+                    yield _read(stream.readline())[1]
+
+    def finish(self, tell: Callable[[Done], None]) -> None:
+        """Put the output together, tell of each unit on the way, and remove the journal."""
+        try:
+            with files.atomic_write(self.out) as stream:
+                for done in self.records():
+                    tell(done)
+                    stream.writelines(f"{line}\n" for line in done.lines)
+        except OSError as error:
+            raise self._unwritten(self.out, error) from error
+        self.path.unlink()
+
+    def _take_up(self, restart: bool) -> int:
+        """Read what an earlier run left and return where the next record goes."""
+        if restart:
+            os.ftruncate(self._file, 0)
+        with self.path.open("rb") as stream:
+            header = stream.readline()
+            if not header.endswith(b"\n"):
+                self._refuse_foreign(header)
+                return self._begin()
+            self._compare(header)
+            end = len(header)
+            for line in stream:
+                try:
+                    unit, _ = _read(line)
+                except ValueError:  # torn: from here on nothing can be trusted
+                    break
+                self._place(unit, end)
+                end += len(line)
+        os.ftruncate(self._file, end)
+        return end
+
+    def _begin(self) -> int:
+        os.ftruncate(self._file, 0)
+        self._end = 0
+        body = json.dumps({"identity": self._identity}, ensure_ascii=True)
+        self._write(_MARK + body[1:].encode() + b"\n")
+        return self._end
+
+    def _refuse_foreign(self, start: bytes) -> None:
+        mark = _MARK[: len(start)]
+        if not start.startswith(mark):
+            raise UserError(
+                f"{self.path} is in the way and no journal of ours: move it, or write elsewhere"
+            )
+
+    def _compare(self, header: bytes) -> None:
+        self._refuse_foreign(header)
+        try:
+            earlier = json.loads(header)["identity"]
+        except (ValueError, KeyError):
+            raise UserError(f"{self.path} is damaged: begin anew with --restart") from None
+        for key in [*self._identity, *earlier]:
+            was, now = earlier.get(key), self._identity.get(key)
+            if was != now:
+                raise UserError(
+                    f"{self.path} was left by another run: {key} was {_shown(was)} and is now "
+                    f"{_shown(now)}; begin anew with --restart, or write elsewhere"
+                )
+
+    def _place(self, unit: int, offset: int) -> None:
+        if unit >= len(self._offsets):
+            self._offsets.extend([0] * (unit + 1 - len(self._offsets)))
+        self._done += not self._offsets[unit]
+        self._offsets[unit] = offset
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.pwrite(self._file, rest, self._end + len(data) - len(rest)) :]
+            if time.monotonic() - self._synced >= _SYNC_SECONDS:
+                os.fsync(self._file)
+                self._synced = time.monotonic()
+        except OSError as error:
+            raise self._unwritten(self.path, error) from error
+        self._end += len(data)
+
+    def _unwritten(self, path: Path, error: OSError) -> WorkError:
+        return WorkError(f"{path}: cannot be written: {error.strerror or error}; {self.kept()}")
+
+    def kept(self) -> str:
+        """Say what is kept, and how to go on."""
+        units = "1 unit" if self._done == 1 else f"{self._done} units"
+        return f"{units} done and kept in {self.path}: the same command goes on from there"
+
+
+def _check_output(out: Path) -> None:
+    if out.is_dir():
+        raise UserError(f"{out} is a folder: name a file to write")
+    if out.exists() and not out.is_file():
+        raise UserError(f"{out} is no regular file, and a run needs one to be able to go on")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{out.parent}: cannot be made: {error.strerror}") from None
+
+
+def _open_locked(path: Path) -> int:
+    """Open the file for this process alone; a kill lets go of the lock."""
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EAGAIN, errno.EACCES):
+                os.close(file)
+                raise UserError(f"{path}: another process is at work on this run") from None
+        if os.fstat(file).st_nlink:
+            return file
+        os.close(file)  # the other process finished between our opening and our locking
+
+
+def _read(line: bytes) -> tuple[int, Done]:
+    """Read one record; anything else is a ValueError."""
+    if not line.endswith(b"\n"):
+        raise ValueError("torn")
+    record = json.loads(line)
+    try:
+        unit = int(record["unit"])
+        return unit, Done(tuple(record["lines"]), record["counts"], tuple(record["notes"]))
+    except (TypeError, KeyError) as error:
+        raise ValueError("no record") from error
+
+
+def _shown(value: Any) -> str:
+    text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}…"

@@ -1,0 +1,242 @@
+"""Judging: a verdict on each maxim for every response, whatever the judge does.
+
+The official files demand a number. Where a judge gives none, even when asked again, the score of
+the judge that always says yes stands there, and the explanation and the status say so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+from pydantic import ValidationError
+
+from touche_rad import files
+from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
+from touche_rad.models.context import on, until
+from touche_rad.plugins import Judge, JudgesAll, name_of
+from touche_rad.plugins.timeouts import Calls
+from touche_rad.runs.guard import writable
+from touche_rad.runs.journal import Done
+from touche_rad.runs.runner import USUAL, Manner, Work, run_work
+from touche_rad.runs.status import REPLACED, Status, placed
+from touche_rad.text import clean
+
+log = logging.getLogger("touche_rad")
+
+PRIOR: Final = 1.0
+"""What stands where no verdict could be had: the always-yes judge's score."""
+
+NO_VERDICT: Final = "no verdict"
+"""How the explanation of such a score begins."""
+
+_ROUNDING = 1e-6
+_TRIES = 2
+_calls = Calls()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Four valid verdicts, and why any of them is none of the judge's."""
+
+    verdicts: Verdicts
+    unscored: Mapping[Maxim, str] = field(default_factory=dict)
+
+
+async def verdicts_for(judge: Judge, view: Debate, *, deadline: float | None = None) -> Verdicts:
+    """Return four valid verdicts on the last response of a debate; never raises."""
+    return (await judged(judge, view, deadline=deadline)).verdicts
+
+
+async def judged(judge: Judge, view: Debate, *, deadline: float | None = None) -> Judged:
+    """Ask a judge, once more where it fails on any maxim, and fill what is missing still.
+
+    Args:
+        judge: The judge.
+        view: The debate up to the judged response.
+        deadline: Seconds that each try has.
+    """
+    good: dict[Maxim, Verdict] = {}
+    reasons: dict[Maxim, str] = {}
+    for _ in range(_TRIES):
+        given = await _ask(judge, view, deadline)
+        for maxim in Maxim:
+            verdict = given if isinstance(given, str) else _verdict(given, maxim)
+            if isinstance(verdict, str):
+                reasons[maxim] = verdict
+            else:
+                good.setdefault(maxim, verdict)
+        if len(good) == len(Maxim):
+            break
+    unscored = {maxim: reasons[maxim] for maxim in Maxim if maxim not in good}
+    for maxim, reason in unscored.items():
+        log.info("%s on %s: %s", NO_VERDICT, maxim, reason)
+    filled = {maxim: _prior(reason) for maxim, reason in unscored.items()}
+    return Judged({maxim: (good | filled)[maxim] for maxim in Maxim}, unscored)
+
+
+async def _ask(judge: Judge, view: Debate, deadline: float | None) -> Mapping[Any, Any] | str:
+    """Return what the judge gave, or why it gave nothing."""
+    try:
+        with (
+            anyio.move_on_after(deadline),
+            on(
+                plugin=name_of(judge),
+                debate=view.key,
+                turn=len(view.turns) - 1,
+                until=until(deadline),
+            ),
+        ):
+            given: Any = await _calls(judge.judge, view)
+            if isinstance(given, Mapping):
+                return given
+            return f"the judge gave {type(given).__name__}, not verdicts"
+        return f"the judge gave nothing within {deadline:g} seconds"
+    except Exception as error:
+        log.debug("the judge failed", exc_info=error)
+        return f"{type(error).__name__}: {error}"[:300]
+
+
+def _verdict(given: Mapping[Any, Any], maxim: Maxim) -> Verdict | str:
+    """Return one maxim's verdict as it may be written, or what is wrong with it."""
+    found = given.get(maxim, given.get(maxim.key))
+    if found is None:
+        return "the judge left it out"
+    try:
+        verdict = Verdict.model_validate(
+            found.model_dump() if isinstance(found, Verdict) else found
+        )
+    except ValidationError as error:
+        return f"not a verdict: {error.errors()[0]['msg']}"
+    score = verdict.score
+    if score is None:
+        return clean(verdict.rationale) or "the judge gave no score"
+    if not -_ROUNDING <= score <= 1 + _ROUNDING:  # so is NaN
+        return f"a score of {score:g} is not between 0 and 1"
+    extra = writable(verdict.model_extra or {})
+    return Verdict(score=min(max(score, 0.0), 1.0), rationale=clean(verdict.rationale), **extra)
+
+
+def _prior(reason: str) -> Verdict:
+    return Verdict(score=PRIOR, rationale=f"{NO_VERDICT} ({reason}); {PRIOR} stands in for it")
+
+
+async def judge(
+    source: Path,
+    out: Path,
+    judge: Judge,
+    *,
+    identity: Mapping[str, Any],
+    deadline: float | None = None,
+    manner: Manner = USUAL,
+) -> Status:
+    """Judge every response in a file and write one official evaluation a debate.
+
+    Args:
+        source: Any file of debates with responses.
+        out: The evaluations to write.
+        judge: Who judges.
+        identity: What decides what comes out.
+        deadline: Seconds that the judge has for each try at a response.
+        manner: How the run is done, which changes nothing of what comes out.
+    """
+    bench = _Bench(judge, deadline)
+
+    def read(bad: files.BadLines) -> Iterator[tuple[Debate, Sequence[Debate]]]:
+        return files.read_views(source, bad)
+
+    work = Work("judge", source, out, read, bench.sit, identity)
+    return await run_work(work, manner)
+
+
+class _Bench:
+    """Judges debates, and equal views once."""
+
+    def __init__(self, judge: Judge, deadline: float | None) -> None:
+        self.judge, self.deadline = judge, deadline
+        self._known: OrderedDict[bytes, Judged] = OrderedDict()
+        self._size = 10_000
+
+    async def sit(self, item: tuple[Debate, Sequence[Debate]]) -> Done:
+        """Judge each view of a debate."""
+        debate, views = item
+        turns = await self._at_once(views) or await self._one_by_one(views)
+        notes = [
+            placed(f"unscored {maxim}: {reason}", debate, turn)
+            for turn, of_turn in enumerate(turns)
+            for maxim, reason in of_turn.unscored.items()
+        ]
+        verdicts = tuple(of_turn.verdicts for of_turn in turns)
+        line = files.evaluation_line(files.Evaluation(debate, verdicts, {}))
+        counts = {"verdicts": len(Maxim) * len(turns), REPLACED: len(notes)}
+        return Done((line,), counts, tuple(notes))
+
+    async def _one_by_one(self, views: Sequence[Debate]) -> list[Judged]:
+        """Ask for each view; none needs another's verdict."""
+        found: dict[int, Judged] = {}
+
+        async def one(place: int) -> None:
+            found[place] = await self._judged(views[place])
+
+        async with anyio.create_task_group() as group:
+            for place in range(len(views)):
+                group.start_soon(one, place)
+        return [found[place] for place in range(len(views))]
+
+    async def _at_once(self, views: Sequence[Debate]) -> list[Judged]:
+        """Ask for all verdicts together, where the judge can and the views are one debate's.
+
+        Where that fails, or leaves anything out, each view is asked for by itself.
+        """
+        whole = views[-1] if views else None
+        if whole is None or not isinstance(self.judge, JudgesAll):
+            return []
+        if [whole.view(turn) for turn in range(len(whole.turns))] != list(views):
+            return []
+        try:
+            with (
+                anyio.move_on_after(self.deadline),
+                on(plugin=name_of(self.judge), debate=whole.key, until=until(self.deadline)),
+            ):
+                given: Any = await self.judge.judge_all(whole)
+                return _all_good(given, len(views))
+        except Exception as error:
+            log.debug("the judge failed on a whole debate", exc_info=error)
+        return []
+
+    async def _judged(self, view: Debate) -> Judged:
+        key = _key(view)
+        found = self._known.get(key)
+        if found is None:
+            found = await judged(self.judge, view, deadline=self.deadline)
+            self._known[key] = found
+            if len(self._known) > self._size:
+                self._known.popitem(last=False)
+        return found
+
+
+def _all_good(given: Any, count: int) -> list[Judged]:
+    """Return the verdicts of a whole debate, or none of them where any is not as it must be."""
+    if not isinstance(given, Sequence) or len(given) != count:
+        return []
+    found = []
+    for of_turn in given:
+        verdicts = {maxim: _verdict(of_turn, maxim) for maxim in Maxim}
+        good = {maxim: one for maxim, one in verdicts.items() if isinstance(one, Verdict)}
+        if len(good) != len(Maxim):
+            return []
+        found.append(Judged(good))
+    return found
+
+
+def _key(view: Debate) -> bytes:
+    """Return a digest of all that a judge may look at."""
+    seen = json.dumps(view.model_dump(exclude={"wire"}), default=str)
+    return hashlib.sha256(seen.encode()).digest()

@@ -1,0 +1,99 @@
+"""Respond: every user turn of recorded debates is answered, given the recorded words before it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from touche_rad import files
+from touche_rad.debate import Debate, Response, Turn
+from touche_rad.runs.answering import Answerer
+from touche_rad.runs.journal import Done
+from touche_rad.runs.runner import USUAL, Manner, Work, run_work
+from touche_rad.runs.simulate import simulation_line
+from touche_rad.runs.status import REPLACED, Status, placed
+
+Shape = Literal["responses", "simulations"]
+
+
+async def respond(
+    source: Path,
+    out: Path,
+    answerer: Answerer,
+    *,
+    identity: Mapping[str, Any],
+    last_only: bool = False,
+    shape: Shape = "responses",
+    manner: Manner = USUAL,
+) -> Status:
+    """Answer the user turns of every debate in a file.
+
+    Args:
+        source: Any file of debates.
+        out: The run to write.
+        answerer: Who answers.
+        identity: What decides what comes out, beside what is told here; `debater` names the system.
+        last_only: Answer only the last user turn of each debate.
+        shape: One response a line, or whole debates in the official shape, with each response
+            replaced by ours.
+        manner: How the run is done, which changes nothing of what comes out.
+    """
+    system = str(identity.get("debater", answerer.chosen))
+
+    async def do(debate: Debate) -> Done:
+        count = len(debate.turns)
+        asked = range(max(count - 1, 0), count) if last_only else range(count)
+        return await _answer_turns(debate, asked, answerer, _writer(shape, system))
+
+    def read(bad: files.BadLines) -> Any:
+        return files.read_debates(source, bad)
+
+    done = {**identity, "last_only": last_only, "shape": shape}
+    work = Work("respond", source, out, read, do, done)
+    return await run_work(work, manner)
+
+
+_Writer = Callable[[Debate, Mapping[int, Response]], tuple[str, ...]]
+
+
+async def _answer_turns(debate: Debate, asked: range, answerer: Answerer, write: _Writer) -> Done:
+    notes: list[str] = []
+    responses: dict[int, Response] = {}
+    replaced = 0
+    for turn in asked:
+        answer = await answerer.answer(debate.asked(turn))
+        responses[turn] = answer.response
+        notes.extend(placed(note, debate, turn) for note in answer.notes)
+        replaced += answer.by != answerer.chosen
+    counts = {"answers": len(responses), REPLACED: replaced}
+    return Done(write(debate, responses), counts, tuple(notes))
+
+
+def _writer(shape: Shape, system: str) -> _Writer:
+    if shape == "simulations":
+        return lambda debate, responses: (_simulation(debate, responses, system),)
+    return _lines
+
+
+def _lines(debate: Debate, responses: Mapping[int, Response]) -> tuple[str, ...]:
+    return tuple(
+        files.response_line(debate.asked(turn), turn, response)
+        for turn, response in responses.items()
+    )
+
+
+def _simulation(debate: Debate, responses: Mapping[int, Response], system: str) -> str:
+    turns = tuple(
+        Turn(utterance=turn.utterance, response=responses.get(place, turn.response))
+        for place, turn in enumerate(debate.turns)
+    )
+    recorded = json.loads(files.simulation_line(debate))["simulation"].get("configuration", {})
+    configuration = {
+        "topic": {"description": debate.claim},
+        "user": {"class": "recorded", "model": debate.user},
+        "maxTurns": len(turns),
+        **recorded,
+    }
+    return simulation_line(debate.model_copy(update={"turns": turns}), configuration, system)

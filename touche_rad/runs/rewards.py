@@ -1,0 +1,76 @@
+"""How good a judge or a panel finds the last answer of a debate, as one number.
+
+It ranks candidate answers, and is a reward for training. A judge of maxims gives the mean of its
+scores; a panel gives how far the system is ahead of the user in its scores, or else who won.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from touche_rad.contest import SYSTEM, TIE, USER, Outcome, contest_of
+from touche_rad.debate import Debate, Maxim, Verdicts
+from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.plugins import Judge, Panel, Plugin, Services, registered
+from touche_rad.runs.judging import judged
+from touche_rad.runs.panels import judged as judged_whole
+
+WON = {SYSTEM: 1.0, TIE: 0.0, USER: -1.0}
+
+
+def mean_score(verdicts: Verdicts, unscored: Mapping[Maxim, str]) -> float | None:
+    """Return the mean of what was scored."""
+    scores = [
+        verdict.score for maxim, verdict in verdicts.items()
+        if maxim not in unscored and verdict.score is not None
+    ]  # fmt: skip
+    return sum(scores) / len(scores) if scores else None
+
+
+def lead(outcome: Outcome) -> float | None:
+    """Return how far the system is ahead of the user."""
+    system, user = (
+        next((marks[name] for name in ("general", "total") if marks.get(name) is not None), None)
+        for marks in (outcome.scores.get(SYSTEM, {}), outcome.scores.get(USER, {}))
+    )
+    if system is not None and user is not None:
+        return system - user
+    return WON.get(outcome.winner or "")
+
+
+class Reward:
+    """Asks a judge or a panel by name."""
+
+    def __init__(self, name: str, services: Services, options: Mapping[str, str]) -> None:
+        """Make the judge or the panel.
+
+        Args:
+            name: A judge's or a panel's name.
+            services: What it may use.
+            options: Its options, as strings.
+        """
+        plugin = _plugin(name)
+        missing = plugin.missing(index=services.index is not None, model=services.model is not None)
+        if missing:
+            raise UserError(f"{plugin.kind} {name} cannot judge here: {'; '.join(missing)}")
+        self._panel: Panel | None = None
+        if plugin.kind == "panel":
+            self._panel = plugin.make(services, options)
+        else:
+            self._judge: Judge = plugin.make(services, options)
+
+    async def of(self, debate: Debate, *, deadline: float | None = None) -> float | None:
+        """Return the reward of the last answer; None where none could be had in time."""
+        if self._panel is not None:
+            return lead(await judged_whole(self._panel, contest_of(debate), deadline=deadline))
+        given = await judged(self._judge, debate, deadline=deadline)
+        return mean_score(given.verdicts, given.unscored)
+
+
+def _plugin(name: str) -> Plugin:
+    judges, panels = registered("judge"), registered("panel")
+    found = judges.get(name) or panels.get(name)
+    if found is None:
+        known = [*judges, *panels]
+        raise OptionError(f"there is no judge or panel {name!r}{nearest(name, known)}")
+    return found

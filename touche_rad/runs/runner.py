@@ -1,0 +1,225 @@
+"""The runner: many units at once, in order, and none of them lost.
+
+Respond, simulate and judge differ in what they do with a debate. All else about a run is here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+import anyio
+
+from touche_rad import __version__, files
+from touche_rad.errors import InputError, UserError, WorkError
+from touche_rad.models import Model
+from touche_rad.runs.journal import SUFFIX, Done, Journal
+from touche_rad.runs.status import State, Status, Tally, sha256_of, write_status
+
+log = logging.getLogger("touche_rad")
+
+T = TypeVar("T")
+Progress = Callable[[int, int | None], None]
+
+
+class Stopped(WorkError):
+    """A person stopped the run."""
+
+    exit_code = 130
+
+
+@dataclass(frozen=True)
+class Work(Generic[T]):
+    """One run: what is read, what is done with each unit, and where it goes."""
+
+    verb: str
+    source: Path
+    out: Path
+    read: Callable[[files.BadLines], Iterable[T]]
+    do: Callable[[T], Awaitable[Done]]
+    identity: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a run is done; nothing here changes what comes out."""
+
+    workers: int = 4
+    """Units under work at once."""
+    restart: bool = False
+    """Begin anew where an earlier run could go on."""
+    bad: files.BadLines | None = None
+    """What happens to bad lines."""
+    progress: Progress | None = None
+    """Told (done, total)."""
+    status_path: Path | None = None
+    """Where a status record goes, if anywhere."""
+    model: Model | None = None
+    """The language model that plugins ask, if any: its costs are told, and it is closed."""
+
+
+USUAL: Final = Manner()
+
+
+def run(work: Callable[[], Awaitable[Status]], out: Path) -> Status:
+    """Run to the end from plain code; Ctrl-C is told as a `Stopped` that says how to go on."""
+    try:
+        return anyio.run(work)
+    except KeyboardInterrupt:
+        raise Stopped(
+            f"stopped; what is done is kept in {out}{SUFFIX}: the same command goes on from there"
+        ) from None
+
+
+async def run_work(work: Work[Any], manner: Manner) -> Status:
+    """Do all the work, or go on with it, and say what was done.
+
+    The input is read once before any work begins, so that a bad line is told at once and not after
+    hours; then it is streamed.
+
+    Raises:
+        UserError: The input or the output is wrong, or the journal is another run's.
+        WorkError: Something failed; what was finished is kept for the next call.
+    """
+    try:
+        return await _run_work(work, manner)
+    finally:
+        if manner.model is not None:
+            with anyio.CancelScope(shield=True):
+                await manner.model.close()
+
+
+async def _run_work(work: Work[Any], manner: Manner) -> Status:
+    report = _Report(work, manner)
+    try:
+        bad = manner.bad or files.BadLines()
+        total, identity = _look_through(work, bad)
+        report.units, report.identity, report.bad = total, identity, bad
+        with Journal(work.out, identity, restart=manner.restart) as journal:
+            report.journal = journal
+            await _work_through(work, manner, journal, total)
+            journal.finish(report.tally.add)
+    except asyncio.CancelledError:
+        report.write("stopped", "stopped before the end")
+        raise
+    except Exception as error:
+        report.write("failed", str(error))
+        raise
+    return report.write("done")
+
+
+def _look_through(work: Work[Any], bad: files.BadLines) -> tuple[int, dict[str, Any]]:
+    """Count the units and make the run's whole identity."""
+    if not work.source.is_file():
+        what = "is no regular file" if work.source.exists() else "does not exist"
+        raise UserError(f"{work.source} {what}: expected a file to read")
+    if work.out.exists() and work.out.samefile(work.source):
+        raise UserError(f"{work.out} is the input too: write elsewhere")
+    total = sum(1 for _ in work.read(bad))
+    if not total:
+        raise InputError(work.source, "expected at least one debate, found none")
+    identity = {"verb": work.verb, **work.identity}
+    return total, identity | {"input": sha256_of(work.source), "version": __version__}
+
+
+async def _work_through(work: Work[T], manner: Manner, journal: Journal, total: int) -> None:
+    """Let so many workers take one unit after another; the first fatal error stops them all."""
+    units = _unfinished(work.read(files.BadLines(skip=True)), journal)
+    failures: list[str] = []
+    fatal: list[Exception] = []
+    tell = manner.progress or (lambda done, total: None)
+    tell(len(journal), total)
+
+    async def take() -> None:
+        try:
+            for number, unit in units:
+                try:
+                    done = await work.do(unit)
+                except Exception as error:
+                    log.debug("number %d failed", number + 1, exc_info=error)
+                    failures.append(f"number {number + 1}: {type(error).__name__}: {error}")
+                    continue
+                journal.append(number, done)
+                tell(len(journal), total)
+        except Exception as error:
+            fatal.append(error)
+            group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        for _ in range(min(manner.workers, total)):
+            group.start_soon(take)
+    if fatal:
+        raise fatal[0]
+    if failures:
+        raise WorkError(f"{len(failures)} of {total} failed, first {failures[0]}; {journal.kept()}")
+
+
+def _unfinished(units: Iterable[T], journal: Journal) -> Iterator[tuple[int, T]]:
+    return ((number, unit) for number, unit in enumerate(units) if number not in journal)
+
+
+class _Report:
+    """Gathers what the status will say, so that there is one whatever happens."""
+
+    def __init__(self, work: Work[Any], manner: Manner) -> None:
+        self.work, self.manner = work, manner
+        self.started, self.clock = datetime.now().astimezone(), time.monotonic()
+        self.tally = Tally()
+        self.identity: Mapping[str, Any] = work.identity
+        self.units: int | None = None
+        self.journal: Journal | None = None
+        self.bad: files.BadLines | None = None
+
+    def write(self, state: State, error: str | None = None) -> Status:
+        """Make the status, and write it where that was asked."""
+        status = self._status(state, error)
+        if self.manner.status_path is not None:
+            try:
+                write_status(status, self.manner.status_path)
+            except OSError:
+                if error is None:  # else what went wrong first is what must be told
+                    raise
+        return status
+
+    def _usage(self) -> Mapping[str, Any]:
+        model = self.manner.model
+        return model.usage.record() if model is not None and model.usage.used else {}
+
+    def _status(self, state: State, error: str | None) -> Status:
+        if error and self.journal is not None and self.journal.path.exists():
+            self.tally = Tally()
+            for done in self.journal.records():
+                self.tally.add(done)
+        told = self.tally.fields()
+        skipped = self.bad.count if self.bad else 0
+        return Status(
+            verb=self.work.verb,
+            state=state,
+            error=error,
+            output=str(self.work.out),
+            units=self.units,
+            done=len(self.journal) if self.journal else 0,
+            resumed=self.journal.resumed if self.journal else 0,
+            skipped=skipped,
+            warnings=tuple(_warnings(told, skipped, self.bad)),
+            identity=self.identity,
+            usage=self._usage(),
+            started=self.started,
+            finished=datetime.now().astimezone(),
+            seconds=round(time.monotonic() - self.clock, 3),
+            **told,
+        )
+
+
+def _warnings(told: Mapping[str, Any], skipped: int, bad: files.BadLines | None) -> Iterator[str]:
+    if skipped and bad:
+        yield f"{skipped} bad lines were skipped; the first: {bad.first}"
+    if told["replaced"]:
+        made = ", ".join(f"{count} {what}" for what, count in told["counts"].items())
+        yield f"{told['replaced']} of {made} stand in for what failed; `examples` says why"

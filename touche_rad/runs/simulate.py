@@ -1,0 +1,87 @@
+"""Simulate: whole debates between a simulated user and a debater, in the official shape."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from touche_rad import files
+from touche_rad.debate import Debate
+from touche_rad.runs.answering import Answerer
+from touche_rad.runs.journal import Done
+from touche_rad.runs.runner import USUAL, Manner, Work, run_work
+from touche_rad.runs.status import REPLACED, Status, placed
+from touche_rad.users import Speaker, UserSimulator, described
+
+
+async def simulate(
+    source: Path,
+    out: Path,
+    answerer: Answerer,
+    user: UserSimulator | Speaker,
+    *,
+    identity: Mapping[str, Any],
+    turns: int = 5,
+    manner: Manner = USUAL,
+) -> Status:
+    """Play every claim of a file and write one official simulation a line.
+
+    Args:
+        source: Claims, or debates whose claims are taken.
+        out: The simulations to write.
+        answerer: Who answers.
+        user: Who plays the user; in a speaker, with a deadline and who stands in.
+        identity: What decides what comes out, beside what is told here; `debater` names the system.
+        turns: User turns a debate.
+        manner: How the run is done, which changes nothing of what comes out.
+    """
+    speaker = user if isinstance(user, Speaker) else Speaker(user)
+    stage = _Stage(answerer, speaker, turns, str(identity.get("debater", answerer.chosen)))
+    played = {"user": speaker.name, **identity, "turns": turns}
+    work = Work("simulate", source, out, _reader(source), stage.play, played)
+    return await run_work(work, manner)
+
+
+def _reader(source: Path) -> Any:
+    return lambda bad: files.read_claims(source, bad)
+
+
+class _Stage:
+    """Where one debate after another is played."""
+
+    def __init__(self, answerer: Answerer, speaker: Speaker, turns: int, system: str) -> None:
+        self.answerer, self.speaker, self.turns, self.system = answerer, speaker, turns, system
+
+    async def play(self, claim: Debate) -> Done:
+        """Play one claim to the end."""
+        debate = claim.model_copy(update={"turns": (), "wire": {}})
+        notes: list[str] = []
+        replaced = 0
+        for turn in range(self.turns):
+            spoken = await self.speaker.speak(debate)
+            debate = debate.spoken(spoken.utterance)
+            answer = await self.answerer.answer(debate)
+            debate = debate.answered(answer.response)
+            notes.extend(placed(note, claim, turn) for note in (*spoken.notes, *answer.notes))
+            replaced += (answer.by != self.answerer.chosen) + spoken.replaced
+        configuration = {
+            "topic": {"description": debate.claim},
+            "user": described(self.speaker.user, debate),
+            "maxTurns": self.turns,
+        }
+        line = simulation_line(debate, configuration, self.system)
+        return Done((line,), {"answers": self.turns, REPLACED: replaced}, tuple(notes))
+
+
+def simulation_line(debate: Debate, configuration: Mapping[str, Any], system: str) -> str:
+    """Return the official line of a debate that `system` answered here.
+
+    It holds no times: a repeated run is to be the same to the byte.
+    """
+    bare = debate.model_copy(update={"wire": {}})
+    turns = json.loads(files.simulation_line(bare))["simulation"]["userTurns"]
+    ours = {**configuration, "system": {"class": "touche-rad", "debater": system}}
+    line = {"simulation": {"configuration": ours, "userTurns": turns}}
+    return json.dumps(line, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,79 @@
+"""Same-family bias: whether a model's judge likes its own family's answers better."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from touche_rad.debate import Maxim
+from touche_rad.score.audit.figures import Bias, Scores
+from touche_rad.score.significance import interval, weights
+
+_SAMPLES = 2_000
+
+
+def family_of(model: str) -> str:
+    """Return a model's family: the first word of its name, without the maker and the size."""
+    name = model.rstrip("/").rpartition("/")[2].lower()
+    found = re.match(r"[^\W\d_]+", name)
+    return found[0] if found else name
+
+
+def wrote(run: Path) -> str | None:
+    """Return the family of the model that a run's answers come from, as the run's record says."""
+    try:
+        told = json.loads(run.with_name(f"{run.name}.status.json").read_text("utf-8"))
+        return family_of(str(told["identity"]["model"]["name"]))
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+Key = tuple[str, int]
+
+
+def biases(
+    judge: str,
+    family: str,
+    runs: Sequence[tuple[str | None, Mapping[Key, Scores]]],
+    seed: int,
+) -> list[Bias]:
+    """Compare a judge's scores of its family with those of others on the same turns.
+
+    Args:
+        judge: The judge's name.
+        family: Its model's family.
+        runs: For each run the family that wrote it, and the scores by debate and turn.
+        seed: For the interval, which is drawn by debate.
+    """
+    own = [scores for wrote, scores in runs if wrote == family]
+    others = [scores for wrote, scores in runs if wrote not in (None, family)]
+    rows = []
+    for maxim in Maxim if own and others else ():
+        by_debate: dict[str, list[float]] = defaultdict(list)
+        for key in set().union(*own) & set().union(*others):
+            mine = [s[key][maxim] for s in own if key in s]
+            theirs = [s[key][maxim] for s in others if key in s]
+            if None in mine or None in theirs:
+                continue
+            by_debate[key[0]].append(float(np.mean(mine)) - float(np.mean(theirs)))  # type: ignore[arg-type]
+        if by_debate:
+            rows.append(_row(judge, family, maxim, list(by_debate.values()), seed))
+    return rows
+
+
+def _row(judge: str, family: str, maxim: Maxim, found: list[list[float]], seed: int) -> Bias:
+    sums = np.array([sum(one) for one in found])
+    counts = np.array([len(one) for one in found], float)
+    low = high = None
+    if len(found) > 1:
+        draws = [(drawn @ sums) / (drawn @ counts) for drawn in weights(len(found), _SAMPLES, seed)]
+        low, high = interval(np.concatenate(draws))
+    return Bias(
+        judge=judge, family=family, maxim=maxim, turns=int(counts.sum()),
+        difference=float(sums.sum() / counts.sum()), low=low, high=high,
+    )  # fmt: skip

@@ -1,0 +1,212 @@
+"""The figures of an audit: flip rates, agreement, bias, and their table for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from pydantic import BaseModel, ConfigDict
+
+from touche_rad.debate import Maxim
+from touche_rad.score.agreement import kappa
+from touche_rad.score.audit.probes import PROBES, Must
+from touche_rad.score.official import Counts
+from touche_rad.score.result import aligned
+
+Scores = dict[Maxim, float | None]
+
+
+class Row(BaseModel):
+    """A frozen record."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Flips(Row):
+    """How a judge's verdicts on one maxim change under a probe."""
+
+    judge: str
+    probe: str
+    maxim: Maxim
+    must: Must
+    tried: int
+    flipped: float | None
+    """The share of verdicts that change between yes and no."""
+    fails: float | None
+    """The share that does what it must not; where rising is the fault, of those that could."""
+    could_fail: int
+    shift: float | None
+    """By how much the score rises on average."""
+
+
+class Agreement(Row):
+    """How far two judges agree on a maxim."""
+
+    first: str
+    second: str
+    maxim: Maxim
+    turns: int
+    same: float
+    kappa: float | None
+
+
+class Next(Row):
+    """A turn to label next: the judges differ most on it, or one alone is least sure."""
+
+    debate: str
+    turn: int
+    maxim: Maxim
+    apart: float
+    scores: dict[str, float]
+    user: str
+    response: str
+
+
+class Bias(Row):
+    """How much higher a judge scores answers of its own model's family, turn by turn."""
+
+    judge: str
+    family: str
+    maxim: Maxim
+    turns: int
+    difference: float
+    low: float | None
+    high: float | None
+
+
+class Audit(Row):
+    """All of it."""
+
+    turns: int
+    judges: tuple[str, ...]
+    flips: tuple[Flips, ...]
+    agreement: tuple[Agreement, ...]
+    next: tuple[Next, ...]
+    bias: tuple[Bias, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """Lay it out for a terminal."""
+        return lines(self)
+
+
+def flips(judge: str, pairs: dict[tuple[str, Maxim], list[tuple[float, float]]]) -> list[Flips]:
+    """Return the rows of a judge from its scores before and after each probe."""
+    rows = []
+    for probe in PROBES:
+        for maxim, must in probe.must.items():
+            scores = pairs.get((probe.name, maxim), [])
+            yes = [(before >= 0.5, after >= 0.5) for before, after in scores]
+            flipped = [before != after for before, after in yes]
+            faults = _faults(must, yes)
+            rows.append(Flips(
+                judge=judge, probe=probe.name, maxim=maxim, must=must, tried=len(scores),
+                flipped=_mean(flipped), fails=_mean(faults), could_fail=len(faults),
+                shift=_mean([after - before for before, after in scores]),
+            ))  # fmt: skip
+    return rows
+
+
+def _faults(must: Must, yes: Sequence[tuple[bool, bool]]) -> list[bool]:
+    if must is Must.STAY:
+        return [before != after for before, after in yes]
+    if must is Must.BE_NO:
+        return [after for _, after in yes]
+    return [after for before, after in yes if not before]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def agreements(scores: dict[str, list[Scores]]) -> list[Agreement]:
+    """Return how far each two judges agree, maxim by maxim."""
+    rows = []
+    for first, second in combinations(scores, 2):
+        for maxim in Maxim:
+            pairs = [
+                (a[maxim], b[maxim]) for a, b in zip(scores[first], scores[second], strict=True)
+            ]
+            yes = [(a >= 0.5, b >= 0.5) for a, b in pairs if a is not None and b is not None]
+            if yes:
+                rows.append(Agreement(
+                    first=first, second=second, maxim=maxim, turns=len(yes),
+                    same=sum(a == b for a, b in yes) / len(yes), kappa=kappa(_counts(yes)),
+                ))  # fmt: skip
+    return rows
+
+
+def _counts(yes: Sequence[tuple[bool, bool]]) -> Counts:
+    return Counts(
+        tp=sum(a and b for a, b in yes), fp=sum(b and not a for a, b in yes),
+        fn=sum(a and not b for a, b in yes), tn=sum(not a and not b for a, b in yes),
+    )  # fmt: skip
+
+
+def apart(scores: Sequence[float]) -> float:
+    """How much a label would settle: how far judges differ, or how unsure a single one is."""
+    if len(scores) > 1:
+        return max(scores) - min(scores)
+    return 1 - 2 * abs(scores[0] - 0.5)
+
+
+_NONE = "–"
+_SHOWN = 10
+
+
+def lines(audit: Audit) -> list[str]:
+    """Lay it out."""
+    parts = [
+        [f"{audit.turns} turns, judged as they are and as {len(PROBES)} probes change them"],
+        *(_flips(audit, name) for name in audit.judges),
+        [f"{probe.name}: {probe.told}" for probe in PROBES],
+        list(_agreement(audit)), list(_bias(audit)), list(_next(audit)), list(audit.notes),
+    ]  # fmt: skip
+    return [line for part in parts if part for line in (*part, "")][:-1]
+
+
+def _flips(audit: Audit, judge: str) -> list[str]:
+    head = (judge, "maxim", "verdict must", "tried", "flipped", "fails", "of", "score rises by")
+    rows = [
+        (one.probe, one.maxim.value, one.must.value, str(one.tried), _percent(one.flipped),
+         _percent(one.fails), str(one.could_fail),
+         _NONE if one.shift is None else f"{one.shift:+.3f}")
+        for one in audit.flips if one.judge == judge
+    ]  # fmt: skip
+    return aligned([head, *rows])
+
+
+def _agreement(audit: Audit) -> Iterator[str]:
+    if audit.agreement:
+        rows = [
+            (f"{one.first} and {one.second}", one.maxim.value, str(one.turns), _percent(one.same),
+             _NONE if one.kappa is None else f"{one.kappa:.3f}")
+            for one in audit.agreement
+        ]  # fmt: skip
+        yield from aligned([("agreement", "maxim", "turns", "same", "kappa"), *rows])
+
+
+def _bias(audit: Audit) -> Iterator[str]:
+    if audit.bias:
+        rows = [
+            (f"{one.judge} on {one.family}", one.maxim.value, str(one.turns),
+             f"{one.difference:+.3f}",
+             _NONE if one.low is None or one.high is None else f"{one.low:+.3f} to {one.high:+.3f}")
+            for one in audit.bias
+        ]  # fmt: skip
+        head = ("its own family scores higher by", "maxim", "turns", "difference", "95 %")
+        yield from aligned([head, *rows])
+
+
+def _next(audit: Audit) -> Iterator[str]:
+    if audit.next:
+        rows = [
+            (one.debate[:40], str(one.turn), one.maxim.value, f"{one.apart:.2f}",
+             ", ".join(f"{name} {score:.2f}" for name, score in one.scores.items()))
+            for one in audit.next[:_SHOWN]
+        ]  # fmt: skip
+        yield from aligned([("to label next", "turn", "maxim", "apart", "scores"), *rows])
+
+
+def _percent(value: float | None) -> str:
+    return _NONE if value is None else f"{100 * value:.1f} %"

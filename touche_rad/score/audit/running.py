@@ -1,0 +1,207 @@
+"""An audit: judges are asked about answers as they are, and about each as the probes change it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import anyio
+
+from touche_rad import files
+from touche_rad.debate import Debate, Maxim, Response
+from touche_rad.errors import UserError
+from touche_rad.plugins import Judge
+from touche_rad.runs.judging import judged
+from touche_rad.score.audit import family
+from touche_rad.score.audit.figures import Audit, Next, Scores, agreements, apart, flips
+from touche_rad.score.audit.probes import PROBES
+
+Progress = Callable[[int, int | None], None]
+_AT_ONCE = 16
+_SHOWN = 300
+
+
+def _views(runs: Sequence[Path], bad: files.BadLines | None) -> list[list[tuple[str, Debate]]]:
+    """Return each run's judged turns, with the debate they are of."""
+    found = []
+    for run in runs:
+        views = []
+        for number, (debate, of_debate) in enumerate(files.read_views(run, bad), 1):
+            views += [(debate.id or str(number), view) for view in of_debate]
+        found.append(views)
+    return found
+
+
+def _sample(
+    views: Sequence[tuple[str, Debate]], most: int | None, seed: int
+) -> list[tuple[str, Debate]]:
+    """Return so many turns, chosen by lot but the same for the same seed, in their order."""
+    if most is None or len(views) <= most:
+        return list(views)
+
+    def lot(place: int) -> bytes:
+        key, view = views[place]
+        said = f"{seed} {key} {len(view.turns)} {view.last.utterance}"
+        return hashlib.sha256(said.encode("utf-8", "replace")).digest()
+
+    chosen = sorted(sorted(range(len(views)), key=lot)[:most])
+    return [views[place] for place in chosen]
+
+
+def _elsewhere(views: Sequence[tuple[str, Debate]], place: int) -> Response | None:
+    """Return the response that answers another debate, the nearest one after this."""
+    own, view = views[place]
+    for step in range(1, len(views)):
+        key, other = views[(place + step) % len(views)]
+        if key != own and other.claim != view.claim and other.last.response:
+            return other.last.response
+    return None
+
+
+async def audit(
+    runs: Sequence[Path],
+    judges: Mapping[str, Judge],
+    *,
+    families: Mapping[str, str] | None = None,
+    most: int | None = None,
+    show: int = 20,
+    seed: int = 0,
+    bad: files.BadLines | None = None,
+    progress: Progress | None = None,
+    deadline: float | None = None,
+) -> Audit:
+    """Audit judges on the responses of runs.
+
+    Args:
+        runs: Files of debates with responses. The probes work on the first one; all are judged as
+            they are, to compare families.
+        judges: The judges by name.
+        families: The family of the model that a judge asks, by the judge's name.
+        most: Probe at most so many turns.
+        show: How many turns to label next are told.
+        seed: Which turns those are.
+        bad: What happens to bad lines.
+        progress: Told (done, total).
+        deadline: Seconds that a judge has for each response.
+    """
+    all_views = _views(runs, bad)
+    views = _sample(all_views[0], most, seed)
+    if not views:
+        raise UserError(f"{runs[0]} holds no response to judge")
+    work = _Work(judges, deadline, progress)
+    for name in judges:
+        for place, (_, view) in enumerate(views):
+            work.add((name, "", place), view)
+            for probe in PROBES:
+                changed = probe.on(view, _elsewhere(views, place))
+                if changed is not None:
+                    work.add((name, probe.name, place), changed)
+        if families and name in families and len(runs) > 1:
+            for number, of_run in enumerate(all_views):
+                for place, (_, view) in enumerate(of_run):
+                    work.add((name, f"run {number}", place), view)
+    scores = await work.done()
+    return _figures(runs, judges, views, all_views, scores, families or {}, show, seed)
+
+
+Asked = tuple[str, str, int]
+
+
+class _Work:
+    """All that is to be judged, each once."""
+
+    def __init__(
+        self, judges: Mapping[str, Judge], deadline: float | None, progress: Progress | None
+    ) -> None:
+        self.judges, self.deadline = judges, deadline
+        self.tell = progress or (lambda done, total: None)
+        self.asked: list[tuple[Asked, Debate]] = []
+        self.found: dict[Asked, Scores] = {}
+
+    def add(self, key: Asked, view: Debate) -> None:
+        self.asked.append((key, view))
+
+    async def done(self) -> dict[Asked, Scores]:
+        """Ask for all, some at once."""
+        rest = iter(self.asked)
+
+        async def take() -> None:
+            for key, view in rest:
+                given = await judged(self.judges[key[0]], view, deadline=self.deadline)
+                self.found[key] = {
+                    maxim: None if maxim in given.unscored else given.verdicts[maxim].score
+                    for maxim in Maxim
+                }
+                self.tell(len(self.found), len(self.asked))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(_AT_ONCE):
+                group.start_soon(take)
+        return self.found
+
+
+def _figures(
+    runs: Sequence[Path],
+    judges: Mapping[str, Judge],
+    views: Sequence[tuple[str, Debate]],
+    all_views: Sequence[Sequence[tuple[str, Debate]]],
+    scores: Mapping[Asked, Scores],
+    families: Mapping[str, str],
+    show: int,
+    seed: int,
+) -> Audit:
+    rows = []
+    for name in judges:
+        pairs: dict[tuple[str, Maxim], list[tuple[float, float]]] = defaultdict(list)
+        for (judge, probe, place), after in scores.items():
+            if judge != name or not probe or probe.startswith("run "):
+                continue
+            before = scores[name, "", place]
+            for maxim in Maxim:
+                first, second = before[maxim], after[maxim]
+                if first is not None and second is not None:
+                    pairs[probe, maxim].append((first, second))
+        rows += flips(name, pairs)
+    plain = {name: [scores[name, "", place] for place in range(len(views))] for name in judges}
+    notes, biases = [], []
+    wrote = [family.wrote(run) for run in runs]
+    for name, own in families.items():
+        found = family.biases(name, own, [
+            (wrote[number], {
+                (key, len(view.turns)): scores[name, f"run {number}", place]
+                for place, (key, view) in enumerate(of_run)
+            })
+            for number, of_run in enumerate(all_views)
+            if len(runs) > 1
+        ], seed)  # fmt: skip
+        biases += found
+        if not found:
+            notes.append(
+                f"same-family bias of {name} was not measured: give runs of {own} and of another "
+                f"model on the same debates (they wrote: {', '.join(map(str, wrote))})"
+            )
+    return Audit(
+        turns=len(views), judges=tuple(judges), flips=tuple(rows),
+        agreement=tuple(agreements(plain)), next=tuple(_next(views, plain, show)),
+        bias=tuple(biases), notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _next(
+    views: Sequence[tuple[str, Debate]], plain: Mapping[str, list[Scores]], show: int
+) -> list[Next]:
+    found = []
+    for place, (key, view) in enumerate(views):
+        for maxim in Maxim:
+            told = {name: of[place][maxim] for name, of in plain.items()}
+            known = {name: score for name, score in told.items() if score is not None}
+            if not known or view.last.response is None:
+                continue
+            found.append(Next(
+                debate=key, turn=len(view.turns), maxim=maxim, scores=known,
+                apart=round(apart(list(known.values())), 6), user=view.last.utterance[:_SHOWN],
+                response=view.last.response.content[:_SHOWN],
+            ))  # fmt: skip
+    return sorted(found, key=lambda one: -one.apart)[:show]

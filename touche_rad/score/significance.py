@@ -1,0 +1,146 @@
+"""Paired bootstrap and Holm correction: which differences between runs are significant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from touche_rad.score.result import Comparison
+
+Floats = NDArray[np.float64]
+CONFIDENCE = 0.95
+_CELLS_AT_ONCE = 4_000_000
+
+
+def weights(units: int, samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Yield draws in blocks: one row a sample, how often each unit was drawn."""
+    chance = np.random.default_rng(seed)
+    block = max(1, _CELLS_AT_ONCE // max(units, 1))
+    for start in range(0, samples, block):
+        rows = min(block, samples - start)
+        yield chance.multinomial(units, np.full(units, 1 / units), size=rows)
+
+
+def resampled_sums(values: NDArray[Any], samples: int, seed: int) -> Floats:
+    """Sum `values` (units, ...) over each draw: (samples, ...)."""
+    units = values.shape[0]
+    flat = values.reshape(units, -1).astype(np.float64)
+    blocks = [drawn.astype(np.float64) @ flat for drawn in weights(units, samples, seed)]
+    return np.concatenate(blocks).reshape(samples, *values.shape[1:])
+
+
+def f1(tp: Floats, fp: Floats, fn: Floats) -> Floats:
+    """F1 elementwise from counts; 0 where there is no true positive."""
+    return np.divide(2 * tp, 2 * tp + fp + fn, out=np.zeros_like(tp), where=tp > 0)
+
+
+def interval(draws: Floats) -> tuple[float, float]:
+    """The middle 95 % of the draws."""
+    low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far one run is ahead of another, and whether chance explains it."""
+
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+def compare(observed: float, draws: Floats) -> Difference:
+    """Test an observed difference against the differences in the draws, two-sided."""
+    swing = np.abs(draws - observed)
+    tolerance = 1e-12  # sums of floats in another order must not turn "as large" into "smaller"
+    as_large = int(np.count_nonzero(swing >= abs(observed) - tolerance))
+    reach = float(np.quantile(swing, CONFIDENCE))
+    return Difference(
+        difference=observed,
+        low=observed - reach,
+        high=observed + reach,
+        p=(1 + as_large) / (1 + len(draws)),
+    )
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p-values for being many, after Holm (1979); the order is kept."""
+    count = len(p_values)
+    corrected = [0.0] * count
+    largest = 0.0
+    ascending = sorted(range(count), key=lambda position: p_values[position])
+    for rank, position in enumerate(ascending):
+        largest = max(largest, min(1.0, (count - rank) * p_values[position]))
+        corrected[position] = largest
+    return corrected
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A figure as observed, and what it would have been in each draw; None where none was made."""
+
+    value: float
+    draws: Floats | None = None
+
+    @property
+    def interval(self) -> tuple[float, float] | tuple[None, None]:
+        """The middle 95 % of the draws."""
+        return (None, None) if self.draws is None else interval(self.draws)
+
+
+Figures = Mapping[str, Mapping[str, Measured]]
+"""By run, then by measure."""
+
+
+def pairs(
+    runs: Sequence[str], *, baseline: str | None = None, beside: str | None = None
+) -> list[tuple[str, str]]:
+    """Which run is compared to which: all pairs, or all with the baseline, and all with `beside`.
+
+    The later run stands first, so that a difference tells what it adds to the earlier one.
+    """
+    if baseline is None:
+        found = [(later, earlier) for earlier, later in combinations(runs, 2)]
+    else:
+        found = [(run, baseline) for run in runs if run != baseline]
+    return found + [(run, beside) for run in runs if beside is not None]
+
+
+def comparisons(
+    figures: Figures, chosen: Sequence[tuple[str, str]], measures: Sequence[str]
+) -> tuple[Comparison, ...]:
+    """Compare each pair by each measure; Holm's correction is over all of them together."""
+    found = [
+        _compare(run, against, measure, figures[run][measure], figures[against][measure])
+        for run, against in chosen
+        for measure in measures
+    ]
+    corrected = holm([row.p for row in found if row.p is not None])
+    if len(corrected) < len(found):
+        return tuple(found)
+    return tuple(
+        row.model_copy(update={"p_holm": p}) for row, p in zip(found, corrected, strict=True)
+    )
+
+
+def _compare(run: str, against: str, measure: str, ours: Measured, theirs: Measured) -> Comparison:
+    difference = ours.value - theirs.value
+    if ours.draws is None or theirs.draws is None:
+        return Comparison(run=run, against=against, measure=measure, difference=difference)
+    tested = compare(difference, ours.draws - theirs.draws)
+    return Comparison(
+        run=run,
+        against=against,
+        measure=measure,
+        difference=difference,
+        low=tested.low,
+        high=tested.high,
+        p=tested.p,
+        p_holm=tested.p,
+    )

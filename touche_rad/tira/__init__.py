@@ -1,0 +1,1 @@
+"""TIRA: its folders and variables, ir_metadata, and submission."""
