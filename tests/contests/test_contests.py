@@ -17,10 +17,10 @@ from scipy import stats
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome, Speech
-from touche_rad.contests.score_report import ContestRow
+from touche_rad.contests.score_report import ContestReport, ContestRow
+from touche_rad.contests.scoring import score_contests
 from touche_rad.contests.verdicts import correlations, mean_absolute, root_mean_square
 from touche_rad.files.contests import Judgement
-from touche_rad.score import ContestReport, score_contests
 
 SIDES = {"Pia": "pro", "Con": "con"}
 

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from touche_rad.cli import options as shared
 from touche_rad.cli.console import progress, say
-from touche_rad.errors import UserError
+from touche_rad.errors import OptionError, UserError
 
 
 def run_audit(
@@ -141,7 +141,9 @@ def command(
     if idle:
         raise UserError(f"{', '.join(idle)}: for --audit only")
     from touche_rad import files
-    from touche_rad.score import ContestReport, export, score
+    from touche_rad.contests.score_report import Against, ContestReport
+    from touche_rad.contests.scoring import score_contests
+    from touche_rad.score import Report, export, score
 
     if len(files_) < 2:
         raise UserError(
@@ -149,10 +151,19 @@ def command(
         )
     *runs, truth = files_
     bad = files.BadLines(skip=skip_bad)
-    report = score(
-        runs, truth, strict=strict, debates=debates, samples=samples, seed=seed,
-        baseline=baseline, votes=votes, bad=bad,
-    )  # fmt: skip
+    report: Report | ContestReport
+    if files.recognise(truth) is files.Kind.CONTESTS:
+        if strict or debates is not None or baseline is not None:
+            raise OptionError("--strict, --debates and --baseline are not for whole debates")
+        against: Against = "votes" if votes else "winner"
+        report = score_contests(runs, truth, samples=samples, seed=seed, against=against, bad=bad)
+    elif votes:
+        raise OptionError("--votes is for whole debates")
+    else:
+        report = score(
+            runs, truth, strict=strict, debates=debates, samples=samples, seed=seed,
+            baseline=baseline, bad=bad,
+        )  # fmt: skip
     folder = shared.choose(ctx, "score", short, output, option).path
     if folder is not None and isinstance(report, ContestReport):
         raise UserError("score: -o is for evaluations; --json prints the figures of whole debates")

@@ -14,6 +14,8 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from touche_rad import __version__, files
+from touche_rad.contests.score_report import ContestReport
+from touche_rad.contests.scoring import score_contests
 from touche_rad.contests.tournament.result import told_share
 from touche_rad.debate import Debate, Maxim, Verdicts
 from touche_rad.files import BadLines, Kind, Labels
@@ -22,7 +24,7 @@ from touche_rad.report.asked import calls, costs
 from touche_rad.report.contests import Drawings, wholes
 from touche_rad.report.conversations import Conversation, Judged, conversations
 from touche_rad.report.tournament import parted, shown
-from touche_rad.score import ContestReport, score
+from touche_rad.score import score
 from touche_rad.score.naming import names
 from touche_rad.score.result import JudgementReport, JudgementRow, Report
 
@@ -154,7 +156,10 @@ def _scored(
         return None
     wanted = _TRUTHS.get(files.recognise(labels), Kind.EVALUATIONS)
     fitting = [run for source, run in zip(sources, runs, strict=True) if source.kind is wanted]
-    return score(fitting, labels, seed=seed) if fitting else None
+    if not fitting:
+        return None
+    scorer = score_contests if wanted is Kind.OUTCOMES else score
+    return scorer(fitting, labels, seed=seed)
 
 
 _TRUTHS = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from touche_rad import files
-from touche_rad.contests.score_report import Against, ContestReport
-from touche_rad.contests.scoring import score_contests
 from touche_rad.errors import OptionError, UserError
 from touche_rad.score.export import export, export_trec, write_prototext
 from touche_rad.score.health import health
@@ -27,7 +25,6 @@ from touche_rad.score.retrieval import score_retrieval
 
 __all__ = [
     "Comparison",
-    "ContestReport",
     "Health",
     "JudgementReport",
     "JudgementRow",
@@ -40,7 +37,6 @@ __all__ = [
     "export_trec",
     "health",
     "score",
-    "score_contests",
     "score_judgements",
     "score_retrieval",
     "write_prototext",
@@ -56,21 +52,13 @@ def score(
     seed: int = 0,
     debates: Path | None = None,
     baseline: Path | None = None,
-    votes: bool = False,
     bad: files.BadLines | None = None,
-) -> Report | ContestReport:
-    """Score runs against the truth.
+) -> Report:
+    """Score evaluations against labels, or TREC runs against qrels.
 
-    Evaluations against labels, TREC runs against qrels, or outcomes against contests.
+    Whole debates are scored by `touche_rad.contests.scoring.score_contests`.
     """
     kind = files.recognise(truth)
-    if kind is files.Kind.CONTESTS:
-        if strict or debates is not None or baseline is not None:
-            raise OptionError("--strict, --debates and --baseline are not for whole debates")
-        against: Against = "votes" if votes else "winner"
-        return score_contests(runs, truth, samples=samples, seed=seed, against=against, bad=bad)
-    if votes:
-        raise OptionError("--votes is for whole debates")
     if kind is files.Kind.LABELS:
         return score_judgements(
             runs, truth, strict=strict, samples=samples, seed=seed, debates=debates,
