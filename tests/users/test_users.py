@@ -110,7 +110,9 @@ def test_the_words_depend_on_seed_claim_and_turn_alone() -> None:
 
 
 def test_another_process_says_the_same() -> None:
-    code = "from tests.users.test_users import play, RuleUser, INDEX;print(play(RuleUser(INDEX, 5)))"
+    code = (
+        "from tests.users.test_users import play, RuleUser, INDEX;print(play(RuleUser(INDEX, 5)))"
+    )
     environment = {"PYTHONHASHSEED": "99"}
     out = subprocess.run(
         [sys.executable, "-c", code],
