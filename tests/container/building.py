@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.conftest import lacking
+from tests.conftest import unavailable
 
 ROOT = Path(__file__).parent.parent.parent
 BASE_IMAGE = "TOUCHE_RAD_BASE_IMAGE"
@@ -80,7 +80,7 @@ def base_image() -> Iterator[str]:
         return
     for program, package in (("debootstrap", "debootstrap"),):
         if shutil.which(program) is None:
-            lacking(f"{program}: apt-get install {package}, or name an image: {BASE_IMAGE}")
+            unavailable(f"{program}: apt-get install {package}, or name an image: {BASE_IMAGE}")
     with tempfile.TemporaryDirectory(prefix="touche-rad-base-") as folder:
         root = Path(folder, "root")
         subprocess.run(
@@ -101,9 +101,9 @@ def base_image() -> Iterator[str]:
 def needed() -> None:
     """Skip where the image cannot be built."""
     if shutil.which("buildah") is None:
-        lacking("buildah: apt-get install buildah debootstrap")
+        unavailable("buildah: apt-get install buildah debootstrap")
     if os.geteuid() != 0:
-        lacking("root, to build an image without a Docker engine")
+        unavailable("root, to build an image without a Docker engine")
 
 
 def build(tag: str, *, target: str = "slim", context: Path = ROOT, **arguments: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.container.building import ROOT, Image, buildah, indexes, mounted
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.images
 
 SECRETS = {
     "a private key": rb"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----\\?\s+[A-Za-z0-9+/=]{20}",

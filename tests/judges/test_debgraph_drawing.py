@@ -225,7 +225,7 @@ def test_text_is_broken_into_at_most_three_lines_of_its_width(text: str, width: 
     assert shown == whole or (lines[-1].endswith("…") and whole.startswith(shown[:-1]))
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_a_browser_follows_an_argument_that_is_clicked_and_lets_it_go(
     chromium: str, tmp_path: Path
 ) -> None:

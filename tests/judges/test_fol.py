@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judges.inspirescore.fol import Decision, Solver, Unreadable, read
 from judges.inspirescore.fol.reading import LONGEST, Atom, Bound, Formula, Joined, Not, Term, shown
+
+pytestmark = pytest.mark.services
 
 READ = [
     ("Bans(school, candy)", "Bans(school, candy)"),
@@ -188,6 +189,8 @@ def test_what_is_too_hard_is_given_up_after_a_bounded_effort() -> None:
 
 
 def test_a_solver_that_fails_knows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    import z3
+
     def fails(*_: Any) -> None:
         raise z3.Z3Exception("out of\nmemory")
 

@@ -81,18 +81,18 @@ def test_every_quotation_of_the_demo_passes():
     assert failing(one_change_each(demo())) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", BARS)
 def test_the_real_sample_fools_nobody(kind, real_data):
     holds(kind, real(real_data), EVERY_REAL)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_quotation_of_the_real_sample_passes(real_data):
     assert failing(one_change_each(real(real_data))) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_answers_written_for_their_debate_pass_far_more_often_than_foreign_ones(real_data):
     data = real(real_data)
     own, count = passed(probes.recorded(data.debates))

@@ -11,7 +11,6 @@ import anyio
 import pytest
 from pydantic import BaseModel
 
-from tests.conftest import lacking
 from tests.models import scripted
 from tests.models.scripted import Scripted, fails
 from tests.models.tiny import tiny_model
@@ -173,13 +172,10 @@ def test_options_of_vllm_without_vllm_are_told(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    try:
-        import transformers  # noqa: F401
-    except ImportError:
-        lacking("transformers: pip install 'touche-rad[local]'")
     return tiny_model(tmp_path_factory.mktemp("tiny"), context=256)
 
 
+@pytest.mark.services
 def test_a_small_model_runs_in_this_process(tiny: Path) -> None:
     async def run() -> tuple[dict[str, float], int | None]:
         model = Model(backend_at(f"hf:{tiny}"), settings=Settings(max_tokens=12))
@@ -199,6 +195,7 @@ def test_a_small_model_runs_in_this_process(tiny: Path) -> None:
     assert longest == 256
 
 
+@pytest.mark.services
 def test_the_same_seed_gives_the_same_words(tiny: Path) -> None:
     body = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 8, "temperature": 1.0}
 

@@ -179,7 +179,7 @@ async def outcomes(url: str, each: int) -> dict[str, Counter[str]]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_call_ends_in_a_valid_object_or_its_own_named_exception(
     server: Scripted, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

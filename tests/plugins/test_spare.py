@@ -81,10 +81,8 @@ def test_a_users_mistake_is_told_and_not_passed_over() -> None:
         _found(index)
 
 
+@pytest.mark.services
 def test_a_server_that_is_not_there_costs_no_turn(demo_index_path: Path, tmp_path: Path) -> None:
-    from tests.extras import needs
-
-    needs("elasticsearch")
     ran = subprocess.run(
         [sys.executable, "-m", "touche_rad", "respond", "--say", "Zoos are cruel.", "--json",
          "-i", "elasticsearch:http://127.0.0.1:9/x", "--spare-index", str(demo_index_path)],

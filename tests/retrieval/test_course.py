@@ -11,7 +11,6 @@ from click.testing import CliRunner, Result
 
 from retrieval.dense.tuning.training import Recipe as EncoderRecipe
 from retrieval.stance.training import Recipe as StanceRecipe
-from tests.extras import needs
 from tests.retrieval.trainings import DEMO
 from touche_rad.cli.train_verb import command
 from touche_rad.errors import UserError
@@ -43,7 +42,6 @@ def test_a_recipe_is_told_as_the_folders_of_earlier_versions_have_it(
 @pytest.fixture
 def processor(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A processor that has bfloat16, and no card."""
-    needs("torch", "sentence_transformers")
     import torch
 
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True, raising=False)
@@ -58,6 +56,7 @@ def _said(out: Path, *words: str) -> Result:
     return CliRunner().invoke(command, told)
 
 
+@pytest.mark.services
 def test_it_is_said_that_bfloat16_is_quicker_where_the_processor_has_it(
     processor: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -65,6 +64,7 @@ def test_it_is_said_that_bfloat16_is_quicker_where_the_processor_has_it(
     assert _said(tmp_path / "out", "-q").stderr == ""
 
 
+@pytest.mark.services
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_who_chose_a_precision_gets_no_advice(
     precision: str, processor: pytest.MonkeyPatch, tmp_path: Path
@@ -72,6 +72,7 @@ def test_who_chose_a_precision_gets_no_advice(
     assert _said(tmp_path / "out", "--precision", precision).stderr == ""
 
 
+@pytest.mark.services
 @pytest.mark.parametrize(
     ("place", "name", "value"),
     [
@@ -93,6 +94,7 @@ def test_there_is_no_advice_with_a_card_without_bfloat16_or_where_torch_cannot_b
     assert StanceRecipe(base="b").advice is None
 
 
+@pytest.mark.services
 def test_without_torch_it_is_the_training_that_says_what_it_needs(
     processor: pytest.MonkeyPatch,
 ) -> None:

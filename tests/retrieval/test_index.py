@@ -268,6 +268,7 @@ def test_a_collection_of_ones_own_is_known_by_its_variable(
     }  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_real_sample_is_found_by_what_it_attacks(real_data: Path, tmp_path: Path) -> None:
     arguments = list(files.read_arguments(real_data / "claimrev-4441.jsonl.gz"))
     assert build_index(arguments, str(tmp_path / "index")) == 4441

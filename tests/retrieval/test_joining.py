@@ -91,6 +91,7 @@ def test_thousands_of_statements(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(found.tolist())) < 0.9 * len(keys)
 
 
+@pytest.mark.long
 def test_real_statements(real_data: Path) -> None:
     said = [
         text

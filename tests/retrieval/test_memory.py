@@ -198,7 +198,7 @@ def _start(source: Path, place: Path, server: Scripted) -> subprocess.Popen[str]
     )  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_making_that_is_killed_twice_ends_in_the_same_bytes(
     server: Scripted, tmp_path: Path
 ) -> None:

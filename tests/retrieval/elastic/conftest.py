@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.extras import needs
 from tests.retrieval.elastic.servers import Server, address, distribution, running
 
 
 @pytest.fixture(scope="session")
 def elasticsearch_home() -> Iterator[Path]:
-    needs("elasticsearch")
     with distribution() as home:
         yield home
 
@@ -33,7 +31,6 @@ def kept_logs(
 @pytest.fixture(scope="session")
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """An open server: one that runs, or one of our own."""
-    needs("elasticsearch")
     if address():
         there = Server(address())
         before = _indices(there, "*")

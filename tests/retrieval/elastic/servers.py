@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import lacking
+from tests.conftest import unavailable
 from tests.retrieval.elastic.certificates import LOOPBACK, certificates
 
 NOBODY = 65534
@@ -106,14 +106,14 @@ def distribution() -> Iterator[Path]:
     """Give the distribution that TOUCHE_RAD_ELASTICSEARCH names, unpacked, in a folder of its own."""
     named = os.environ.get(NAMED, "")
     if address():
-        lacking(f"Elasticsearch to start with security or as a cluster: {NAMED} names a server")
+        unavailable(f"Elasticsearch to start with security or as a cluster: {NAMED} names a server")
     if not named or not Path(named).exists():
-        lacking(
+        unavailable(
             f"Elasticsearch: set {NAMED} to a distribution 8.x (zip or folder), which needs Java "
             "17, or to the URL of a running server without security"
         )
     if shutil.which("java") is None:
-        lacking("Java 17 for Elasticsearch: apt-get install openjdk-17-jre-headless")
+        unavailable("Java 17 for Elasticsearch: apt-get install openjdk-17-jre-headless")
     # Not below pytest's own folder: the server runs as another user, who may not look there.
     with tempfile.TemporaryDirectory(prefix="touche-rad-es-") as kept:
         folder = Path(kept)

@@ -23,6 +23,8 @@ from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.plugins import Services, build_index, open_index
 from touche_rad.runs.answering import HONEST, LAST_RESORT, Answerer, chain_of
 
+pytestmark = pytest.mark.services
+
 DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 RED = "the cluster cannot serve every part of {!r} now (red): see _cluster/health"
 
@@ -78,7 +80,6 @@ def _ran(*words: str) -> subprocess.CompletedProcess[str]:
     return ran
 
 
-@pytest.mark.slow
 def test_nodes_die_in_the_middle(
     cluster: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, demo_index_path: Path
 ) -> None:

@@ -25,6 +25,8 @@ from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.plugins import Services, build_index, find, open_index
 
+pytestmark = pytest.mark.services
+
 DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 CLAIMS = DEMO.with_name("claims.tsv")
 

@@ -18,6 +18,8 @@ from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.plugins import Services, build_index, find, open_index
 
+pytestmark = pytest.mark.services
+
 DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 ODD = (
     *BEES,

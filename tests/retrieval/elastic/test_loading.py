@@ -9,13 +9,15 @@ import pytest
 
 from retrieval.elastic import loading as bulk
 from retrieval.elastic import shape
-from tests.conftest import lacking
+from tests.conftest import unavailable
 from tests.retrieval.elastic.asking import asked, run
 from tests.retrieval.elastic.servers import Server, address
 from tests.retrieval.small import BEES
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.plugins import build_index, open_index
+
+pytestmark = pytest.mark.services
 
 
 def test_other_settings_make_another_index(server: Server, location: str) -> None:
@@ -107,7 +109,7 @@ def test_an_argument_that_is_too_large_is_named(
     server: Server, location: str, tmp_path: Any
 ) -> None:
     if address():
-        lacking("a server of our own, which takes no large requests")
+        unavailable("a server of our own, which takes no large requests")
     giant = [_of_size("small", 10), _of_size("giant", 6_000_000), _of_size("other", 10)]
     lines = "".join(one.model_dump_json() + "\n" for one in giant)
     (tmp_path / "giant.jsonl").write_text(lines)

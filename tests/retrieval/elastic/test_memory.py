@@ -16,6 +16,8 @@ from tests.schemes import ANSWERS, marks
 from touche_rad.debaters.rdebater.schemes import Scheme
 from touche_rad.plugins import open_index
 
+pytestmark = pytest.mark.services
+
 
 @pytest.fixture
 def model() -> Iterator[Scripted]:

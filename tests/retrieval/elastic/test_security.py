@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 
 from retrieval.elastic.connection import place
-from tests.extras import needs
 from tests.retrieval.elastic.certificates import certificates
 from tests.retrieval.elastic.servers import PASSWORD, READER, READER_PASSWORD, Server
 from touche_rad.errors import UserError
+
+pytestmark = pytest.mark.services
 
 DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 
@@ -148,7 +149,6 @@ def test_an_index_that_is_not_there_is_told(server: Server, tmp_path: Path) -> N
 
 
 def test_a_server_that_is_not_there_is_told(tmp_path: Path) -> None:
-    needs("elasticsearch")
     _one_line(
         _searched(tmp_path, "elasticsearch:http://127.0.0.1:9/demo", TOUCHE_RAD_ES_TIMEOUT="1"),
         "the server cannot be reached",
@@ -234,7 +234,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def recorder() -> Iterator[_Recorder]:
-    needs("elasticsearch")
     with _Recorder() as made:
         threading.Thread(target=made.serve_forever, daemon=True).start()
         yield made
@@ -299,7 +298,6 @@ def test_what_will_not_pass_is_not_asked_again(recorder: _Recorder, tmp_path: Pa
 
 
 def test_what_is_no_elasticsearch_is_told(tmp_path: Path) -> None:
-    needs("elasticsearch")
 
     class Other(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

