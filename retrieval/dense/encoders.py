@@ -148,7 +148,7 @@ def _loaded(name: str, place: str, settings: dict[str, Any]) -> Any:
         from transformers.utils import logging
     except ImportError:
         raise UserError(f"encoder {name!r} needs sentence-transformers: {NEEDED}") from None
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
     try:
         return SentenceTransformer(place, **settings)
     except Exception as error:

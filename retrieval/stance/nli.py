@@ -149,7 +149,7 @@ def cross_encoder(model: str, called: str = "stance model") -> Any:
         from transformers.utils import logging
     except ImportError:
         raise UserError(f"{called} {model!r} needs sentence-transformers: {NEEDED}") from None
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
     if "/" not in model and not Path(model).is_dir():
         raise UserError(f"{called} {model!r}: there is no such folder (the hub's: OWNER/NAME)")
     stored = {} if torch.cuda.is_available() else {"dtype": torch.float32}
