@@ -14,7 +14,7 @@ from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import UserError
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, find
-from touche_rad.plugins.registry import spelled
+from touche_rad.plugins.registry import parse_plugin
 from touche_rad.runs.judging import Judged, judged
 from touche_rad.users.perspective import seen_by
 
@@ -39,7 +39,7 @@ class GricePanel:
         )
 
     def __init__(self, options: Options, services: Services) -> None:
-        name, given = spelled(options.judge)
+        name, given = parse_plugin(options.judge)
         plugin = find("judge", name)
         lacking = plugin.missing(index=services.index is not None, model=services.model is not None)
         if lacking:

@@ -137,9 +137,9 @@ def run(args: list[str] | None = None) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    from touche_rad.secrets import without_secrets
+    from touche_rad.secrets import redact
 
-    line = without_secrets(" ".join(message.split()))
+    line = redact(" ".join(message.split()))
     print(f"touche-rad: error: {line}", file=sys.stderr)
     return code
 

@@ -143,7 +143,7 @@ def _lines(title: str, besides: Callable[[], str], every: float = 10.0) -> Progr
 
 def say(line: str, *, quiet: bool = False) -> None:
     """Print one line for a person."""
-    from touche_rad.secrets import without_secrets
+    from touche_rad.secrets import redact
 
     if not quiet:
-        print(without_secrets(line), file=sys.stderr, flush=True)
+        print(redact(line), file=sys.stderr, flush=True)

@@ -62,8 +62,8 @@ def _options(plugin: Plugin) -> list[dict[str, Any]]:
         rows.append(
             {
                 "name": key,
-                "type": "secret" if key in plugin.secrets else _type(described),
-                "default": None if key in plugin.secrets else _default(field),
+                "type": _type(described),
+                "default": _default(field),
                 "description": field.description or "",
             }
         )
@@ -98,8 +98,7 @@ def _print_one(row: dict[str, Any]) -> None:
     click.echo(f"  needs: {', '.join(row['needs']) or 'nothing'}")
     click.echo(f"  lacks: {'; '.join(row['missing']) or 'nothing'}")
     for option in row.get("options", []):
-        default = "" if option["type"] == "secret" else option["default"]
-        click.echo(f"  -o {option['name']}={default}  ({option['type']})")
+        click.echo(f"  -o {option['name']}={option['default']}  ({option['type']})")
         if option["description"]:
             click.echo(f"      {option['description']}")
 

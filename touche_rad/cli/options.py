@@ -163,14 +163,13 @@ class Verb(click.Command):
         """Print the settings instead of doing the work, where that was asked."""
         if not ctx.meta.get("show_config"):
             return super().invoke(ctx)
-        hidden = _hiding()
         for name, value in sorted(ctx.params.items()):
             source = ctx.get_parameter_source(name)
             where = _SOURCES.get(source, "default") if source else "default"
             if where == "file" and ctx.obj is not None:
                 where = f"file {ctx.obj.path}"
             label = "-o" if name == "short" else name.replace("_", "-")
-            click.echo(f"{label} = {_shown(value, hidden)}  ({where})")
+            click.echo(f"{label} = {_shown(value)}  ({where})")
         return 0
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -181,19 +180,10 @@ class Verb(click.Command):
         return super().parse_args(ctx, args)
 
 
-def _hiding() -> re.Pattern[str] | None:
-    """Find the value of any plugin's secret option, also of a plugin that is named in another's."""
-    from touche_rad.plugins import secret_names
-
-    names = "|".join(re.escape(name).replace("_", "[_-]") for name in sorted(secret_names()))
-    return re.compile(rf"(?<![\w-])({names})=.*", re.DOTALL) if names else None
-
-
-def _shown(value: Any, hidden: re.Pattern[str] | None) -> str:
+def _shown(value: Any) -> str:
     if isinstance(value, tuple | list):
-        return " ".join(_shown(item, hidden) for item in value) or "none"
-    told = "none" if value is None else str(value)
-    return hidden.sub(r"\1=***", told) if hidden else told
+        return " ".join(map(_shown, value)) or "none"
+    return "none" if value is None else str(value)
 
 
 def services(

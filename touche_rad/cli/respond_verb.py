@@ -128,9 +128,9 @@ def _asked(source: Path | None) -> Iterator[Debate]:
 
 
 def _print_candidates(rows: list[dict[str, Any]], *, as_json: bool) -> None:
-    from touche_rad.secrets import discreet
+    from touche_rad.secrets import redact_data
 
-    for row in map(discreet, rows):
+    for row in map(redact_data, rows):
         if as_json:
             click.echo(json.dumps(row, ensure_ascii=False))
             continue

@@ -56,7 +56,7 @@ def command(
     """
     from touche_rad import files
     from touche_rad.plugins import find
-    from touche_rad.secrets import without_secrets
+    from touche_rad.secrets import redact
 
     chosen = shared.choose(ctx, "retriever", short, output, option)
     plugin = find("retriever", retriever)
@@ -64,7 +64,7 @@ def command(
     asked_with = {**given, "seed": seed, "quiet": quiet}
     model = shared.model_for({f"retriever {retriever}": plugin}, asked_with, chosen, chosen.path)
     searcher = plugin.make(shared.services(index, seed, model=model), options)
-    name = tag or without_secrets(plugin.identity(plugin.parse(options))).replace(" ", "_")
+    name = tag or redact(plugin.identity(plugin.parse(options))).replace(" ", "_")
     asked = list(_queries(queries))
     rows: list[Ranked] = []
     with progress("retrieving", quiet=quiet) as report:

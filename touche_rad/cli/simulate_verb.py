@@ -22,12 +22,12 @@ def play(claims: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> i
     """Play both sides of each claim, and write contests."""
     from touche_rad import files
     from touche_rad.contests.two_sides import Stage, play_both_sides
-    from touche_rad.plugins.registry import spelled
+    from touche_rad.plugins.registry import parse_plugin
     from touche_rad.runs.runner import run
 
-    name, options = spelled(given["debater"])
+    name, options = parse_plugin(given["debater"])
     options |= chosen.of("debater")
-    other = spelled(given["against"]) if given["against"] else (name, options)
+    other = parse_plugin(given["against"]) if given["against"] else (name, options)
     words = given["max_words"] if given["words"] is None else given["words"]
     kinds = {files.Kind.CLAIMS, *files.DEBATES}
     places = tira.places("simulate", claims, chosen.path, kinds, "contests.jsonl")

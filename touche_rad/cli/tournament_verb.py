@@ -80,9 +80,9 @@ def command(ctx: click.Context, /, claims: Path, **given: Any) -> int:
 
 def _field(given: dict[str, Any], chosen: shared.Chosen, folder: Folder) -> tuple[Budgets, Field]:
     from touche_rad.contests.tournament.budget import Budgets
-    from touche_rad.plugins.registry import spelled
+    from touche_rad.plugins.registry import parse_plugin
 
-    specs = [spelled(one) for one in given["debaters"]]
+    specs = [parse_plugin(one) for one in given["debaters"]]
     if len(specs) < 2:
         raise UserError("tournament: name two debaters or more: -d A -d B")
     budgets = Budgets(given["max_calls"], given["max_tokens"])
@@ -139,10 +139,10 @@ class _Bench:
     """The panel, made before anything is played, so that a wrong one is told at once."""
 
     def __init__(self, given: dict[str, Any], chosen: shared.Chosen, folder: Folder) -> None:
-        from touche_rad.plugins.registry import spelled
+        from touche_rad.plugins.registry import parse_plugin
 
         self.given, self.folder = given, folder
-        name, options = spelled(given["judge"])
+        name, options = parse_plugin(given["judge"])
         options |= chosen.of("judge")
         if not runs.is_panel(name):
             name, options = "grice", _by_means(given["judge"], chosen.of("judge"))
@@ -184,20 +184,20 @@ class _Bench:
 def _by_means(judge: str, options: dict[str, str]) -> dict[str, str]:
     """Let the panel `grice` decide by a judge of responses; the options are the panel's."""
     from touche_rad.plugins import find
-    from touche_rad.plugins.registry import spelled
+    from touche_rad.plugins.registry import parse_plugin
 
-    find("judge", spelled(judge)[0])
+    find("judge", parse_plugin(judge)[0])
     return {"judge": judge, **options}
 
 
 def _asks(panel: str, options: Mapping[str, str]) -> bool:
     """Whether a panel asks a model; `grice` does where its judge does."""
     from touche_rad.plugins import find
-    from touche_rad.plugins.registry import spelled
+    from touche_rad.plugins.registry import parse_plugin
 
     plugin = find("panel", panel)
     if panel == "grice":
-        plugin = find("judge", spelled(options.get("judge", "grounded"))[0])
+        plugin = find("judge", parse_plugin(options.get("judge", "grounded"))[0])
     return "model" in (*plugin.needs, *plugin.uses)
 
 

@@ -23,7 +23,7 @@ import anyio
 
 from touche_rad.errors import UserError
 from touche_rad.models.call import Call, Trace
-from touche_rad.secrets import without_secrets
+from touche_rad.secrets import redact
 
 log = logging.getLogger("touche_rad")
 
@@ -156,7 +156,7 @@ class Cache:
     def put(self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """Keep an answer; a cache that cannot be written costs calls later and no answer now."""
         told = json.dumps(answer, ensure_ascii=True)
-        asked = without_secrets(json.dumps(body, ensure_ascii=True))
+        asked = redact(json.dumps(body, ensure_ascii=True))
         model = str(body.get("model", ""))
         row = (key, model, asked, told, _digest(told), VERSION, time.time())
         try:

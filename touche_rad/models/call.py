@@ -13,7 +13,7 @@ from typing import Any
 
 from touche_rad.models.context import Occasion, occasion
 from touche_rad.models.usage import Cost
-from touche_rad.secrets import without_secrets
+from touche_rad.secrets import redact
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Trace:
     def _write(self, record: Mapping[str, Any]) -> None:
         if self.path is None:
             return
-        line = without_secrets(json.dumps(record, ensure_ascii=True)) + "\n"
+        line = redact(json.dumps(record, ensure_ascii=True)) + "\n"
         try:
             with self._lock, self.path.open("a", encoding="ascii") as out:
                 out.write(line)

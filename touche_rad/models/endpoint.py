@@ -27,7 +27,7 @@ from touche_rad.models.errors import (
     Unreachable,
     WrongModel,
 )
-from touche_rad.secrets import KEY, without_secrets
+from touche_rad.secrets import KEY, redact
 
 
 class Backend(Protocol):
@@ -235,7 +235,7 @@ def _reason(value: Any) -> str:
     error = value.get("error", value) if isinstance(value, dict) else value
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error
-    return without_secrets(" ".join(str(error).split()))[:200]
+    return redact(" ".join(str(error).split()))[:200]
 
 
 def _after(headers: httpx.Headers) -> float | None:

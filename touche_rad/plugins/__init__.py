@@ -25,7 +25,6 @@ from touche_rad.plugins.contracts import (
     MeaningIndex,
     Memory,
     OnAServer,
-    Options,
     Panel,
     RemembersIndex,
     Retriever,
@@ -41,6 +40,7 @@ from touche_rad.plugins.indexes import (
     keeps_memory,
     open_index,
 )
+from touche_rad.plugins.profiles import Options, Profile, setting
 from touche_rad.plugins.registry import (
     KINDS,
     Kind,
@@ -52,9 +52,9 @@ from touche_rad.plugins.registry import (
     judge,
     name_of,
     panel,
+    parse_plugin,
     registered,
     retriever,
-    secret_names,
     trainer,
 )
 
@@ -80,6 +80,7 @@ __all__ = [
     "Options",
     "Panel",
     "Plugin",
+    "Profile",
     "RemembersIndex",
     "Retriever",
     "Services",
@@ -98,8 +99,9 @@ __all__ = [
     "name_of",
     "open_index",
     "panel",
+    "parse_plugin",
     "registered",
     "retriever",
-    "secret_names",
+    "setting",
     "trainer",
 ]

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict
-
 from touche_rad.contest import Contest, Outcome
 from touche_rad.debate import Argument, Debate, Hit, Response, Verdicts
 from touche_rad.errors import UserError
@@ -215,12 +213,6 @@ class Dumps(Protocol):
     ) -> int:
         """Write all arguments to a file of JSON lines and return how many there are."""
         ...
-
-
-class Options(BaseModel):
-    """Base of a plugin's typed options."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 @dataclass(frozen=True)

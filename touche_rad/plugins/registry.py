@@ -15,46 +15,62 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
-from touche_rad import secrets as secret
 from touche_rad.errors import OptionError, UserError, WorkError, nearest
-from touche_rad.plugins.contracts import Options, Services
+from touche_rad.plugins.contracts import Services
+from touche_rad.plugins.profiles import (
+    Options,
+    Profile,
+    bundled_profiles,
+    expected,
+    has_profiles,
+    is_file,
+    is_setting,
+    load_profile,
+    parse_value,
+)
 
-_WHOLE: Final = re.compile(r"^([\w.-]+)(?:\((.*)\))?$", re.DOTALL)
-_NEXT: Final = re.compile(r",(?=\s*[A-Za-z_][\w-]*=)")
-"""Commas between options; one within a value stays where no KEY= follows it."""
+_PLUGIN: Final = re.compile(r"^([\w.-]+)(?:\((.*)\))?$", re.DOTALL)
+_COMMA: Final = re.compile(r",(?=\s*[A-Za-z_][\w-]*=)")
+"""A comma between options: `KEY=` follows it. Other commas are part of a value."""
 
 
-def spelled(text: str) -> tuple[str, dict[str, str]]:
-    """Return the name and the options.
+def parse_plugin(text: str) -> tuple[str, dict[str, str]]:
+    """Parse `NAME` or `NAME(KEY=VALUE,...)` into the name and its options.
 
     Raises:
-        OptionError: It is not spelled so.
+        OptionError: The text has another form.
     """
-    match = _WHOLE.match(text.strip())
+    match = _PLUGIN.match(text.strip())
     if not match:
         raise OptionError(f"{text!r}: expected NAME or NAME(KEY=VALUE,...)")
     name, inner = match.groups()
     options: dict[str, str] = {}
-    for part in _apart(inner or ""):
+    for part in _split(inner or ""):
         key, equals, value = part.partition("=")
         if not equals:
             raise OptionError(f"{text!r}: expected KEY=VALUE in the brackets, got {part!r}")
-        options[key.strip().replace("-", "_")] = value.strip()
+        options[normalize(key)] = value.strip()
     return name, options
 
 
-def _apart(inner: str) -> list[str]:
-    """Cut at commas that part options, though not within brackets of their own."""
+def _split(inner: str) -> list[str]:
+    """Split at the commas between options, except within brackets."""
     parts: list[str] = []
     start = 0
-    for match in _NEXT.finditer(inner):
+    for match in _COMMA.finditer(inner):
         before = inner[start : match.start()]
         if before.count("(") == before.count(")"):
             parts.append(before)
             start = match.end()
     rest = inner[start:].strip()
     return [*parts, rest] if rest else parts
+
+
+def normalize(key: str) -> str:
+    """Return an option's name as a Python identifier: `max-words` becomes `max_words`."""
+    return key.strip().replace("-", "_")
 
 
 Kind = Literal["debater", "judge", "panel", "retriever", "index", "user"]
@@ -104,11 +120,6 @@ class Plugin:
         """The class of its options."""
         return getattr(self.factory, "Options", Options)
 
-    @property
-    def secrets(self) -> frozenset[str]:
-        """The names of its secret options; no value of one is told to anybody."""
-        return secret.secret_fields(self.options)
-
     def missing(self, *, index: bool, model: bool = False) -> list[str]:
         """List what this machine lacks for it, each with what to do about it."""
         lacking: list[str] = []
@@ -132,31 +143,73 @@ class Plugin:
         """Whether a machine is whole without what this plugin needs."""
         return any(need.startswith(("extra:", "module:", "model")) for need in self.needs)
 
+    def profiles(self) -> list[Profile]:
+        """Return the bundled profiles; each with the effective value of every setting.
+
+        A profile's `settings` also contain the options whose default it replaces.
+        """
+        fields = self.options.model_fields
+        return [
+            Profile(
+                profile.name,
+                profile.description,
+                {
+                    key: profile.settings.get(key, field.default)
+                    for key, field in fields.items()
+                    if is_setting(field) or key in profile.settings
+                },
+            )
+            for profile in bundled_profiles(self.options)
+        ]
+
     def parse(self, given: Mapping[str, str]) -> Options:
-        """Turn `-o key=value` pairs into typed options, or name the wrong one."""
-        known = self.options.model_fields
+        """Turn `KEY=VALUE` pairs of the command line into typed options.
+
+        Raises:
+            OptionError: An option does not exist, has a wrong value, or only a profile can set it.
+        """
+        fields = self.options.model_fields
+        known = [key for key, field in fields.items() if not is_setting(field)]
         for key in given:
+            if key in fields and key not in known:
+                raise OptionError(
+                    f"{self.kind} {self.name}: {key!r} is a setting: set it in a profile file and "
+                    f"pass -O profile=FILE.toml (touche-rad list {self.name} shows the profiles)"
+                )
             if key not in known:
                 raise OptionError(
                     f"{self.kind} {self.name} has no option {key!r}{nearest(key, known)}"
                 )
-        secret.remember(*(given[key] for key in self.secrets if key in given))
+        values: dict[str, Any] = {}
+        key = ""
         try:
-            options = self.options.model_validate_strings(dict(given))
+            for key, text in given.items():
+                values[key] = parse_value(fields[key], text)
+            return self.options.model_validate(values)
         except ValidationError as error:
-            first = error.errors()[0]
-            key = str(first["loc"][0]) if first["loc"] else "?"
-            value = secret.HIDDEN if key in self.secrets else repr(given.get(key, ""))
+            wrong = error.errors()[0]["loc"]
+            key = str(wrong[0]) if wrong and wrong[0] in fields else key
             raise OptionError(
-                f"{self.kind} {self.name}: option {key}={value}: "
-                f"{secret.without_secrets(first['msg'])}"
+                f"{self.kind} {self.name}: option {key}={given.get(key, '')!r}: {expected(error)}"
             ) from None
-        secret.remember(*(getattr(options, key) for key in self.secrets))
-        return options
+        except OptionError as error:
+            raise OptionError(f"{self.kind} {self.name}: {error}") from None
 
     def identity(self, options: Options) -> str:
-        """The canonical name: the plugin and what was set on it but secrets, as a run's tag."""
-        changed = options.model_dump(exclude_defaults=True, exclude=set(self.secrets))
+        """Return the canonical name: the plugin and its effective options, as a run's tag.
+
+        Values of a bundled profile are represented by the profile's name.
+        """
+        base: Mapping[str, Any] = {}
+        profile = getattr(options, "profile", None)
+        if has_profiles(type(options)) and not is_file(str(profile)):
+            base = load_profile(type(options), str(profile)).settings
+        changed = {
+            key: value
+            for key, field in type(options).model_fields.items()
+            if (value := getattr(options, key)) != base.get(key, _default(field))
+            and not (key == "profile" and is_file(str(value)))
+        }
         inner = ",".join(f"{key}={value}" for key, value in sorted(changed.items()))
         return f"{self.name}({inner})" if inner else self.name
 
@@ -166,6 +219,10 @@ class Plugin:
         with suppress(AttributeError, TypeError):
             made.plugin_name = self.name
         return made
+
+
+def _default(field: FieldInfo) -> Any:
+    return field.get_default(call_default_factory=True, validated_data={})
 
 
 def name_of(plugin: object) -> str:
@@ -231,16 +288,6 @@ def find(kind: Kind, name: str) -> Plugin:
     if name not in known:
         raise OptionError(f"there is no {kind} {name!r}{nearest(name, known)}")
     return known[name]
-
-
-def secret_names() -> frozenset[str]:
-    """Return what the secret options of any plugin are called; broken plugins have none."""
-    names: set[str] = set()
-    for kind in KINDS:
-        for plugin in registered(kind).values():
-            with suppress(WorkError):
-                names |= plugin.secrets
-    return frozenset(names)
 
 
 def trainer(name: str) -> Callable[..., Mapping[str, Any]]:

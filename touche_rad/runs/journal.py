@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.errors import UserError, WorkError
-from touche_rad.secrets import discreet, discreet_line
+from touche_rad.secrets import redact_data, redact_line
 
 SUFFIX: Final = ".part"
 _MARK: Final = b'{"journal": "touche-rad 1", '
@@ -54,7 +54,7 @@ class Journal:
         """
         self.out = out
         self.path = out.with_name(out.name + SUFFIX)
-        self._identity = discreet(json.loads(json.dumps(identity, default=str)))
+        self._identity = redact_data(json.loads(json.dumps(identity, default=str)))
         self._offsets = array("Q")
         self._done = 0
         self._synced = time.monotonic()
@@ -89,7 +89,7 @@ class Journal:
     def append(self, unit: int, done: Done) -> None:
         """Keep one finished unit."""
         told = asdict(done) | {
-            "lines": [discreet_line(line) for line in done.lines], "notes": discreet(done.notes),
+            "lines": [redact_line(line) for line in done.lines], "notes": redact_data(done.notes),
         }  # fmt: skip
         record = json.dumps({"unit": unit, **told}, ensure_ascii=False, allow_nan=False)
         offset = self._end

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from touche_rad import __version__, files
 from touche_rad.debate import Debate
 from touche_rad.runs.journal import Done
-from touche_rad.secrets import discreet
+from touche_rad.secrets import redact_data
 
 State = Literal["done", "stopped", "failed"]
 
@@ -125,7 +125,7 @@ class Tally:
 def write_status(status: Status, path: Path) -> None:
     """Write the record, whole or not at all."""
     with files.atomic_write(path) as stream:
-        told = discreet(status.model_dump(mode="json"))
+        told = redact_data(status.model_dump(mode="json"))
         stream.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from touche_rad import __version__, files
-from touche_rad.secrets import discreet
+from touche_rad.secrets import redact_data
 from touche_rad.tira import tracking
 
 log = logging.getLogger("touche_rad")
@@ -104,7 +104,7 @@ class Tracked:
         return read
 
     def _write(self, seen: Mapping[str, Any]) -> None:
-        made = discreet(told(seen, self.verb, self.method))
+        made = redact_data(told(seen, self.verb, self.method))
         with files.atomic_write(self.out) as stream:
             yaml.safe_dump(made, stream, sort_keys=False, allow_unicode=True)
 

@@ -1,0 +1,159 @@
+"""Profiles: named sets of settings in TOML files, bundled with a plugin or a user's own."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import Field
+
+from tests.profiles import with_settings
+from touche_rad.errors import OptionError
+from touche_rad.plugins import Options, Plugin, Services, setting
+from touche_rad.plugins.registry import parse_plugin
+
+
+class WithProfiles:
+    """Have options, settings and profiles."""
+
+    class Options(Options):
+        profile: str = "lean"
+        words: int = Field(60, ge=5, description="words")
+        rounds: int = setting(3, ge=1, description="rounds")
+        wording: str = setting("close", description="wording")
+        share: float = setting(0.5, le=1, description="share")
+        repeat: bool = setting(False, description="repeat")
+
+    def __init__(self, options: Options, services: Services) -> None:
+        self.options = options
+
+
+PLUGIN = Plugin("debater", "mine", "a test", lambda: WithProfiles)
+
+
+@pytest.fixture(autouse=True)
+def _bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Bundle two profiles with the plugin, beside its module."""
+    folder = tmp_path / "bundled" / "profiles"
+    folder.mkdir(parents=True)
+    (folder / "lean.toml").write_text('description = "Fewer calls."\n')
+    (folder / "paper.toml").write_text(
+        'description = "As published."\n[settings]\nrounds = 9\nrepeat = true\nwords = 80\n'
+    )
+    (folder / "paper-short.toml").write_text(
+        'description = "One round."\nextends = "paper"\n[settings]\nrounds = 1\n'
+    )
+    monkeypatch.setattr(sys.modules[__name__], "__file__", str(folder.parent / "mine.py"))
+    return folder
+
+
+def _values(given: dict[str, str]) -> dict[str, Any]:
+    return PLUGIN.parse(given).model_dump()
+
+
+DEFAULTS = {"profile": "lean", "words": 60, "rounds": 3, "wording": "close", "share": 0.5,
+            "repeat": False}  # fmt: skip
+
+
+def test_the_default_profile_is_the_defaults() -> None:
+    assert _values({}) == DEFAULTS
+
+
+def test_a_profile_replaces_defaults_and_an_option_replaces_the_profile() -> None:
+    paper = DEFAULTS | {"profile": "paper", "rounds": 9, "repeat": True, "words": 80}
+    assert _values({"profile": "paper"}) == paper
+    assert _values({"profile": "paper", "words": "70"}) == paper | {"words": 70}
+    assert _values({"profile": "paper-short"}) == paper | {"profile": "paper-short", "rounds": 1}
+
+
+def test_a_user_file_may_extend_a_bundled_profile_or_another_file(tmp_path: Path) -> None:
+    first = tmp_path / "first.toml"
+    first.write_text('description = "x"\nextends = "paper"\n[settings]\nwording = "free"\n')
+    second = tmp_path / "second.toml"
+    second.write_text('description = "x"\nextends = "first.toml"\n[settings]\nshare = 1\n')
+    found = _values({"profile": str(second)})
+    assert (found["rounds"], found["wording"], found["share"]) == (9, "free", 1.0)
+
+
+def test_python_may_set_everything() -> None:
+    options = WithProfiles.Options(profile="paper", rounds=2, wording="free")
+    assert (options.rounds, options.wording, options.repeat) == (2, "free", True)
+
+
+def test_the_command_line_sets_no_setting() -> None:
+    with pytest.raises(OptionError, match=r"'rounds' is a setting.*profile=FILE.toml.*list mine"):
+        PLUGIN.parse({"rounds": "2"})
+    with pytest.raises(OptionError, match=r"has no option 'word' \(did you mean 'words'\?\)"):
+        PLUGIN.parse({"word": "2"})
+
+
+def test_an_unknown_profile_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(OptionError, match=r"debater mine: .*'papr'; known profiles: lean, paper, "):
+        PLUGIN.parse({"profile": "papr"})
+    with pytest.raises(OptionError, match=r"gone\.toml: the file does not exist"):
+        PLUGIN.parse({"profile": "gone.toml"})
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("[settings]\n", "description: Field required"),
+        ('description = "x"\nsetings = 1\n', "setings: unknown key (did you mean 'settings'?)"),
+        ('description = "x"\n[settings]\nround = 1\n', "settings.round: unknown setting (did you"),
+        ('description = "x"\n[settings]\nrounds = 0\n', "settings.rounds: Input should be greater"),
+        (
+            'description = "x"\n[settings]\nshare = "much"\n',
+            "settings.share: Input should be a val",
+        ),
+        ('description = "x"\n[settings]\nprofile = "paper"\n', "settings.profile: unknown setting"),
+        ('description = "x"\nextends = "my.toml"\n', "extends: the profile extends itself"),
+        ("description =", "not a TOML file"),
+    ],
+)
+def test_an_error_names_the_file_and_the_key(tmp_path: Path, content: str, problem: str) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text(content)
+    with pytest.raises(OptionError, match=re.escape(f"{path}: {problem}")) as error:
+        PLUGIN.parse({"profile": str(path)})
+    assert "\n" not in str(error.value)
+
+
+def test_the_identity_differs_with_the_effective_settings(tmp_path: Path) -> None:
+    def identity(**given: str) -> str:
+        return PLUGIN.identity(PLUGIN.parse(given))
+
+    assert identity() == "mine"
+    assert identity(profile="paper") == "mine(profile=paper)"
+    assert identity(profile="paper", words="80") == "mine(profile=paper)"
+    assert identity(profile="paper", words="60") == "mine(profile=paper,words=60)"
+    assert identity(**with_settings(tmp_path, rounds=5)) == "mine(rounds=5)"
+    assert identity(**with_settings(tmp_path, rounds=3)) == "mine"
+    assert PLUGIN.identity(WithProfiles.Options(profile="paper", rounds=2)) == (
+        "mine(profile=paper,rounds=2)"
+    )
+
+
+def test_profiles_are_listed_with_the_value_of_every_setting() -> None:
+    profiles = {profile.name: profile for profile in PLUGIN.profiles()}
+    assert list(profiles) == ["lean", "paper", "paper-short"]
+    assert profiles["paper-short"].description == "One round."
+    settings = {"rounds": 3, "wording": "close", "share": 0.5, "repeat": False}
+    assert profiles["lean"].settings == settings
+    assert profiles["paper-short"].settings == settings | {"rounds": 1, "repeat": True, "words": 80}
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("mine", ("mine", {})),
+        ("mine(words=70,profile=paper)", ("mine", {"words": "70", "profile": "paper"})),
+        ("best(of=mine(words=9,profile=paper),n=2)", ("best", {"of": "mine(words=9,profile=paper)", "n": "2"})),
+        ("mine(max-words=9)", ("mine", {"max_words": "9"})),
+        ("mine(fields=a,b,n=1)", ("mine", {"fields": "a,b", "n": "1"})),
+    ],
+)  # fmt: skip
+def test_a_plugin_with_options_is_parsed(text: str, parsed: tuple[str, dict[str, str]]) -> None:
+    assert parse_plugin(text) == parsed

@@ -1,0 +1,195 @@
+"""Options and settings of plugins, and the profiles that set them.
+
+A plugin's `Options` class has two kinds of fields. *Options* (`pydantic.Field`) are set by users.
+*Settings* (`setting(...)`) are details of a method, such as the numbers of a paper; on the command
+line only a profile can set them. A profile is a TOML file:
+
+    description = "The numbers of the paper."
+    extends = "lean"
+
+    [settings]
+    per_query = 3
+
+Bundled profiles are the files `profiles/NAME.toml` beside the module of the `Options` class. A user
+gives the path of a file of their own instead of a name.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic.config import JsonDict
+from pydantic.fields import FieldInfo
+
+from touche_rad.errors import OptionError, nearest
+
+_SETTING: Final[JsonDict] = {"setting": True}
+
+
+def setting(default: Any, *, description: str, **constraints: Any) -> Any:
+    """Declare a field of `Options` that only a profile can set.
+
+    Args:
+        default: The value without a profile.
+        description: What it sets, with its unit.
+        constraints: Bounds, as `pydantic.Field` takes them (`ge`, `le`, `pattern`, ...).
+    """
+    return Field(default, description=description, json_schema_extra=_SETTING, **constraints)
+
+
+def is_setting(field: FieldInfo) -> bool:
+    """Whether only a profile can set this field."""
+    return field.json_schema_extra == _SETTING
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A named set of values for a plugin's options and settings."""
+
+    name: str
+    description: str
+    settings: Mapping[str, Any]
+    """What the profile sets, including what it takes over from the profiles that it extends."""
+
+
+class Options(BaseModel):
+    """Base class of a plugin's typed options.
+
+    A subclass with a field `profile: str` has profiles: the values of the profile replace the
+    defaults, and values that are given explicitly replace those of the profile.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _apply_profile(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping) or not has_profiles(cls):
+            return given
+        chosen = given.get("profile", cls.model_fields["profile"].default)
+        return {**load_profile(cls, str(chosen)).settings, **given}
+
+
+def has_profiles(options: type[BaseModel]) -> bool:
+    """Whether a class of options has profiles."""
+    field = options.model_fields.get("profile")
+    return field is not None and field.annotation is str
+
+
+def bundled_profiles(options: type[Options]) -> list[Profile]:
+    """Return the profiles that come with a plugin, by name; the default profile first."""
+    if not has_profiles(options):
+        return []
+    default = options.model_fields["profile"].default
+    names = sorted(_names(options), key=lambda name: (name != default, name))
+    return [load_profile(options, name) for name in names]
+
+
+def load_profile(options: type[Options], name: str) -> Profile:
+    """Load a bundled profile by its name, or a file by its path (`*.toml`).
+
+    Raises:
+        OptionError: The profile does not exist, or something in the file is wrong.
+    """
+    return _load(options, name, Path(), seen=())
+
+
+def is_file(name: str) -> bool:
+    """Whether a profile is given by the path of a file, not by its name."""
+    return name.endswith(".toml")
+
+
+def parse_value(field: FieldInfo, text: str) -> Any:
+    """Convert the text of an option to the field's type, or raise pydantic's ValidationError."""
+    return _adapter(field).validate_strings(text)
+
+
+def expected(error: ValidationError) -> str:
+    """Return what a value should have been, in one line."""
+    return str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+
+
+def _load(options: type[Options], name: str, folder: Path, seen: tuple[Path, ...]) -> Profile:
+    path = _path(options, name, folder).resolve()
+    if path in seen:
+        raise OptionError(f"{path}: extends: the profile extends itself")
+    read = _read(path)
+    base: Mapping[str, Any] = {}
+    if read.extends:
+        base = _load(options, read.extends, path.parent, (*seen, path)).settings
+    checked = dict(_checked(options, path, read.settings))
+    return Profile(name, read.description, {**base, **checked})
+
+
+def _path(options: type[Options], name: str, folder: Path) -> Path:
+    if is_file(name):
+        path = folder / name
+        if not path.is_file():
+            raise OptionError(f"profile {name}: the file does not exist")
+        return path
+    known = _names(options)
+    if name not in known:
+        raise OptionError(
+            f"there is no profile {name!r}; known profiles: {', '.join(known) or 'none'} "
+            "(or the path of a .toml file)"
+        )
+    return _folder(options) / f"{name}.toml"
+
+
+class _File(BaseModel):
+    """The content of a profile file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    description: str
+    extends: str = ""
+    settings: dict[str, Any] = {}
+
+
+def _read(path: Path) -> _File:
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise OptionError(f"{path}: not a TOML file: {error}") from error
+    for key in content:
+        if key not in _File.model_fields:
+            hint = nearest(key, _File.model_fields)
+            raise OptionError(f"{path}: {key}: unknown key{hint}; settings stand below [settings]")
+    try:
+        return _File.model_validate(content)
+    except ValidationError as error:
+        raise OptionError(f"{path}: {error.errors()[0]['loc'][0]}: {expected(error)}") from None
+
+
+def _checked(
+    options: type[Options], path: Path, settings: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    known = {key: field for key, field in options.model_fields.items() if key != "profile"}
+    for key, value in settings.items():
+        if key not in known:
+            raise OptionError(f"{path}: settings.{key}: unknown setting{nearest(key, known)}")
+        try:
+            yield key, _adapter(known[key]).validate_python(value)
+        except ValidationError as error:
+            raise OptionError(f"{path}: settings.{key}: {expected(error)}, got {value!r}") from None
+
+
+def _adapter(field: FieldInfo) -> TypeAdapter[Any]:
+    annotated: Any = Annotated[field.annotation, field]
+    return TypeAdapter(annotated)
+
+
+def _folder(options: type[Options]) -> Path:
+    module = sys.modules[options.__module__]
+    return Path(inspect.getfile(module)).parent / "profiles"
+
+
+def _names(options: type[Options]) -> list[str]:
+    return sorted(path.stem for path in _folder(options).glob("*.toml"))
