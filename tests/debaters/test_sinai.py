@@ -23,11 +23,10 @@ from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from touche_rad.debate import Debate, Hit, Response, path_of
 from touche_rad.debaters.sinai import Sinai
-from touche_rad.debaters.sinai.retrieval import STRATEGIES
-from touche_rad.errors import OptionError
+from touche_rad.debaters.sinai.step2_search import STRATEGIES
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Where
-from touche_rad.plugins import Services, find
+from touche_rad.plugins import Services
 from touche_rad.runs.answering import Answerer, chain_of
 from touche_rad.text import count_words
 
@@ -87,7 +86,7 @@ def answer(server: Scripted, asked: Debate = ASKED, index: Any = None, **options
     async def run() -> Response:
         model = Model(Where(server.url, "tiny"), deadline=60)
         services = Services(index=index or BothSides(), model=model)
-        made: Sinai = find("debater", "sinai").make(services, options)
+        made = Sinai(Sinai.Options.model_validate(options), services)
         try:
             return await made.answer(asked)
         finally:
@@ -276,7 +275,7 @@ def test_arguments_that_were_not_named_are_found_by_their_words(server: Scripted
 def test_a_long_answer_is_asked_for_again_once_and_then_cut(server: Scripted) -> None:
     long = "The penny helps charities a lot. " * 15
     answering(server, {**PAPER, "Written": {**WRITTEN, "response": long}})
-    response = answer(server, profile="paper", again="1")
+    response = answer(server, profile="paper", shorter_attempts="1")
     assert called(server)[-2:] == ["Written", "Written"]
     assert "at most 60 words" in server.asked[-1]["messages"][-1]["content"]
     assert count_words(response.content) <= 60
@@ -287,7 +286,7 @@ def test_a_long_answer_is_cut_and_not_lost_where_no_shorter_one_comes(server: Sc
     long = "The penny helps charities a lot. " * 15
     answers = [json.dumps({**WRITTEN, "response": long})]
     answering(server, {**PAPER, "Written": lambda _: answers.pop() if answers else "no"})
-    response = answer(server, profile="paper", again="1")
+    response = answer(server, profile="paper", shorter_attempts="1")
     assert response.content == ("The penny helps charities a lot. " * 10).strip()
 
 
@@ -344,7 +343,7 @@ ELEMENTS: dict[str, tuple[str, ...]] = {
     ),
     "Searches": (
         "debater in a conversation", "contrary", "Opponent: ", "nothing but a JSON object",
-        "SEARCH_1", "at most 3", "opponent_idea", "complete and specific", 'put no "it", "they"',
+        "SEARCH_1", "at most 3", "opponent_idea", "complete and specific", 'do not replace it with "it"',
         "field_to_look", "arguments that attack the idea", "arguments that support the idea",
         "what supports that side", "justification", "Principled", "APPROACH-REASON",
     ),
@@ -445,11 +444,13 @@ def test_the_deadline_cuts_the_chain_to_a_valid_answer_of_its_own(server: Script
     assert response.arguments
 
 
-def test_steps_can_be_left_out(server: Scripted) -> None:
-    answer(server, profile="paper", plan="no", per_query_filter="no", final_filter="no")
-    assert called(server) == ["Searches", "Written"]
-
-
-def test_a_wrong_strategy_is_told() -> None:
-    with pytest.raises(OptionError, match="text,attack,support"):
-        find("debater", "sinai").parse({"strategies": "text,magic"})
+@pytest.mark.parametrize(
+    ("profile", "calls"),
+    [
+        ("paper-no-plan", ["Searches", "Best", "Best", "Choice", "Written"]),
+        ("paper-no-selection", ["Plan", "Searches", "Written"]),
+    ],
+)
+def test_an_ablation_leaves_out_its_step(server: Scripted, profile: str, calls: list[str]) -> None:
+    answer(server, profile=profile)
+    assert called(server) == calls

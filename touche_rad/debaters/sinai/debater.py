@@ -1,79 +1,71 @@
-"""The debater `sinai`: the paper's five steps, each with what is done where the model fails it."""
+"""The debater `sinai`: the paper's five steps, and the fallback of each step if the model fails."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from itertools import islice
+from typing import ClassVar, Literal
 
 import anyio
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from touche_rad.debate import Argument, Debate, Response
-from touche_rad.debaters.sinai.plan import PLAIN, Plan, plan
-from touche_rad.debaters.sinai.queries import Query, distinct, last_message, outline, queries
-from touche_rad.debaters.sinai.response import Wording, response
-from touche_rad.debaters.sinai.retrieval import STRATEGIES, Retrieval, Retrieved, retrieved
-from touche_rad.debaters.sinai.selection import (
+from touche_rad.debaters.sinai.step1_plan import FIXED, Plan, plan
+from touche_rad.debaters.sinai.step2_search import (
+    PER_STRATEGY,
+    Query,
+    Retrieved,
+    SearchOptions,
+    distinct,
+    last_message,
+    outline,
+    queries,
+    search,
+)
+from touche_rad.debaters.sinai.step3_4_selection import (
     Selected,
     Shortlist,
-    at_once,
-    selection,
-    shortlist,
-    unasked,
+    select_at_once,
+    select_by_rank,
+    select_for_query,
+    select_of_all,
 )
+from touche_rad.debaters.sinai.step5_response import Wording, write_response
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import Services
+from touche_rad.plugins import Services, setting
 from touche_rad.text import clean, cut_to_words
-
-Profile = Literal["lean", "paper"]
-
-_PAPER: dict[str, str] = {
-    "cited": "3", "wording": "free", "again": "0", "support": "paper", "repeat": "true",
-}  # fmt: skip
-"""What the paper's profile sets where nothing else is said."""
 
 
 class Sinai:
-    """Plans, searches, selects and writes, step by step, as SINAI's system of 2025 does."""
+    """Plans, searches, selects and writes step by step (SINAI, Touché 2025)."""
 
     needs: ClassVar = ("index", "model")
 
     class Options(PluginOptions):
-        """The paper's numbers, each of which can be changed."""
+        """Options, and the details of the paper's steps as settings."""
 
-        profile: Profile = Field(
-            "lean", description="lean asks in three calls what paper asks in 4 + queries"
+        profile: str = Field("lean", description="paper: the steps as published")
+        queries: int = Field(3, ge=1, le=9, description="maximum queries per turn")
+        max_words: int = Field(60, ge=5, le=1000, description="maximum words of a response")
+        cited: int = Field(2, ge=1, le=9, description="maximum cited arguments")
+        wording: Wording = Field("close", description="close to the arguments' words, or free")
+        repeat: bool = Field(False, description="may cite an argument again")
+        calls: Literal["merged", "separate"] = setting(
+            "merged", description="steps 1 and 2, and 3 and 4, in one call each, or one call a step"
         )
-        queries: int = Field(3, ge=1, le=9, description="the most searches a turn")
-        strategies: str = Field("text,attack,support", description="how arguments are searched for")
-        per_strategy: int = Field(2, ge=1, le=20, description="arguments of each strategy")
-        per_link: int = Field(1, ge=1, le=10, description="attackers of each chained argument")
-        per_query: int = Field(3, ge=1, le=20, description="arguments kept of a query")
-        selected: int = Field(3, ge=1, le=9, description="arguments kept of all")
-        cited: int = Field(2, ge=1, le=9, description="the most arguments cited (paper: 3)")
-        max_words: int = Field(60, ge=5, le=1000, description="the most words of a response")
-        plan: bool = Field(True, description="step 1; without it a plain plan holds")
-        per_query_filter: bool = Field(True, description="step 3; without it all go on to step 4")
-        final_filter: bool = Field(True, description="step 4; without it the best of each query")
-        wording: Wording = Field("close", description="close to the arguments, or free (paper)")
-        again: int = Field(1, ge=0, le=3, description="requests for a shorter answer (paper: 0)")
-        support: Literal["turned", "paper"] = Field(
-            "turned", description="SUPPORT of an opponent's idea finds what attacks its supports"
+        plan: bool = setting(True, description="step 1; without it a fixed plan")
+        support: Literal["turned", "paper"] = setting(
+            "turned",
+            description="SUPPORT queries find attacks on the opponent's supports, or supports",
         )
-        repeat: bool = Field(False, description="may cite what was cited before (paper: yes)")
-
-        @model_validator(mode="before")
-        @classmethod
-        def _of_profile(cls, given: Any) -> Any:
-            return {**_PAPER, **given} if given.get("profile") == "paper" else given
-
-        @model_validator(mode="after")
-        def _known_strategies(self) -> Sinai.Options:
-            unknown = set(self.strategies.upper().split(",")) - set(STRATEGIES)
-            if unknown:
-                raise ValueError("strategies: expected some of text,attack,support")
-            return self
+        shortlist: bool = setting(True, description="step 3; without it all results are kept")
+        per_query: int = setting(3, ge=1, le=20, description="step 3: arguments kept of a query")
+        selection: bool = setting(True, description="step 4; without it the best of each query")
+        selected: int = setting(3, ge=1, le=9, description="step 4: arguments kept of all")
+        shorter_attempts: int = setting(
+            1, ge=0, le=3, description="step 5: requests for a shorter response"
+        )
 
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options
@@ -81,45 +73,45 @@ class Sinai:
         self.model = services.need_model("debater sinai")
 
     async def answer(self, debate: Debate) -> Response:
-        """Take the five steps; where the model fails one, the next goes on from a plain choice."""
-        plan, asked = await self._planned(debate)
-        found = await anyio.to_thread.run_sync(
-            self._retrieved, debate, asked, abandon_on_cancel=True
-        )
-        selected = await self._selected(debate, plan, found)
+        """Take the five steps; if the model fails in one, that step has a fallback."""
+        plan, asked = await self._plan_and_queries(debate)
+        found = await anyio.to_thread.run_sync(self._search, debate, asked, abandon_on_cancel=True)
+        selected = await self._select(debate, plan, found)
         if not selected:
-            raise WorkError("the index holds no argument for any query")
-        content, arguments = await self._written(debate, plan, selected)
+            raise WorkError("the index has no argument for any query")
+        content, arguments = await self._write(debate, plan, selected)
         return Response(content=content, arguments=tuple(arguments[: self.options.cited]))
 
-    async def _planned(self, debate: Debate) -> tuple[Plan, list[Query]]:
+    async def _plan_and_queries(self, debate: Debate) -> tuple[Plan, list[Query]]:
         """Steps 1 and 2."""
-        most = self.options.queries
-        if self.options.profile == "lean" and self.options.plan:
+        count = self.options.queries
+        if self.options.calls == "merged" and self.options.plan:
             try:
-                chosen, asked = await outline(self.model, debate, most)
+                planned, asked = await outline(self.model, debate, count)
             except ModelError:
-                chosen, asked = PLAIN, []
-            return chosen, asked or [last_message(debate)]
-        chosen = await self._plan(debate)
+                planned, asked = FIXED, []
+            return planned, asked or [last_message(debate)]
+        planned = await self._plan(debate)
         try:
-            asked = await queries(self.model, debate, chosen, most)
+            asked = await queries(self.model, debate, planned, count)
         except ModelError:
             asked = [last_message(debate)]
-        return chosen, asked
+        return planned, asked
 
     async def _plan(self, debate: Debate) -> Plan:
+        """Step 1."""
         if not self.options.plan:
-            return PLAIN
+            return FIXED
         try:
             return await plan(self.model, debate)
         except ModelError:
-            return PLAIN
+            return FIXED
 
-    def _retrieved(self, debate: Debate, asked: list[Query]) -> list[Retrieved]:
-        """Step 2.5; a query that finds nothing is followed by what the opponent just said."""
-        chosen = self.options
-        if chosen.support == "turned":  # then an idea is looked for alike in either field
+    def _search(self, debate: Debate, asked: list[Query]) -> list[Retrieved]:
+        """Search for all queries; if they find nothing, for the opponent's last message."""
+        options = self.options
+        turned = options.support == "turned"
+        if turned:  # SUPPORT and ATTACK queries for the same idea are the same search
             asked = distinct(asked)
         cited = frozenset(
             argument.id
@@ -127,76 +119,69 @@ class Sinai:
             if turn.response is not None
             for argument in turn.response.arguments
         )
-        how = Retrieval(
-            strategies=tuple(one for one in STRATEGIES if one.lower() in chosen.strategies.lower()),
-            per_strategy=chosen.per_strategy, per_link=chosen.per_link,
-            turned=chosen.support == "turned", fresh=frozenset() if chosen.repeat else cited,
-            spare=0 if chosen.repeat else 2 * chosen.per_strategy + len(cited),
-        )  # fmt: skip
-        found = [retrieved(self.index, query, how) for query in asked]
-        if not any(one.all for one in found):
-            found = [retrieved(self.index, last_message(debate), how)]
-        return [one for one in found if one.all] or self._anything(debate)
-
-    def _anything(self, debate: Debate) -> list[Retrieved]:
-        """An index that has arguments is cited, whatever the words were."""
-        some = tuple(
-            argument for argument, _ in zip(self.index.arguments(), range(2), strict=False)
+        how = SearchOptions(
+            turned=turned,
+            excluded=frozenset() if options.repeat else cited,
+            spare=0 if options.repeat else 2 * PER_STRATEGY + len(cited),
         )
+        found = [search(self.index, query, how) for query in asked]
+        if not any(one.all for one in found):
+            found = [search(self.index, last_message(debate), how)]
+        return [one for one in found if one.all] or self._first_arguments(debate)
+
+    def _first_arguments(self, debate: Debate) -> list[Retrieved]:
+        """Return the first arguments of the index, if no search found any."""
+        some = tuple(islice(self.index.arguments(), 2))
         return [Retrieved(last_message(debate), {"TEXT": some})] if some else []
 
-    async def _selected(self, debate: Debate, plan: Plan, found: list[Retrieved]) -> list[Selected]:
+    async def _select(self, debate: Debate, plan: Plan, found: list[Retrieved]) -> list[Selected]:
         """Steps 3 and 4."""
-        chosen = self.options
-        whole = [Shortlist(one, one.all) for one in found]
+        options = self.options
+        shortlists = [Shortlist(one, one.all) for one in found]
         if not found:
             return []
-        if chosen.profile == "lean" and chosen.per_query_filter and chosen.final_filter:
-            try:
-                return await at_once(self.model, debate, plan, found, chosen.selected)
-            except ModelError:
-                return unasked(whole, chosen.selected)
-        shortlists = whole
-        if chosen.per_query_filter:
-            shortlists = await self._shortlists(debate, plan, found)
-        if not chosen.final_filter:
-            return unasked(shortlists, chosen.selected)
         try:
-            return await selection(self.model, debate, shortlists, chosen.selected)
+            if options.calls == "merged" and options.shortlist and options.selection:
+                return await select_at_once(self.model, debate, plan, found, options.selected)
+            if options.shortlist:
+                shortlists = await self._shortlists(debate, plan, found)
+            if options.selection:
+                return await select_of_all(self.model, debate, shortlists, options.selected)
         except ModelError:
-            return unasked(shortlists, chosen.selected)
+            pass
+        return select_by_rank(shortlists, options.selected)
 
     async def _shortlists(
         self, debate: Debate, plan: Plan, found: list[Retrieved]
     ) -> list[Shortlist]:
-        """Step 3 for each query; the queries do not need each other."""
+        """Step 3 for all queries at the same time."""
         made: dict[int, Shortlist] = {}
 
         async def one(place: int) -> None:
-            most = self.options.per_query
+            count = self.options.per_query
             try:
-                made[place] = await shortlist(self.model, debate, plan, found[place], most)
+                made[place] = await select_for_query(self.model, debate, plan, found[place], count)
             except ModelError:
-                made[place] = Shortlist(found[place], found[place].all[:most])
+                made[place] = Shortlist(found[place], found[place].all[:count])
 
         async with anyio.create_task_group() as group:
             for place in range(len(found)):
                 group.start_soon(one, place)
         return [made[place] for place in range(len(found))]
 
-    async def _written(
+    async def _write(
         self, debate: Debate, plan: Plan, selected: list[Selected]
     ) -> tuple[str, list[Argument]]:
-        """Step 5; where the model fails it, the best argument is quoted."""
-        chosen = self.options
+        """Step 5; if the model fails, the best argument is quoted."""
+        options = self.options
         best = selected[0].argument
         try:
-            content, arguments = await response(
-                self.model, debate, plan, selected, words=chosen.max_words,
-                wording=chosen.wording, again=chosen.again,
+            content, arguments = await write_response(
+                self.model, debate, plan, selected, words=options.max_words,
+                wording=options.wording, shorter_attempts=options.shorter_attempts,
             )  # fmt: skip
         except ModelError:
-            return cut_to_words(clean(best.text), chosen.max_words), [best]
+            content, arguments = "", []
         if not content:
-            return cut_to_words(clean(best.text), chosen.max_words), [best]
+            return cut_to_words(clean(best.text), options.max_words), [best]
         return content, arguments or [best]

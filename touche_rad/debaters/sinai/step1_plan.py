@@ -5,28 +5,14 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import BaseModel
 
 from touche_rad.debate import Debate
 from touche_rad.models import Model, Prompt, dropping_oldest
+from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Line
-from touche_rad.text import clean
-
-LONGEST: Final = 2_000
-"""Letters of one utterance that are shown; the task's own are far shorter."""
-
-
-def dialogue(debate: Debate) -> list[str]:
-    """Return one line an utterance, oldest first; the last one is what is answered."""
-    lines: list[str] = []
-    for turn in debate.turns:
-        lines.append(f"Opponent: {clean(turn.utterance)[:LONGEST]}")
-        if turn.response is not None:
-            lines.append(f"You: {clean(turn.response.content)[:LONGEST]}")
-    return lines
-
 
 Tone = Literal["Neutral", "Respectful", "Assertive/Critical", "Inquisitive"]
 Style = Literal["Academic", "Colloquial", "Socratic", "Logical", "Rhetorical"]
@@ -38,7 +24,7 @@ Perspective = Literal[
 
 
 class Plan(BaseModel):
-    """What step 1 decides, each choice with its reason."""
+    """The answer of step 1: five choices, each with a reason."""
 
     tone: Tone
     justification_tone: Line
@@ -52,14 +38,14 @@ class Plan(BaseModel):
     justification_perspective: Line
 
 
-PLAIN = Plan(
+FIXED = Plan(
     tone="Respectful", justification_tone="it keeps the conversation open",
     style="Logical", justification_style="a reason can be checked",
     approach_strategy="Focused", justification_approach="one point is enough for one turn",
     type_of_arguments="Logical", justification_type="a reason speaks to everybody",
     perspective="Practical/pragmatic", justification_perspective="it is what follows that counts",
 )  # fmt: skip
-"""What holds where the model gave no plan."""
+"""The plan if the model gives none, or if step 1 is off."""
 
 
 @cache
@@ -71,7 +57,7 @@ def parameters() -> dict[str, dict[str, str]]:
 async def plan(model: Model, debate: Debate) -> Plan:
     """Ask for the plan of an answer to the debate's last utterance."""
     prompt = Prompt.load(__package__, "plan")
-    values = {"parameters": parameters(), "dialogue": dialogue(debate)}
+    values = {"parameters": parameters(), "dialogue": render_dialogue(debate)}
     return await model.ask(
         prompt.messages(**values), Plan, step="sinai.plan",
         shorten=dropping_oldest(prompt, "dialogue", values),

@@ -1,4 +1,4 @@
-"""Step 5: an answer of at most 60 words, and which arguments it is made of."""
+"""Step 5: write a response of at most 60 words, and name its arguments."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters.sinai.plan import Plan, dialogue
-from touche_rad.debaters.sinai.selection import Selected, matched, used
+from touche_rad.debaters.sinai.step1_plan import Plan
+from touche_rad.debaters.sinai.step3_4_selection import Selected, matched, used
 from touche_rad.models import Message, Model, ModelError, Prompt, dropping_oldest
+from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Line, Page, Paragraph
 from touche_rad.text import clean, count_words, cut_to_words
 
@@ -25,7 +26,7 @@ class Written(BaseModel):
     arguments: list[Page] = Field(json_schema_extra={"minItems": 1, "maxItems": 9})
 
 
-async def response(
+async def write_response(
     model: Model,
     debate: Debate,
     plan: Plan,
@@ -33,31 +34,31 @@ async def response(
     *,
     words: int,
     wording: Wording,
-    again: int,
+    shorter_attempts: int,
 ) -> tuple[str, list[Argument]]:
-    """Ask for the answer.
+    """Ask for the response.
 
     Args:
-        model: Who writes.
-        debate: What is answered.
-        plan: How to answer.
-        selected: What to answer with.
-        words: The most words.
-        wording: Whether the answer may put arguments freely or keeps close to how they stand.
-        again: How often it is asked to be shorter.
+        model: The language model.
+        debate: The debate; its last message is answered.
+        plan: The plan of step 1.
+        selected: The arguments of step 4.
+        words: Maximum words of the response.
+        wording: `close` keeps to the words of the arguments.
+        shorter_attempts: How often to ask for a shorter response if it is too long.
 
     Returns:
-        The answer, cut at a sentence's end where it is too long still, and the arguments in it.
+        The response, cut at the end of a sentence if it is still too long, and its arguments.
     """
     prompt = Prompt.load(__package__, "response")
     values = {
-        "words": words, "wording": wording, "dialogue": dialogue(debate), "plan": plan,
+        "words": words, "wording": wording, "dialogue": render_dialogue(debate), "plan": plan,
         "selected": selected,
     }  # fmt: skip
     shorten = dropping_oldest(prompt, "dialogue", values)
     messages = list(prompt.messages(**values))
     written = await model.ask(messages, Written, step="sinai.response", shorten=shorten)
-    for _ in range(again):
+    for _ in range(shorter_attempts):
         if count_words(clean(written.response)) <= words:
             break
         shorter = Prompt.load(__package__, "shorter").messages(
@@ -67,7 +68,7 @@ async def response(
         try:
             written = await model.ask([*messages, said, *shorter], Written, step="sinai.shorter")
         except ModelError:
-            break  # what was written is cut, and not lost
+            break  # the response before is cut
     content = clean(written.response)
     if count_words(content) > words:
         content = cut_to_words(content, words)

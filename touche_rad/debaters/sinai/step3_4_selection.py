@@ -1,4 +1,7 @@
-"""Steps 3 and 4: choose three arguments per query, then three of all."""
+"""Step 3: select three arguments of each query. Step 4: select three of all.
+
+`select_at_once` takes both steps in one call. `matched` finds the arguments that a model quotes.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +13,22 @@ from typing import Any, Final
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters.sinai.plan import Plan, dialogue
-from touche_rad.debaters.sinai.retrieval import Retrieved
+from touche_rad.debaters.sinai.step1_plan import Plan
+from touche_rad.debaters.sinai.step2_search import Retrieved
 from touche_rad.models import Model, Prompt, dropping_oldest
+from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Line, Page
 from touche_rad.text import clean, content_words
 
-ALIKE: Final = 0.8
-"""From how alike on two texts are taken for the same; nothing is matched below it."""
+MIN_SIMILARITY: Final = 0.8
+"""Minimum similarity (0 to 1) of a quoted text and an argument."""
 
 
 def matched(texts: Iterable[str], arguments: Sequence[Argument]) -> list[Argument]:
-    """Return the arguments that texts are, in the texts' order, each once.
+    """Return the arguments that texts quote, in the order of the texts, without repetition.
 
-    Exactly, then without regard to case and marks, then the nearest above a bound; a text that is
-    none of them is dropped.
+    A text matches exactly, or without case and punctuation, or by similarity. Texts that match no
+    argument are ignored.
     """
     found: dict[str, Argument] = {}
     for text in texts:
@@ -44,11 +48,13 @@ def _matched(text: str, arguments: Sequence[Argument]) -> Argument | None:
     for argument in arguments:
         if plain and plain == _plain(argument.text):
             return argument
-    nearest = max(arguments, key=lambda one: _likeness(plain, one), default=None)
-    return nearest if nearest is not None and _likeness(plain, nearest) >= ALIKE else None
+    nearest = max(arguments, key=lambda one: _similarity(plain, one), default=None)
+    return (
+        nearest if nearest is not None and _similarity(plain, nearest) >= MIN_SIMILARITY else None
+    )
 
 
-def _likeness(plain: str, argument: Argument) -> float:
+def _similarity(plain: str, argument: Argument) -> float:
     other = _plain(argument.text)
     if plain and len(plain) >= 20 and plain in other:
         return 1.0
@@ -64,19 +70,19 @@ def _plain(text: str) -> str:
 
 
 def used(content: str, arguments: Sequence[Argument]) -> list[Argument]:
-    """Order arguments by how much of a text is theirs; those that share no word with it go."""
+    """Return the arguments that share words with a text, the largest share first."""
     words = set(content_words(content))
     shares = {
         argument.id: len(words & set(content_words(argument.text))) / (len(words) or 1)
         for argument in arguments
     }
-    telling = [argument for argument in arguments if shares[argument.id] > 0]
-    return sorted(telling, key=lambda argument: -shares[argument.id])
+    sharing = [argument for argument in arguments if shares[argument.id] > 0]
+    return sorted(sharing, key=lambda argument: -shares[argument.id])
 
 
 @dataclass(frozen=True)
 class Shortlist:
-    """What is left of a query's arguments."""
+    """The arguments of a query that step 3 selected."""
 
     retrieved: Retrieved
     arguments: tuple[Argument, ...]
@@ -84,13 +90,13 @@ class Shortlist:
 
     @property
     def aspect(self) -> str:
-        """What the arguments were searched for, as step 4 names it."""
+        """What the arguments were searched for, as the prompt of step 4 names it."""
         return f"{self.retrieved.query.field_to_look} to {self.retrieved.query.opponent_idea}"
 
 
 @dataclass(frozen=True)
 class Selected:
-    """An argument that the answer is made of."""
+    """An argument for the response."""
 
     argument: Argument
     aspect: str
@@ -104,13 +110,13 @@ class Best(BaseModel):
     justification: Line
 
 
-async def shortlist(
+async def select_for_query(
     model: Model, debate: Debate, plan: Plan, retrieved: Retrieved, most: int
 ) -> Shortlist:
-    """Step 3: the best arguments of one query."""
+    """Step 3: select the best arguments of one query."""
     prompt = Prompt.load(__package__, "shortlist")
     values = {
-        "most": most, "dialogue": dialogue(debate), "query": retrieved.query,
+        "most": most, "dialogue": render_dialogue(debate), "query": retrieved.query,
         "found": retrieved.by, "plan": plan,
     }  # fmt: skip
     answer = await model.ask(
@@ -121,21 +127,21 @@ async def shortlist(
     return Shortlist(retrieved, tuple(chosen or retrieved.all[:most]), answer.justification)
 
 
-async def selection(
+async def select_of_all(
     model: Model, debate: Debate, shortlists: Sequence[Shortlist], most: int
 ) -> list[Selected]:
-    """Step 4: the best arguments of all."""
+    """Step 4: select the best arguments of all queries."""
     prompt = Prompt.load(__package__, "selection")
-    values = {"most": most, "dialogue": dialogue(debate), "shortlists": shortlists}
+    values = {"most": most, "dialogue": render_dialogue(debate), "shortlists": shortlists}
     answer = await model.ask(
         prompt.messages(**values), _choice(most), step="sinai.selection",
         shorten=dropping_oldest(prompt, "dialogue", values),
     )  # fmt: skip
-    return _selected(answer.model_dump(), shortlists, most) or unasked(shortlists, most)
+    return _selected(answer.model_dump(), shortlists, most) or select_by_rank(shortlists, most)
 
 
 def _choice(most: int) -> type[BaseModel]:
-    """Return the schema of step 4: nine keys for three arguments; only the first must be there."""
+    """Return the schema of step 4: three keys per argument; only the first argument is required."""
     fields: dict[str, Any] = {}
     for number in range(1, most + 1):
         default: Any = ... if number == 1 else ""
@@ -163,13 +169,13 @@ def _aspect(argument: Argument, shortlists: Sequence[Shortlist]) -> str:
     )
 
 
-def unasked(shortlists: Sequence[Shortlist], most: int) -> list[Selected]:
-    """What is selected where the model did not say: the best of each query, then the next best.
+def select_by_rank(shortlists: Sequence[Shortlist], most: int) -> list[Selected]:
+    """Select without a model: the best of each query, then the second best, and so on.
 
-    What was found by likeness alone comes last: it may be on either side.
+    Arguments that only the strategy TEXT found come last, because they may be on either side.
     """
     found: dict[str, Selected] = {}
-    ranked = [_sided(one) for one in shortlists]
+    ranked = [_text_last(one) for one in shortlists]
     for rank in range(max(map(len, ranked), default=0)):
         for one, arguments in zip(shortlists, ranked, strict=True):
             for argument in arguments[rank : rank + 1]:
@@ -177,28 +183,28 @@ def unasked(shortlists: Sequence[Shortlist], most: int) -> list[Selected]:
     return list(found.values())[:most]
 
 
-def _sided(shortlist: Shortlist) -> list[Argument]:
+def _text_last(shortlist: Shortlist) -> list[Argument]:
     alike = {one.id for one in shortlist.retrieved.by.get("TEXT", ())}
     return sorted(shortlist.arguments, key=lambda one: one.id in alike)
 
 
 class Numbered(BaseModel):
-    """One choice of the lean profile's selection."""
+    """One selected argument, by its number in the prompt."""
 
     number: int
     justification: Line
 
 
 class Numbers(BaseModel):
-    """The answer of the lean profile's selection."""
+    """The answer of steps 3 and 4 in one call."""
 
     selected: list[Numbered] = Field(json_schema_extra={"minItems": 1, "maxItems": 9})
 
 
-async def at_once(
+async def select_at_once(
     model: Model, debate: Debate, plan: Plan, found: Sequence[Retrieved], most: int
 ) -> list[Selected]:
-    """Steps 3 and 4 in one call: arguments are named by number, so that none can be misquoted."""
+    """Steps 3 and 4 in one call; arguments are selected by number and cannot be misquoted."""
     shortlists = [Shortlist(one, one.all) for one in found]
     listed: dict[str, Argument] = {}
     for one in shortlists:
@@ -207,8 +213,8 @@ async def at_once(
     prompt = Prompt.load(__package__, "at_once")
     numbers = {argument.id: number for number, argument in enumerate(everything, 1)}
     values = {
-        "most": most, "dialogue": dialogue(debate), "plan": plan,
-        "searches": [(one.aspect, fresh) for one, fresh in _each_once(shortlists) if fresh],
+        "most": most, "dialogue": render_dialogue(debate), "plan": plan,
+        "searches": [(one.aspect, new) for one, new in _without_repetition(shortlists) if new],
         "numbers": numbers,
     }  # fmt: skip
     answer = await model.ask(
@@ -221,13 +227,13 @@ async def at_once(
             argument = everything[choice.number - 1]
             aspect = _aspect(argument, shortlists)
             chosen.setdefault(argument.id, Selected(argument, aspect, choice.justification))
-    return list(chosen.values())[:most] or unasked(shortlists, most)
+    return list(chosen.values())[:most] or select_by_rank(shortlists, most)
 
 
-def _each_once(
+def _without_repetition(
     shortlists: Sequence[Shortlist],
 ) -> Iterator[tuple[Shortlist, list[tuple[str, Argument]]]]:
-    """Yield what each search found, by strategy, that none before it did."""
+    """Yield the arguments of each query, by strategy, that no earlier query found."""
     shown: set[str] = set()
     for one in shortlists:
         fresh: dict[str, tuple[str, Argument]] = {}

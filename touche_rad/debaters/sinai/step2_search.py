@@ -1,0 +1,168 @@
+"""Step 2: up to three queries; and their search: six arguments per query, two per strategy.
+
+TEXT searches for texts that say the same as the query's idea. ATTACK and SUPPORT search the fields
+of these names. The strategy of the two that leads to the opponent's side is chained: instead of the
+arguments that it finds, the arguments that attack them are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, Field, create_model
+
+from touche_rad.debate import Argument, Debate, reached
+from touche_rad.debaters.sinai.step1_plan import Plan, parameters
+from touche_rad.models import Model, Prompt, dropping_oldest
+from touche_rad.models.dialogue import render_dialogue
+from touche_rad.models.output import Line, Paragraph
+from touche_rad.plugins import ArgumentIndex
+from touche_rad.text import clean
+
+FieldToLook = Literal["SUPPORT", "ATTACK"]
+MAX_LETTERS: Final = 600
+
+
+class Query(BaseModel):
+    """One search: an idea of the opponent, and the field to search."""
+
+    opponent_idea: Paragraph = Field(min_length=1)
+    field_to_look: FieldToLook
+    justification: Line
+
+
+def searches(most: int) -> type[BaseModel]:
+    """Return the schema of the answer: SEARCH_1 is required, the others are optional."""
+    fields: dict[str, Any] = {"SEARCH_1": (Query, ...)}
+    fields |= {f"SEARCH_{number}": (Query | None, None) for number in range(2, most + 1)}
+    return create_model("Searches", **fields)
+
+
+def in_order(answer: BaseModel) -> list[Query]:
+    """Return the queries of an answer in the order of their numbers."""
+    found = (getattr(answer, name) for name in sorted(type(answer).model_fields))
+    return [query for query in found if query is not None]
+
+
+def distinct(queries: Sequence[Query]) -> list[Query]:
+    """Return the queries without those that repeat an idea."""
+    found: dict[str, Query] = {}
+    for one in queries:
+        found.setdefault(clean(one.opponent_idea).lower(), one)
+    return list(found.values())
+
+
+def last_message(debate: Debate) -> Query:
+    """Return the query that is used if the model gives none: an attack on the last message."""
+    return Query(
+        opponent_idea=clean(debate.last.utterance)[:MAX_LETTERS] or clean(debate.claim) or "this",
+        field_to_look="ATTACK", justification="it is the opponent's last message",
+    )  # fmt: skip
+
+
+async def queries(model: Model, debate: Debate, plan: Plan, most: int) -> list[Query]:
+    """Ask for the queries."""
+    prompt = Prompt.load(__package__, "queries")
+    values = {
+        "most": most, "dialogue": render_dialogue(debate), "plan": plan,
+        "meaning": parameters()["approach_strategy"][plan.approach_strategy],
+    }  # fmt: skip
+    answer = await model.ask(
+        prompt.messages(**values), searches(most), step="sinai.queries",
+        shorten=dropping_oldest(prompt, "dialogue", values),
+    )  # fmt: skip
+    return in_order(answer)
+
+
+async def outline(model: Model, debate: Debate, most: int) -> tuple[Plan, list[Query]]:
+    """Ask for the plan and the queries in one call."""
+    schema = create_model("Outline", plan=(Plan, ...), searches=(searches(most), ...))
+    prompt = Prompt.load(__package__, "outline")
+    values = {"parameters": parameters(), "most": most, "dialogue": render_dialogue(debate)}
+    answer = await model.ask(
+        prompt.messages(**values), schema, step="sinai.outline",
+        shorten=dropping_oldest(prompt, "dialogue", values),
+    )  # fmt: skip
+    found: Plan = answer.plan  # type: ignore[attr-defined]
+    return found, in_order(answer.searches)  # type: ignore[attr-defined]
+
+
+Strategy = Literal["TEXT", "ATTACK", "SUPPORT"]
+STRATEGIES: tuple[Strategy, ...] = ("TEXT", "ATTACK", "SUPPORT")
+PER_STRATEGY: Final = 2
+"""Arguments of each strategy."""
+PER_LINK: Final = 1
+"""Attackers of each chained argument."""
+FIELDS: Final[Mapping[Strategy, str]] = {"TEXT": "text", "ATTACK": "attacks", "SUPPORT": "supports"}
+PATHS: Final[Mapping[Strategy, str]] = {
+    "TEXT": "says the like of", "ATTACK": "attacks the like of", "SUPPORT": "supports the like of",
+}  # fmt: skip
+"""The description of each strategy in the path of a citation."""
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search."""
+
+    turned: bool = True
+    """Whether a SUPPORT query finds attacks on the supports of the opponent's idea."""
+    excluded: frozenset[str] = frozenset()
+    """Ids of arguments that were cited before."""
+    spare: int = 0
+    """Additional hits per search, to replace excluded and repeated arguments."""
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """The arguments of a query, by strategy."""
+
+    query: Query
+    by: Mapping[Strategy, tuple[Argument, ...]] = field(default_factory=dict)
+
+    @property
+    def all(self) -> tuple[Argument, ...]:
+        """All arguments without repetition, ordered by their rank in each strategy."""
+        found: dict[str, Argument] = {}
+        longest = max(map(len, self.by.values()), default=0)
+        for rank in range(longest):
+            for strategy in STRATEGIES:
+                for one in self.by.get(strategy, ())[rank : rank + 1]:
+                    found.setdefault(one.id, one)
+        return tuple(found.values())
+
+
+def search(index: ArgumentIndex, query: Query, how: SearchOptions) -> Retrieved:
+    """Search with all strategies for one query."""
+    goal: FieldToLook = "ATTACK" if how.turned else query.field_to_look
+    idea = query.opponent_idea
+    found: dict[Strategy, tuple[Argument, ...]] = {}
+    seen: set[str] = set(how.excluded)
+
+    def take(field: str, words: str, count: int, path: Sequence[str] = ()) -> list[Argument]:
+        hits = index.search(field, words, count + how.spare)
+        arguments = [reached(hit.argument, path) for hit in hits]
+        if how.spare:
+            arguments = [one for one in arguments if one.id not in seen]
+        return arguments[:count]
+
+    for strategy in STRATEGIES:
+        field = FIELDS[strategy]
+        path = f"{PATHS[strategy]}: {idea}"
+        if strategy in ("TEXT", goal):
+            taken = take(field, idea, PER_STRATEGY, (path,))
+        else:
+            taken = []
+            for link in take(field, idea, PER_STRATEGY):
+                chain = (f"{link.id} {path}", "attacks the like of what that says")
+                attackers = take("attacks", link.text, PER_LINK, chain)
+                taken.extend(attackers)
+                seen |= _ids(attackers) if how.spare else set()
+        found[strategy] = tuple(taken)
+        seen |= _ids(taken) if how.spare else set()
+    return Retrieved(query, found)
+
+
+def _ids(arguments: Iterable[Argument]) -> set[str]:
+    return {argument.id for argument in arguments}
