@@ -15,7 +15,7 @@ answered by one that saw none of its topics; give one of each fold, and every qu
 for the few whose arguments lie in topics of several folds: the untuned encoder answers them.
 --beside is another untuned one than minilm, measured alone and in `blended`.
 
-Each --stance is a backend as `touche-rad retrieve -r stance -o by=` takes it; `rules` is there
+Each --stance is a backend as `touche-rad retrieve -r stance -O by=` takes it; `rules` is there
 without it. `paraphrase` and `chain` get a pipeline by each, and `stance` a line: how often it finds
 which of two claims an argument attacks. Trained models are asked as encoders are; those of several
 folds are one backend, `trained:DIR,DIR`. A query that none of them may answer is not reranked.

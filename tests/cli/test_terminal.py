@@ -62,7 +62,8 @@ def test_help_names_every_verb() -> None:
         (["list", "nobody"], "there is no plugin 'nobody'"),
         (["--plugin", "no_such_module", "list"], "no_such_module"),
         (["--config", "no.toml", "list"], "no.toml"),
-        (["respond", "a", "-o", "x", "--output", "y"], "more than one output"),
+        (["respond", "a", "-o", "k=7"], "-o is the output; set an option with -O k=7"),
+        (["serve", "-O", "k"], "-O k: expected KEY=VALUE"),
         (["simulate", "a.tsv", "-o", "x", "--turns", "0"], "--turns"),
     ],
 )
@@ -122,7 +123,7 @@ def test_options_come_from_the_file_and_are_overridden_by_flags(tmp_path: Path) 
     assert first.code == 0, first.err
     assert json.loads((tmp_path / "a.jsonl").read_text())["content"] == "Meh.Meh. Hi."
     second = touche_rad(
-        "respond", chat, "-o", "times=1", "-o", "b.jsonl", cwd=tmp_path, stranger=True
+        "respond", chat, "-O", "times=1", "-o", "b.jsonl", cwd=tmp_path, stranger=True
     )
     assert second.code == 0, second.err
     assert json.loads((tmp_path / "b.jsonl").read_text())["content"] == "Meh. Hi."

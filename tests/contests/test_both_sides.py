@@ -258,7 +258,7 @@ def test_options_of_the_other_debater_stand_in_brackets(
 ) -> None:
     out = tmp_path / "contests.jsonl"
     call = ["simulate", str(claims()), "--both-sides", "-i", str(demo_index_path), "-o", str(out)]
-    brief = [*call, "--rounds", "1", "-q", "-o", "frame=false"]
+    brief = [*call, "--rounds", "1", "-q", "-O", "frame=false"]
     assert terminal([*brief, "--against", "grounded(k=5,max_words=20)"]) == 0
     assert rows(out)[0]["debaters"] == {
         "first": "grounded(frame=False)", "second": "grounded(k=5,max_words=20)",

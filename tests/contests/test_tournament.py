@@ -242,7 +242,7 @@ def test_a_finished_tournament_is_told_again_and_judged_anew_by_another_judge(
     for name in ("contests.jsonl", "outcomes.jsonl"):
         assert (out / name).stat().st_mtime_ns == before[name][1], "nothing is done twice"
     assert (out / "ratings.json").read_bytes() == before["ratings.json"][0]
-    assert terminal([*made, "-j", "length", "-o", "margin=0.5"]) == 0
+    assert terminal([*made, "-j", "length", "-O", "margin=0.5"]) == 0
     assert (out / "contests.jsonl").stat().st_mtime_ns == before["contests.jsonl"][1]
     assert ratings(out).judge == "grice(judge=length,margin=0.5)"
     assert terminal([*made, "--words", "20"]) == 2
@@ -430,8 +430,8 @@ def test_a_budget_counts_what_the_cache_answers_too(tmp_path: Path, demo_index_p
         (("-d", "grounded", "-d", "sinai"), "needs a language model"),
         ((*BOTH, "-j", "nobody"), "there is no judge"),
         ((*BOTH, "-j", "zsl"), "needs a language model"),
-        ((*BOTH, "-j", "length", "-o", "marge=1"), "no option 'marge'"),
-        ((*BOTH, "-o", "debater.k=3"), "-d 'NAME(KEY=VALUE)'"),
+        ((*BOTH, "-j", "length", "-O", "marge=1"), "no option 'marge'"),
+        ((*BOTH, "-O", "debater.k=3"), "-d 'NAME(KEY=VALUE)'"),
     ],
 )
 def test_a_wrong_call_is_refused_before_anything_is_played(

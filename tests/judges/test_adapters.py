@@ -192,5 +192,5 @@ def test_the_terminal_judges_with_each_and_a_dead_model_loses_nothing(
     assert all(score is not None and 0 <= score <= 1 for score in scores)
     server.always = lambda handler: handler.say(500, b"{}")
     dead = touche_rad("judge", tmp_path / "two.jsonl", "-j", name, "-o", tmp_path / "dead.jsonl",
-                      "-m", f"{server.url}#tiny", "-o", "model.deadline=0.3")  # fmt: skip
+                      "-m", f"{server.url}#tiny", "-O", "model.deadline=0.3")  # fmt: skip
     assert dead.code == 0, dead.err

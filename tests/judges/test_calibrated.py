@@ -66,7 +66,7 @@ def test_one_call_a_turn_moves_the_scores_to_the_models_side(
 def test_a_model_that_is_down_leaves_the_model_free_verdicts(tmp_path: Path) -> None:
     common = ["judge", DEBATES, "-j", "calibrated", "-q"]
     assert run([*common, "-o", str(tmp_path / "free")]) == 0
-    down = ["-m", "http://127.0.0.1:9/v1#tiny", "-o", "model.deadline=0.2"]
+    down = ["-m", "http://127.0.0.1:9/v1#tiny", "-O", "model.deadline=0.2"]
     assert run([*common, *down, "-o", str(tmp_path / "down")]) == 0
     assert scores(tmp_path / "down") == scores(tmp_path / "free")
 
@@ -99,7 +99,7 @@ def test_training_finds_a_model_that_knows_and_says_how_well(
         assert 0 <= of_maxim["error"] <= 1
     out = tmp_path / "out"
     assert run(["judge", DEBATES, "-j", "calibrated", "-m", f"{server.url}#tiny", "-q",
-                "-o", f"weights={weights}", "-o", str(out)]) == 0  # fmt: skip
+                "-O", f"weights={weights}", "-o", str(out)]) == 0  # fmt: skip
     right = [
         (row["relation"] >= 0.5) == bool(label[Maxim.RELATION])
         for row, label in zip(scores(out), labels, strict=True)
@@ -122,7 +122,7 @@ def test_wrong_weights_are_told_in_one_line(
 ) -> None:
     wrong = tmp_path / "w.json"
     wrong.write_text('{"how": 3}')
-    assert run(["judge", DEBATES, "-j", "calibrated", "-o", f"weights={wrong}", "-q",
+    assert run(["judge", DEBATES, "-j", "calibrated", "-O", f"weights={wrong}", "-q",
                 "-o", str(tmp_path / "x")]) == 2  # fmt: skip
     assert f"{wrong}: how: " in capsys.readouterr().err
 
@@ -139,8 +139,8 @@ def test_examples_are_balanced_and_the_judges_show_them(
         for label in ("yes", "no"):
             assert sum(one.labels.get(maxim) == label for one in found) >= 3
     answering(server, {"yes|no": "yes", "Reasons": {"yes": "Y", "no": "N"}})
-    assert run(["judge", DEBATES, "-j", "analysis3", "-o", "profile=paper", "-q",
-                "-o", f"examples={out}", "-m", f"{server.url}#tiny",
+    assert run(["judge", DEBATES, "-j", "analysis3", "-O", "profile=paper", "-q",
+                "-O", f"examples={out}", "-m", f"{server.url}#tiny",
                 "-o", str(tmp_path / "x")]) == 0  # fmt: skip
     reasons = next(prompt_of(body) for body in server.asked if "json_schema" in str(body))
     assert sum(one.system in reasons for one in found) == 6

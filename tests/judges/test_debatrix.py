@@ -428,7 +428,7 @@ def test_the_terminal_judges_contests_and_their_swapped_sides(
     source.write_text("".join(one.model_dump_json() + "\n" for one in (SIX, BP)), "utf-8")
     ended = touche_rad(
         "judge", source, "-j", "debatrix", "-o", out, "-m", f"{server.url}#tiny", "--swap",
-        "-o", "dimensions=argument,clash",
+        "-O", "dimensions=argument,clash",
     )  # fmt: skip
     assert ended.code == 0, ended.err
     lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
@@ -446,7 +446,7 @@ def test_the_terminal_judges_debates_of_the_task_as_a_whole(
     demo = Path(__file__).parents[2] / "touche_rad/demo/debates.jsonl"
     ended = touche_rad(
         "judge", demo, "-j", "debatrix", "-o", out, "-m", f"{server.url}#tiny",
-        "-o", "columns=single",
+        "-O", "columns=single",
     )  # fmt: skip
     assert ended.code == 0, ended.err
     assert {json.loads(line)["outcome"]["winner"] for line in out.open(encoding="utf-8")} == {

@@ -162,10 +162,10 @@ def test_a_debater_that_needs_a_model_says_how_to_give_one() -> None:
 
 def test_options_of_vllm_without_vllm_are_told(tmp_path: Path) -> None:
     at = script(tmp_path / "s.jsonl", {"answer": "x"})
-    ended = touche_rad("respond", "--say", "Hi.", "-m", at, "-o", "vllm.seed=1")
+    ended = touche_rad("respond", "--say", "Hi.", "-m", at, "-O", "vllm.seed=1")
     assert ended.code == 2
     assert "is for -m vllm:MODEL" in ended.err
-    ended = touche_rad("respond", "--say", "Hi.", "-m", at, "-o", "model.temprature=1")
+    ended = touche_rad("respond", "--say", "Hi.", "-m", at, "-O", "model.temprature=1")
     assert ended.code == 2
     assert "did you mean 'temperature'?" in ended.err
 

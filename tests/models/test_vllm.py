@@ -226,7 +226,7 @@ def test_who_stops_waiting_does_not_stop_the_start(folder: Path) -> None:
 
 def test_the_terminal_starts_it_asks_and_stops_it(folder: Path) -> None:
     options = [f"vllm.{name}={value}" for name, value in OPTIONS.items()]
-    flags = [part for option in options for part in ("-o", option)]
+    flags = [part for option in options for part in ("-O", option)]
     ended = touche_rad("doctor", "-m", f"vllm:{folder}", *flags, "--json", timeout=300)
     checks = {check["what"]: check for check in json.loads(ended.out)}
     assert checks["model"]["ok"], ended.err

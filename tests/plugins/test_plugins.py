@@ -124,7 +124,7 @@ def test_a_strangers_package_adds_one_of_each_without_touching_ours(
     debates.write_text('{"messages": [{"role": "user", "content": "Zoos are bad."}]}\n')
     run, verdicts, hits = (tmp_path / name for name in ("run.jsonl", "verdicts.jsonl", "hits.run"))
     answered = touche_rad(
-        "respond", debates, "-d", "echo", "-o", "shrug=Well.", "-o", run, stranger=True
+        "respond", debates, "-d", "echo", "-O", "shrug=Well.", "-o", run, stranger=True
     )
     assert answered.code == 0, answered.err
     assert json.loads(run.read_text())["content"] == "Well. Zoos are bad."
@@ -143,8 +143,8 @@ def test_a_strangers_package_adds_one_of_each_without_touching_ours(
 
 def test_a_plugins_options_are_listed() -> None:
     listed = touche_rad("list", "echo", stranger=True)
-    assert "-o times=1  (integer)" in listed.out
+    assert "-O times=1  (integer)" in listed.out
     assert "What is said before." in listed.out
-    wrong = touche_rad("respond", "x.jsonl", "-d", "echo", "-o", "shurg=x", stranger=True)
+    wrong = touche_rad("respond", "x.jsonl", "-d", "echo", "-O", "shurg=x", stranger=True)
     assert (wrong.code, wrong.out) == (2, "")
     assert "did you mean 'shrug'?" in wrong.err

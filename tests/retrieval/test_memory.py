@@ -191,7 +191,7 @@ def test_a_second_time_nothing_is_asked_and_another_model_is_told(
 
 def _start(source: Path, place: Path, server: Scripted) -> subprocess.Popen[str]:
     words = ("index", str(source), "-o", str(place), "--annotate", "-m", f"{server.url}#tiny",
-             "-o", "model.at_once=4", "--annotate-per-call", "1")  # fmt: skip
+             "-O", "model.at_once=4", "--annotate-per-call", "1")  # fmt: skip
     return subprocess.Popen(
         [sys.executable, "-m", "touche_rad", *words], stderr=subprocess.PIPE, text=True,
         env=dict(os.environ),
@@ -267,7 +267,7 @@ def test_a_making_is_gone_on_with_by_the_same_settings_alone(
     source, single = collection(tmp_path, 70), ("--annotate-per-call", "1")
     index(source, tmp_path / "ix", server, *single, "--max-calls", "64")
     server.asked.clear()
-    other = index(source, tmp_path / "ix", server, *single, "-o", "model.temperature=0.2")
+    other = index(source, tmp_path / "ix", server, *single, "-O", "model.temperature=0.2")
     assert (other.code, other.err.count("\n")) == (2, 2)
     assert "other settings" in other.err
     assert not server.asked

@@ -156,7 +156,7 @@ def test_the_card_tells_what_it_began_with_and_its_accuracy(trained: Path) -> No
     card, told = (trained / "README.md").read_text(), report(trained)
     assert "Its row began by chance." in card
     assert f"| all | {told['before']} | {told['after']} | {told['claim_only']} |" in card
-    assert f"-o by=trained:{trained}" in card
+    assert f"-O by=trained:{trained}" in card
 
 
 @pytest.mark.services

@@ -26,14 +26,14 @@ def test_a_collection_is_indexed_and_a_run_retrieved(tmp_path: Path) -> None:
     (tmp_path / "queries.tsv").write_text("q1\tNight trains are slow\nq2\tof the\n")
     run = tmp_path / "run.txt"
     asked = ("retrieve", tmp_path / "queries.tsv", "-i", tmp_path / "ix")
-    found = touche_rad(*asked, "-r", "hybrid", "-o", "k=7", "-o", run)
+    found = touche_rad(*asked, "-r", "hybrid", "-O", "k=7", "-o", run)
     assert found.code == 0, found.err
     rows = list(ir_measures.read_trec_run(str(run)))
     assert rows[0].doc_id == "6"
     assert {row.query_id for row in rows} == {"q1"}
     qrels = [ir_measures.Qrel("q1", "6", 1)]
     assert ir_measures.calc_aggregate([RR], qrels, rows)[RR] == 1.0
-    assert touche_rad(*asked, "-r", "hybrid", "-o", "k=7").out == run.read_text()
+    assert touche_rad(*asked, "-r", "hybrid", "-O", "k=7").out == run.read_text()
 
 
 def test_an_index_is_made_of_what_debates_cite_and_replaced_when_told(tmp_path: Path) -> None:

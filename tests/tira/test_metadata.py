@@ -47,8 +47,8 @@ def stub(folder: Path, name: str, text: str) -> dict[str, str]:
     ("words", "name", "options"),
     [
         (("simulate", CLAIMS, "--turns", "1", "-d", "verbatim"), "verbatim", {}),
-        (("judge", DEBATES, "-j", "length", "-o", "longest=70"), "length", {"longest": 70}),
-        (("respond", DEBATES, "--last-only", "-o", "k=7"), "grounded", {"k": 7, "frame": True}),
+        (("judge", DEBATES, "-j", "length", "-O", "longest=70"), "length", {"longest": 70}),
+        (("respond", DEBATES, "--last-only", "-O", "k=7"), "grounded", {"k": 7, "frame": True}),
     ],
 )
 def test_each_run_tells_what_it_was_and_what_it_cost(
@@ -85,8 +85,8 @@ def test_the_git_state_is_told_and_nothing_that_names_a_person_or_a_place(tmp_pa
     plugin.write_text(PLUGIN)
     ended = touche_rad(
         "--plugin", plugin, "simulate", CLAIMS, "-d", "mine", "--metadata", "-o", "run.jsonl",
-        "-o", f"file={place}/weights.json", "-o", "api_key=sk-option", "-o", "max_tokens=5",
-        "-o", "where=https://jane:pw@host.example/v1", "-o", "note=see ~/notes and C:\\Users\\jane",
+        "-O", f"file={place}/weights.json", "-O", "api_key=sk-option", "-O", "max_tokens=5",
+        "-O", "where=https://jane:pw@host.example/v1", "-O", "note=see ~/notes and C:\\Users\\jane",
         cwd=place, env=secrets,
     )  # fmt: skip
     assert ended.code == 0, ended.err

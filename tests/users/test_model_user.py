@@ -334,7 +334,7 @@ def test_a_budget_ends_the_asking_and_not_the_debate(server: Scripted, stage: St
 
 
 def test_a_run_is_named_by_user_persona_and_model(server: Scripted, stage: Stage) -> None:
-    played = stage.play("model:expert", "-o", "user.evidence=0", turns=2)
+    played = stage.play("model:expert", "-O", "user.evidence=0", turns=2)
     assert played.code == 0
     assert played.said == [list(FACTS[:2])]
     assert called(server) == ["Utterance", "Utterance"]

@@ -86,7 +86,7 @@ def test_a_debate_without_a_claim_is_opened_without_options(server: Scripted, st
 
 
 def test_the_user_there_can_be_named(server: Scripted, stage: Stage) -> None:
-    played = stage.play(url(server), "-o", "user.model=other", turns=1)
+    played = stage.play(url(server), "-O", "user.model=other", turns=1)
     assert server.asked[0]["model"] == "other"
     assert played.simulations[0]["configuration"]["user"] == {
         "class": "OfficialUser", "url": url(server), "model": "other",
@@ -100,7 +100,7 @@ def test_what_may_be_a_key_in_the_address_stands_in_no_file(server: Scripted, st
 
 
 def test_the_run_is_named_by_the_user_and_its_address(server: Scripted, stage: Stage) -> None:
-    identity = stage.play(url(server), "-o", "user.max_words=40", turns=1).status["identity"]
+    identity = stage.play(url(server), "-O", "user.max_words=40", turns=1).status["identity"]
     assert (identity["user"], identity["user_url"]) == ("official(max_words=40)", url(server))
 
 
@@ -184,14 +184,14 @@ def test_a_refusal_is_not_asked_again(server: Scripted, stage: Stage, status: in
 
 
 def test_nobody_there(stage: Stage) -> None:
-    played = stage.play("http://127.0.0.1:9/chat", "-o", "user.tries=2", turns=1)
+    played = stage.play("http://127.0.0.1:9/chat", "-O", "user.tries=2", turns=1)
     assert played.code == 0
     assert "Unreachable: http://127.0.0.1:9/chat" in played.stood_in[0]
 
 
 def test_a_request_that_takes_too_long_is_made_again(server: Scripted, stage: Stage) -> None:
     server.script = [scripted.silent]
-    played = stage.play(url(server), "-o", "user.timeout=2", turns=1)
+    played = stage.play(url(server), "-O", "user.timeout=2", turns=1)
     assert played.said == [["My point number 2 stands."]]
 
 
@@ -200,7 +200,7 @@ def test_where_every_request_takes_too_long_the_rules_stand_in(
     server: Scripted, stage: Stage, slow: Answer
 ) -> None:
     server.always = slow
-    played = stage.play(url(server), "-o", "user.timeout=0.2", "-o", "user.tries=2", turns=1)
+    played = stage.play(url(server), "-O", "user.timeout=0.2", "-O", "user.tries=2", turns=1)
     assert played.code == 0
     assert f"Slow: {url(server)}: no answer within 0.2 s" in played.stood_in[0]
 
@@ -269,7 +269,7 @@ def test_an_address_that_is_none_is_told_in_one_line(
 def test_an_option_of_another_user_is_told(
     stage: Stage, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert stage.play("http://127.0.0.1:9/", "-o", "user.candidates=3").code == 2
+    assert stage.play("http://127.0.0.1:9/", "-O", "user.candidates=3").code == 2
     assert "user official has no option 'candidates'" in capsys.readouterr().err
 
 

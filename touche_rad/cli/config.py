@@ -70,7 +70,7 @@ def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:
         raise InputError(path, f"expected a table, got {options!r}", field="options")
     flat = {key.replace("-", "_"): value for key, value in values.items()}
     if options:
-        flat["short"] = [f"{key}={_string(value)}" for key, value in options.items()]
+        flat["option"] = [f"{key}={_string(value)}" for key, value in options.items()]
     return flat
 
 

@@ -19,7 +19,6 @@ from touche_rad.cli.console import say
 def command(
     ctx: click.Context,
     source: Path,
-    short: tuple[str, ...],
     output: str | None,
     option: tuple[str, ...],
     skip_bad: bool,
@@ -35,7 +34,7 @@ def command(
     from touche_rad.contests.foreign import contests
     from touche_rad.errors import UserError
 
-    out = shared.choose(ctx, "contests", short, output, option).path
+    out = shared.choose(ctx, "contests", output, option).path
     if out is None:
         raise UserError("contests: say where they go: -o FILE")
     if not source.exists():

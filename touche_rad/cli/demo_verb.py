@@ -102,7 +102,6 @@ def steps(out: Path, seed: int) -> list[tuple[str, list[str]]]:
 @click.pass_context
 def command(
     ctx: click.Context,
-    short: tuple[str, ...],
     output: str | None,
     option: tuple[str, ...],
     seed: int,
@@ -111,5 +110,5 @@ def command(
     """Index, retrieve, respond, simulate, judge, score and report on data of our own writing."""
     from touche_rad.cli import run
 
-    out = shared.choose(ctx, "demo", short, output, option).path or Path("demo")
+    out = shared.choose(ctx, "demo", output, option).path or Path("demo")
     run_demo(out, seed=seed, quiet=quiet, call=run)

@@ -26,8 +26,7 @@ Check = dict[str, Any]
 @click.command("doctor", cls=shared.Verb)
 @shared.index
 @shared.options
-@click.option("-o", "--option", "short", multiple=True, metavar="KEY=VALUE",
-              help="model.KEY=VALUE or vllm.KEY=VALUE.")  # fmt: skip
+@shared.option
 @shared.as_json
 @shared.show_config
 @click.pass_context
@@ -39,7 +38,7 @@ def command(ctx: click.Context, /, index: str | None, as_json: bool, **given: An
     asked = bool(given["model"]) or named_by_environment()
     checks = [*_machine(), *_packages(), *_index(index), *_plugins(asked)]
     if asked:
-        checks += _model(given, shared.choose(ctx, "model", given["short"], None, ()))
+        checks += _model(given, shared.choose(ctx, "model", None, given["option"]))
     checks += _tira()
     if as_json:
         click.echo(json.dumps(checks, ensure_ascii=False, indent=2))

@@ -169,7 +169,6 @@ def command(
     ctx: click.Context,
     /,
     source: str,
-    short: tuple[str, ...],
     output: str | None,
     option: tuple[str, ...],
     to: str | None,
@@ -191,7 +190,7 @@ def command(
     """
     from touche_rad.plugins import VectorsWanted, index_exists, keeps_memory
 
-    chosen = shared.choose(ctx, "index", short, output, option)
+    chosen = shared.choose(ctx, "index", output, option)
     place = to or chosen.path
     if place is None:
         raise UserError("index: say where the index goes: -o DIR")

@@ -35,7 +35,7 @@ def command(ctx: click.Context, /, source: Path | None, **given: Any) -> int:
     """
     import tempfile
 
-    chosen = shared.choose(ctx, "judge", given["short"], given["output"], given["option"])
+    chosen = shared.choose(ctx, "judge", given["output"], given["option"])
     if given["as_json"] and chosen.path is None:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "evaluations.jsonl"

@@ -98,7 +98,7 @@ def _print_one(row: dict[str, Any]) -> None:
     click.echo(f"  needs: {', '.join(row['needs']) or 'nothing'}")
     click.echo(f"  lacks: {'; '.join(row['missing']) or 'nothing'}")
     for option in row.get("options", []):
-        click.echo(f"  -o {option['name']}={option['default']}  ({option['type']})")
+        click.echo(f"  -O {option['name']}={option['default']}  ({option['type']})")
         if option["description"]:
             click.echo(f"      {option['description']}")
 

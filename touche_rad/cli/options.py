@@ -79,25 +79,23 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print what a pro
 
 
 def output(help_text: str, metavar: str = "FILE") -> Callable[[F], F]:
-    """Add `--output`, `--option` and the `-o` that means either of them."""
+    """Add `-o/--output`, and `-O/--option` for the options of the plugins."""
 
     def add(function: F) -> F:
-        short = click.option(
-            "-o", "short", multiple=True, metavar=f"{metavar}|KEY=VALUE", help=help_text
-        )
-        long_output = click.option("--output", metavar=metavar, help="The same, as a path alone.")
-        long_option = click.option(
-            "--option", multiple=True, metavar="KEY=VALUE",
-            help="An option of the plugin (touche-rad list NAME), also as -o KEY=VALUE.",
-        )  # fmt: skip
-        return short(long_output(long_option(function)))
+        return click.option("-o", "--output", metavar=metavar, help=help_text)(option(function))
 
     return add
 
 
+option = click.option(
+    "-O", "--option", multiple=True, metavar="KEY=VALUE",
+    help="Set an option of the plugin; see: touche-rad list NAME.",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Chosen:
-    """What `-o` was given: at most one path, and the plugins' options by whose they are."""
+    """The output path, and the options of each plugin."""
 
     path: Path | None = None
     options: Mapping[str, dict[str, str]] = field(default_factory=dict)
@@ -108,32 +106,28 @@ class Chosen:
 
 
 def choose(
-    ctx: click.Context, main: str, short: tuple[str, ...], long: str | None, option: tuple[str, ...]
+    ctx: click.Context, main: str, output: str | None, given: tuple[str, ...] = ()
 ) -> Chosen:
-    """Tell paths from options; an option without a prefix is the verb's main plugin's.
+    """Sort options by plugin; one without a prefix belongs to the command's main plugin.
 
-    A flag replaces what the settings file says for the same key.
+    A flag replaces the settings file's value for the same key.
     """
-    paths = [long] if long else []
+    if output and _OPTION.match(output):
+        raise UserError(f"-o {output}: -o is the output; set an option with -O {output}")
     options: dict[str, dict[str, str]] = {}
-    for given in (*_from_file(ctx), *short, *option):
-        match = _OPTION.match(given)
-        if match:
-            whose, key, value = match.groups()
-            options.setdefault(whose or main, {})[key.replace("-", "_")] = value
-        elif given in option:
-            raise UserError(f"--option {given}: expected KEY=VALUE")
-        else:
-            paths.append(given)
-    if len(set(paths)) > 1:
-        raise UserError(f"-o names more than one output: {', '.join(paths)}")
-    return Chosen(Path(paths[0]) if paths else None, options)
+    for one in (*_from_file(ctx), *given):
+        match = _OPTION.match(one)
+        if not match:
+            raise UserError(f"-O {one}: expected KEY=VALUE")
+        whose, key, value = match.groups()
+        options.setdefault(whose or main, {})[key.replace("-", "_")] = value
+    return Chosen(Path(output) if output else None, options)
 
 
 def _from_file(ctx: click.Context) -> tuple[str, ...]:
-    if ctx.get_parameter_source("short") == ParameterSource.DEFAULT_MAP:
+    if ctx.get_parameter_source("option") == ParameterSource.DEFAULT_MAP:
         return ()
-    return tuple(given for given in (ctx.default_map or {}).get("short", ()))
+    return tuple(given for given in (ctx.default_map or {}).get("option", ()))
 
 
 def show_config(function: F) -> F:
@@ -168,7 +162,7 @@ class Verb(click.Command):
             where = _SOURCES.get(source, "default") if source else "default"
             if where == "file" and ctx.obj is not None:
                 where = f"file {ctx.obj.path}"
-            label = "-o" if name == "short" else name.replace("_", "-")
+            label = name.replace("_", "-")
             click.echo(f"{label} = {_shown(value)}  ({where})")
         return 0
 
@@ -325,7 +319,7 @@ _MANNER = {"deadline": float, "at_once": int}
 
 
 def _settings(said: Mapping[str, str], seed: int) -> Any:
-    """Read `-o model.KEY=VALUE`: how the model answers."""
+    """Read `-O model.KEY=VALUE`: how the model answers."""
     from touche_rad.models.model import Settings
 
     kinds: dict[str, Callable[[str], Any]] = {"temperature": float, "seed": int, "max_tokens": int}

@@ -29,7 +29,6 @@ from touche_rad.cli.console import say
 def command(
     ctx: click.Context,
     runs: tuple[Path, ...],
-    short: tuple[str, ...],
     output: str | None,
     option: tuple[str, ...],
     labels: Path | None,
@@ -48,7 +47,7 @@ def command(
     from touche_rad import files
     from touche_rad.report import write_exports, write_report
 
-    out = shared.choose(ctx, "report", short, output, option).path or Path("report.html")
+    out = shared.choose(ctx, "report", output, option).path or Path("report.html")
     bad = files.BadLines(skip=skip_bad)
     write_report(runs, out, labels=labels, title=title, max_debates=max_debates, seed=seed, bad=bad)
     say(f"report: {out.resolve()}", quiet=quiet)

@@ -44,7 +44,7 @@ def command(ctx: click.Context, /, source: Path | None, utterance: str | None, *
     INPUT is any file of debates (simulations, annotated debates, chat messages). Under TIRA
     (inputDataset and outputDir in the environment) neither INPUT nor -o is needed.
     """
-    chosen = shared.choose(ctx, "debater", given["short"], given["output"], given["option"])
+    chosen = shared.choose(ctx, "debater", given["output"], given["option"])
     if utterance is not None:
         debater = runs.Debater.choose(given, chosen)
         return _answer_one(debater, utterance, as_json=given["as_json"], explain=given["explain"])

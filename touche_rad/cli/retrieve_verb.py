@@ -37,7 +37,6 @@ def command(
     ctx: click.Context,
     /,
     queries: Path,
-    short: tuple[str, ...],
     output: str | None,
     option: tuple[str, ...],
     index: str | None,
@@ -58,7 +57,7 @@ def command(
     from touche_rad.plugins import find
     from touche_rad.secrets import redact
 
-    chosen = shared.choose(ctx, "retriever", short, output, option)
+    chosen = shared.choose(ctx, "retriever", output, option)
     plugin = find("retriever", retriever)
     options = chosen.of("retriever")
     asked_with = {**given, "seed": seed, "quiet": quiet}

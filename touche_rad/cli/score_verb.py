@@ -102,7 +102,6 @@ def command(
     ctx: click.Context,
     /,
     files_: tuple[Path, ...],
-    short: tuple[str, ...],
     output: str | None,
     option: tuple[str, ...],
     strict: bool,
@@ -133,7 +132,7 @@ def command(
         idle = [name for name in _OF_SCORES if _said(ctx, name)]
         if idle:
             raise UserError(f"{', '.join(idle)}: not for --audit")
-        chosen = shared.choose(ctx, "score", short, output, option)
+        chosen = shared.choose(ctx, "score", output, option)
         more = {"as_json": as_json, "seed": seed, "skip_bad": skip_bad, "turns": turns, **given}
         run_audit(files_, judges or ("grounded",), chosen, more)
         return
@@ -164,7 +163,7 @@ def command(
             runs, truth, strict=strict, debates=debates, samples=samples, seed=seed,
             baseline=baseline, bad=bad,
         )  # fmt: skip
-    folder = shared.choose(ctx, "score", short, output, option).path
+    folder = shared.choose(ctx, "score", output, option).path
     if folder is not None and isinstance(report, ContestReport):
         raise UserError("score: -o is for evaluations; --json prints the figures of whole debates")
     if folder is not None and not isinstance(report, ContestReport):

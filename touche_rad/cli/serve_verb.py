@@ -24,8 +24,7 @@ from touche_rad.cli.console import say
               envvar="TOUCHE_RAD_PORT", help="The port; 0 takes a free one.")  # fmt: skip
 @click.option("--max-body", type=click.IntRange(1), default=16, show_default=True,
               metavar="MIB", help="Larger requests are refused.")  # fmt: skip
-@click.option("--option", "-o", "short", multiple=True, metavar="KEY=VALUE",
-              help="An option of the debater; judge.KEY=VALUE is the judge's.")  # fmt: skip
+@shared.option
 @shared.max_words
 @click.option(
     "--deadline", type=click.FloatRange(0, min_open=True), default=100.0, show_default=True,
@@ -46,7 +45,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     from touche_rad.serve import create_app
 
     logging.basicConfig(level=logging.WARNING if given["quiet"] else logging.INFO)
-    chosen = shared.choose(ctx, "debater", given["short"], None, ())
+    chosen = shared.choose(ctx, "debater", None, given["option"])
     debater = runs.Debater.choose(given, chosen, judge=given["judge"])
     judge, identity, model = runs.judge(given, chosen, debater.services)
     app = create_app(

@@ -103,7 +103,7 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
 
     CLAIMS is a TSV with the columns TOPIC_DESCRIPTION and USER, or a file of debates, whose claims
     are taken. The user by rules insists, asks, and counters with arguments of its own side from
-    the index; it stands in where another user fails. -o user.KEY=VALUE is an option of the user's.
+    the index; it stands in where another user fails. -O user.KEY=VALUE is an option of the user's.
     A run that was killed goes on where it was. Under TIRA neither CLAIMS nor -o is needed.
 
     With --both-sides there is no user: --debater and --against speak in turn, each once for the
@@ -114,7 +114,7 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
     from touche_rad.runs.simulate import simulate
     from touche_rad.users import chosen_user
 
-    chosen = shared.choose(ctx, "debater", given["short"], given["output"], given["option"])
+    chosen = shared.choose(ctx, "debater", given["output"], given["option"])
     if given["both_sides"]:
         refuse_user(ctx)
         return play(claims, chosen, given)

@@ -59,11 +59,11 @@ def command(ctx: click.Context, /, claims: Path, **given: Any) -> int:
 
     A panel decides each debate. Bradley-Terry ratings with intervals by claim are printed and
     stand in FOLDER/ratings.json; touche-rad report FOLDER draws them. A tournament that was killed
-    goes on where it was. -o KEY=VALUE is an option of the judge, model.KEY=VALUE of the model.
+    goes on where it was. -O KEY=VALUE is an option of the judge, model.KEY=VALUE of the model.
     """
     from touche_rad.contests.tournament.folder import Folder
 
-    chosen = shared.choose(ctx, "judge", given["short"], given["output"], given["option"])
+    chosen = shared.choose(ctx, "judge", given["output"], given["option"])
     if chosen.path is None:
         raise UserError("tournament: say where it goes: -o FOLDER")
     if chosen.of("debater"):

@@ -88,7 +88,7 @@ _REASONING = click.option(
 
 def _chosen(ctx: click.Context, verb: str, given: dict[str, Any], what: str) -> Any:
     """Return what `-o` was given: where to, and options of the model that is asked."""
-    chosen = shared.choose(ctx, verb, given["short"], given["output"], given["option"])
+    chosen = shared.choose(ctx, verb, given["output"], given["option"])
     for key in chosen.of(verb):
         raise OptionError(f"train {verb} has no option -o {key}=…; did you mean --{key}?")
     if chosen.path is None:

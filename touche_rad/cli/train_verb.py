@@ -137,14 +137,14 @@ def judge(
 
     DEBATES and LABELS belong together line by line. With -m the model's word is weighed too. What
     is printed was measured on debates that the weights had not seen; use them with
-    -j calibrated -o judge.weights=FILE.
+    -j calibrated -O judge.weights=FILE.
     """
     import json
 
     from touche_rad.models.places import named_by_environment
     from touche_rad.plugins import trainer
 
-    chosen = shared.choose(ctx, "judge", given["short"], given["output"], given["option"])
+    chosen = shared.choose(ctx, "judge", given["output"], given["option"])
     if chosen.path is None:
         raise UserError("train judge: say where the weights go: -o FILE")
     asked = given["model"] or named_by_environment()
@@ -171,7 +171,7 @@ def examples(debates: Path, labels: Path, output: Path, count: int, seed: int, q
     """Choose the examples that SINAI's judges show a model, from labelled debates.
 
     As many yes as no for each maxim; those that the model-free judge gets wrong and that are least
-    like each other. Use them with -j fsl1 -o examples=FILE.
+    like each other. Use them with -j fsl1 -O examples=FILE.
     """
     import json
 

@@ -109,5 +109,5 @@ def graphics(folder: str) -> Check | None:
         return None
     size = sum(path.stat().st_size for path in weights) / 2**30
     found = f"{size:.1f} GiB of weights, {room:.1f} GiB of graphics memory"
-    fix = "take a smaller or quantised model, or more cards (-o vllm.tensor_parallel_size=N)"
+    fix = "take a smaller or quantised model, or more cards (-O vllm.tensor_parallel_size=N)"
     return Check("graphics memory", size * _ROOM <= room, found, fix)

@@ -43,7 +43,7 @@ def backend_at(
     """
     kind, _, name = (given or "").partition(":")
     if vllm and kind != "vllm":
-        raise OptionError("-o vllm.KEY=VALUE is for -m vllm:MODEL")
+        raise OptionError("-O vllm.KEY=VALUE is for -m vllm:MODEL")
     if kind == "vllm":
         from touche_rad.models.vllm import Vllm
 

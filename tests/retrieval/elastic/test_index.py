@@ -238,11 +238,11 @@ def test_an_index_that_is_there_costs_no_dump(demo: ElasticArguments, tmp_path: 
 
 
 def test_options_of_an_index_are_set_and_named(server: Server, location: str) -> None:
-    assert run("index", str(DEMO), "--to", location, "-o", "shards=2").returncode == 0
+    assert run("index", str(DEMO), "--to", location, "-O", "shards=2").returncode == 0
     name = location.rpartition("/")[2]
     (about,) = asked(server, name).values()
     assert about["settings"]["index"]["number_of_shards"] == "2"
-    ran = run("index", str(DEMO), "--to", location, "-o", "shard=2")
+    ran = run("index", str(DEMO), "--to", location, "-O", "shard=2")
     assert ran.returncode == 2
     assert "did you mean 'shards'?" in ran.stderr
 

@@ -39,7 +39,7 @@ def _play(model: str, options: tuple[str, ...]) -> str:
     command = ["touche-rad", "respond", "debates.jsonl", "-i", "index", "-d", "inspiredebate"]
     command += ["-m", f"vllm:{model}"]
     for option in options:
-        command += ["-o", option]
+        command += ["-O", option]
     return shlex.join([*command, "-o", "run.jsonl"])
 
 
