@@ -25,7 +25,7 @@ import anyio
 from touche_rad import files
 from touche_rad.demo import demo_file, ensure_index
 from touche_rad.models import Model
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import JudgesAll, Services, find, open_index
 from touche_rad.runs.answering import Answerer, chain_of
 from touche_rad.runs.judging import judged
@@ -113,7 +113,7 @@ def example(form: Mapping[str, Any], whole: Mapping[str, Any]) -> Any:
 
 
 async def judging(name: str, options: Mapping[str, str], debates: list[Any], url: str) -> Any:
-    model = Model(Where(url, "counted"))
+    model = Model(Address(url, "counted"))
     judge = find("judge", name).make(Services(model=model), options)
     for _, views in debates:
         done = isinstance(judge, JudgesAll) and await judge.judge_all(views[-1])
@@ -126,7 +126,7 @@ async def judging(name: str, options: Mapping[str, str], debates: list[Any], url
 async def answering(
     name: str, options: Mapping[str, str], debates: list[Any], url: str, index: str
 ) -> Any:
-    model = Model(Where(url, "counted"))
+    model = Model(Address(url, "counted"))
     services = Services(index=open_index(index), model=model)
     answerer = Answerer(chain_of(name, options, services), services.index)
     for debate, _ in debates:

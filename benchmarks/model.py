@@ -24,7 +24,7 @@ import httpx
 from pydantic import BaseModel, Field
 
 from touche_rad.models import Message, Model
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.models.model import Settings
 from touche_rad.models.usage import Usage
 from touche_rad.models.vllm import Vllm
@@ -129,7 +129,7 @@ async def beside_nothing(count: int) -> None:
     Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/v1"
     plain = await raw(url, "quick", prompts(count, "Raw"), 8)
-    model = Model(Where(url, "quick"), at_once=8)
+    model = Model(Address(url, "quick"), at_once=8)
     await ours(model, prompts(50, "Warm"))
     seconds = await ours(model, prompts(count, "Ours"))
     print(f"a call where the server costs nothing: raw {1000 * plain / count:.2f} ms, "

@@ -22,7 +22,7 @@ from touche_rad import files
 from touche_rad.contest import Contest, contest_of
 from touche_rad.demo import demo_file, ensure_index
 from touche_rad.models import Model
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find, open_index
 
 PANELS: tuple[tuple[str, dict[str, str]], ...] = (
@@ -64,7 +64,7 @@ def graph(prompt: str) -> dict[str, Any]:
 async def judging(
     name: str, options: Mapping[str, str], contests: Sequence[Contest], url: str, index: str
 ) -> Any:
-    model = Model(Where(url, "counted"))
+    model = Model(Address(url, "counted"))
     panel = find("panel", name).make(Services(index=open_index(index), model=model), options)
     for contest in contests:
         outcome = await panel.judge(contest)

@@ -11,7 +11,7 @@ from judges.debatrix.dimensions import Dimension
 from judges.debatrix.questions import Mark, Questions, Ruling
 from judges.debatrix.speeches import Case, Entry, Memory
 from touche_rad.models import ModelError
-from touche_rad.models.errors import Overflow
+from touche_rad.models.errors import PromptTooLong
 
 Context = Literal["full", "half", "none", "direct"]
 MISSING = "(no analysis could be had)"
@@ -67,7 +67,7 @@ class Column:
             if found.ruling is None and rules:
                 found.ruling = await self.questions.ruling(found.analysis)
         except ModelError as error:
-            found.overlong = isinstance(error, Overflow)
+            found.overlong = isinstance(error, PromptTooLong)
             found.reasons.append(f"the debate: {error}")
         return found
 
@@ -84,7 +84,7 @@ class Column:
                     )
                 except ModelError as error:
                     found.reasons.append(f"speech {new.number}: {error}")
-                    if isinstance(error, Overflow) and not self.questions.shortens:
+                    if isinstance(error, PromptTooLong) and not self.questions.shortens:
                         found.overlong = True
                         break
                     analyses.add(Entry(new.number, new.code, MISSING))
@@ -112,7 +112,7 @@ class Column:
         try:
             found.ruling = await self.questions.direct(case.speeches)
         except ModelError as error:
-            found.overlong = isinstance(error, Overflow)
+            found.overlong = isinstance(error, PromptTooLong)
             found.reasons.append(f"the debate: {error}")
             return
         found.analysis = "\n".join(

@@ -13,7 +13,7 @@ from judges.debatrix.speeches import Entry, fenced
 from touche_rad.contest import TIE
 from touche_rad.models import Message, Model, Prompt
 from touche_rad.models.output import Page, Paragraph
-from touche_rad.models.prompts import dropping_oldest
+from touche_rad.models.prompts import drop_oldest
 from touche_rad.text import clean
 
 Score = Annotated[int, Field(ge=1, le=10)]
@@ -247,7 +247,7 @@ class Questions:
         self, name: str, values: Mapping[str, Any], schema: type[Any], oldest: str = ""
     ) -> Any:
         prompt = Prompt.load(__package__, name)
-        shorten = dropping_oldest(prompt, oldest, values) if oldest and self.shortens else None
+        shorten = drop_oldest(prompt, oldest, values) if oldest and self.shortens else None
         return await self.model.ask(
             prompt.messages(**values), schema, step=f"debatrix.{name}", shorten=shorten
         )

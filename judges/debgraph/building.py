@@ -14,7 +14,7 @@ from judges.debgraph.reading import Read, SpeechReader
 from judges.debgraph.showing import prompt_of, quoted, shown
 from judges.debgraph.verdicts import ProConOrTie
 from touche_rad.contest import Contest
-from touche_rad.models import Message, Model, ModelError, dropping_oldest
+from touche_rad.models import Message, Model, ModelError, drop_oldest
 from touche_rad.models.output import Paragraph
 from touche_rad.text import clean
 
@@ -96,7 +96,7 @@ class VirtualJudge:
             "history": self._options.judge_history,
         }  # fmt: skip
         briefly = {**values, "graph": shown(graph, "lines", INDENT)}
-        forget = dropping_oldest(prompt, "thoughts", briefly)
+        forget = drop_oldest(prompt, "thoughts", briefly)
         brief = prompt.messages(**briefly)
 
         def shorter(messages: Sequence[Message]) -> Sequence[Message] | None:

@@ -14,7 +14,7 @@ from judges.debgraph.scores import COMPONENTS, Points, Scorecard
 from judges.debgraph.showing import prompt_of, quoted
 from judges.debgraph.verdicts import Clash, Fact
 from touche_rad.contest import Side
-from touche_rad.models import Model, dropping_oldest
+from touche_rad.models import Model, drop_oldest
 from touche_rad.text import clean, cut_to_words
 
 
@@ -111,7 +111,7 @@ async def condensed(
     }  # fmt: skip
     answer = await model.ask(
         prompt.messages(**values), Condensed, step="debgraph.condensed",
-        shorten=dropping_oldest(prompt, "lines", values),
+        shorten=drop_oldest(prompt, "lines", values),
     )  # fmt: skip
     return cut_to_words(clean(answer.summary), options.condensed_words)
 

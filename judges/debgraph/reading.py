@@ -14,7 +14,7 @@ from judges.debgraph.graph import MOTION, OTHER, Edge, Heard, Relation, SceneGra
 from judges.debgraph.options import Options
 from judges.debgraph.showing import prompt_of, quoted, shown
 from touche_rad.models import Message, Model, ModelError
-from touche_rad.models.errors import Cut, Invalid
+from touche_rad.models.errors import InvalidAnswer, Truncated
 from touche_rad.models.output import Line
 from touche_rad.text import clean
 
@@ -258,10 +258,10 @@ class SpeechReader:
                     ladder.first, draft_schema(most, known.next_id), shorten=ladder.shorter,
                     step="debgraph.counter" if counters else "debgraph.graph",
                 )  # fmt: skip
-            except Invalid as error:
+            except InvalidAnswer as error:
                 told = replace(told, faults=(str(error)[:_LONGEST_FAULT],))
                 continue
-            except Cut:
+            except Truncated:
                 most = max(1, (most or MOST_AFTER_CUT) // 2)
                 told = replace(told, faults=(f"it was cut off: draw {most} new arguments at most",))
                 continue

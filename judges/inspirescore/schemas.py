@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from touche_rad.models import Model, ModelError, Prompt
-from touche_rad.models.errors import Cut, Invalid, Overflow
+from touche_rad.models.errors import InvalidAnswer, PromptTooLong, Truncated
 from touche_rad.models.output import Line, Page, Paragraph
 
 
@@ -42,7 +42,7 @@ async def in_batches(
 async def _whole_or_halves(batch: Sequence[T], ask: Ask[T, R]) -> list[R | ModelError]:
     try:
         return list(await ask(batch))
-    except (Cut, Overflow, Invalid) as error:
+    except (Truncated, PromptTooLong, InvalidAnswer) as error:
         if len(batch) == 1:
             return [error]
     except ModelError as error:

@@ -18,7 +18,7 @@ from touche_rad import files, plugins
 from touche_rad.debate import Argument
 from touche_rad.debaters.rdebater.schemes import Annotator, Cost
 from touche_rad.errors import UserError
-from touche_rad.models.context import waited
+from touche_rad.models.context import run_sync
 from touche_rad.plugins import Services, VectorsWanted
 
 
@@ -122,7 +122,7 @@ class ElasticIndexes:
         from retrieval.elastic.memory import annotate
 
         _holds(location, of)
-        return waited(annotate(location, annotator, report))
+        return run_sync(annotate(location, annotator, report))
 
     def cost_of_annotating(self, location: str, annotator: Annotator) -> Cost:
         """Return what annotating what is left will take, about."""

@@ -17,7 +17,7 @@ from retrieval.searching import FieldSearch
 from touche_rad.debate import Argument, Hit
 from touche_rad.debaters.rdebater.schemes import Annotator, Cost
 from touche_rad.errors import OptionError, UserError, nearest
-from touche_rad.models.context import waited
+from touche_rad.models.context import run_sync
 from touche_rad.plugins import Meaning, Memory, Options, Services, VectorsWanted
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class PisaIndexes:
         from touche_rad.debaters.rdebater.memory import annotate
 
         collection = _collection(location, of)
-        return waited(annotate(Path(location), collection, annotator, report=report))
+        return run_sync(annotate(Path(location), collection, annotator, report=report))
 
     def cost_of_annotating(self, location: str, annotator: Annotator) -> Cost:
         """Return what annotating what is left will take, about."""

@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field, create_model
 from retrieval.stance.backend import Stance
 from touche_rad.debate import Argument
 from touche_rad.models import Model, Prompt
-from touche_rad.models.context import waited
-from touche_rad.models.endpoint import where
+from touche_rad.models.context import run_sync
+from touche_rad.models.endpoint import parse_address
 
 SURE: Final = 0.9
 """What the position that a model names is given; it does not say how sure it is."""
@@ -40,14 +40,14 @@ class Asked:
 
     def __init__(self, at: str = "", model: Model | None = None) -> None:
         """`at` is URL#MODEL; without it the run's model is asked, or the environment's."""
-        self._model = Model(where(at or None)) if at or model is None else model
+        self._model = Model(parse_address(at or None)) if at or model is None else model
         self._prompt = Prompt.load("retrieval.stance", "stance")
 
     def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
         """Return the stance of each argument to the text it is paired with."""
         if not pairs:
             return []
-        return waited(self._all(list(pairs)))
+        return run_sync(self._all(list(pairs)))
 
     async def _all(self, pairs: list[tuple[str, Argument]]) -> list[Stance]:
         by_text: dict[str, list[int]] = {}

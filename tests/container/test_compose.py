@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from tests.terminal import touche_rad
-from touche_rad.models.endpoint import where
+from touche_rad.models.endpoint import parse_address
 
 ROOT = Path(__file__).parent.parent.parent
 GIVEN = {"MODEL": "owner/name"}
@@ -112,7 +112,7 @@ def test_what_is_set_is_what_the_package_reads(monkeypatch: pytest.MonkeyPatch) 
         assert read == wanted
     for name in environment.keys() - ours:
         monkeypatch.setenv(name, environment[name])
-    found = where("")
+    found = parse_address("")
     assert (found.url, found.model) == ("http://vllm:8000/v1", "owner/name")
 
 

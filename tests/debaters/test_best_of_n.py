@@ -18,7 +18,7 @@ from touche_rad.debate import Debate, Maxim, Response, Turn, Verdict
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.models import Model
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, debater, find, judge
 
 ASKED = Debate(claim="Zoos are good.", turns=(Turn(utterance="Zoos are good."),))
@@ -126,7 +126,7 @@ def test_without_a_verdict_the_first_answer_goes_out() -> None:
 
 
 def test_a_debater_with_a_model_answers_n_times_first_in_its_own_manner() -> None:
-    model = Model(Where("http://127.0.0.1:9/v1", "tiny"))
+    model = Model(Address("http://127.0.0.1:9/v1", "tiny"))
     answered(model, of="says-its-seed", judge="likes-long", n="3", temperature="0.5")
     assert sorted(SEEN) == ["seed 0 at 0.", "seed 1 at 0.5.", "seed 2 at 0.5."]
 
@@ -160,7 +160,7 @@ def test_a_panel_chooses_too_by_how_far_the_system_is_ahead(server: Scripted) ->
                 "comment": "c", "winner": "debater_2" if good else "debater_1"}  # fmt: skip
 
     filling(server, Verdict=verdict)
-    model = Model(Where(server.url, "tiny"), deadline=5)
+    model = Model(Address(server.url, "tiny"), deadline=5)
     panel = "debatrix:context=direct:columns=single"
     assert answered(model, of="says-short,says-long", judge=panel) == Long.said
     assert [schema_of(body) for body in server.asked] == ["Verdict", "Verdict"]

@@ -21,7 +21,7 @@ from tests.nli import always, taught
 from touche_rad.debate import Argument
 from touche_rad.debaters.grounded.support import ByNli, Checked, Guard
 from touche_rad.errors import OptionError, UserError
-from touche_rad.models.context import on
+from touche_rad.models.context import call_context
 from touche_rad.plugins import Services, find
 from touche_rad.text import count_words
 
@@ -191,7 +191,7 @@ def test_an_nli_model_that_hangs_is_not_waited_for(
 
     async def checked() -> Checked:
         guard = Guard(ByNli(str(credulous), 0.5))
-        with on(until=time.monotonic() + 0.2):
+        with call_context(deadline=time.monotonic() + 0.2):
             return await guard.checked(f"{QUOTED} {BESIDE}", (ARGUMENTS[2],))
 
     try:

@@ -23,7 +23,7 @@ from touche_rad.debaters.inspiredebate.keywords import in_bounds
 from touche_rad.debaters.inspiredebate.speech import parted, refused
 from touche_rad.errors import UserError
 from touche_rad.models import Model
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 from touche_rad.text import count_words
 
@@ -79,7 +79,7 @@ def answer(
     server: Scripted, asked: Debate = ASKED, index: Any = None, web: Any = None, **options: str
 ) -> Response:
     async def run() -> Response:
-        model = Model(Where(server.url, "tiny"), deadline=5)
+        model = Model(Address(server.url, "tiny"), deadline=5)
         services = Services(index=index or BothSides(), model=model)
         made: InspireDebate = find("debater", "inspiredebate").make(services, options)
         made.web = web
@@ -259,7 +259,7 @@ def test_a_folder_of_texts_is_a_web_of_ones_own(server: Scripted, tmp_path: Path
     (tmp_path / "coins.md").write_text("Penny rounding costs a family nine cents a year.\n")
 
     async def run() -> None:
-        model = Model(Where(server.url, "tiny"), deadline=5)
+        model = Model(Address(server.url, "tiny"), deadline=5)
         made: InspireDebate = find("debater", "inspiredebate").make(
             Services(index=BothSides(), model=model), {"web": str(tmp_path)}
         )
@@ -273,7 +273,7 @@ def test_a_folder_of_texts_is_a_web_of_ones_own(server: Scripted, tmp_path: Path
 
 
 def test_no_web_is_asked_by_default_and_one_that_cannot_be_is_told() -> None:
-    model = Model(Where("http://127.0.0.1:9/v1", "tiny"))
+    model = Model(Address("http://127.0.0.1:9/v1", "tiny"))
     services = Services(index=BothSides(), model=model)
     assert find("debater", "inspiredebate").make(services).web is None
     with pytest.raises(UserError):

@@ -27,7 +27,7 @@ from touche_rad.debaters.rdebater.memory.store import MEMORY, Writing
 from touche_rad.debaters.rdebater.schemes import Annotation, Dimension, Level, Mark, Scheme
 from touche_rad.errors import OptionError, UserError
 from touche_rad.models import Model
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 from touche_rad.runs.answering import Answerer, chain_of
 from touche_rad.runs.journal import Journal
@@ -96,7 +96,7 @@ def answers(
     server: Scripted, asked: list[Debate], index: Any = None, **options: str
 ) -> list[Response]:
     async def run() -> list[Response]:
-        model = Model(Where(server.url, "tiny"), deadline=5)
+        model = Model(Address(server.url, "tiny"), deadline=5)
         services = Services(index=index or BothSides(), model=model)
         made: Rdebater = find("debater", "rdebater").make(services, options)
         try:
@@ -725,7 +725,7 @@ def test_a_model_that_is_down_leaves_a_quotation(server: Scripted) -> None:
     server.server_close()
 
     async def run() -> tuple[str, Response]:
-        model = Model(Where(url, "tiny"))
+        model = Model(Address(url, "tiny"))
         services = Services(index=BothSides(), model=model)
         answerer = Answerer(chain_of("rdebater", {}, services), services.index, deadline=4.0)
         try:

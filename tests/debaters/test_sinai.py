@@ -25,7 +25,7 @@ from touche_rad.debate import Debate, Hit, Response, path_of
 from touche_rad.debaters.sinai import Sinai
 from touche_rad.debaters.sinai.step2_search import STRATEGIES
 from touche_rad.models import Model
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services
 from touche_rad.runs.answering import Answerer, chain_of
 from touche_rad.text import count_words
@@ -84,7 +84,7 @@ def server() -> Iterator[Scripted]:
 
 def answer(server: Scripted, asked: Debate = ASKED, index: Any = None, **options: str) -> Response:
     async def run() -> Response:
-        model = Model(Where(server.url, "tiny"), deadline=60)
+        model = Model(Address(server.url, "tiny"), deadline=60)
         services = Services(index=index or BothSides(), model=model)
         made = Sinai(Sinai.Options.model_validate(options), services)
         try:
@@ -430,7 +430,7 @@ def test_the_deadline_cuts_the_chain_to_a_valid_answer_of_its_own(server: Script
     server.always = scripted.silent
 
     async def run() -> tuple[str, Response]:
-        model = Model(Where(server.url, "tiny"))
+        model = Model(Address(server.url, "tiny"))
         services = Services(index=BothSides(), model=model)
         answerer = Answerer(chain_of("sinai", {}, services), services.index, deadline=4.0)
         try:

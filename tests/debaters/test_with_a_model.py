@@ -14,7 +14,7 @@ from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from touche_rad.debate import Debate, Response
 from touche_rad.models import Model
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services
 from touche_rad.runs.answering import Answerer, chain_of
 from touche_rad.text import count_words
@@ -40,7 +40,7 @@ def answer(
     server: Scripted, name: str, asked: Debate = ASKED, index: Any = None, **options: str
 ) -> Response:
     async def run() -> Any:
-        model = Model(Where(server.url, "tiny"), deadline=60)
+        model = Model(Address(server.url, "tiny"), deadline=60)
         services = Services(index=index or BothSides(), model=model)
         answerer = Answerer(chain_of(name, options, services), services.index)
         try:

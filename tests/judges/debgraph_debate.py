@@ -12,7 +12,7 @@ from tests.models.by_schema import answering
 from tests.models.scripted import Scripted
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.models import Model
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 
 CONTEST = Contest(
@@ -116,7 +116,7 @@ def judged(
         then()
 
     async def work() -> Outcome:
-        model = Model(Where(server.url, "tiny"), deadline=deadline)
+        model = Model(Address(server.url, "tiny"), deadline=deadline)
         made = find("panel", "debgraph").make(Services(model=model), options)
         try:
             outcome: Outcome = await made.judge(contest)

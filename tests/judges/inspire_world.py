@@ -13,7 +13,7 @@ from tests.models.by_schema import answering
 from tests.models.scripted import Scripted
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.models import Model
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import ArgumentIndex, Services, find
 
 MOTION = "MOTION: night buses should be free"
@@ -43,7 +43,7 @@ def judged(
     server: Scripted, debate: Contest = DEBATE, index: ArgumentIndex | None = None, **options: str
 ) -> Outcome:
     async def run() -> Outcome:
-        model = Model(Where(server.url, "tiny"), deadline=5)
+        model = Model(Address(server.url, "tiny"), deadline=5)
         made = find("panel", "inspirescore").make(Services(index=index, model=model), options)
         try:
             outcome: Outcome = await made.judge(debate)

@@ -20,7 +20,7 @@ from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
 from touche_rad.demo import demo_file
 from touche_rad.models import Model
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 from touche_rad.runs.judging import judge as judge_file
 from touche_rad.runs.runner import Manner, run
@@ -49,7 +49,7 @@ def server() -> Iterator[Scripted]:
 
 def judged(server: Scripted, name: str, debate: Debate = DEBATE) -> dict[Maxim, Verdict]:
     async def work() -> Any:
-        model = Model(Where(server.url, "tiny"), deadline=5)
+        model = Model(Address(server.url, "tiny"), deadline=5)
         try:
             return await find("judge", name).make(Services(model=model)).judge(debate)
         finally:
@@ -86,7 +86,7 @@ def test_debatrix_judges_all_turns_of_a_debate_in_one_pass(
 ) -> None:
     source = tmp_path / "debates.jsonl"
     source.write_text(files.annotated_line(DEBATE) + "\n", "utf-8")
-    model = Model(Where(server.url, "tiny"), deadline=5)
+    model = Model(Address(server.url, "tiny"), deadline=5)
     made = find("judge", "debatrix-grice").make(Services(model=model))
     out = tmp_path / "out.jsonl"
     run(lambda: judge_file(source, out, made, identity={}, manner=Manner(model=model)), out)

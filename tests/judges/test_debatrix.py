@@ -24,7 +24,7 @@ from tests.terminal import touche_rad
 from touche_rad.contest import TIE, Contest, Outcome, Speech
 from touche_rad.errors import UserError
 from touche_rad.models import Model
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 
 SIX = Contest(
@@ -104,7 +104,7 @@ def server() -> Iterator[Scripted]:
 
 def judged(server: Scripted, contest: Contest, **options: str) -> Outcome:
     async def judge() -> Outcome:
-        model = Model(Where(server.url, "tiny"), deadline=5)
+        model = Model(Address(server.url, "tiny"), deadline=5)
         try:
             panel = find("panel", "debatrix").make(Services(model=model), options)
             found: Outcome = await panel.judge(contest)

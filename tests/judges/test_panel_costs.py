@@ -18,7 +18,7 @@ from tests.models.by_schema import filled, prompt_of, schema_of
 from tests.models.scripted import Handler, Scripted, reply
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.models import Model
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 
 SIX = Contest(
@@ -65,7 +65,7 @@ def server() -> Iterator[Scripted]:
 
 def judged(server: Scripted, panel: str, **options: str) -> Outcome:
     async def judge() -> Outcome:
-        model = Model(Where(server.url, "tiny"), deadline=5)
+        model = Model(Address(server.url, "tiny"), deadline=5)
         try:
             found: Outcome = (
                 await find("panel", panel).make(Services(model=model), options).judge(SIX)

@@ -19,7 +19,7 @@ from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Model
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 from touche_rad.runs.judging import judge as judge_file
 from touche_rad.runs.runner import Manner, run
@@ -52,7 +52,7 @@ def server() -> Iterator[Scripted]:
 
 def judged(server: Scripted, name: str, views: list[Debate], **options: str) -> list[Any]:
     async def all_of_them() -> list[Any]:
-        model = Model(Where(server.url, "tiny"), deadline=60)
+        model = Model(Address(server.url, "tiny"), deadline=60)
         made = find("judge", name).make(Services(model=model), options)
         try:
             return [await made.judge(view) for view in views]
@@ -137,7 +137,7 @@ def test_however_many_debates_are_judged_at_once_a_turn_is_one_call(
     views = [one.view(turn) for one in whole for turn in range(3)]
 
     async def at_once() -> None:
-        model = Model(Where(server.url, "tiny"))
+        model = Model(Address(server.url, "tiny"))
         made = find("judge", name).make(Services(model=model), {})
         async with anyio.create_task_group() as group:
             for view in views:
@@ -255,7 +255,7 @@ def evaluated(server: Scripted, tmp_path: Path, **options: str) -> list[Mapping[
     source.write_text(files.simulation_line(DEBATE) + "\n")
 
     async def work() -> Any:
-        model = Model(Where(server.url, "tiny"), deadline=60)
+        model = Model(Address(server.url, "tiny"), deadline=60)
         made = find("judge", "zsl").make(Services(model=model), options)
         return await judge_file(source, out, made, identity={}, manner=Manner(model=model))
 

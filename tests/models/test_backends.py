@@ -21,7 +21,7 @@ from touche_rad.models import Message, Model
 from touche_rad.models import endpoint as pool_module
 from touche_rad.models import errors as faults
 from touche_rad.models.model import Settings
-from touche_rad.models.places import backend_at
+from touche_rad.models.places import open_backend
 
 ASKED = [Message("user", "Say something fine.")]
 
@@ -47,7 +47,7 @@ def test_several_servers_share_the_work(servers: tuple[Scripted, Scripted]) -> N
     one, other = servers
 
     async def run() -> list[Any]:
-        model = Model(backend_at(f"{one.url},{other.url}#tiny"))
+        model = Model(open_backend(f"{one.url},{other.url}#tiny"))
         try:
             return await _asked(model, 60)
         finally:
@@ -67,7 +67,7 @@ def test_a_dead_server_is_left_out_until_it_answers_again(
     alive = one.always
 
     async def run() -> tuple[int, int, int]:
-        model = Model(backend_at(f"{one.url},{other.url}#tiny"))
+        model = Model(open_backend(f"{one.url},{other.url}#tiny"))
         one.always = scripted.reset
         assert all(isinstance(found, Fine) for found in await _asked(model, 40))
         dead, served = len(one.asked), len(other.asked)
@@ -88,7 +88,7 @@ def test_where_all_are_busy_the_calls_wait(servers: tuple[Scripted, Scripted]) -
     one.script, other.script = [fails(503)] * 3, [fails(503)] * 3
 
     async def run() -> Fine:
-        model = Model(backend_at(f"{one.url},{other.url}#tiny"))
+        model = Model(open_backend(f"{one.url},{other.url}#tiny"))
         try:
             return await model.ask(ASKED, Fine)
         finally:
@@ -111,7 +111,7 @@ def test_a_file_answers_by_what_is_asked_and_in_turn(tmp_path: Path) -> None:
     )
 
     async def run() -> list[str]:
-        model = Model(backend_at(at))
+        model = Model(open_backend(at))
         return [(await _asked(model, 2))[place].words for place in (1, 1, 1, 0)]
 
     assert anyio.run(run) == ["first", "second", "second", "otherwise"]
@@ -178,14 +178,14 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.services
 def test_a_small_model_runs_in_this_process(tiny: Path) -> None:
     async def run() -> tuple[dict[str, float], int | None]:
-        model = Model(backend_at(f"hf:{tiny}"), settings=Settings(max_tokens=12))
+        model = Model(open_backend(f"hf:{tiny}"), settings=Settings(max_tokens=12))
         likely = await model.ask_choice(ASKED, ("yes", "no"))
         assert model.backend is not None
         longest = await model.backend.context()
         with pytest.raises(faults.ModelError) as failed:
             await model.ask(ASKED, Fine)
-        assert type(failed.value) in (faults.Cut, faults.Invalid)
-        with pytest.raises(faults.Overflow):
+        assert type(failed.value) in (faults.Truncated, faults.InvalidAnswer)
+        with pytest.raises(faults.PromptTooLong):
             await model.ask([Message("user", "word " * 400)], Fine)
         await model.close()
         return likely, longest
@@ -200,7 +200,7 @@ def test_the_same_seed_gives_the_same_words(tiny: Path) -> None:
     body = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 8, "temperature": 1.0}
 
     async def run(seed: int) -> str:
-        backend: Any = backend_at(f"hf:{tiny}")
+        backend: Any = open_backend(f"hf:{tiny}")
         found = await backend.complete({**body, "seed": seed}, 60)
         await backend.close()
         return str(found["choices"][0]["message"]["content"])
@@ -211,7 +211,7 @@ def test_the_same_seed_gives_the_same_words(tiny: Path) -> None:
 
 def test_what_is_no_model_folder_is_told(tmp_path: Path) -> None:
     async def run() -> None:
-        backend: Any = backend_at(f"hf:{tmp_path}")
+        backend: Any = open_backend(f"hf:{tmp_path}")
         await backend.ready()
 
     with pytest.raises(ToucheRadError, match=f"hf:{tmp_path}: "):

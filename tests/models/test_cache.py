@@ -27,7 +27,7 @@ from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model
 from touche_rad.models import errors as faults
 from touche_rad.models.cache import CACHE_FILE as FILE
-from touche_rad.models.endpoint import NONE, Where
+from touche_rad.models.endpoint import NONE, Address
 
 
 class Fine(BaseModel):
@@ -51,7 +51,7 @@ def server() -> Iterator[Scripted]:
 
 def ask(url: str, cache: Path, number: int = 0) -> Fine:
     async def run() -> Fine:
-        model = Model(Where(url, "tiny"), cache=cache)
+        model = Model(Address(url, "tiny"), cache=cache)
         try:
             return await model.ask([Message("user", f"Number {number}")], Fine)
         finally:
@@ -154,7 +154,7 @@ def test_a_clock_that_jumps_changes_no_deadline(
 
 def test_failures_are_never_kept(server: Scripted, tmp_path: Path) -> None:
     server.always = scripted.content("nonsense")
-    with pytest.raises(faults.Invalid):
+    with pytest.raises(faults.InvalidAnswer):
         ask(server.url, tmp_path)
     with pytest.raises(faults.NotCached):
         ask(NONE, tmp_path)

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 from tests.models import scripted
 from tests.models.scripted import Handler, Scripted, fails, raw, reply
 from touche_rad.models import Message, Model, ModelError, sending
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 
 CALLS = 10_000
 _ASKED = re.compile(r"KIND (.+) TOKEN (\d+)\.")
@@ -71,7 +71,7 @@ def cut(handler: Handler, token: int) -> None:
 
 
 HTML = b"<html><body>It works!</body></html>"
-LATE = {"ends": "Late", "seconds": 1.0}
+LATE = {"ends": "Timeout", "seconds": 1.0}
 KINDS: dict[str, Kind] = {
     "none": Kind(good),
     "408": Kind(does(fails(408)), good),
@@ -104,9 +104,9 @@ KINDS: dict[str, Kind] = {
     "NaN, then right": Kind(about('{"token": #, "score": NaN}'), good),
     "null, then right": Kind(about('{"token": #, "score": null}'), good),
     "out of range, then right": Kind(about('{"token": #, "score": 7}'), good),
-    "wrong schema for good": Kind(about('{"tokens": #}'), ends="Invalid"),
-    "no object for good": Kind(says("I think so."), ends="Invalid"),
-    "cut off": Kind(cut, ends="Cut"),
+    "wrong schema for good": Kind(about('{"tokens": #}'), ends="InvalidAnswer"),
+    "no object for good": Kind(says("I think so."), ends="InvalidAnswer"),
+    "cut off": Kind(cut, ends="Truncated"),
     "refusal": Kind(
         lambda handler, _: handler.say(200, json.dumps({"choices": [
             {"message": {"content": None, "refusal": "no"}, "finish_reason": "stop"}]}).encode()),
@@ -114,15 +114,15 @@ KINDS: dict[str, Kind] = {
     ),
     "content filter": Kind(says("", finish_reason="content_filter"), ends="Refusal"),
     "context overflow": Kind(
-        does(fails(400, "This model's maximum context length is 8 tokens")), ends="Overflow"
+        does(fails(400, "This model's maximum context length is 8 tokens")), ends="PromptTooLong"
     ),
     "wrong model": Kind(does(fails(404, "The model `x` does not exist.")), ends="WrongModel"),
-    "wrong key": Kind(does(fails(401, "Incorrect API key")), ends="Denied"),
+    "wrong key": Kind(does(fails(401, "Incorrect API key")), ends="Unauthorized"),
     "bad request": Kind(does(fails(400, "temperature must be a number")), ends="BadRequest"),
     "engine dead behind a live port": Kind(does(fails(500, "EngineDeadError")), ends="Busy"),
-    "garbled for good": Kind(does(raw(HTML)), ends="Garbled"),
-    "empty for good": Kind(says(None), ends="Empty"),
-    "too deep": Kind(does(raw(b"[" * 100_000)), ends="Garbled"),
+    "garbled for good": Kind(does(raw(HTML)), ends="BadReply"),
+    "empty for good": Kind(says(None), ends="EmptyReply"),
+    "too deep": Kind(does(raw(b"[" * 100_000)), ends="BadReply"),
     "silence": Kind(does(scripted.silent), **LATE),  # type: ignore[arg-type]
     "slow drip": Kind(does(scripted.dripping), **LATE),  # type: ignore[arg-type]
     "busy for longer than there is time": Kind(
@@ -169,7 +169,7 @@ async def outcomes(url: str, each: int) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {}
     port = url.rpartition(":")[2].partition("/")[0]
     for name, kind in KINDS.items():
-        model = Model(Where(kind.url.format(port=port) or url, "tiny"))
+        model = Model(Address(kind.url.format(port=port) or url, "tiny"))
         asked = [
             (lambda token=token: ended(model, name, token, kind.seconds))  # noqa: B023
             for token in range(each)

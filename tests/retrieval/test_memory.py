@@ -306,7 +306,7 @@ def test_what_no_answer_fits_is_not_annotated_and_says_why(
     assert second is None
     assert first is not None
     assert third is not None
-    assert b'{"failed": "Invalid"}\n' in bytes_of(tmp_path / "ix")["reasons.jsonl"]
+    assert b'{"failed": "InvalidAnswer"}\n' in bytes_of(tmp_path / "ix")["reasons.jsonl"]
 
 
 def test_texts_are_material_and_no_part_of_the_instruction(

@@ -191,7 +191,7 @@ def test_a_language_model_is_asked_once_for_all_candidates(zoos: PisaArguments) 
     import re
 
     from tests.models import scripted
-    from touche_rad.models.errors import Invalid
+    from touche_rad.models.errors import InvalidAnswer
     from touche_rad.plugins import Services, find
 
     def judged(handler: Any) -> None:
@@ -223,7 +223,7 @@ def test_a_language_model_is_asked_once_for_all_candidates(zoos: PisaArguments) 
         (unknown,) = backend(f"model:{server.url}#tiny").stances([(SAID, FOR)])
         assert unknown.against == 0
         server.always = scripted.content("I will not.")
-        with pytest.raises(Invalid):
+        with pytest.raises(InvalidAnswer):
             backend(f"model:{server.url}#tiny").stances([(SAID, FOR)])
 
 

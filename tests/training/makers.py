@@ -15,8 +15,8 @@ from touche_rad.debate import Debate, Response
 from touche_rad.debaters.inspiredebate.conversation import conversation
 from touche_rad.debaters.inspiredebate.training.samples import answer_of
 from touche_rad.models import Model
-from touche_rad.models.context import on
-from touche_rad.models.endpoint import Where
+from touche_rad.models.context import call_context
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 
 SFT = {"rate": 5e-3, "epochs": 3, "batch": 2, "held_out": 0.2, "save_every": 3}
@@ -65,11 +65,11 @@ def played(server: Scripted, run: Path, asked: Debate) -> Response:
 
     async def answer() -> Response:
         trace = run.with_name(run.name + ".trace.jsonl")
-        model = Model(Where(server.url, "tiny"), deadline=5, trace=trace)
+        model = Model(Address(server.url, "tiny"), deadline=5, trace=trace)
         services = Services(BothSides(), model=model)
         made: Any = find("debater", "inspiredebate").make(services, {"baseless": "keep"})
         try:
-            with on(plugin="inspiredebate", debate=asked.key, turn=len(asked.turns) - 1):
+            with call_context(plugin="inspiredebate", debate=asked.key, turn=len(asked.turns) - 1):
                 found: Response = await made.answer(asked)
                 return found
         finally:

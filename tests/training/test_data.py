@@ -22,7 +22,7 @@ from touche_rad.debate import Argument, Response
 from touche_rad.debaters.inspiredebate.training.samples import held_out
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Model
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import trainer
 
 CHARITY = ARGUMENTS[2]
@@ -149,7 +149,7 @@ def test_a_teacher_gives_the_reasoning_to_an_argument_that_stays(
     quoted: Path, tmp_path: Path, server: Scripted
 ) -> None:
     answering(server, {"Hindsight": {"reasoning": "TAUGHT"}})
-    teacher = Model(Where(server.url, "tiny"), deadline=5)
+    teacher = Model(Address(server.url, "tiny"), deadline=5)
     (record,) = data([quoted], tmp_path / "data.jsonl", whence="teacher", teacher=teacher)
     answer = json.loads(record["messages"][-1]["content"])
     assert answer == {"reasoning": "TAUGHT", "argument": f"I disagree: {CHARITY.text}"}
@@ -162,7 +162,7 @@ def test_where_the_teacher_fails_nothing_is_made_up(
     quoted: Path, tmp_path: Path, server: Scripted
 ) -> None:
     answering(server, {"Hindsight": "no idea"})
-    teacher = Model(Where(server.url, "tiny"), deadline=5)
+    teacher = Model(Address(server.url, "tiny"), deadline=5)
     with pytest.raises(UserError, match="the teacher failed: 1"):
         data([quoted], tmp_path / "data.jsonl", whence="teacher", teacher=teacher)
 

@@ -137,11 +137,11 @@ def test_the_debater_plays_with_the_merged_model(fine_tuned: Folder) -> None:
     from tests.debaters.world import BothSides, debate
     from touche_rad.models import Model
     from touche_rad.models.model import Settings
-    from touche_rad.models.places import backend_at
+    from touche_rad.models.places import open_backend
     from touche_rad.plugins import Services, find
 
     async def play() -> Any:
-        backend = backend_at(f"hf:{fine_tuned.merged}")
+        backend = open_backend(f"hf:{fine_tuned.merged}")
         model = Model(backend, settings=Settings(max_tokens=16), deadline=60)
         made: Any = find("debater", "inspiredebate").make(Services(BothSides(), model=model))
         try:

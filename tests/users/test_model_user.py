@@ -20,7 +20,7 @@ from tests.runs.playing import OFTEN, Stage, write_claims
 from touche_rad.debate import Debate, Hit, Response
 from touche_rad.errors import UserError
 from touche_rad.models import Model, ModelError, sending
-from touche_rad.models.endpoint import Where
+from touche_rad.models.endpoint import Address
 from touche_rad.text import count_words
 from touche_rad.users import ModelUser, RuleUser, Speaker, UserSimulator
 from touche_rad.users.model_user import Persona, bundled, persona
@@ -71,7 +71,7 @@ def spoken(
     """What the user says next, asked for by itself."""
 
     async def run() -> str:
-        model = Model(Where(server.url, "tiny"), deadline=5)
+        model = Model(Address(server.url, "tiny"), deadline=5)
         chosen = ModelUser.Options(**options)
         user = ModelUser(model, persona(who), index or SmallIndex(), seed, chosen)
         try:

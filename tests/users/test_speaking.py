@@ -11,7 +11,7 @@ import pytest
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad.debate import Debate, Hit, Response
 from touche_rad.errors import OptionError
-from touche_rad.models.context import Occasion, occasion
+from touche_rad.models.context import CallContext, current_context
 from touche_rad.users import RuleUser, Speaker, chosen_user
 from touche_rad.users.simulator import Spoken
 
@@ -26,10 +26,10 @@ class Saying:
 
     def __init__(self, words: Any) -> None:
         self.words = words
-        self.on: list[Occasion] = []
+        self.on: list[CallContext] = []
 
     def open(self, claim: Debate) -> Any:
-        self.on.append(occasion())
+        self.on.append(current_context())
         return self.words
 
     reply = open
@@ -107,8 +107,8 @@ def test_the_occasion_says_who_speaks_in_which_turn_and_until_when() -> None:
     spoken(user)
     first, second = user.on
     assert (first.plugin, first.debate, first.turn) == ("user model:curious", "d", 1)
-    assert first.until is not None
-    assert (second.plugin, second.turn, second.until) == ("user Saying", 0, None)
+    assert first.deadline is not None
+    assert (second.plugin, second.turn, second.deadline) == ("user Saying", 0, None)
 
 
 def test_words_are_bounded_only_where_a_bound_is_given() -> None:

@@ -20,7 +20,7 @@ from touche_rad.debate import Argument
 from touche_rad.debaters.rdebater.schemes import Annotator
 from touche_rad.errors import UserError
 from touche_rad.files.transcripts import read_utterances
-from touche_rad.models.context import waited
+from touche_rad.models.context import run_sync
 from touche_rad.plugins import VectorsWanted, add_vectors, build_index, dump_index, keeps_memory
 
 SERVERS = "elasticsearch:"
@@ -94,7 +94,7 @@ class Making:
             with progress("annotating", quiet=self.quiet) as report:
                 count = home.annotate(self.place, annotator, of=self._held(of), report=report)
         finally:
-            waited(annotator.model.close())
+            run_sync(annotator.model.close())
         asked = annotator.model.usage.total
         told = (
             f"annotated {count} arguments by {annotator.model.name} in {self.place} in "

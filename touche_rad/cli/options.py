@@ -282,12 +282,12 @@ def model_for(
 def made(given: Mapping[str, Any], chosen: Chosen, out: Path | None = None) -> Model:
     """Make the model that the options describe; nothing is started or asked yet."""
     from touche_rad.models import Model
-    from touche_rad.models.places import backend_at
+    from touche_rad.models.places import open_backend
     from touche_rad.models.usage import Usage
 
     quiet = given.get("quiet", False)
     seed = given.get("seed", 0)
-    backend = backend_at(
+    backend = open_backend(
         given.get("model"), vllm=chosen.of("vllm"), seed=seed,
         report=lambda told: say(told, quiet=quiet),
         log_file=out.with_name(f"{out.name}.vllm.log") if out else None,

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import OptionError, UserError, WorkError
-from touche_rad.models.context import occasion
+from touche_rad.models.context import current_context
 from touche_rad.plugins import Debater, Services, find
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins.timeouts import Calls
@@ -151,5 +151,5 @@ def _same(response: Response | None) -> tuple[str, tuple[str, ...]]:
 
 
 def _left() -> float | None:
-    end = occasion().until
+    end = current_context().deadline
     return None if end is None else max(0.1, end - time.monotonic())

@@ -2,6 +2,6 @@
 
 from touche_rad.models.errors import ModelError
 from touche_rad.models.model import Model
-from touche_rad.models.prompts import Message, Prompt, dropping_oldest
+from touche_rad.models.prompts import Message, Prompt, drop_oldest
 
-__all__ = ["Message", "Model", "ModelError", "Prompt", "dropping_oldest"]
+__all__ = ["Message", "Model", "ModelError", "Prompt", "drop_oldest"]

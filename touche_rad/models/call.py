@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from touche_rad.models.context import Occasion, occasion
+from touche_rad.models.context import CallContext, current_context
 from touche_rad.models.usage import Cost
 from touche_rad.secrets import redact
 
@@ -21,16 +21,16 @@ class Call:
     """What it is counted under, when it must be over, and what it has cost so far."""
 
     step: str
-    occasion: Occasion
+    context: CallContext
     end: float
     cost: Cost = field(default_factory=Cost)
 
     @classmethod
     def now(cls, step: str, seconds: float) -> Call:
-        """Begin a call that may take so many seconds, or less where the occasion ends sooner."""
-        here = occasion()
+        """Start a call with this time limit, or the earlier deadline of the context."""
+        here = current_context()
         end = time.monotonic() + seconds
-        return cls(step, here, end if here.until is None else min(end, here.until))
+        return cls(step, here, end if here.deadline is None else min(end, here.deadline))
 
     @property
     def left(self) -> float:
@@ -61,7 +61,7 @@ class Trace:
         """Append what was sent and what came of it; what the cache answered never began."""
         seconds = None if begun is None else round(time.monotonic() - begun, 4)
         self._write({
-            **call.occasion.record(), "step": call.step, "cached": begun is None,
+            **call.context.record(), "step": call.step, "cached": begun is None,
             "seconds": seconds, "asked": body, "answer": answer, "fault": fault,
         })  # fmt: skip
 

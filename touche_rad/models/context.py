@@ -13,13 +13,13 @@ from typing import Any, Final, TypeVar
 
 
 @dataclass(frozen=True)
-class Occasion:
+class CallContext:
     """Who asks, and what for; empty where nobody said."""
 
     plugin: str = ""
     debate: str = ""
     turn: int | None = None
-    until: float | None = None
+    deadline: float | None = None
     """When an answer must be there, on the monotonic clock: no call of a model may outlast it."""
 
     def record(self) -> dict[str, Any]:
@@ -29,15 +29,15 @@ class Occasion:
 
 
 _SHARE: Final = 0.85
-_NOW: Final[ContextVar[Occasion]] = ContextVar("occasion", default=Occasion())  # noqa: B039
+_NOW: Final[ContextVar[CallContext]] = ContextVar("call_context", default=CallContext())  # noqa: B039
 
 
-def occasion() -> Occasion:
-    """Return the occasion that holds here."""
+def current_context() -> CallContext:
+    """Return the context that holds here."""
     return _NOW.get()
 
 
-def until(seconds: float | None) -> float | None:
+def deadline_in(seconds: float | None) -> float | None:
     """Return when models must have answered, for a plugin that has so many seconds.
 
     It is a little sooner than the plugin's own end, so that it can still make do without them.
@@ -46,8 +46,8 @@ def until(seconds: float | None) -> float | None:
 
 
 @contextmanager
-def on(**said: Any) -> Iterator[None]:
-    """Say more of the occasion for what is done inside."""
+def call_context(**said: Any) -> Iterator[None]:
+    """Add to the context of the calls made inside."""
     before = _NOW.set(replace(_NOW.get(), **said))
     try:
         yield
@@ -61,12 +61,12 @@ _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 
 
-def waited(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end and return what comes of it; the occasion goes along."""
-    now = vars(occasion())
+def run_sync(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end and return what comes of it; the call context goes along."""
+    now = vars(current_context())
 
     async def told() -> T:
-        with on(**now):
+        with call_context(**now):
             return await work
 
     return asyncio.run_coroutine_threadsafe(told(), _running()).result()

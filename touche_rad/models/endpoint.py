@@ -17,13 +17,13 @@ import httpx
 
 from touche_rad.errors import UserError
 from touche_rad.models.errors import (
+    BadReply,
     BadRequest,
     Busy,
-    Denied,
-    Garbled,
-    Late,
     ModelError,
-    Overflow,
+    PromptTooLong,
+    Timeout,
+    Unauthorized,
     Unreachable,
     WrongModel,
 )
@@ -77,7 +77,7 @@ _NO_MODEL: Final = ("does not exist", "not found", "unknown model", "no such mod
 
 
 @dataclass(frozen=True)
-class Where:
+class Address:
     """An endpoint's address and model; the key is nobody's business."""
 
     url: str
@@ -89,24 +89,24 @@ class Where:
         return self.url != NONE
 
 
-def where(given: str | None = None) -> Where:
+def parse_address(given: str | None = None) -> Address:
     """Return the endpoint: `URL#MODEL` as given, else what the environment says."""
     url, _, model = (given or "").partition("#")
     url = url or os.environ.get(URL, "")
     model = model or os.environ.get(MODEL, "")
     if url == NONE:
-        return Where(NONE, model)
+        return Address(NONE, model)
     if not url.startswith(("http://", "https://")) or "@" in url.split("/")[2]:
         raise UserError(f"no model: give -m http://HOST:PORT/v1#MODEL or set {URL} and {MODEL}")
     if not model:
         raise UserError(f"which model? give -m {url}#MODEL or set {MODEL}")
-    return Where(url.rstrip("/"), model)
+    return Address(url.rstrip("/"), model)
 
 
 class Endpoint:
     """A server that completes chats."""
 
-    def __init__(self, at: Where) -> None:
+    def __init__(self, at: Address) -> None:
         self.at = at
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
         self._clients = WeakKeyDictionary()
@@ -166,11 +166,11 @@ class Endpoint:
                 reply = await self._client.get(f"{self.at.url}/models")
             told = reply.json().get("data", []) if reply.status_code == httpx.codes.OK else []
         except TimeoutError:
-            raise Late(f"{self.at.url}: no answer within {seconds:.3g} s") from None
+            raise Timeout(f"{self.at.url}: no answer within {seconds:.3g} s") from None
         except (httpx.HTTPError, ssl.SSLError, OSError) as error:
             raise Unreachable(f"{self.at.url}: {' '.join(str(error).split())[:200]}") from None
         except (ValueError, AttributeError):
-            raise Garbled(f"{self.at.url}: /models is no JSON object") from None
+            raise BadReply(f"{self.at.url}: /models is no JSON object") from None
         return [one for one in told if isinstance(one, dict)]
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
@@ -184,7 +184,7 @@ class Endpoint:
             with anyio.fail_after(seconds):
                 return await self._complete(sent)
         except TimeoutError:
-            raise Late(f"{self.at.url}: no answer within {seconds:.3g} s") from None
+            raise Timeout(f"{self.at.url}: no answer within {seconds:.3g} s") from None
         except (httpx.TransportError, ssl.SSLError, OSError) as error:
             told = " ".join(str(error).split()) or type(error).__name__
             raise Unreachable(f"{self.at.url}: {told[:200]}") from None
@@ -197,7 +197,7 @@ class Endpoint:
             async for part in reply.aiter_bytes():
                 held += part
                 if len(held) > LARGEST:
-                    raise Garbled(f"{self.at.url}: the answer is larger than {LARGEST} bytes")
+                    raise BadReply(f"{self.at.url}: the answer is larger than {LARGEST} bytes")
             if reply.status_code != httpx.codes.OK:
                 raise self._fault(reply.status_code, bytes(held), reply.headers)
         return self._read(bytes(held))
@@ -206,11 +206,11 @@ class Endpoint:
         try:
             value = json.loads(held)
         except (ValueError, RecursionError):
-            raise Garbled(f"{self.at.url}: expected JSON, got {held[:60]!r}") from None
+            raise BadReply(f"{self.at.url}: expected JSON, got {held[:60]!r}") from None
         if not isinstance(value, dict):
-            raise Garbled(f"{self.at.url}: expected an object, got {type(value).__name__}")
+            raise BadReply(f"{self.at.url}: expected an object, got {type(value).__name__}")
         if "error" in value and "choices" not in value:
-            raise Garbled(f"{self.at.url}: {_reason(value)}")
+            raise BadReply(f"{self.at.url}: {_reason(value)}")
         return value
 
     def _fault(self, status: int, held: bytes, headers: httpx.Headers) -> ModelError:
@@ -221,11 +221,11 @@ class Endpoint:
         told = f"{self.at.url}: {status}{f': {reason}' if reason else ''}"
         low = reason.lower()
         if status in (401, 403):
-            return Denied(f"{self.at.url}: the key is not accepted ({KEY})")
+            return Unauthorized(f"{self.at.url}: the key is not accepted ({KEY})")
         if status == 404 or (status == 400 and any(word in low for word in _NO_MODEL)):
             return WrongModel(f"{self.at.url}: there is no model {self.at.model!r}")
         if status in (400, 413, 422) and any(word in low for word in _OVERFLOW):
-            return Overflow(told)
+            return PromptTooLong(told)
         if status in (408, 409, 425, 429) or status >= 500:
             return Busy(told, after=_after(headers))
         return BadRequest(told)

@@ -6,9 +6,9 @@ from touche_rad.errors import WorkError
 
 
 class ModelError(WorkError):
-    """A model gave no valid answer. `passing` faults may not happen when asked again."""
+    """A model gave no valid answer. Retryable errors may go away when the request is sent again."""
 
-    passing = False
+    retryable = False
 
     def __init__(self, told: str, *, after: float | None = None) -> None:
         """Say what happened; `after` is when the server wants to be asked again, in seconds."""
@@ -19,43 +19,43 @@ class ModelError(WorkError):
 class Unreachable(ModelError):
     """Nothing answers there, or the connection broke."""
 
-    passing = True
+    retryable = True
 
 
 class Busy(ModelError):
     """The server is there and cannot answer now (429, 5xx)."""
 
-    passing = True
+    retryable = True
 
 
-class Garbled(ModelError):
+class BadReply(ModelError):
     """What came back is no answer of the protocol: no JSON, half of one, another shape."""
 
-    passing = True
+    retryable = True
 
 
-class Late(ModelError):
+class Timeout(ModelError):
     """No answer before the deadline."""
 
 
-class Cut(ModelError):
+class Truncated(ModelError):
     """The answer was cut off at its longest (finish_reason=length)."""
 
     blank = False
     """Whether it ran out in blanks, as a model does that a grammar holds and that is lost."""
 
 
-class Empty(ModelError):
+class EmptyReply(ModelError):
     """The answer holds no choice, or no words."""
 
-    passing = True
+    retryable = True
 
 
 class Refusal(ModelError):
     """The model refused."""
 
 
-class Overflow(ModelError):
+class PromptTooLong(ModelError):
     """The prompt is longer than the model's context, also when shortened."""
 
 
@@ -63,7 +63,7 @@ class WrongModel(ModelError):
     """The endpoint does not know the model."""
 
 
-class Denied(ModelError):
+class Unauthorized(ModelError):
     """The endpoint wants another key."""
 
 
@@ -71,7 +71,7 @@ class BadRequest(ModelError):
     """The endpoint refuses the request as it is."""
 
 
-class Invalid(ModelError):
+class InvalidAnswer(ModelError):
     """The model answered, and not with what the schema asks for, also when asked to repair it."""
 
 

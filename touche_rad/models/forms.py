@@ -12,8 +12,8 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel
 
 from touche_rad.models.call import Call
-from touche_rad.models.errors import BadRequest, Cut, Invalid
-from touche_rad.models.output import NotFound, bounded_schema, extracted
+from touche_rad.models.errors import BadRequest, InvalidAnswer, Truncated
+from touche_rad.models.output import NoObject, bounded_schema, parse_object
 from touche_rad.models.prompts import Message
 from touche_rad.models.sending import Sender, chosen, words_of
 
@@ -55,17 +55,17 @@ class Forms:
         reply = await self._said(sender, call, body, schema, choices)
         said = words_of(reply, self._model)
         try:
-            return reply, extracted(said, schema)
-        except NotFound as error:
+            return reply, parse_object(said, schema)
+        except NoObject as error:
             told = str(error)
         call.cost.repairs += 1
         more = [Message("assistant", said).wire(), Message("user", _repair(told)).wire()]
         again = {**body, "messages": [*body["messages"], *more]}
         reply = await self._said(sender, call, again, schema, choices)
         try:
-            return reply, extracted(words_of(reply, self._model), schema)
-        except NotFound as error:
-            raise Invalid(
+            return reply, parse_object(words_of(reply, self._model), schema)
+        except NoObject as error:
+            raise InvalidAnswer(
                 f"{self._model}: the answer does not fit {schema.__name__}: {error}"
             ) from None
 
@@ -90,7 +90,7 @@ class Forms:
                 if mode == "text" or not any(word in str(error).lower() for word in _FORMAT_WORDS):
                     raise
                 self._mode = max(self._mode, _MODES.index(mode) + 1)
-            except Cut as error:
+            except Truncated as error:
                 if not error.blank or mode == "text":
                     raise
                 freely = True

@@ -11,7 +11,7 @@ from typing import Any, Final
 import anyio
 
 from touche_rad.errors import UserError
-from touche_rad.models.errors import BadRequest, Garbled, Late, Overflow
+from touche_rad.models.errors import BadReply, BadRequest, PromptTooLong, Timeout
 
 log = logging.getLogger("touche_rad")
 
@@ -83,7 +83,7 @@ class Local:
 
     def _answer(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         if not self._lock.acquire(timeout=seconds):
-            raise Late(f"{self.place}: no turn came within {seconds:.3g} s")
+            raise Timeout(f"{self.place}: no turn came within {seconds:.3g} s")
         try:
             choices = (body.get("structured_outputs") or {}).get("choice")
             return self._chosen(body, choices) if choices else self._generated(body, seconds)
@@ -118,7 +118,7 @@ class Local:
         ids = _prompt(tokenizer, body["messages"]).to(model.device)
         size, longest = ids.shape[1], self._longest()
         if longest is not None and size + 1 > longest:
-            raise Overflow(f"{self.place}: {size} tokens, its context length is {longest}")
+            raise PromptTooLong(f"{self.place}: {size} tokens, its context length is {longest}")
         return ids
 
     def _generated(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
@@ -139,7 +139,7 @@ class Local:
         new = out.sequences[0, size:].tolist()
         ended = bool(new) and new[-1] == tokenizer.eos_token_id
         if not ended and len(new) < most:
-            raise Late(f"{self.place}: no answer within {seconds:.3g} s")
+            raise Timeout(f"{self.place}: no answer within {seconds:.3g} s")
         said = tokenizer.decode(new, skip_special_tokens=True)
         choice: dict[str, Any] = {
             "index": 0,
@@ -160,7 +160,7 @@ def _prompt(tokenizer: Any, messages: list[dict[str, str]]) -> Any:
                 messages, tokenize=False, add_generation_prompt=True
             )
         except Exception as error:
-            raise Garbled(f"the model's chat template fails: {error}") from None
+            raise BadReply(f"the model's chat template fails: {error}") from None
         return tokenizer(text, return_tensors="pt", add_special_tokens=False).input_ids
     text = "\n\n".join(message["content"] for message in messages) + "\n\n"
     return tokenizer(text, return_tensors="pt").input_ids

@@ -15,10 +15,10 @@ from pydantic import BaseModel
 
 from touche_rad.models.cache import Answers, key_of
 from touche_rad.models.call import Call, Trace
-from touche_rad.models.endpoint import Backend, Endpoint, Where
-from touche_rad.models.errors import ModelError, Overflow
+from touche_rad.models.endpoint import Address, Backend, Endpoint
+from touche_rad.models.errors import ModelError, PromptTooLong
 from touche_rad.models.forms import LIKELY, Forms, one_of
-from touche_rad.models.output import Chances, bounded_schema, chances, extracted
+from touche_rad.models.output import Chances, bounded_schema, chances, parse_object
 from touche_rad.models.prompts import Message
 from touche_rad.models.sending import Sender, words_of
 from touche_rad.models.usage import Prefixes, Usage
@@ -72,7 +72,7 @@ class Model:
 
     def __init__(
         self,
-        at: Where | Backend,
+        at: Address | Backend,
         *,
         cache: Path | None = None,
         usage: Usage | None = None,
@@ -93,7 +93,7 @@ class Model:
             at_once: The most calls in flight.
         """
         self.backend: Backend | None
-        if isinstance(at, Where):
+        if isinstance(at, Address):
             self.backend = Endpoint(at) if at.real else None
         else:
             self.backend = at
@@ -215,7 +215,7 @@ class Model:
             raise
         finally:
             call.cost.seconds = time.monotonic() - begun
-            self.usage.note(call.occasion, call.step, call.cost)
+            self.usage.note(call.context, call.step, call.cost)
 
     async def _object(
         self,
@@ -232,13 +232,13 @@ class Model:
         async with self._answers.one_at_a_time(call, key, asks=self.backend is not None):
             kept = self._answers.found(call, key, body)
             if kept is not None:
-                return extracted(str(kept["said"]), schema), _chances(kept.get("chances"))
+                return parse_object(str(kept["said"]), schema), _chances(kept.get("chances"))
             while True:
                 try:
                     reply, value = await self._forms.valid(
                         self._sender, call, self._body(messages), schema, choices
                     )
-                except Overflow:
+                except PromptTooLong:
                     shorter = shorten(messages) if shorten else None
                     if shorter is None or list(shorter) == messages:
                         raise

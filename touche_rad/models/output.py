@@ -55,18 +55,18 @@ _THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DO
 _LONGEST: Final = 1_000_000
 
 
-class NotFound(ValueError):
+class NoObject(ValueError):
     """No object of the schema is in a text; the message says why in words for the model."""
 
 
-def extracted(text: str, schema: type[S]) -> S:
+def parse_object(text: str, schema: type[S]) -> S:
     """Return the first object in a text that the schema takes.
 
     Thoughts are left out, then the whole text is tried, what stands in fences, and every outermost
     object. Nothing is invented: what is missing stays missing.
 
     Raises:
-        NotFound: There is none; says what was wrong with the best try.
+        NoObject: There is none; says what was wrong with the best try.
     """
     said = _THOUGHT.sub("", text[:_LONGEST]).strip()
     told = "no JSON object was found"
@@ -82,11 +82,11 @@ def extracted(text: str, schema: type[S]) -> S:
         try:
             return schema.model_validate(value)
         except ValidationError as error:
-            told = faults(error)
-    raise NotFound(told)
+            told = describe_errors(error)
+    raise NoObject(told)
 
 
-def faults(error: ValidationError) -> str:
+def describe_errors(error: ValidationError) -> str:
     """Say what a schema has against a value, field by field."""
     return "; ".join(
         f"{'.'.join(map(str, one['loc'])) or 'the object'}: {one['msg']}"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from touche_rad.errors import OptionError, UserError
-from touche_rad.models.endpoint import URL, Backend, Endpoint, Where, where
+from touche_rad.models.endpoint import URL, Address, Backend, Endpoint, parse_address
 
 NAMED = ("vllm", "hf", "scripted")
 
@@ -24,14 +24,14 @@ def named_by_environment() -> bool:
     return bool(os.environ.get(URL))
 
 
-def backend_at(
+def open_backend(
     given: str | None,
     *,
     vllm: Mapping[str, str] | None = None,
     seed: int = 0,
     report: Callable[[str], None] | None = None,
     log_file: Path | None = None,
-) -> Where | Backend:
+) -> Address | Backend:
     """Return what answers; nothing is started or asked yet.
 
     Args:
@@ -59,14 +59,14 @@ def backend_at(
     return _server(given)
 
 
-def _server(given: str | None) -> Where | Backend:
+def _server(given: str | None) -> Address | Backend:
     """One endpoint, or several that serve the same model."""
     from touche_rad.models.endpoint import Pool
 
     said, _, model = (given or "").partition("#")
     urls = [url.strip() for url in (said or os.environ.get(URL, "")).split(",")]
     if len(urls) == 1:
-        return where(f"{urls[0]}#{model}")
+        return parse_address(f"{urls[0]}#{model}")
     if not all(urls):
         raise UserError("-m: expected addresses with single commas between them")
-    return Pool([Endpoint(where(f"{url}#{model}")) for url in urls])
+    return Pool([Endpoint(parse_address(f"{url}#{model}")) for url in urls])

@@ -94,7 +94,7 @@ class Prompt:
         return tuple(Message(role, text) for role, text in found if text)
 
 
-def dropping_oldest(
+def drop_oldest(
     prompt: Prompt, name: str, values: Mapping[str, Any]
 ) -> Callable[[Sequence[Message]], Sequence[Message] | None]:
     """Return how a prompt that is too long is made shorter: without the oldest of a list.

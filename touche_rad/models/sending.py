@@ -19,14 +19,14 @@ from touche_rad.models.endpoint import NONE, Backend
 from touche_rad.models.errors import (
     BadRequest,
     Busy,
-    Cut,
-    Empty,
-    Invalid,
-    Late,
+    EmptyReply,
+    InvalidAnswer,
     ModelError,
     NotCached,
-    Overflow,
+    PromptTooLong,
     Refusal,
+    Timeout,
+    Truncated,
 )
 from touche_rad.models.output import probabilities
 from touche_rad.models.usage import Cost, Usage
@@ -108,7 +108,7 @@ _BLANKS: Final = 20
 def _first(reply: Mapping[str, Any], model: str) -> Mapping[str, Any]:
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise Empty(f"{model}: the answer holds no choice")
+        raise EmptyReply(f"{model}: the answer holds no choice")
     first: Mapping[str, Any] = choices[0]
     message = first.get("message")
     if isinstance(message, dict) and message.get("refusal"):
@@ -124,11 +124,11 @@ def words_of(reply: Mapping[str, Any], model: str) -> str:
     message = first.get("message")
     said = message.get("content") if isinstance(message, dict) else None
     if first.get("finish_reason") == "length":
-        cut = Cut(f"{model}: the answer was cut off; allow more tokens")
+        cut = Truncated(f"{model}: the answer was cut off; allow more tokens")
         cut.blank = isinstance(said, str) and len(said) - len(said.rstrip()) >= _BLANKS
         raise cut
     if not isinstance(said, str) or not said.strip():
-        raise Empty(f"{model}: the answer holds no words")
+        raise EmptyReply(f"{model}: the answer holds no words")
     return said
 
 
@@ -143,7 +143,7 @@ def chosen(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, floa
     said = str(message.get("content") or "").strip().strip("\"'.").lower()
     fitting = [choice for choice in choices if said.startswith(choice.lower())]
     if len(fitting) != 1:
-        raise Invalid(f"the answer is none of {', '.join(choices)}: {said[:80]!r}")
+        raise InvalidAnswer(f"the answer is none of {', '.join(choices)}: {said[:80]!r}")
     return {choice: float(choice == fitting[0]) for choice in choices}
 
 
@@ -155,7 +155,7 @@ def check_room(reply: Mapping[str, Any], body: Mapping[str, Any]) -> None:
         return
     written = cost_of(reply).completion_tokens
     if 0 < written < body["max_tokens"]:
-        raise Overflow(f"{body['model']}: the prompt leaves room for {written} tokens only")
+        raise PromptTooLong(f"{body['model']}: the prompt leaves room for {written} tokens only")
 
 
 def cost_of(reply: Mapping[str, Any]) -> Cost:
@@ -229,7 +229,7 @@ class Sender:
             except ModelError as error:
                 tries += 1
                 pause = error.after if error.after is not None else wait * random.uniform(0.5, 1.5)
-                if not error.passing or tries >= TRIES or pause >= call.left:
+                if not error.retryable or tries >= TRIES or pause >= call.left:
                     raise
                 call.cost.retries += 1
                 await anyio.sleep(pause)
@@ -241,21 +241,21 @@ class Sender:
         if self.backend is None:
             raise NotCached("the answer is not in the cache, and there is no endpoint (EMPTY)")
         waited = await self.backend.ready()
-        if call.occasion.until is None:  # a start takes as long as it takes, and a turn does not
+        if call.context.deadline is None:  # a start takes as long as it takes, and a turn does not
             call.end += waited
         if call.left <= 0:
-            raise Late(f"{self.place}: no time is left")
+            raise Timeout(f"{self.place}: no time is left")
         self.usage.reserve()
         call.cost.calls += 1
         limiter = self._limiter
         begun = time.monotonic()
         try:
             with anyio.fail_after(call.left):
-                async with limiter.turn(call.occasion.debate):
+                async with limiter.turn(call.context.debate):
                     begun = time.monotonic()
                     reply = await self.backend.complete(body, max(0.001, call.left))
         except TimeoutError:
-            late = Late(f"{self.place}: no turn came before the deadline")
+            late = Timeout(f"{self.place}: no turn came before the deadline")
             self.trace.tell(call, body, None, fault=str(late), begun=begun)
             raise late from None
         except ModelError as error:

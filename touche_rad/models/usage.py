@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from touche_rad.models.context import Occasion
+from touche_rad.models.context import CallContext
 from touche_rad.models.errors import OverBudget
 from touche_rad.models.prompts import Message
 
@@ -78,16 +78,16 @@ class Usage:
             self.total.prompt_tokens += cost.prompt_tokens
             self.total.completion_tokens += cost.completion_tokens
 
-    def note(self, occasion: Occasion, step: str, cost: Cost) -> None:
+    def note(self, context: CallContext, step: str, cost: Cost) -> None:
         """Count what was asked; its calls and tokens are in the total already."""
         with self._lock:
             rest = Cost(**vars(cost))
             rest.calls = rest.prompt_tokens = rest.completion_tokens = 0
             self.total.add(rest)
-            of_plugin = self.steps.setdefault(occasion.plugin or "other", {})
+            of_plugin = self.steps.setdefault(context.plugin or "other", {})
             of_plugin.setdefault(step, Cost()).add(cost)
-            if occasion.debate:
-                self.debates.setdefault(occasion.debate, Cost()).add(cost)
+            if context.debate:
+                self.debates.setdefault(context.debate, Cost()).add(cost)
 
     @property
     def used(self) -> bool:

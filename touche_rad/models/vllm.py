@@ -24,8 +24,8 @@ from typing import Any, Final
 import anyio
 
 from touche_rad.errors import UserError
-from touche_rad.models.endpoint import Endpoint, Where
-from touche_rad.models.errors import Busy, Garbled, Late, ModelError, Unreachable
+from touche_rad.models.endpoint import Address, Endpoint
+from touche_rad.models.errors import BadReply, Busy, ModelError, Timeout, Unreachable
 
 log = logging.getLogger("touche_rad")
 
@@ -112,7 +112,7 @@ class Vllm:
             raise Unreachable(f"{self.place}: it is being started")
         try:
             reply = await endpoint.complete(body, seconds)
-        except (Unreachable, Busy, Garbled) as error:
+        except (Unreachable, Busy, BadReply) as error:
             if await self._lives(error):
                 raise
             self._begin(generation + 1, f"it died ({error}) and is started again")
@@ -157,9 +157,9 @@ class Vllm:
             return True
         try:
             await endpoint.complete(_probe(self.model), _PROBE)
-        except Late:
+        except Timeout:
             return True  # it is slow, or too much is asked of it
-        except (Unreachable, Busy, Garbled):
+        except (Unreachable, Busy, BadReply):
             return False
         except ModelError:
             return True
@@ -212,7 +212,7 @@ class Vllm:
                 [sys.executable, "-P", str(_KEEPER), *command],
                 stdin=subprocess.PIPE, stdout=words, stderr=words, env=_environment(),
             )  # fmt: skip
-        endpoint = Endpoint(Where(f"http://127.0.0.1:{port}/v1", self.model))
+        endpoint = Endpoint(Address(f"http://127.0.0.1:{port}/v1", self.model))
         try:
             await self._answering(endpoint)
         except BaseException:
@@ -231,7 +231,7 @@ class Vllm:
                 raise Unreachable(f"{self.place}: it did not start; {self._words()}")
             try:
                 await endpoint.complete(_probe(self.model), _PROBE)
-            except (Unreachable, Busy, Late):
+            except (Unreachable, Busy, Timeout):
                 stage = _stage(self._log)
                 if stage and stage != told:
                     told = stage

@@ -11,7 +11,7 @@ import anyio
 
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import ToucheRadError, UserError, WorkError
-from touche_rad.models.context import on, until
+from touche_rad.models.context import call_context, deadline_in
 from touche_rad.plugins import ArgumentIndex, Debater, Services, find, registered
 from touche_rad.plugins.timeouts import Calls
 from touche_rad.runs.guard import guard
@@ -79,7 +79,9 @@ class Answerer:
             try:
                 patience = self._patience(place)
                 turn = len(debate.turns) - 1
-                with on(plugin=name, debate=debate.key, turn=turn, until=until(patience)):
+                with call_context(
+                    plugin=name, debate=debate.key, turn=turn, deadline=deadline_in(patience)
+                ):
                     response, done = await self._ask(debater, debate, patience)
             except Exception as error:
                 reason = _told(error)

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
-from touche_rad.models.context import on, until
+from touche_rad.models.context import call_context, deadline_in
 from touche_rad.plugins import Judge, JudgesAll, name_of
 from touche_rad.plugins.timeouts import Calls
 from touche_rad.runs.guard import writable
@@ -87,11 +87,11 @@ async def _ask(judge: Judge, view: Debate, deadline: float | None) -> Mapping[An
     try:
         with (
             anyio.move_on_after(deadline),
-            on(
+            call_context(
                 plugin=name_of(judge),
                 debate=view.key,
                 turn=len(view.turns) - 1,
-                until=until(deadline),
+                deadline=deadline_in(deadline),
             ),
         ):
             given: Any = await _calls(judge.judge, view)
@@ -203,7 +203,11 @@ class _Bench:
         try:
             with (
                 anyio.move_on_after(self.deadline),
-                on(plugin=name_of(self.judge), debate=whole.key, until=until(self.deadline)),
+                call_context(
+                    plugin=name_of(self.judge),
+                    debate=whole.key,
+                    deadline=deadline_in(self.deadline),
+                ),
             ):
                 given: Any = await self.judge.judge_all(whole)
                 return _all_good(given, len(views))

@@ -13,7 +13,7 @@ import anyio
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.files.contests import Judgement
-from touche_rad.models.context import on, until
+from touche_rad.models.context import call_context, deadline_in
 from touche_rad.plugins import Panel, name_of
 from touche_rad.plugins.timeouts import Calls
 from touche_rad.runs.journal import Done
@@ -30,7 +30,7 @@ async def judged(panel: Panel, contest: Contest, *, deadline: float | None = Non
     try:
         with (
             anyio.move_on_after(deadline),
-            on(plugin=name_of(panel), debate=contest.id, until=until(deadline)),
+            call_context(plugin=name_of(panel), debate=contest.id, deadline=deadline_in(deadline)),
         ):
             given: Any = await _calls(panel.judge, contest)
             return _checked(given, contest)

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, OptionError, UserError, nearest
-from touche_rad.models import Message, Model, ModelError, Prompt, dropping_oldest
+from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.plugins import Options as PluginOptions
@@ -171,7 +171,7 @@ class ModelUser:
         prompt = Prompt.load(__package__, "utterance")
         values = self._values(debate, evidence)
         messages = list(prompt.messages(**values))
-        shorten: Shorten | None = dropping_oldest(prompt, "turns", values)
+        shorten: Shorten | None = drop_oldest(prompt, "turns", values)
         for left in reversed(range(1 + self.options.again)):
             answer = await self.model.ask(messages, Utterance, step="user.speak", shorten=shorten)
             said, wrong = self._new(answer.utterance, debate)

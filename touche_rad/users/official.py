@@ -20,8 +20,16 @@ from pydantic import Field
 
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
-from touche_rad.models.context import occasion
-from touche_rad.models.errors import BadRequest, Busy, Empty, Garbled, Late, ModelError, Unreachable
+from touche_rad.models.context import current_context
+from touche_rad.models.errors import (
+    BadReply,
+    BadRequest,
+    Busy,
+    EmptyReply,
+    ModelError,
+    Timeout,
+    Unreachable,
+)
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean
 
@@ -79,8 +87,8 @@ class OfficialUser:
                 said = await self._once(sent)
             except ModelError as error:
                 wait = _wait(tries - 1 - left, error.after)
-                if not error.passing or not left or wait >= self._seconds_left():
-                    self._given_up = error.passing
+                if not error.retryable or not left or wait >= self._seconds_left():
+                    self._given_up = error.retryable
                     raise
                 await anyio.sleep(wait)
             else:
@@ -89,7 +97,7 @@ class OfficialUser:
         raise AssertionError("the last try returns or raises")
 
     def _seconds_left(self) -> float:
-        end = occasion().until
+        end = current_context().deadline
         return float("inf") if end is None else end - time.monotonic()
 
     async def _once(self, sent: bytes) -> str:
@@ -118,7 +126,7 @@ class OfficialUser:
             async for part in reply.aiter_bytes():
                 held += part
                 if len(held) > LARGEST:
-                    raise Garbled(f"{self.place}: the answer is larger than {LARGEST} bytes")
+                    raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes")
             return reply.status_code, bytes(held), reply.headers
 
     @cached_property
@@ -130,20 +138,20 @@ class OfficialUser:
         try:
             value = json.loads(held)
         except (ValueError, RecursionError):
-            raise Garbled(f"{self.place}: expected JSON, got {held[:60]!r}") from None
+            raise BadReply(f"{self.place}: expected JSON, got {held[:60]!r}") from None
         message = value.get("message") if isinstance(value, dict) else None
         said = message.get("content") if isinstance(message, dict) else None
         if not isinstance(said, str):
-            raise Garbled(f"{self.place}: expected message.content, got {held[:60]!r}")
+            raise BadReply(f"{self.place}: expected message.content, got {held[:60]!r}")
         if not said.strip():
-            raise Empty(f"{self.place}: the answer holds no words")
+            raise EmptyReply(f"{self.place}: the answer holds no words")
         return said
 
 
-class Slow(Late):
+class Slow(Timeout):
     """One request took too long; another may not."""
 
-    passing = True
+    retryable = True
 
 
 def mirrored(debate: Debate) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ import anyio
 
 from touche_rad.debate import Debate
 from touche_rad.errors import OptionError, nearest
-from touche_rad.models.context import on, until
+from touche_rad.models.context import call_context, deadline_in
 from touche_rad.plugins import Options, Plugin, Services
 from touche_rad.plugins.timeouts import Calls
 from touche_rad.text import clean, count_words, cut_to_words
@@ -102,8 +102,10 @@ class Speaker:
         """Say what the user says next in a debate."""
         turn = len(debate.turns)
         try:
-            limit = until(self.deadline)
-            with on(plugin=f"user {self.name}", debate=debate.key, turn=turn, until=limit):
+            limit = deadline_in(self.deadline)
+            with call_context(
+                plugin=f"user {self.name}", debate=debate.key, turn=turn, deadline=limit
+            ):
                 return self._bounded(await self._asked(_words_of(self.user, debate), debate))
         except Exception as error:
             log.debug("the simulated user failed", exc_info=error)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from touche_rad.contests.two_sides import Game
 from touche_rad.models import Model
-from touche_rad.models.context import Occasion, occasion
+from touche_rad.models.context import CallContext, current_context
 from touche_rad.models.errors import OverBudget
 from touche_rad.models.usage import Cost, Usage
 
@@ -34,7 +34,7 @@ class PerDebate(Usage):
 
         What the cache answered counts as asked, so that a repeated run ends as the first one did.
         """
-        debate = occasion().debate
+        debate = current_context().debate
         with self._mine:
             known = self.debates.get(debate, Cost()).from_cache
             begun = self._begun.get(debate, 0)
@@ -47,16 +47,16 @@ class PerDebate(Usage):
 
     def spend(self, cost: Cost) -> None:
         """Count what one reply used."""
-        debate = occasion().debate
+        debate = current_context().debate
         with self._mine:
             used = cost.prompt_tokens + cost.completion_tokens
             self._tokens[debate] = self._tokens.get(debate, 0) + used
         self.whole.spend(cost)
 
-    def note(self, occasion: Occasion, step: str, cost: Cost) -> None:
+    def note(self, context: CallContext, step: str, cost: Cost) -> None:
         """Count what was asked, here and for the run."""
-        super().note(occasion, step, cost)
-        self.whole.note(occasion, step, cost)
+        super().note(context, step, cost)
+        self.whole.note(context, step, cost)
 
 
 class Budgets:

@@ -22,7 +22,7 @@ from touche_rad.debaters.grounded.support import (
     GuardName,
     by_nli,
 )
-from touche_rad.models import Message, Model, ModelError, Prompt, dropping_oldest
+from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services
@@ -107,7 +107,7 @@ class Composed:
         schema = _schema(len(found), self.options.cited)
         written = await self.model.ask(
             messages, schema, step="composed.writing",
-            shorten=dropping_oldest(prompt, "dialogue", values),
+            shorten=drop_oldest(prompt, "dialogue", values),
         )  # fmt: skip
         cited = self._cited(written, found)
         checked = await self._guard.checked(written.response, cited)

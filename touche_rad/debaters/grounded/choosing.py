@@ -13,7 +13,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.models import Model, Prompt, dropping_oldest
+from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.output import Line
 from touche_rad.text import clean
 
@@ -96,7 +96,7 @@ async def chosen(
     base = (Vouched if vouched else Linked) if link else Choice
     answer = await model.ask(
         prompt.messages(**values), _among(len(quotables), base), step="grounded.choice",
-        shorten=dropping_oldest(prompt, "dialogue", values),
+        shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     if not answer.number:
         return None

@@ -18,7 +18,7 @@ from touche_rad.debate import Argument, Debate, Response
 from touche_rad.errors import UserError
 from touche_rad.evidence.support import Manner
 from touche_rad.models import Model, Prompt
-from touche_rad.models.context import occasion
+from touche_rad.models.context import current_context
 from touche_rad.plugins.timeouts import Calls
 from touche_rad.text import clean, count_words, sentences
 
@@ -42,7 +42,7 @@ class ByNli:
 
     async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
         """Read every sentence with every premise, as long as the turn has time."""
-        end = occasion().until
+        end = current_context().deadline
         with anyio.fail_after(None if end is None else end - time.monotonic()):
             return await self._call(self._all, list(said), list(arguments))
 

@@ -27,7 +27,7 @@ from touche_rad.debaters.rdebater.recall import (
 )
 from touche_rad.debaters.rdebater.remembering import Remembering
 from touche_rad.errors import ToucheRadError
-from touche_rad.models import Model, Prompt, dropping_oldest
+from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
 from touche_rad.plugins import ArgumentIndex, Meaning, MeaningIndex
 from touche_rad.text import clean, content_words, words
@@ -64,7 +64,7 @@ async def keywords(model: Model, debate: Debate, most: int) -> tuple[str, ...]:
     values = {"most": most, "dialogue": lines(debate)}
     answer = await model.ask(
         prompt.messages(**values), Keywords, step="rdebater.keywords",
-        shorten=dropping_oldest(prompt, "dialogue", values),
+        shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     return kept(answer.keywords, most) or plain_keywords(debate, most)
 
@@ -84,7 +84,7 @@ async def reading(model: Model, debate: Debate, most: int) -> tuple[Logic, tuple
     values = {"most": most, "dialogue": lines(debate)}
     answer = await model.ask(
         prompt.messages(**values), Reading, step="rdebater.reading",
-        shorten=dropping_oldest(prompt, "dialogue", values),
+        shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     found = Logic(predicates(answer.predicates), answer.chain.strip(), flaws(answer.flaws))
     return found, kept(answer.keywords, most) or plain_keywords(debate, most)

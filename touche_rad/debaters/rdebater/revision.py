@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from touche_rad.debaters.rdebater.budget import Allowance
 from touche_rad.debaters.rdebater.writing import Brief, Candidate, speech
-from touche_rad.models import Model, ModelError, Prompt, dropping_oldest
+from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.errors import OverBudget
 from touche_rad.models.output import Line, Paragraph
 from touche_rad.text import clean, words
@@ -148,7 +148,7 @@ class Separate:
         }  # fmt: skip
         return await self._model.ask(
             prompt.messages(**values), Summary, step="rdebater.summary",
-            shorten=dropping_oldest(prompt, "dialogue", values),
+            shorten=drop_oldest(prompt, "dialogue", values),
         )  # fmt: skip
 
     async def modified(self, candidate: Candidate, found: Verdict) -> Candidate:
@@ -183,7 +183,7 @@ class AtOnce:
         }  # fmt: skip
         answer: Check = await self._model.ask(
             prompt.messages(**values), speech(Check, "utterance", self._brief.words),
-            step="rdebater.check", shorten=dropping_oldest(prompt, "dialogue", values),
+            step="rdebater.check", shorten=drop_oldest(prompt, "dialogue", values),
         )  # fmt: skip
         named = self._brief.named(answer.numbers) or candidate.named
         self._next = Candidate(clean(answer.utterance), named)

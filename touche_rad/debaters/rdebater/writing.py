@@ -14,7 +14,7 @@ from touche_rad.debaters.rdebater.history import lines, stance
 from touche_rad.debaters.rdebater.recall import Remembered
 from touche_rad.debaters.rdebater.schemes import Scheme
 from touche_rad.debaters.rdebater.schemes.vocabulary import schemes as definitions
-from touche_rad.models import Model, Prompt, dropping_oldest
+from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.text import clean, content_words
 
 
@@ -128,7 +128,7 @@ async def draft(model: Model, brief: Brief) -> Candidate:
     }  # fmt: skip
     answer: Draft = await model.ask(
         prompt.messages(**values), speech(Draft, "utterance", brief.words), step="rdebater.draft",
-        shorten=dropping_oldest(prompt, "dialogue", values),
+        shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     return Candidate(clean(answer.utterance), brief.named(answer.numbers))
 
@@ -147,6 +147,6 @@ async def plain(model: Model, debate: Debate, texts: Sequence[str], words: int) 
     }  # fmt: skip
     answer: Plain = await model.ask(
         prompt.messages(**values), speech(Plain, "utterance", words), step="rdebater.baseline",
-        shorten=dropping_oldest(prompt, "dialogue", values),
+        shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     return clean(answer.utterance)

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from touche_rad.debate import Debate
-from touche_rad.models import Model, Prompt, dropping_oldest
+from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Line
 
@@ -60,5 +60,5 @@ async def plan(model: Model, debate: Debate) -> Plan:
     values = {"parameters": parameters(), "dialogue": render_dialogue(debate)}
     return await model.ask(
         prompt.messages(**values), Plan, step="sinai.plan",
-        shorten=dropping_oldest(prompt, "dialogue", values),
+        shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate, reached
 from touche_rad.debaters.sinai.step1_plan import Plan, parameters
-from touche_rad.models import Model, Prompt, dropping_oldest
+from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Line, Paragraph
 from touche_rad.plugins import ArgumentIndex
@@ -71,7 +71,7 @@ async def queries(model: Model, debate: Debate, plan: Plan, most: int) -> list[Q
     }  # fmt: skip
     answer = await model.ask(
         prompt.messages(**values), searches(most), step="sinai.queries",
-        shorten=dropping_oldest(prompt, "dialogue", values),
+        shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     return in_order(answer)
 
@@ -83,7 +83,7 @@ async def outline(model: Model, debate: Debate, most: int) -> tuple[Plan, list[Q
     values = {"parameters": parameters(), "most": most, "dialogue": render_dialogue(debate)}
     answer = await model.ask(
         prompt.messages(**values), schema, step="sinai.outline",
-        shorten=dropping_oldest(prompt, "dialogue", values),
+        shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     found: Plan = answer.plan  # type: ignore[attr-defined]
     return found, in_order(answer.searches)  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, create_model
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.sinai.step1_plan import Plan
 from touche_rad.debaters.sinai.step2_search import Retrieved
-from touche_rad.models import Model, Prompt, dropping_oldest
+from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Line, Page
 from touche_rad.text import clean, content_words
@@ -121,7 +121,7 @@ async def select_for_query(
     }  # fmt: skip
     answer = await model.ask(
         prompt.messages(**values), Best, step="sinai.shortlist",
-        shorten=dropping_oldest(prompt, "dialogue", values),
+        shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     chosen = matched(answer.arguments, retrieved.all)[:most]
     return Shortlist(retrieved, tuple(chosen or retrieved.all[:most]), answer.justification)
@@ -135,7 +135,7 @@ async def select_of_all(
     values = {"most": most, "dialogue": render_dialogue(debate), "shortlists": shortlists}
     answer = await model.ask(
         prompt.messages(**values), _choice(most), step="sinai.selection",
-        shorten=dropping_oldest(prompt, "dialogue", values),
+        shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     return _selected(answer.model_dump(), shortlists, most) or select_by_rank(shortlists, most)
 
@@ -219,7 +219,7 @@ async def select_at_once(
     }  # fmt: skip
     answer = await model.ask(
         prompt.messages(**values), Numbers, step="sinai.selection",
-        shorten=dropping_oldest(prompt, "dialogue", values),
+        shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     chosen: dict[str, Selected] = {}
     for choice in answer.selected:

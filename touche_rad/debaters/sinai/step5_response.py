@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.sinai.step1_plan import Plan
 from touche_rad.debaters.sinai.step3_4_selection import Selected, matched, used
-from touche_rad.models import Message, Model, ModelError, Prompt, dropping_oldest
+from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Line, Page, Paragraph
 from touche_rad.text import clean, count_words, cut_to_words
@@ -55,7 +55,7 @@ async def write_response(
         "words": words, "wording": wording, "dialogue": render_dialogue(debate), "plan": plan,
         "selected": selected,
     }  # fmt: skip
-    shorten = dropping_oldest(prompt, "dialogue", values)
+    shorten = drop_oldest(prompt, "dialogue", values)
     messages = list(prompt.messages(**values))
     written = await model.ask(messages, Written, step="sinai.response", shorten=shorten)
     for _ in range(shorter_attempts):

@@ -15,7 +15,7 @@ from typing import Any, Final
 from touche_rad.debaters.inspiredebate.speech import Speech, refused
 from touche_rad.debaters.inspiredebate.training.samples import Sample, answer_of, digest
 from touche_rad.models import Message
-from touche_rad.models.output import NotFound, extracted
+from touche_rad.models.output import NoObject, parse_object
 from touche_rad.text import clean
 
 ENDING: Final = ".trace.jsonl"
@@ -47,8 +47,8 @@ def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Sample]:
                 prompts[place] = messages
                 answers.pop(place, None)
         try:
-            speech = extracted(_said(row["answer"]), Speech)
-        except NotFound:
+            speech = parse_object(_said(row["answer"]), Speech)
+        except NoObject:
             continue
         if not refused(speech.argument) or place not in answers:
             answers[place] = speech

@@ -25,7 +25,7 @@ from touche_rad.debaters.rdebater.schemes.vocabulary import (
     schemes,
 )
 from touche_rad.models import Model, ModelError, Prompt
-from touche_rad.models.errors import Cut, Empty, Invalid, Overflow, Refusal
+from touche_rad.models.errors import EmptyReply, InvalidAnswer, PromptTooLong, Refusal, Truncated
 from touche_rad.models.output import Line
 from touche_rad.text import clean
 
@@ -153,7 +153,7 @@ _LETTERS: Final = 4
 _ANSWER: Final = {"lean": 90, "paper": 150}
 """Tokens of an answer for one text, about."""
 
-OF_THE_TEXT: Final = (Invalid, Refusal, Cut, Empty, Overflow)
+OF_THE_TEXT: Final = (InvalidAnswer, Refusal, Truncated, EmptyReply, PromptTooLong)
 """What may be wrong with one text's answer alone; anything else would go wrong with the next."""
 
 
@@ -275,7 +275,7 @@ class Annotator:
         return [
             Annotation(marks=told[number])
             if number in told
-            else Invalid(f"{self.model.name}: the answer leaves out argument {number}")
+            else InvalidAnswer(f"{self.model.name}: the answer leaves out argument {number}")
             for number in range(1, len(texts) + 1)
         ]
 
