@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 
 from retrieval.index.store import digest
-from retrieval.stance.asked import Asked
-from retrieval.stance.backend import StanceBackend, backend
-from retrieval.stance.trained import ORIGINS, Trained
-from retrieval.stance.training import usable
+from retrieval.stance.backend import backend
+from retrieval.stance.contract import StanceBackend
+from retrieval.stance.language_model import ModelStance
+from retrieval.stance.trained import TrainedStance
+from retrieval.stance.training import ORIGINS, usable
 from retrieval.tasks import Unseen
 from touche_rad import files
 from touche_rad.debate import Argument
@@ -52,7 +53,7 @@ def main() -> None:
     for name in options.by:
         print(row(name, list(decided([backend(name)], asked, digest(arguments)))), flush=True)
     if options.folds:
-        made = [Trained(folder) for folder in options.folds]
+        made = [TrainedStance(folder) for folder in options.folds]
         print(row("trained, by folds", list(decided(made, asked, digest(arguments)))))
 
 
@@ -62,7 +63,7 @@ def decided(
     """Yield how right the first backend is that may be asked of an argument: 1, 0, or a half."""
     left = list(asked)
     for one in backends:
-        if isinstance(one, Trained) and one.report.collection != collection:
+        if isinstance(one, TrainedStance) and one.report.collection != collection:
             raise SystemExit("a model learnt from another collection: what it saw is not known")
         part = [each for each in left if not _saw(one, each.topic)]
         left = [each for each in left if _saw(one, each.topic)]
@@ -75,7 +76,7 @@ def _right(one: StanceBackend, part: Sequence[Argument]) -> Iterator[float]:
     Most read a text against an argument's two claims, and are given its own. A language model is
     shown the argument alone, and is asked what it is to each of the claims.
     """
-    if not isinstance(one, Asked):
+    if not isinstance(one, ModelStance):
         for stance in one.stances([(each.text, each) for each in part]):
             yield (1 - np.sign(stance.against)) / 2
         return
@@ -86,7 +87,7 @@ def _right(one: StanceBackend, part: Sequence[Argument]) -> Iterator[float]:
 
 
 def _saw(one: StanceBackend, topic: str) -> bool:
-    return isinstance(one, Trained) and one.report.saw(topic)
+    return isinstance(one, TrainedStance) and one.report.saw(topic)
 
 
 def row(name: str, found: Sequence[tuple[Argument, float]]) -> str:

@@ -18,7 +18,6 @@ from retrieval.index.analyser import NAME as ANALYSER
 from retrieval.searching import FieldSearch
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError, nearest
-from touche_rad.plugins import Meaning, Memory
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
@@ -242,26 +241,6 @@ class ElasticArguments:
                 f"the vectors of {encoder!r} have no field {field!r}{nearest(field, fields)}"
             )
         return self._field(encoder, field)
-
-    @cached_property
-    def meaning(self) -> Meaning | None:
-        """What the vectors tell, where an index of ours has them and their encoder is to be had."""
-        if self.ours is None:
-            # Its encoder is large, and nobody asked for it.
-            return None
-        from retrieval.elastic.meaning import meaning
-
-        return meaning(self)
-
-    @cached_property
-    def memory(self) -> Memory | None:
-        """Which schemes the arguments use, where an index of ours was annotated to its end."""
-        told = (self.ours or {}).get("memory") or {}
-        if not told.get("complete"):
-            return None
-        from retrieval.elastic.memory import ElasticMemory
-
-        return ElasticMemory(self.location, told)
 
     @property
     def _source(self) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""Stance: whether an argument is on the side of what was said, against it, or about another matter.
+"""Stance: is an argument on the side of a text, against it, or about something else?
 
-A backend is chosen by name; each gives probabilities and none pretends to know what it does not.
+A backend is named by `retrieval.stance.backend.backend(NAME)`:
 
-`rules`            words that negate and words that differ between the two claims; knows little
-`nli:MODEL`        an NLI cross-encoder: a folder, or OWNER/NAME of the hub
-`trained:DIR`      a cross-encoder that `touche-rad train stance` made
-`model`            a language model (`model:URL#NAME`, or where the environment says)
+`rules`            negations and the words that differ between an argument's two claims
+`nli:MODEL`        an NLI cross-encoder: a folder, or OWNER/NAME on the Hugging Face hub
+`trained:DIR`      a cross-encoder made by `touche-rad train stance`
+`model`            a language model: the run's, or `model:URL#NAME`
 """

@@ -1,61 +1,38 @@
-"""What every stance backend gives, and how one is named."""
+"""Stance backends by name: rules, nli:MODEL, trained:DIR, model, model:URL#NAME."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Final
 
-from touche_rad.debate import Argument
+from retrieval.stance.contract import StanceBackend
 from touche_rad.errors import OptionError, nearest
 from touche_rad.models import Model
 
-
-@dataclass(frozen=True)
-class Stance:
-    """How likely an argument is of the same position as a text, of the opposite, or of none."""
-
-    same: float
-    opposite: float
-    unrelated: float
-
-    @property
-    def against(self) -> float:
-        """-1 for the same position, 1 for the opposite; 0 where nothing is known."""
-        return self.opposite - self.same
+NAMES: Final = ("rules", "nli:MODEL", "trained:DIR", "model", "model:URL#NAME")
 
 
-class StanceBackend(Protocol):
-    """Decides the stance of arguments to texts."""
-
-    def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
-        """Return the stance of each argument to the text it is paired with."""
-        ...
-
-
-def backend(name: str, asked: Model | None = None) -> StanceBackend:
-    """Return the backend of this name.
+def backend(name: str, model: Model | None = None) -> StanceBackend:
+    """Return the stance backend of a name.
 
     Args:
-        name: `rules`, `nli:MODEL`, `trained:DIR`, `model` or `model:URL#NAME`.
-        asked: The run's language model, if it has one.
+        name: One of `NAMES`.
+        model: The run's language model, for `model` without an address.
     """
-    kind, _, model = name.partition(":")
-    if kind == "rules" and not model:
+    kind, _, place = name.partition(":")
+    if kind == "rules" and not place:
         from retrieval.stance.rules import Rules
 
         return Rules()
-    if kind == "nli" and model:
-        from retrieval.stance.nli import Entailment
+    if kind == "nli" and place:
+        from retrieval.stance.nli import NliStance
 
-        return Entailment(model)
-    if kind == "trained" and model:
-        from retrieval.stance.trained import Trained
+        return NliStance(place)
+    if kind == "trained" and place:
+        from retrieval.stance.trained import TrainedStance
 
-        return Trained(model)
+        return TrainedStance(place)
     if kind == "model":
-        from retrieval.stance.asked import Asked
+        from retrieval.stance.language_model import ModelStance
 
-        return Asked(model, asked)
-    known = ("rules", "nli:MODEL", "trained:DIR", "model", "model:URL#NAME")
-    raise OptionError(f"there is no stance backend {name!r}{nearest(name, known)}")
+        return ModelStance(place, model)
+    raise OptionError(f"there is no stance backend {name!r}{nearest(name, NAMES)}")

@@ -12,12 +12,11 @@ from typing import Any, Final
 import numpy as np
 
 from retrieval.dense.encoders import NEEDED
-from retrieval.stance.backend import Stance
+from retrieval.stance.contract import Stance
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 
-SUPPORTS: Final = "supports"
-"""The label of the one row of a model that `touche-rad train stance` made."""
+BATCH: Final = 32
 _LABEL: Final = re.compile(r"(?:(no|not|non)[\W_]*)?(entail|contradict|neutral)")
 _NEITHER: Final = {
     frozenset({"entail", "contradict", "neutral"}): "neutral",
@@ -27,12 +26,12 @@ _NEITHER: Final = {
     frozenset({"contradict", "not contradict"}): "not contradict",
     frozenset({"contradict", "neutral"}): "neutral",
 }
-"""For the labels that a model has, the one that is neither entailment nor contradiction."""
+"""For each set of labels, the label that means neither entailment nor contradiction."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Which row of the head says what; None where no row says it."""
+    """The rows of a model's head; None if the model has no such row."""
 
     entailment: int | None
     contradiction: int | None
@@ -40,60 +39,46 @@ class Rows:
 
     @property
     def supporting(self) -> tuple[int, int]:
-        """The row of which more, and the one of which less, is for the hypothesis."""
+        """The rows that speak most and least for the hypothesis."""
         rows = (self.entailment, self.neither, self.contradiction)
         known = [row for row in rows if row is not None]
         return known[0], known[-1]
 
 
 def rows_of(config: Any) -> Rows | None:
-    """Read the labels in a model's configuration; None where they are not those of NLI."""
+    """Read the labels of a model's configuration; None if they are not NLI labels."""
     labels: Mapping[Any, Any] = config.id2label
-    found = {}
-    for at, label in labels.items():
-        read = _LABEL.match(str(label).strip().lower())
-        if read is None:
+    rows = {}
+    for row, label in labels.items():
+        match = _LABEL.match(str(label).strip().lower())
+        if match is None:
             return None
-        found[f"not {read[2]}" if read[1] else read[2]] = int(at)
-    kinds = frozenset(found)
-    if len(found) != len(labels) or kinds not in _NEITHER:
+        rows[f"not {match[2]}" if match[1] else match[2]] = int(row)
+    kinds = frozenset(rows)
+    if len(rows) != len(labels) or kinds not in _NEITHER:
         return None
     neither = _NEITHER[kinds]
-    return Rows(found.get("entail"), found.get("contradict"), found[neither] if neither else None)
-
-
-def told(config: Any) -> str:
-    """Return a model's labels as a person reads them."""
-    return ", ".join(str(label) for label in config.id2label.values())
-
-
-BATCH: Final = 32
+    return Rows(rows.get("entail"), rows.get("contradict"), rows[neither] if neither else None)
 
 
 class Nli:
-    """An NLI cross-encoder, read by its own labels."""
+    """An NLI cross-encoder; its labels tell what its outputs mean."""
 
     def __init__(self, model: str, called: str = "stance model") -> None:
-        """Load a folder, or OWNER/NAME of the hub; `called` is its part in what is told of it."""
+        """Load a folder, or OWNER/NAME on the hub; `called` names the model in errors."""
         self._model = cross_encoder(model, called)
         self.rows = _rows(self._model, f"{called} {model!r}")
-        self._one_at_a_time = Lock()  # a tokenizer that pads for one thread is none for another
+        self._lock = Lock()  # tokenizers keep their padding settings: one thread at a time
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> Any:
-        """Return how likely each premise entails its hypothesis, contradicts it, does neither.
+        """Return the probabilities of entailment, contradiction and neither for each pair.
 
-        What a model of two labels does not tell is 0.
+        A pair is a premise and a hypothesis. A model of two labels gives 0 for the third.
         """
         if not pairs:
             return np.zeros((0, 3))
-        from torch.nn import Identity
-
-        different, places = once(pairs)
-        with self._one_at_a_time:
-            scores = self._model.predict(
-                different, batch_size=BATCH, show_progress_bar=False, activation_fn=Identity()
-            )
-        logits = np.asarray(scores, dtype=float)[places]
+        with self._lock:
+            logits = logits_of(self._model, pairs)
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         likely = powers / powers.sum(axis=1, keepdims=True)
         rows = (self.rows.entailment, self.rows.contradiction, self.rows.neither)
@@ -101,25 +86,24 @@ class Nli:
         return np.stack([nothing if row is None else likely[:, row] for row in rows], axis=1)
 
     def reads_whole(self, hypothesis: str) -> bool:
-        """Whether nothing of a hypothesis is cut off, however long its premise is.
+        """Whether a hypothesis is never truncated, however long its premise is.
 
-        The longer text of a pair is cut; one that fills less than half of the room never is.
+        The longer text of a pair is truncated: one that needs less than half of the tokens is safe.
         """
-        tokenizer = self._model.tokenizer
-        model = self._model
+        model, tokenizer = self._model, self._model.tokenizer
         own = model.max_seq_length if hasattr(model, "max_seq_length") else model.max_length
-        room = min(own or tokenizer.model_max_length, tokenizer.model_max_length)
-        with self._one_at_a_time:
+        limit = min(own or tokenizer.model_max_length, tokenizer.model_max_length)
+        with self._lock:
             size = len(tokenizer.tokenize(encodable(hypothesis)))
-        return bool(size <= (room - tokenizer.num_special_tokens_to_add(pair=True)) // 2)
+        return bool(size <= (limit - tokenizer.num_special_tokens_to_add(pair=True)) // 2)
 
 
-class Entailment:
+class NliStance:
     """The text is the premise; the attacked and the supported claim are hypotheses.
 
-    A text that entails the attacked claim, or contradicts the supported one, is of the opposite
-    position to the argument. Both readings count half; of a model that tells only one of
-    entailment and contradiction, one reading is left, and no side is more likely than a half.
+    A text that entails the attacked claim, or contradicts the supported one, has the opposite
+    position. Both readings count half; if a model has labels for one of them only, no side gets
+    more than one half.
     """
 
     def __init__(self, model: str) -> None:
@@ -131,7 +115,7 @@ class Entailment:
             return []
         read = self._nli.read(with_claims(pairs))
         attacked, supported = read[0::2], read[1::2]
-        # Columns: entailed, contradicted, neutral.
+        # Columns: entailed, contradicted, neither.
         opposite = (attacked[:, 0] + supported[:, 1]) / 2
         same = (attacked[:, 1] + supported[:, 0]) / 2
         rest = 1 - opposite - same
@@ -139,9 +123,9 @@ class Entailment:
 
 
 def cross_encoder(model: str, called: str = "stance model") -> Any:
-    """Load a cross-encoder, or say what is missing.
+    """Load a cross-encoder.
 
-    Half precision, in which many are stored, is slow on a processor: there it is made whole.
+    On a processor, models stored in half precision are converted: half precision is slow there.
     """
     try:
         import torch
@@ -151,10 +135,10 @@ def cross_encoder(model: str, called: str = "stance model") -> Any:
         raise UserError(f"{called} {model!r} needs sentence-transformers: {NEEDED}") from None
     logging.disable_progress_bar()
     if "/" not in model and not Path(model).is_dir():
-        raise UserError(f"{called} {model!r}: there is no such folder (the hub's: OWNER/NAME)")
-    stored = {} if torch.cuda.is_available() else {"dtype": torch.float32}
+        raise UserError(f"{called} {model!r}: there is no such folder (on the hub: OWNER/NAME)")
+    settings = {} if torch.cuda.is_available() else {"dtype": torch.float32}
     try:
-        return CrossEncoder(model, model_kwargs=stored)
+        return CrossEncoder(model, model_kwargs=settings)
     except Exception as error:
         why = " ".join(str(error).split())[:200]
         raise UserError(f"{called} {model!r} cannot be loaded: {why}") from None
@@ -163,12 +147,26 @@ def cross_encoder(model: str, called: str = "stance model") -> Any:
 def _rows(model: Any, name: str) -> Rows:
     rows = rows_of(model.config)
     if rows is None:
+        labels = ", ".join(str(label) for label in model.config.id2label.values())
         raise UserError(
-            f"{name} is no NLI model: expected the labels entailment, contradiction and neutral, "
-            "or two such as entailment and not_entailment, not_contradiction and contradiction; "
-            f"it has {told(model.config)}"
+            f"{name} is not an NLI model: its labels are {labels}; expected entailment, "
+            "contradiction and neutral, or two such as entailment and not_entailment"
         )
     return rows
+
+
+def logits_of(model: Any, pairs: Sequence[tuple[str, str]]) -> Any:
+    """Return a cross-encoder's outputs, one row per pair.
+
+    Each distinct pair is computed once: arguments of one result list often share claims.
+    """
+    from torch.nn import Identity
+
+    different, places = distinct(pairs)
+    outputs = model.predict(
+        different, batch_size=BATCH, show_progress_bar=False, activation_fn=Identity()
+    )
+    return np.asarray(outputs, dtype=float)[places]
 
 
 def with_claims(pairs: Sequence[tuple[str, Argument]]) -> list[tuple[str, str]]:
@@ -176,16 +174,13 @@ def with_claims(pairs: Sequence[tuple[str, Argument]]) -> list[tuple[str, str]]:
     return [(text, claim) for text, one in pairs for claim in (one.attacks, one.supports)]
 
 
-def once(pairs: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[int]]:
-    """Return the different pairs, as a tokenizer takes them, and which of them each one is.
-
-    Arguments that are found together share claims: what one attacks, another supports.
-    """
+def distinct(pairs: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[int]]:
+    """Return the distinct pairs, and for each pair its place among them."""
     known: dict[tuple[str, str], int] = {}
     places = [known.setdefault((encodable(one), encodable(two)), len(known)) for one, two in pairs]
     return list(known), places
 
 
 def encodable(text: str) -> str:
-    """Return a text that a tokenizer takes: a debate may hold lone surrogates."""
+    """Replace lone surrogates, which tokenizers reject."""
     return text.encode("utf-8", "replace").decode("utf-8")

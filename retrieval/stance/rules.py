@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from retrieval.index.analyser import tokens
-from retrieval.stance.backend import Stance
+from retrieval.stance.contract import Stance
 from touche_rad.debate import Argument
 from touche_rad.text import words
 

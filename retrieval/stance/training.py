@@ -1,42 +1,44 @@
-"""The trainer `stance`: a model that predicts which claim an argument attacks."""
+"""The trainer `stance`: a cross-encoder that predicts which claim an argument attacks."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from retrieval.stance.nli import cross_encoder, encodable
-from retrieval.stance.trained import (
-    ALL,
-    ORIGINS,
-    Begun,
-    Report,
-    beside_the_layers,
-    measured,
-    one_row,
-)
+import numpy as np
+
+from retrieval.stance.nli import cross_encoder, encodable, rows_of
+from retrieval.stance.trained import Report, supports
+from retrieval.training import CollectionTrainer, Job, Trained
 from touche_rad.debate import Argument
-from touche_rad.training.collection import Course, Lesson, Taught
+from touche_rad.errors import UserError
 from touche_rad.training.folder import Folder
-from touche_rad.training.loop import Closing, Count, Layers, Opening, Positive, descend, thawed
+from touche_rad.training.loop import fit, trainable
+from touche_rad.training.recipe import Count, Layers, Positive
+from touche_rad.training.recipe import Recipe as BaseRecipe
 
+Initialised = Literal["stance", "NLI", "chance"]
+ALL: Final = "all"
+ORIGINS: Final = ("attacks", "supports")
+"""The claims that people may have written; the other one is its generated negation."""
+_SUPPORTS: Final = "supports"
+"""The label of a stance model's only row."""
 _WINDOW: Final = 16
-"""So many batches are sorted by length together: padding is most of the work otherwise."""
+"""Number of batches that are sorted by length together, to save padding."""
+_SPREAD: Final = 0.02
 
 
-class _Chosen(Opening):
+class Recipe(BaseRecipe):
+    """The settings of the trainer `stance`."""
+
     epochs: Count = 3
     rate: Positive = 5e-5
     batch: Count = 16
-    """Arguments a step, each with both of its claims."""
+    """Arguments per step, each with both of its claims."""
     layers: Layers = 0
-    """How many layers learn, from the top, with the head; 0: the whole model."""
-
-
-class Recipe(Closing, _Chosen):
-    """All that decides what training makes of its data."""
+    """Number of trained layers from the top, besides the head; 0 trains the whole model."""
 
 
 def usable(arguments: Sequence[Argument]) -> list[Argument]:
@@ -49,101 +51,173 @@ def usable(arguments: Sequence[Argument]) -> list[Argument]:
 
 
 def batches(arguments: Sequence[Argument], size: int, seed: str) -> Iterator[list[Argument]]:
-    """Yield the arguments by batches of like length, in an order of the seed's."""
-    chance = random.Random(seed)
-    order = chance.sample(arguments, len(arguments))
+    """Yield the arguments in shuffled batches of similar length."""
+    random_order = random.Random(seed)
+    order = random_order.sample(arguments, len(arguments))
     found = []
     for start in range(0, len(order), size * _WINDOW):
-        near = sorted(order[start : start + size * _WINDOW], key=_length)
-        found += [near[at : at + size] for at in range(0, len(near), size)]
-    chance.shuffle(found)
+        window = sorted(order[start : start + size * _WINDOW], key=_length)
+        found += [window[at : at + size] for at in range(0, len(window), size)]
+    random_order.shuffle(found)
     yield from found
-
-
-def learn(model: Any, lesson: Lesson[Recipe], *, text: bool = True) -> int:
-    """Train a cross-encoder of one row in place; return how many steps that was.
-
-    Without `text` it learns from the claims alone.
-    """
-    network, recipe = model.model, lesson.recipe
-    parts = thawed(network, recipe.layers)
-    if recipe.layers:
-        tops = beside_the_layers(network)
-        for one in tops:
-            one.requires_grad_(True)
-        parts = [*parts, *tops]
-    plan = [
-        part
-        for epoch in range(recipe.epochs)
-        for part in batches(lesson.learnt, recipe.batch, f"{recipe.seed} {epoch}")
-    ]
-    descend(
-        network, parts, plan, lambda part, _: loss(model, part, recipe, text=text), recipe,
-        lesson.folder, lesson.report,
-    )  # fmt: skip
-    return len(plan)
-
-
-def loss(model: Any, part: Sequence[Argument], recipe: Recipe, *, text: bool) -> Any:
-    """Return how far each text's supported claim is from scoring above its attacked one."""
-    import torch
-
-    network = model.model
-    said = [encodable(one.text) if text else "" for one in part]
-    supported = [encodable(one.supports) for one in part]
-    attacked = [encodable(one.attacks) for one in part]
-    batch = model.tokenizer(
-        [*said, *said], [*supported, *attacked], padding=True, truncation=True,
-        max_length=recipe.longest, return_tensors="pt",
-    ).to(network.device)  # fmt: skip
-    with torch.autocast(network.device.type, torch.bfloat16, enabled=recipe.halved):
-        scores = network(**batch).logits.float().reshape(2, -1)
-    return -torch.nn.functional.logsigmoid(scores[0] - scores[1]).mean()
 
 
 def _length(one: Argument) -> int:
     return len(one.text) + max(len(one.supports), len(one.attacks))
 
 
-def _taught(lesson: Lesson[Recipe]) -> Taught:
-    """Train with the text and without, and measure before and after."""
-    out = lesson.held_out
-    model, begun = _base(lesson)
-    known = {"before": lesson.before(lambda: measured(model, out))}
-    steps = learn(model, _part(lesson, 0))
-    known["after"] = measured(model, out)
-    blind, _ = _base(lesson)
-    learn(blind, _without_text(_part(lesson, 1)), text=False)
-    known["claim_only"] = measured(blind, out, text=False)
-    told = {name: row[ALL] for name, row in known.items()}
-    origins = {one: {name: row[one] for name, row in known.items()} for one in ORIGINS}
-    return Taught(model, steps, {"begun": begun, **told, "by_origin": origins})
-
-
-def _base(lesson: Lesson[Recipe]) -> tuple[Any, Begun]:
-    """Return the base with one row, the same each time, in whole precision to learn."""
+def loss(model: Any, batch: Sequence[Argument], recipe: Recipe, *, text: bool) -> Any:
+    """Return the pairwise ranking loss: a supported claim should score above an attacked one."""
     import torch
 
-    torch.manual_seed(lesson.recipe.seed)
-    model = cross_encoder(lesson.place).float()
-    return model, one_row(model.model, lesson.recipe.base)
+    network = model.model
+    texts = [encodable(one.text) if text else "" for one in batch]
+    supported = [encodable(one.supports) for one in batch]
+    attacked = [encodable(one.attacks) for one in batch]
+    tokens = model.tokenizer(
+        [*texts, *texts], [*supported, *attacked], padding=True, truncation=True,
+        max_length=recipe.longest, return_tensors="pt",
+    ).to(network.device)  # fmt: skip
+    with torch.autocast(network.device.type, torch.bfloat16, enabled=recipe.half_precision):
+        scores = network(**tokens).logits.float().reshape(2, -1)
+    return -torch.nn.functional.logsigmoid(scores[0] - scores[1]).mean()
 
 
-def _without_text(lesson: Lesson[Recipe]) -> Lesson[Recipe]:
-    """Let the model of the claims alone have checkpoints elsewhere; nothing of it is kept."""
-    found = Folder(lesson.folder.checkpoints / "claim_only")
-    found.root.mkdir(parents=True, exist_ok=True)
-    return replace(lesson, folder=found)
+def one_row(network: Any, base: str) -> Initialised:
+    """Give a classifier a head with one row, and return how the row is initialised."""
+    import torch
+
+    name = _head_of(network, base)
+    old = network.get_submodule(name)
+    initialised: Initialised = "stance"
+    if list(dict(network.config.id2label).values()) != [_SUPPORTS]:
+        rows = rows_of(network.config)
+        initialised = "chance" if rows is None else "NLI"
+        row = torch.nn.Linear(
+            old.in_features, 1, bias=old.bias is not None, device=old.weight.device,
+            dtype=old.weight.dtype,
+        )  # fmt: skip
+        with torch.no_grad():
+            if rows is None:
+                spread = getattr(network.config, "initializer_range", None)
+                row.weight.normal_(0.0, spread or _SPREAD)
+                if row.bias is not None:
+                    row.bias.zero_()
+            else:
+                more, less = rows.supporting
+                row.weight.copy_(old.weight[more] - old.weight[less])
+                if row.bias is not None:
+                    row.bias.copy_(old.bias[more] - old.bias[less])
+        network.set_submodule(name, row)
+    network.config.num_labels = network.num_labels = 1
+    network.config.id2label, network.config.label2id = {0: _SUPPORTS}, {_SUPPORTS: 0}
+    network.config.problem_type = None
+    return initialised
 
 
-def _part(lesson: Lesson[Recipe], number: int) -> Lesson[Recipe]:
-    """Report the steps of the one or the other of two trainings as those of both."""
-    report = lesson.report
-    if report is None:
-        return lesson
-    return replace(lesson, report=lambda step, steps: report(number * steps + step, 2 * steps))
+def _head_of(network: Any, base: str) -> str:
+    """Return the name of a classifier's last linear layer."""
+    from torch.nn import Linear
+
+    inner = f"{network.base_model_prefix}."
+    heads = [
+        name
+        for name, module in network.named_modules()
+        if isinstance(module, Linear)
+        and module.out_features == network.config.num_labels
+        and not name.startswith(inner)
+    ]
+    if not heads:
+        raise UserError(f"stance model {base!r} has no classification head to train")
+    return str(heads[-1])
 
 
-train_stance: Final = Course(
-    method="stance", recipe=Recipe, usable=usable, teach=_taught, report=Report, card=__package__
+def _above_the_layers(network: Any) -> list[Any]:
+    """Return the pooler and the head, which are always trained."""
+    prefix = network.base_model_prefix
+    pooler = getattr(getattr(network, prefix, None), "pooler", None)
+    top = [module for name, module in network.named_children() if name != prefix]
+    return [*top, pooler] if pooler is not None else top
+
+
+def accuracy(
+    model: Any, arguments: Sequence[Argument], *, text: bool = True
+) -> dict[str, float | None]:
+    """Return how often the model finds the attacked claim: overall, and by which claim is original.
+
+    Equal scores count half.
+    """
+    texts = [one.text if text else "" for one in arguments]
+    attacked = supports(model, list(zip(texts, (one.attacks for one in arguments), strict=True)))
+    supported = supports(model, list(zip(texts, (one.supports for one in arguments), strict=True)))
+    right = (np.sign(supported - attacked) + 1) / 2
+    origins = np.array([one.original for one in arguments])
+    return {ALL: _mean(right), **{name: _mean(right[origins == name]) for name in ORIGINS}}
+
+
+def _mean(right: Any) -> float | None:
+    return round(float(right.mean()), 4) if len(right) else None
+
+
+def _base(job: Job[Recipe]) -> tuple[Any, Initialised]:
+    """Return the base model with one row, always the same, in full precision."""
+    import torch
+
+    torch.manual_seed(job.recipe.seed)
+    model = cross_encoder(job.base).float()
+    return model, one_row(model.model, job.recipe.base)
+
+
+def _fit(model: Any, job: Job[Recipe], *, text: bool = True) -> int:
+    """Train a cross-encoder in place, with or without texts, and return the number of steps."""
+    network, recipe = model.model, job.recipe
+    parts = trainable(network, recipe.layers)
+    if recipe.layers:
+        for part in (above := _above_the_layers(network)):
+            part.requires_grad_(True)
+        parts = [*parts, *above]
+    plan = [
+        batch
+        for epoch in range(recipe.epochs)
+        for batch in batches(job.arguments, recipe.batch, f"{recipe.seed} {epoch}")
+    ]
+    fit(
+        network, parts, plan, lambda batch, _: loss(model, batch, recipe, text=text), recipe,
+        job.folder, job.progress,
+    )  # fmt: skip
+    return len(plan)
+
+
+def _train(job: Job[Recipe]) -> Trained:
+    """Train two models, with and without the texts; measure the base and both."""
+    out = job.held_out
+    model, initialised = _base(job)
+    measured = {"before": job.measure_base(lambda: accuracy(model, out))}
+    steps = _fit(model, _half_of(job, 0))
+    measured["after"] = accuracy(model, out)
+    blind, _ = _base(job)
+    _fit(blind, _claim_only(_half_of(job, 1)), text=False)
+    measured["claim_only"] = accuracy(blind, out, text=False)
+    overall = {name: row[ALL] for name, row in measured.items()}
+    origins = {one: {name: row[one] for name, row in measured.items()} for one in ORIGINS}
+    return Trained(model, steps, {"begun": initialised, **overall, "by_origin": origins})
+
+
+def _claim_only(job: Job[Recipe]) -> Job[Recipe]:
+    """Give the baseline without texts its own checkpoints; they are deleted at the end."""
+    folder = Folder(job.folder.checkpoints / "claim_only")
+    folder.root.mkdir(parents=True, exist_ok=True)
+    return replace(job, folder=folder)
+
+
+def _half_of(job: Job[Recipe], number: int) -> Job[Recipe]:
+    """Report the progress of one of two trainings as a part of both."""
+    progress = job.progress
+    if progress is None:
+        return job
+    return replace(job, progress=lambda step, steps: progress(number * steps + step, 2 * steps))
+
+
+train_stance: Final = CollectionTrainer(
+    method="stance", recipe=Recipe, usable=usable, train=_train, report=Report, card=__package__
 )

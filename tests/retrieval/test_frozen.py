@@ -92,13 +92,13 @@ class Trained:
         from retrieval.dense.tuning import network
 
         with self._patch.context() as patch:
-            patch.setattr(network, "frozen", lambda *_: None)
+            patch.setattr(network, "frozen_outputs", lambda *_: None)
             return self.losses(base, "whole", **settings)
 
     def are_computed_anew(self, base: Path, why: str, caplog: pytest.LogCaptureFixture) -> None:
         """Train, and see that nothing is kept and that the log says why."""
         found = self.losses(base, "out")
-        assert f"computed anew at each step: {why}" in caplog.text
+        assert f"computed again at each step: {why}" in caplog.text
         assert found == self.by_all_layers(base)
 
 
@@ -182,8 +182,8 @@ def test_without_room_all_layers_are_computed_at_each_step(
     from retrieval.dense.tuning import network as frozen
 
     monkeypatch.setattr(frozen, "LARGE", 0)
-    monkeypatch.setattr(frozen, "free", lambda _: 0)
-    trained.are_computed_anew(bert, "no room for", caplog)
+    monkeypatch.setattr(frozen, "free_space", lambda _: 0)
+    trained.are_computed_anew(bert, "not enough space for", caplog)
 
 
 @pytest.mark.services
@@ -191,7 +191,7 @@ def test_layers_that_cannot_be_run_apart_are_computed_at_each_step(
     trained: Trained, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     xlnet = _network("xlnet", tmp_path / "base")
-    trained.are_computed_anew(xlnet, "they do not answer with one state a token", caplog)
+    trained.are_computed_anew(xlnet, "they do not return one state per token", caplog)
 
 
 @pytest.mark.services
@@ -213,7 +213,7 @@ def test_a_network_whose_upper_layers_look_past_the_lower_ones_is_found_out(
         return forward(self, hidden_states, *args, **kwargs)
 
     monkeypatch.setattr(BertLayer, "forward", leaning)
-    trained.are_computed_anew(bert, "the layers above them give other vectors", caplog)
+    trained.are_computed_anew(bert, "the layers above give other vectors", caplog)
 
 
 @pytest.mark.services

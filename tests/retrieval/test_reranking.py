@@ -1,4 +1,4 @@
-"""Reranking transformers: agreement of topics, diversity, what was said."""
+"""Reranking by agreement of topics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pandas as pd
 import pyterrier as pt
 import pytest
 
-from retrieval.fusion import Diverse, TopicAgreement, Unsaid
+from retrieval.fusion import TopicAgreement
 from retrieval.index.pisa import PisaArguments
 from tests.retrieval.small import opened
 from touche_rad.debate import Argument
@@ -45,24 +45,8 @@ def test_many_of_a_topic_speak_for_it(index: PisaArguments) -> None:
     assert added["a"] - 0.79 + added["d"] - 0.80 == pytest.approx(0.3)
 
 
-def test_diversity_passes_over_what_says_the_same(index: PisaArguments) -> None:
-    found = _found(a=1.0, b=0.95, c=0.6, d=0.1)
-    assert _order(Diverse(index, k=3, relevance=1.0)(found)) == ["a", "b", "c"]
-    assert _order(Diverse(index, k=3, relevance=0.5)(found))[:2] == ["a", "c"]
-    assert len(Diverse(index, k=2)(found)) == 2
-
-
-def test_what_was_said_is_not_said_again(index: PisaArguments) -> None:
-    found = _found(a=1.0, b=0.9, c=0.8)
-    assert _order(Unsaid(index, ["Yes, zoos keep rare animals alive!"])(found)) == ["c"]
-    assert _order(Unsaid(index)(found)) == ["a", "b", "c"]
-    told = found.assign(said=[["children learn about nature"]] * 3)
-    assert _order(Unsaid(index)(told)) == ["a", "b"]
-
-
-@pytest.mark.parametrize("made", [TopicAgreement, Diverse, Unsaid])
-def test_they_compose_and_declare_their_columns(index: PisaArguments, made: Any) -> None:
-    pipeline = index.pipeline("text", 9) >> made(index)
+def test_it_composes_and_declares_its_columns(index: PisaArguments) -> None:
+    pipeline = index.pipeline("text", 9) >> TopicAgreement(index)
     topics = pd.DataFrame({"qid": ["1", "2"], "query": ["zoos", "trains"], "user": ["u", "v"]})
     found = pipeline(topics)
     assert set(found["qid"]) == {"1", "2"}
@@ -72,4 +56,4 @@ def test_they_compose_and_declare_their_columns(index: PisaArguments, made: Any)
     assert len(nothing) == 0
     assert "docno" in pt.inspect.transformer_outputs(pipeline, ["qid", "query"])
     with pytest.raises(Exception, match="docno"):
-        made(index)(topics)
+        TopicAgreement(index)(topics)

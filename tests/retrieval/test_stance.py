@@ -7,20 +7,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pandas as pd
-import pyterrier as pt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval.index.pisa import PisaArguments
-from retrieval.stance.backend import Stance, backend
-from retrieval.stance.nli import Nli, Rows, once, rows_of
-from retrieval.stance.retriever import StanceReranker
+from retrieval.stance.backend import backend
+from retrieval.stance.contract import Stance
+from retrieval.stance.nli import Nli, Rows, distinct, rows_of
 from tests.nli import always, taught
 from tests.retrieval.small import opened
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
+from touche_rad.plugins import Services, find
 
 AGAINST = Argument(
     id="1", topic="Zoos", text="Zoos save species from dying out.",
@@ -62,18 +61,22 @@ def test_rules_take_any_text(text: str) -> None:
     assert all(map(_sums_to_one, backend("rules").stances([(text, AGAINST), (text, empty)])))
 
 
-def test_the_other_side_comes_up_and_probabilities_are_shown(zoos: PisaArguments) -> None:
-    topics = pd.DataFrame({"qid": ["q"], "query": [SAID]})
-    search = zoos.pipeline("all", 5)
-    found = (search >> StanceReranker(zoos, weight=9.0))(topics)
-    assert found.sort_values("rank")["docno"].iloc[0] == "1"
-    turned = (search >> StanceReranker(zoos, weight=9.0, side="for"))(topics)
-    assert turned.sort_values("rank")["docno"].iloc[0] == "2"
-    assert {"same", "opposite", "unrelated"} <= set(found.columns)
-    plain = (search >> StanceReranker(zoos, weight=0.0))(topics)
-    assert list(plain["docno"]) == list(search(topics)["docno"])
-    outputs = pt.inspect.transformer_outputs(search >> StanceReranker(zoos), ["qid", "query"])
-    assert "opposite" in outputs
+@pytest.mark.parametrize(("side", "first"), [("against", "1"), ("for", "2")])
+def test_arguments_of_the_wanted_side_come_first(
+    zoos: PisaArguments, side: str, first: str
+) -> None:
+    options = {"of": "text", "by": "rules", "weight": "9", "side": side}
+    hits = find("retriever", "stance").make(Services(index=zoos), options).search(SAID, 5)
+    assert hits[0].argument.id == first
+    assert hits[0].path[-1].startswith("same 0.")
+
+
+def test_without_weight_the_order_stays(zoos: PisaArguments) -> None:
+    made = find("retriever", "stance").make(Services(index=zoos), {"of": "text", "weight": "0"})
+    plain = find("retriever", "text").make(Services(index=zoos))
+    query = "zoos animals trains"
+    ids = [[hit.argument.id for hit in one.search(query, 5)] for one in (made, plain)]
+    assert ids[0] == ids[1]
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +97,7 @@ def test_an_nli_model_is_read_by_its_own_labels(nli: Path) -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["x", "y", "\ud800"]))))
 def test_a_pair_is_read_once_however_often_it_comes(pairs: list[tuple[str, str]]) -> None:
-    different, places = once(pairs)
+    different, places = distinct(pairs)
     assert len(different) == len(set(pairs))
     read = [(one, two.replace("\ud800", "?")) for one, two in pairs]
     assert [different[place] for place in places] == read
@@ -177,11 +180,11 @@ def test_what_is_no_nli_model_is_told(nli: Path, tmp_path: Path) -> None:
     config["id2label"] = {"0": "bad", "1": "good", "2": "so-so"}
     config["label2id"] = {"bad": 0, "good": 1, "so-so": 2}
     (other / "config.json").write_text(json.dumps(config))
-    with pytest.raises(UserError, match=r"is no NLI model: .* it has bad, good, so-so"):
+    with pytest.raises(UserError, match="is not an NLI model: its labels are bad, good, so-so"):
         backend(f"nli:{other}")
     with pytest.raises(UserError, match="there is no such folder"):
         backend("nli:nowhere")
-    with pytest.raises(UserError, match="no stance model of touche-rad train stance"):
+    with pytest.raises(UserError, match="was not made by: touche-rad train stance"):
         backend(f"trained:{nli}")
     with pytest.raises(OptionError, match="there is no stance backend 'rule'"):
         backend("rule")
@@ -192,7 +195,6 @@ def test_a_language_model_is_asked_once_for_all_candidates(zoos: PisaArguments) 
 
     from tests.models import scripted
     from touche_rad.models.errors import InvalidAnswer
-    from touche_rad.plugins import Services, find
 
     def judged(handler: Any) -> None:
         asked = handler.body["messages"][-1]["content"]
@@ -229,8 +231,6 @@ def test_a_language_model_is_asked_once_for_all_candidates(zoos: PisaArguments) 
 
 @pytest.mark.parametrize("by", ["rules"])
 def test_the_retriever_reranks_another_ones_hits(zoos: PisaArguments, by: str) -> None:
-    from touche_rad.plugins import Services, find
-
     made = find("retriever", "stance").make(Services(index=zoos), {"of": "text", "by": by})
     hits = made.search("zoos animals trains", 3)
     assert [hit.rank for hit in hits] == list(range(len(hits)))

@@ -53,7 +53,7 @@ def _read(network: Any) -> Any:
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_it_is_entailment_less_contradiction(kind: str) -> None:
     network = _made(kind, LABELS)
-    from retrieval.stance.trained import one_row
+    from retrieval.stance.training import one_row
 
     before = _read(network)
     assert one_row(network, kind) == "NLI"
@@ -67,7 +67,7 @@ def test_it_is_entailment_less_contradiction(kind: str) -> None:
 
 def test_it_is_by_chance_where_the_labels_say_something_else() -> None:
     network = _made("Bert", {0: "good", 1: "bad", 2: "so-so"})
-    from retrieval.stance.trained import one_row
+    from retrieval.stance.training import one_row
 
     assert one_row(network, "reviews") == "chance"
     assert _read(network).shape == (2, 1)
@@ -77,8 +77,8 @@ def test_a_network_without_a_head_is_told() -> None:
     network = _made("Bert", LABELS)
     import torch
 
-    from retrieval.stance.trained import one_row
+    from retrieval.stance.training import one_row
 
     network.classifier = torch.nn.Identity()
-    with pytest.raises(UserError, match="stance model 'base' has no head that could be trained"):
+    with pytest.raises(UserError, match="stance model 'base' has no classification head to train"):
         one_row(network, "base")

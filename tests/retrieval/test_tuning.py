@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.dense.tuning.training import asked, batches, left_out, passages
+from retrieval.dense.tuning.training import batches, false_negatives, passages, queries
 from retrieval.tasks import Unseen
-from tests.retrieval.courses import CourseTests
+from tests.retrieval.collection_trainers import TrainerTests
 from tests.retrieval.small import encoder_by_chance
 from tests.retrieval.trainings import Training, changed, report, written
 from touche_rad.debate import Argument
@@ -65,9 +65,9 @@ def test_each_claim_has_its_argument_and_no_wrong_answer_that_is_on_the_same_cla
         _argued("Zoos are good!", "Zoos cost much.", ""),  # says the first one's claim
         _argued("Trains are slow.", "Trains are fast.", "Trains are slow.", "Trains"),
     ]
-    claims = asked(part)
+    claims = queries(part)
     assert [place for _, place in claims] == [0, 0, 1, 1, 2, 3, 3]
-    rows = dict(zip(claims, left_out(part), strict=True))
+    rows = dict(zip(claims, false_negatives(part), strict=True))
     assert rows["Zoos are good.", 0] == [False, True, True, False]
     assert rows["zoos are not good", 1] == [True, False, True, False]
     assert rows["Zoos cost much.", 2] == [False, False, False, False]
@@ -140,7 +140,7 @@ def half(tiny: Path, tmp_path: Path) -> Path:
     return tmp_path / "base"
 
 
-class TestCourse(CourseTests):
+class TestTrainer(TrainerTests):
     training, use, fewest = ENCODER, "--dense {}", 2
 
 

@@ -292,7 +292,7 @@ def test_another_training_is_not_gone_on_with(fine_tuned: Folder, tiny: Path) ->
 
 def test_a_folder_of_other_things_is_left_alone(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
-    with pytest.raises(UserError, match="holds other things"):
+    with pytest.raises(UserError, match="contains other files"):
         trainer("dpo")(
             [preferences(tmp_path.parent / "p.jsonl")], tmp_path, recipe=Recipe(base=str(tiny))
         )
@@ -355,7 +355,7 @@ def test_a_damaged_report_is_told(report: str, tmp_path: Path) -> None:
 
 def test_two_trainings_in_one_folder_are_kept_apart(tiny: Path, tmp_path: Path) -> None:
     source, recipe = chats(tmp_path / "chats.jsonl"), Recipe(base=str(tiny), **SFT)
-    with Folder(tmp_path / "out").alone(), pytest.raises(UserError, match="another process"):
+    with Folder(tmp_path / "out").exclusive(), pytest.raises(UserError, match="another process"):
         trainer("sft")([source], tmp_path / "out", recipe=recipe)
 
 

@@ -57,9 +57,10 @@ def options(function: F) -> F:
 
 def made(given: dict[str, Any]) -> Recipe:
     """Return the recipe; a number that cannot be is told by its name."""
-    from touche_rad.debaters.inspiredebate.training.recipe import Recipe, checked
+    from touche_rad.debaters.inspiredebate.training.recipe import Recipe
+    from touche_rad.training.recipe import validate_recipe
 
-    return checked(Recipe, given)
+    return validate_recipe(Recipe, given)
 
 
 _SOURCES = click.argument(

@@ -1,5 +1,4 @@
-"""Training a debater's own model: samples from debates, preference pairs, adapters, what they are.
+"""What all trainers share: recipe, training folder, training loop, metrics, model card, labels.
 
-Reached by the entry points of `touche_rad.trainers`, as anyone's trainer is. torch, transformers,
-peft and trl are the extra `train`; what makes data needs none of them.
+Trainers are entry points of the group `touche_rad.trainers`. Only `loop` needs torch.
 """

@@ -1,4 +1,4 @@
-"""The model card: what a model was made of, how, and what was measured."""
+"""Model cards: base, data, settings and measurements of a trained model."""
 
 from __future__ import annotations
 
@@ -13,29 +13,32 @@ import jinja2
 from touche_rad import files
 
 _PACKAGES: Final = ("touche-rad", "torch", "transformers", "peft", "trl")
+_JINJA: Final = jinja2.Environment(
+    undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+)
 
 
 def versions(*also: str) -> dict[str, str]:
-    """Return the versions of what trains."""
-    found = {}
+    """Return the versions of the installed packages that take part in training."""
+    installed = {}
     for name in (*_PACKAGES, *also):
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
-def write_card(path: Path, *, template: str = __package__, **told: Any) -> None:
-    """Write the card, by the `card.md.jinja` of a package."""
+def write_card(path: Path, *, template: str, **values: Any) -> None:
+    """Render `card.md.jinja` of the package `template` into a file."""
     source = resources(template).joinpath("card.md.jinja").read_text("utf-8")
-    page = _JINJA.from_string(source).render(**{"left_out": {}, **_plain(told)})
+    page = _JINJA.from_string(source).render(**{"left_out": {}, **_escaped(values)})
     with files.atomic_write(path) as stream:
         stream.write(page.strip() + "\n")
 
 
-def _plain(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Let no value end a cell of a table or begin a line of its own."""
+def _escaped(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Escape what would end a table cell or start a new line; commands to copy stay as they are."""
 
     def one(value: Any) -> Any:
         if isinstance(value, str):
@@ -44,9 +47,4 @@ def _plain(told: Mapping[str, Any]) -> dict[str, Any]:
             return {str(key): one(inner) for key, inner in value.items()}
         return [one(inner) for inner in value] if isinstance(value, list | tuple) else value
 
-    return {key: told[key] if key == "serve" else one(told[key]) for key in told}
-
-
-_JINJA: Final = jinja2.Environment(
-    undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
-)
+    return {key: value if key == "serve" else one(value) for key, value in values.items()}

@@ -1,7 +1,7 @@
-"""The folder of one training: what it was begun with, its checkpoints, and what came of it.
+"""The folder of one training: settings, data, checkpoints and report.
 
-A checkpoint counts when its mark is there, which is written last; one that a kill left torn is
-removed. Training goes on only where it is the same training.
+A checkpoint is complete when its mark exists, which is written last; incomplete ones are deleted.
+A training is continued only with the same settings and data.
 """
 
 from __future__ import annotations
@@ -28,10 +28,9 @@ _NUMBER: Final = re.compile(r"checkpoint-(\d+)")
 
 
 class Folder:
-    """Where a training is."""
+    """The paths of a training, and its state."""
 
     def __init__(self, root: Path) -> None:
-        """Name the places in it; nothing is made yet."""
         self.root = root
         self.identity = root / "training.json"
         self.data = root / "data.jsonl"
@@ -45,45 +44,46 @@ class Folder:
         self.report = root / "report.json"
         self.lock = root / ".lock"
 
-    def take_up(self, identity: Mapping[str, Any], *, restart: bool = False) -> bool:
-        """Begin a training here, or go on with the one that is here; return whether it goes on.
+    def start_or_resume(self, identity: Mapping[str, Any], *, restart: bool = False) -> bool:
+        """Start a training, or resume the one in this folder; return whether it is resumed.
 
-        One that has no data yet has made nothing: a command that was wrong is given again mended.
+        A training without data has produced nothing: it is started again with any settings.
 
         Raises:
-            UserError: What is here is another training.
+            UserError: The folder contains another training.
         """
-        told = json.loads(json.dumps(identity))
+        given = json.loads(json.dumps(identity))
         made = (self.data, self.report, self.checkpoints, self.adapter)
         if self.identity.is_file() and any(one.exists() for one in made) and not restart:
-            self._compare(told)
+            self._compare(given)
             return True
         self._clear()
         with files.atomic_write(self.identity) as stream:
-            stream.write(json.dumps(told, indent=1) + "\n")
+            stream.write(json.dumps(given, indent=1) + "\n")
         return False
 
     def _compare(self, identity: Mapping[str, Any]) -> None:
         try:
             earlier = _flat(json.loads(self.identity.read_text("utf-8")))
         except (ValueError, AttributeError):
-            raise UserError(f"{self.identity} is damaged: begin anew with --restart") from None
+            raise UserError(f"{self.identity} is damaged: start again with --restart") from None
         now = _flat(identity)
         for key in sorted({*now, *earlier}):
             if now.get(key) != earlier.get(key):
                 raise UserError(
-                    f"{self.root} was begun with another {key}: {_shown(earlier.get(key))}, now "
-                    f"{_shown(now.get(key))}; begin anew with --restart, or write elsewhere"
+                    f"{self.root} contains a training with another {key}: "
+                    f"{_shown(earlier.get(key))}, now {_shown(now.get(key))}; start again with "
+                    "--restart, or choose another folder with -o"
                 )
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep other processes from training here; a kill lets go."""
+    def exclusive(self) -> Iterator[None]:
+        """Lock the folder against other processes; a kill releases the lock."""
         if self.root.exists() and not self.root.is_dir():
-            raise UserError(f"{self.root} is a file: name a folder for the training")
+            raise UserError(f"{self.root} is a file: choose a folder with -o")
         self.root.mkdir(parents=True, exist_ok=True)
         if not self.identity.is_file() and any(one != self.lock for one in self.root.iterdir()):
-            raise UserError(f"{self.root} holds other things: write elsewhere")
+            raise UserError(f"{self.root} contains other files: choose another folder with -o")
         with self.lock.open("a") as held:
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -92,55 +92,55 @@ class Folder:
             yield
 
     def _clear(self) -> None:
-        """Remove what an earlier training made, and nothing else."""
+        """Delete what an earlier training wrote, and nothing else."""
         for place in (self.checkpoints, self.adapter, self.merged):
             shutil.rmtree(place, ignore_errors=True)
         for name in _OURS:
             (self.root / name).unlink(missing_ok=True)
 
     def last_checkpoint(self) -> Path | None:
-        """Return the newest whole checkpoint, and remove those that a kill left torn."""
-        whole: dict[int, Path] = {}
+        """Return the newest complete checkpoint and delete incomplete ones."""
+        complete: dict[int, Path] = {}
         for place in self.checkpoints.glob("checkpoint-*"):
             match = _NUMBER.fullmatch(place.name)
             if match and (place / MARK).is_file():
-                whole[int(match[1])] = place
+                complete[int(match[1])] = place
             else:
                 shutil.rmtree(place, ignore_errors=True)
-        return whole[max(whole)] if whole else None
+        return complete[max(complete)] if complete else None
 
     def finished(self) -> dict[str, Any] | None:
-        """Return the report of a training that is done."""
+        """Return the report of a finished training, or None."""
         if not self.report.is_file():
             return None
         try:
-            told: dict[str, Any] = json.loads(self.report.read_text("utf-8"))
-            told["recipe"]["base"]
+            report: dict[str, Any] = json.loads(self.report.read_text("utf-8"))
+            report["recipe"]["base"]
         except (ValueError, KeyError, TypeError):
-            raise UserError(f"{self.report} is damaged: train anew with --restart") from None
-        return told
+            raise UserError(f"{self.report} is damaged: start again with --restart") from None
+        return report
 
     def finish(self, report: Mapping[str, Any]) -> None:
-        """Keep the report; it is written last, so that it says that all else is there."""
+        """Write the report; it comes last, so it shows that everything else is there."""
         with files.atomic_write(self.report) as stream:
             stream.write(json.dumps(report, indent=1) + "\n")
 
 
 def steps_of(checkpoint: Path | None) -> int:
-    """Return how many steps a checkpoint is from the beginning."""
+    """Return the step of a checkpoint; 0 for None."""
     match = _NUMBER.fullmatch(checkpoint.name) if checkpoint is not None else None
     return int(match[1]) if match else 0
 
 
 def sha256(path: Path) -> str:
-    """Return a file's digest."""
+    """Return the SHA-256 digest of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _flat(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings with those of the recipe beside the others."""
-    return {**told, **told.get("recipe", {}), "recipe": None}
+def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all settings, those of the recipe included, in one dictionary."""
+    return {**identity, **identity.get("recipe", {}), "recipe": None}
 
 
 def _shown(value: Any) -> str:

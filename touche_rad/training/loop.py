@@ -1,177 +1,113 @@
-"""The training loop our own trainers share: settings, learning rate, frozen layers, checkpoints."""
+"""The training loop of the trainers `encoder` and `stance`.
+
+Why not the trainers of sentence-transformers: see docs/lab/retrieval.md.
+"""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any, Final, TypeVar
 
 from touche_rad.errors import UserError
 from touche_rad.training.folder import MARK, Folder, steps_of
 from touche_rad.training.metrics import Metrics
+from touche_rad.training.recipe import Recipe
 
-Count = Annotated[int, Field(ge=1)]
-Layers = Annotated[int, Field(ge=0)]
-"""How many layers learn, from the top; 0: all of the model."""
-Positive = Annotated[float, Field(gt=0)]
-
-Precision = Literal["auto", "float32", "bfloat16"]
-"""`bfloat16` is half the work where processor or card can; `auto` takes it on a card alone, so that
-one command learns the same on every processor, up to rounding."""
-QUICKER: Final = "--precision bfloat16 is quicker on this processor; auto takes it on a card alone"
-
-
-class Opening(BaseModel):
-    """The settings that a recipe begins with."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    base: str
-    epochs: Count
-    rate: Positive
-    """The learning rate at its highest."""
-    batch: Count
-    """Arguments a step."""
-
-
-class Closing(BaseModel):
-    """The settings that a recipe ends with."""
-
-    if TYPE_CHECKING:  # what every recipe has of its `Opening`
-        base: str
-        rate: float = 0.0
-
-    longest: int = Field(160, ge=8)
-    """The most tokens that the model is given at once while it is trained."""
-    precision: Precision = "auto"
-    save_every: Count = 50
-    """Steps between checkpoints."""
-    seed: int = 0
-    """What chance begins with."""
-
-    @property
-    def halved(self) -> bool:
-        """Whether the network computes in bfloat16."""
-        import torch
-
-        return self.precision == "bfloat16" or (
-            self.precision == "auto" and torch.cuda.is_available()
-        )
-
-    @property
-    def advice(self) -> str | None:
-        """What a person may want to know before the training begins."""
-        return QUICKER if self.precision == "auto" and _slower_whole() else None
-
-
-def _slower_whole() -> bool:
-    """Whether there is no card, and the processor has instructions for bfloat16.
-
-    A torch that is not there, or that cannot be asked, is nothing to give advice about.
-    """
-    try:
-        import torch
-    except ImportError:
-        return False
-    asked = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
-    has = any(getattr(torch.cpu, name, bool)() for name in asked)
-    return has and not torch.cuda.is_available()
-
-
-Part = TypeVar("Part")
+Batch = TypeVar("Batch")
 
 _STATE: Final = "state.pt"
-_KEPT: Final = 2
+_CHECKPOINTS: Final = 2
 _WARMUP: Final = 0.1
+"""Share of the steps over which the learning rate grows."""
 
 
-def thawed(model: Any, layers: int) -> list[Any]:
-    """Return the parts that learn: the top layers, or the whole model; the rest stays as it is."""
+def trainable(model: Any, layers: int) -> list[Any]:
+    """Freeze all but the top layers (0: freeze nothing) and return the parts that are trained."""
     from torch.nn import ModuleList
 
     if not layers:
         return [model]
     stacks = [
-        one
-        for name, one in model.named_modules()
-        if name.endswith(("layer", "layers")) and isinstance(one, ModuleList)
+        module
+        for name, module in model.named_modules()
+        if name.endswith(("layer", "layers")) and isinstance(module, ModuleList)
     ]
     if not stacks:
-        raise UserError("the model has no layers that can be trained apart: say --layers 0")
-    tops = list(stacks[0][-layers:])
+        raise UserError("cannot find the model's layers: train the whole model with --layers 0")
+    top = list(stacks[0][-layers:])
     model.requires_grad_(False)
-    for one in tops:
-        one.requires_grad_(True)
-    return tops
+    for layer in top:
+        layer.requires_grad_(True)
+    return top
 
 
-def rate_at(step: int, steps: int) -> float:
-    """Return the share of the learning rate: it grows over a tenth of the steps, then falls."""
+def fit(
+    model: Any,
+    parts: Sequence[Any],
+    batches: Sequence[Batch],
+    loss: Callable[[Batch, int], Any],
+    recipe: Recipe,
+    folder: Folder,
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    """Train parts of a model in place, one step per batch; continue from the last checkpoint."""
+    import torch
+
+    torch.manual_seed(recipe.seed)
+    trained = [one for one in model.parameters() if one.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=recipe.rate)
+    steps = len(batches)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate_at(step, steps))
+    state = (model, optimizer, schedule)
+    start = _restore(folder, state)
+    metrics = Metrics(folder.metrics, from_step=start)
+    # No dropout in frozen parts: their outputs do not change during training.
+    model.eval()
+    for part in parts:
+        part.train()
+    for step, batch in enumerate(batches[start:], start + 1):
+        # One seed per step: dropout is the same after a resume.
+        torch.manual_seed(recipe.seed + step)
+        value = loss(batch, step)
+        optimizer.zero_grad()
+        value.backward()
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+        optimizer.step()
+        schedule.step()
+        metrics.note(step, {"loss": float(value.detach())})
+        if step % recipe.save_every == 0 or step == steps:
+            _save(folder, step, state)
+        if progress is not None:
+            progress(step, steps)
+    model.eval()
+
+
+def _rate_at(step: int, steps: int) -> float:
+    """Return the learning rate's factor: linear warm-up, then linear decay to 0."""
     return min(1.0, (step + 1) / max(1.0, _WARMUP * steps)) * max(0.0, 1 - step / steps)
 
 
-def keep(folder: Folder, step: int, *parts: Any) -> None:
-    """Write a checkpoint of all that a step changes; the last two are kept."""
+def _save(folder: Folder, step: int, state: Sequence[Any]) -> None:
+    """Write a checkpoint and delete all but the last two."""
     import torch
 
     place = folder.checkpoints / f"checkpoint-{step}"
     place.mkdir(parents=True, exist_ok=True)
-    torch.save([one.state_dict() for one in parts], place / _STATE)
+    torch.save([one.state_dict() for one in state], place / _STATE)
     (place / MARK).touch()
-    whole = sorted(folder.checkpoints.glob("checkpoint-*"), key=steps_of)
-    for old in whole[:-_KEPT]:
+    complete = sorted(folder.checkpoints.glob("checkpoint-*"), key=steps_of)
+    for old in complete[:-_CHECKPOINTS]:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def resumed(folder: Folder, *parts: Any) -> int:
-    """Bring all back to the last checkpoint; return how many steps that is from the beginning."""
+def _restore(folder: Folder, state: Sequence[Any]) -> int:
+    """Load the last checkpoint, if there is one, and return its step."""
     import torch
 
-    checkpoint: Path | None = folder.last_checkpoint()
+    checkpoint = folder.last_checkpoint()
     if checkpoint is not None:
-        kept = torch.load(checkpoint / _STATE, map_location="cpu", weights_only=True)
-        for part, state in zip(parts, kept, strict=True):
-            part.load_state_dict(state)
+        saved = torch.load(checkpoint / _STATE, map_location="cpu", weights_only=True)
+        for one, values in zip(state, saved, strict=True):
+            one.load_state_dict(values)
     return steps_of(checkpoint)
-
-
-def descend(
-    model: Any,
-    parts: Sequence[Any],
-    plan: Sequence[Part],
-    loss: Callable[[Part, int], Any],
-    recipe: Closing,
-    folder: Folder,
-    report: Callable[[int, int], None] | None,
-) -> None:
-    """Let parts of a model learn in place, a step for each item of the plan."""
-    import torch
-
-    torch.manual_seed(recipe.seed)
-    learnt = [one for one in model.parameters() if one.requires_grad]
-    optimizer = torch.optim.AdamW(learnt, lr=recipe.rate)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, len(plan)))
-    begun = resumed(folder, model, optimizer, schedule)
-    metrics = Metrics(folder.metrics, from_step=begun)
-    # What does not learn has no dropout either: its answers stay what they were.
-    model.eval()
-    for one in parts:
-        one.train()
-    for step, part in enumerate(plan[begun:], begun + 1):
-        # Dropout differs from step to step, and not from one run to the next.
-        torch.manual_seed(recipe.seed + step)
-        found = loss(part, step)
-        optimizer.zero_grad()
-        found.backward()
-        torch.nn.utils.clip_grad_norm_(learnt, 1.0)
-        optimizer.step()
-        schedule.step()
-        metrics.note(step, {"loss": float(found.detach())})
-        if step % recipe.save_every == 0 or step == len(plan):
-            keep(folder, step, model, optimizer, schedule)
-        if report is not None:
-            report(step, len(plan))
-    model.eval()

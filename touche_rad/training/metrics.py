@@ -1,4 +1,4 @@
-"""Metrics while a model is trained: a line of JSON each, without a gap or a line twice."""
+"""Training metrics: one JSON object per line, each step exactly once, also after a kill."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from typing import Any
 
 from touche_rad import files
 
-_NOISE = ("runtime", "per_second", "total_flos")
+_TIMINGS = ("runtime", "per_second", "total_flos")
 
 
 class Metrics:
     """A file of metrics."""
 
     def __init__(self, path: Path, *, from_step: int) -> None:
-        """Go on after a step: what a killed training had measured beyond it is measured again."""
+        """Drop the rows after `from_step`: a resumed training writes them again."""
         self.path = path
         kept = [row for row in read(path) if row["step"] <= from_step] if from_step else []
         with files.atomic_write(path) as stream:
             stream.writelines(json.dumps(row) + "\n" for row in kept)
 
     def note(self, step: int, values: Mapping[str, Any]) -> None:
-        """Append what was measured at a step; how long it took is no metric."""
-        told = {
+        """Append the numbers of a step, without timings."""
+        kept = {
             name: value
             for name, value in values.items()
-            if isinstance(value, int | float) and not any(noise in name for noise in _NOISE)
+            if isinstance(value, int | float) and not any(word in name for word in _TIMINGS)
         }
-        if told:
+        if kept:
             with self.path.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps({**told, "step": step}) + "\n")
+                stream.write(json.dumps({**kept, "step": step}) + "\n")
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """Read metrics; a line that a kill left torn is passed over."""
-    found: list[dict[str, Any]] = []
+    """Read metrics; incomplete lines, which a kill may leave, are skipped."""
+    rows: list[dict[str, Any]] = []
     for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
         try:
             row = json.loads(line)
         except ValueError:
             continue
         if isinstance(row, dict) and isinstance(row.get("step"), int):
-            found.append(row)
-    return found
+            rows.append(row)
+    return rows
 
 
 def series(rows: list[dict[str, Any]], name: str) -> list[tuple[float, float]]:
-    """Return a metric over the steps."""
+    """Return (step, value) pairs of one metric."""
     return [(float(row["step"]), float(row[name])) for row in rows if name in row]

@@ -1,1 +1,1 @@
-"""Encoders of one's own: a bi-encoder tuned on a collection's claims and arguments."""
+"""Train encoders on a collection (`touche-rad train encoder`)."""

@@ -94,8 +94,8 @@ def follow(
     need_extra()
     check_places(plan.recipe)
     folder = Folder(root)
-    with folder.alone():
-        goes_on = folder.take_up(plan.identity, restart=restart)
+    with folder.exclusive():
+        goes_on = folder.start_or_resume(plan.identity, restart=restart)
         done = folder.finished()
         if done is None:
             counts = _data(plan, folder)
@@ -210,8 +210,9 @@ def _card(plan: Plan, folder: Folder, told: Mapping[str, Any]) -> None:
     ]
     left_out = {**told["data"].get("left_out", {}), "too long": told["too_long"]}
     write_card(
-        folder.card, name=folder.root.name, method=plan.method.name, recipe=plan.recipe.told(),
-        versions=versions(), data=[*data, *sources], held_out=told["measured"],
+        folder.card, template=__package__, name=folder.root.name, method=plan.method.name,
+        recipe=plan.recipe.told(), versions=versions(), data=[*data, *sources],
+        held_out=told["measured"],
         left_out={reason: count for reason, count in left_out.items() if count},
         plots=[f"{name}.svg" for name in plan.method.plots], serve=told["serve"],
     )  # fmt: skip

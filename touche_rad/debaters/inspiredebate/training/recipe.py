@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-
-from touche_rad.errors import OptionError
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
-
-M = TypeVar("M", bound=BaseModel)
-
-
-def checked(kind: type[M], given: Mapping[str, Any]) -> M:
-    """Return the recipe that options make; a number that cannot be is told by its name."""
-    told = {name: given[name] for name in kind.model_fields if given.get(name) is not None}
-    try:
-        return kind(**told)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]).replace("_", "-")
-        raise OptionError(f"--{name}: {first['msg'].lower()}") from None
 
 
 class Recipe(BaseModel):

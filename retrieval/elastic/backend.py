@@ -1,0 +1,233 @@
+"""Elasticsearch as an index backend: open, build, dump, annotate, and add vectors."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from retrieval.chains import Link, alike
+from retrieval.dense.search import encoded, loaded, usable
+from retrieval.elastic import shape
+from retrieval.elastic.arguments import ElasticArguments
+from retrieval.elastic.connection import SCHEME, Connection, place
+from retrieval.elastic.loading import load
+from retrieval.elastic.memory import ElasticMemory, annotate, cost
+from retrieval.elastic.vectors import add_vectors
+from retrieval.index.statements import ROLES
+from retrieval.index.store import digest
+from touche_rad import files, plugins
+from touche_rad.debate import Argument
+from touche_rad.debaters.rdebater.schemes import Annotator, Cost
+from touche_rad.errors import UserError
+from touche_rad.models.context import run_sync
+from touche_rad.plugins import Meaning, Memory, Services, VectorsWanted
+
+_SOURCE = ["line", shape.GROUPS]
+
+
+class ElasticMeaning:
+    """Similarity by an encoder's vectors, computed by the server."""
+
+    def __init__(self, index: ElasticArguments, encoder: str) -> None:
+        self._index = index
+        self._encoder = encoder
+
+    def nearest(self, field: str, texts: Sequence[str], k: int) -> list[list[str]]:
+        """Return the ids of the arguments nearest to each text, nearest first."""
+        found = self._index.nearest(self._encoder, field, encoded(self._encoder, texts), k)
+        return [[one for one, _ in hits] for hits in found]
+
+    def likeness(self, field: str, texts: Sequence[str], ids: Sequence[str]) -> list[list[float]]:
+        """Return the cosine of each text with each argument's field."""
+        return self._index.likeness(self._encoder, field, encoded(self._encoder, texts), ids)
+
+
+class ElasticIndex(ElasticArguments):
+    """An index on a server, with what is stored besides its words."""
+
+    @cached_property
+    def meaning(self) -> Meaning | None:
+        """Similarity by vectors, if the index is ours, has vectors and their encoder loads."""
+        if self.ours is None:
+            return None  # the official index: its encoder is large, and was not asked for
+        name = usable({one: self.encoded_fields(one) for one in self.encoders})
+        return None if name is None else ElasticMeaning(self, name)
+
+    @cached_property
+    def memory(self) -> Memory | None:
+        """The annotations, if the index is ours and completely annotated."""
+        about = (self.ours or {}).get("memory") or {}
+        return ElasticMemory(self.location, about) if about.get("complete") else None
+
+
+class LinkedElasticIndex(ElasticIndex):
+    """An index that was loaded with the groups of its statements."""
+
+    def links(self, argument_id: str) -> list[Link]:
+        """Return the arguments that share a statement with this one, as the local index does."""
+        source = self._sources([argument_id], {"_source": _SOURCE})[0]
+        if source is None:
+            return []
+        mine, groups = _with_groups(source)
+        if not groups:
+            return []
+        same = [
+            {"terms": {f"{shape.GROUPS}.{theirs}": sorted(set(groups.values()))}}
+            for theirs in ROLES
+        ]
+        sharing = {
+            "query": {"bool": {"filter": {"bool": {"should": same}}}},
+            "size": shape.DEEPEST, "_source": _SOURCE, "track_total_hits": False,
+        }  # fmt: skip
+        found = (_with_groups(hit["_source"]) for hit in self._searched([sharing])[0])
+        others = sorted(
+            (one for one in found if one[0].id != mine.id),
+            key=lambda one: one[0].id.encode("utf-8", "surrogatepass"),
+        )
+        return [
+            Link(other, role, theirs, alike(getattr(mine, role), getattr(other, theirs)))
+            for role, group in groups.items()
+            for other, held in others
+            for theirs in ROLES
+            if held.get(theirs) == group
+        ]
+
+
+def _with_groups(source: Mapping[str, Any]) -> tuple[Argument, dict[str, int]]:
+    """Return the argument of a document and the groups of its statements, in order of roles."""
+    held = source.get(shape.GROUPS) or {}
+    return shape.argument(source, ""), {role: held[role] for role in ROLES if role in held}
+
+
+class ElasticIndexes:
+    """An index on Elasticsearch: elasticsearch:URL/NAME."""
+
+    needs = ("extra:elasticsearch/elasticsearch",)
+
+    class Options(plugins.Options):
+        """How an index is spread over a cluster."""
+
+        shards: int = Field(1, ge=1, le=1024, description="number of shards")
+        replicas: int = Field(0, ge=0, le=64, description="copies of each shard on other nodes")
+
+    def __init__(self, options: Any, services: Services) -> None:
+        self._options = options
+
+    def accepts(self, location: str) -> bool:
+        """Whether this is an address on Elasticsearch."""
+        return location.startswith(SCHEME)
+
+    def exists(self, location: str) -> bool:
+        """Whether the server has an index or alias of this name."""
+        connection = Connection(place(location))
+        name = connection.where.index
+        return connection.ask(lambda es: bool(es.indices.exists(index=name)))
+
+    def open(self, location: str) -> ElasticIndex:
+        """Open an index on a server."""
+        index = ElasticIndex(location)
+        return LinkedElasticIndex(location) if index.linked else index
+
+    def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
+        """Load an index; its name points to it once it is complete."""
+        options = self._options
+        return load(
+            arguments, location, replace=replace, shards=options.shards, replicas=options.replicas
+        )
+
+    def dump(
+        self, location: str, path: Path, report: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Write all arguments of an index to a file; a killed dump is resumed."""
+        return _dump(ElasticArguments(location), path, report)
+
+    def annotate(
+        self,
+        location: str,
+        annotator: Annotator,
+        *,
+        of: Iterable[Argument] | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Annotate the arguments of an index of ours; a killed run is resumed."""
+        _check_content(location, of)
+        return run_sync(annotate(location, annotator, report))
+
+    def cost_of_annotating(self, location: str, annotator: Annotator) -> Cost:
+        """Estimate what annotating the remaining arguments costs."""
+        return cost(location, annotator)
+
+    def add_vectors(
+        self,
+        location: str,
+        wanted: VectorsWanted,
+        *,
+        of: Iterable[Argument] | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Encode the arguments of an index of ours; a killed run is resumed."""
+        if wanted.graph:
+            raise UserError("Elasticsearch builds its own graph: remove --dense-graph")
+        _check_content(location, of)
+        return add_vectors(location, loaded(wanted.encoder), wanted, report)
+
+
+def _check_content(location: str, of: Iterable[Argument] | None) -> None:
+    """Reject an index that contains other arguments than these."""
+    ours = ElasticArguments(location).ours or {}
+    if of is not None and digest(of) != ours.get("collection"):
+        raise UserError(f"{location} contains other arguments: build it again with --replace")
+
+
+def _dump(
+    index: ElasticArguments, path: Path, report: Callable[[int, int], None] | None = None
+) -> int:
+    """Write all arguments of an index to a JSONL file and return how many there are.
+
+    Until the file is complete, `.part` beside it holds the arguments so far, and `.mark` the
+    position in the index. An index without a stable order is dumped from the start again.
+    """
+    part, mark = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.mark")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    start = _read_mark(mark, index)
+    total, done = len(index), int(start["done"])
+    with part.open("ab") as out:
+        out.truncate(int(start["bytes"]))
+        for after, arguments in index.pages(start["after"]):
+            lines = "".join(files.argument_line(one) + "\n" for one in arguments)
+            out.write(lines.encode("utf-8", "surrogatepass"))
+            out.flush()
+            os.fsync(out.fileno())
+            done += len(arguments)
+            _write_mark(mark, index, {"after": list(after), "bytes": out.tell(), "done": done})
+            if report is not None:
+                report(done, total)
+    part.rename(path)
+    mark.unlink(missing_ok=True)
+    return done
+
+
+def _read_mark(path: Path, index: ElasticArguments) -> dict[str, Any]:
+    """Return how far a killed dump of the same index came."""
+    begin = {"after": None, "bytes": 0, "done": 0}
+    if index.order == "_doc":
+        return begin
+    try:
+        mark = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return begin
+    if mark.get("of") != [index.location, index.fingerprint]:
+        return begin
+    return {key: mark[key] for key in begin}
+
+
+def _write_mark(path: Path, index: ElasticArguments, mark: dict[str, Any]) -> None:
+    fresh = path.with_name(f"{path.name}.new")
+    fresh.write_text(json.dumps({"of": [index.location, index.fingerprint], **mark}), "utf-8")
+    fresh.replace(path)

@@ -1,0 +1,31 @@
+"""Stance as probabilities, and the contract of stance backends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from touche_rad.debate import Argument
+
+
+@dataclass(frozen=True)
+class Stance:
+    """The probabilities that an argument has the same position as a text, the opposite, or none."""
+
+    same: float
+    opposite: float
+    unrelated: float
+
+    @property
+    def against(self) -> float:
+        """-1 for the same position, 1 for the opposite, 0 if unknown."""
+        return self.opposite - self.same
+
+
+class StanceBackend(Protocol):
+    """Predicts the stance of arguments to texts."""
+
+    def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
+        """Return the stance of each argument to the text it is paired with."""
+        ...

@@ -1,0 +1,91 @@
+"""Stance by a language model: one call for all arguments that are paired with the same text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import anyio
+from pydantic import BaseModel, Field, create_model
+
+from retrieval.stance.contract import Stance
+from touche_rad.debate import Argument
+from touche_rad.models import Model, Prompt
+from touche_rad.models.context import run_sync
+from touche_rad.models.endpoint import parse_address
+
+_SURE: Final = 0.9
+"""The probability of the position that the model names; it gives no probabilities itself."""
+_MAX_CHARACTERS: Final = 1_200
+"""Longer texts are truncated in the prompt."""
+_PARALLEL: Final = 32
+"""Maximum number of calls at a time. A call's deadline starts when the call is made."""
+
+
+class Position(BaseModel):
+    """The position of one argument."""
+
+    number: int
+    position: Literal["same", "opposite", "unrelated"]
+
+
+class Positions(BaseModel):
+    """The positions of all arguments."""
+
+    positions: list[Position]
+
+
+class ModelStance:
+    """Asks a language model."""
+
+    def __init__(self, address: str = "", model: Model | None = None) -> None:
+        """Use the model at URL#NAME, else `model`, else the one that the environment names."""
+        self._model = Model(parse_address(address or None)) if address or model is None else model
+        self._prompt = Prompt.load("retrieval.stance", "stance")
+
+    def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
+        """Return the stance of each argument to the text it is paired with."""
+        return run_sync(self._ask_all(pairs)) if pairs else []
+
+    async def _ask_all(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
+        places: dict[str, list[int]] = {}
+        for place, (text, _) in enumerate(pairs):
+            places.setdefault(text, []).append(place)
+        stances: dict[int, Stance] = {}
+        limiter = anyio.CapacityLimiter(_PARALLEL)
+
+        async def ask(text: str) -> None:
+            async with limiter:
+                arguments = [pairs[place][1] for place in places[text]]
+                answers = await self._ask(text, arguments)
+                stances.update(zip(places[text], answers, strict=True))
+
+        try:
+            async with anyio.create_task_group() as group:
+                for text in places:
+                    group.start_soon(ask, text)
+        except* Exception as errors:
+            raise errors.exceptions[0] from None
+        return [stances[place] for place in range(len(pairs))]
+
+    async def _ask(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
+        shown = [" ".join(one.text.split())[:_MAX_CHARACTERS] for one in arguments]
+        messages = self._prompt.messages(said=text[:_MAX_CHARACTERS], arguments=shown)
+        answer = await self._model.ask(messages, _schema(len(shown)), step="stance")
+        positions = {one.number: one.position for one in answer.positions}
+        return [_stance(positions.get(number)) for number in range(1, len(shown) + 1)]
+
+
+def _schema(count: int) -> type[Positions]:
+    """Return a schema with exactly `count` positions; a small model might not stop otherwise."""
+    bounds = Field(json_schema_extra={"minItems": count, "maxItems": count})
+    return create_model("Positions", __base__=Positions, positions=(list[Position], bounds))
+
+
+def _stance(position: str | None) -> Stance:
+    """A missing position is unknown: each one is equally likely."""
+    if position is None:
+        return Stance(1 / 3, 1 / 3, 1 / 3)
+    rest = (1 - _SURE) / 2
+    likely = dict.fromkeys(("same", "opposite", "unrelated"), rest) | {position: _SURE}
+    return Stance(**likely)

@@ -1,0 +1,170 @@
+"""Train a model on an argument collection: read the data, hold out topics, train, save, report."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from retrieval.dense.encoders import NEEDED, minilm_folder
+from retrieval.index.store import digest
+from retrieval.tasks import Unseen
+from touche_rad import files
+from touche_rad.debate import Argument
+from touche_rad.errors import UserError
+from touche_rad.training.card import versions, write_card
+from touche_rad.training.folder import Folder
+from touche_rad.training.recipe import Recipe, validate_recipe
+
+log = logging.getLogger("touche_rad")
+
+_MODULES: Final = "modules.json"
+"""sentence-transformers opens a model by this file; it is written last."""
+_BEFORE: Final = "before.json"
+
+Progress = Callable[[int, int], None]
+R = TypeVar("R", bound=Recipe)
+
+
+@dataclass(frozen=True)
+class Job(Generic[R]):
+    """One training: recipe, data and folder."""
+
+    recipe: R
+    arguments: Sequence[Argument]
+    held_out: Sequence[Argument]
+    folder: Folder
+    progress: Progress | None
+
+    @property
+    def base(self) -> str:
+        """The base model: a folder, or OWNER/NAME on the Hugging Face hub."""
+        base = self.recipe.base
+        return minilm_folder(base) if base == "minilm" else base
+
+    def measure_base(self, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Measure the base model, or return what was measured before the training was killed."""
+        path = self.folder.root / _BEFORE
+        if path.is_file():
+            kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
+            return kept
+        values = measure()
+        with files.atomic_write(path) as stream:
+            stream.write(json.dumps(values) + "\n")
+        return values
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained sentence-transformers model and the method's own fields of the report."""
+
+    model: Any
+    steps: int
+    results: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class CollectionTrainer(Generic[R]):
+    """A trainer that turns a collection into a model and its report."""
+
+    method: str
+    recipe: type[R]
+    usable: Callable[[Sequence[Argument]], list[Argument]]
+    """Keeps the arguments that the method can use."""
+    train: Callable[[Job[R]], Trained]
+    """Trains with checkpoints in the job's folder, and measures before and after."""
+    report: type[BaseModel]
+    card: str
+    """The package that contains the template of the model card."""
+
+    def __call__(
+        self,
+        collection: Path,
+        out: Path,
+        *,
+        held_out: str = "test",
+        restart: bool = False,
+        report: Progress | None = None,
+        note: Callable[[str], None] = log.info,
+        **settings: Any,
+    ) -> Mapping[str, Any]:
+        """Train a model, or continue a killed training, and return the report.
+
+        Args:
+            collection: The arguments to train on.
+            out: The folder of the model.
+            held_out: The topics that are not trained on: `test`, or a fold such as 2/4.
+            restart: Delete what is in the folder and start again.
+            report: Called with the finished and the total number of steps.
+            note: Called with a hint before the training starts.
+            settings: The settings of the recipe.
+        """
+        recipe, unseen = validate_recipe(self.recipe, settings), Unseen.named(held_out)
+        arguments = list(files.read_arguments(collection))
+        # A training is continued only where all of this is the same.
+        identity = {
+            "method": self.method, "recipe": recipe.model_dump(),
+            "collection": digest(arguments), "held_out": str(unseen),
+        }  # fmt: skip
+        folder = Folder(out)
+        with folder.exclusive():
+            resumed = folder.start_or_resume(identity, restart=restart)
+            if not resumed:
+                (out / _MODULES).unlink(missing_ok=True)
+                (out / _BEFORE).unlink(missing_ok=True)
+            done = folder.finished()
+            if done is None:
+                self._check_packages()
+                if recipe.advice:
+                    note(recipe.advice)
+                job = Job(recipe, *unseen.part(self.usable(arguments)), folder, report)
+                source = {"file": collection.name, "records": len(arguments)}
+                done = self._finish(job, identity, source)
+            return {**done, "resumed": resumed}
+
+    def _check_packages(self) -> None:
+        try:
+            import sentence_transformers  # noqa: F401
+        except ImportError:
+            raise UserError(f"train {self.method} needs sentence-transformers: {NEEDED}") from None
+
+    def _finish(
+        self, job: Job[R], identity: Mapping[str, Any], source: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Train, then write the model, its card and, last, its report."""
+        trained, folder = self.train(job), job.folder
+        report = self.report(
+            base=job.recipe.base, collection=identity["collection"],
+            held_out=identity["held_out"], trained_on=len(job.arguments),
+            tested_on=len(job.held_out), steps=trained.steps, recipe=identity["recipe"],
+            **trained.results,
+        ).model_dump()  # fmt: skip
+        _save(trained.model, folder.root)
+        write_card(
+            folder.card, template=self.card, name=folder.root.name,
+            data=[{**source, "sha256": identity["collection"]}], told=report,
+            versions=versions("sentence-transformers"), place=str(folder.root),
+        )  # fmt: skip
+        folder.finish(report)
+        shutil.rmtree(folder.checkpoints, ignore_errors=True)
+        return report
+
+
+def _save(model: Any, root: Path) -> None:
+    """Write the model into the training's folder; the file that opens it comes last."""
+    fresh = root / ".new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    model.save(str(fresh), create_model_card=False)
+    for one in sorted(fresh.iterdir(), key=lambda place: place.name == _MODULES):
+        target = root / one.name
+        if target.is_dir():
+            shutil.rmtree(target)
+        os.replace(one, target)
+    fresh.rmdir()

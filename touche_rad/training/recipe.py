@@ -1,0 +1,78 @@
+"""The recipe of a training: its validated settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from touche_rad.errors import OptionError
+
+Count = Annotated[int, Field(ge=1)]
+Layers = Annotated[int, Field(ge=0)]
+"""Number of trained layers, counted from the top; 0 trains the whole model."""
+Positive = Annotated[float, Field(gt=0)]
+
+Precision = Literal["auto", "float32", "bfloat16"]
+"""`bfloat16` halves the work where the processor or GPU supports it. `auto` uses it on a GPU only,
+so that one command gives the same model on every processor, up to rounding."""
+ADVICE: Final = "--precision bfloat16 is faster on this processor (auto uses it on a GPU only)"
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Recipe(BaseModel):
+    """The settings that every trainer on a collection has."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    base: str
+    epochs: Count
+    rate: Positive
+    """The highest learning rate."""
+    batch: Count
+    """Arguments per step."""
+    longest: int = Field(160, ge=8)
+    """Maximum number of tokens per input during training; longer inputs are truncated."""
+    precision: Precision = "auto"
+    save_every: Count = 50
+    """Steps between checkpoints."""
+    seed: int = 0
+
+    @property
+    def half_precision(self) -> bool:
+        """Whether the network computes in bfloat16."""
+        import torch
+
+        return self.precision == "bfloat16" or (
+            self.precision == "auto" and torch.cuda.is_available()
+        )
+
+    @property
+    def advice(self) -> str | None:
+        """A hint to show before the training starts."""
+        return ADVICE if self.precision == "auto" and _bfloat16_without_gpu() else None
+
+
+def _bfloat16_without_gpu() -> bool:
+    """Whether there is no GPU and the processor has instructions for bfloat16."""
+    try:
+        import torch
+    except ImportError:
+        return False
+    # Private functions of torch, which some versions lack.
+    checks = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    supported = any(getattr(torch.cpu, name, bool)() for name in checks)
+    return supported and not torch.cuda.is_available()
+
+
+def validate_recipe(kind: type[M], options: Mapping[str, Any]) -> M:
+    """Build a recipe from command line options; an error names the wrong option."""
+    given = {name: options[name] for name in kind.model_fields if options.get(name) is not None}
+    try:
+        return kind(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]).replace("_", "-")
+        raise OptionError(f"--{name}: {first['msg'].lower()}") from None
