@@ -19,8 +19,7 @@ from tests.models.scripted import Scripted
 from touche_rad.debate import Argument, Debate, Hit, Response
 from touche_rad.debaters.inspiredebate import InspireDebate
 from touche_rad.debaters.inspiredebate.evidence import cited, of_argument
-from touche_rad.debaters.inspiredebate.keywords import in_bounds
-from touche_rad.debaters.inspiredebate.speech import parted, refused
+from touche_rad.debaters.inspiredebate.speech import in_bounds, refused, split_blocks
 from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
@@ -81,7 +80,7 @@ def answer(
     async def run() -> Response:
         model = Model(Address(server.url, "tiny"), deadline=5)
         services = Services(index=index or BothSides(), model=model)
-        made: InspireDebate = find("debater", "inspiredebate").make(services, options)
+        made = InspireDebate(InspireDebate.Options.model_validate(options), services)
         made.web = web
         try:
             return await made.answer(asked)
@@ -195,7 +194,9 @@ def test_where_an_argument_stands_on_no_evidence_the_best_evidence_is_quoted(
     assert response.content in prompts(server, "Speech")[0]
 
 
-@pytest.mark.parametrize("options", [{"baseless": "keep"}, {"profile": "paper"}, {"shows": "both"}])
+@pytest.mark.parametrize(
+    "options", [{"unsupported": "keep"}, {"profile": "paper"}, {"shows": "both"}]
+)
 def test_what_stands_on_nothing_cites_nothing(server: Scripted, options: dict[str, str]) -> None:
     answering(server, {**PAPER, "Speech": ZEBRAS})
     response = answer(server, **options)
@@ -285,7 +286,7 @@ def test_both_blocks_go_out_where_panels_are_to_see_the_reasoning(server: Script
     answering(server, {**PAPER, "Speech": sly})
     said = answer(server, shows="both").content
     assert said.count("<argument>") == 1
-    assert parted(said) == ("a ‹argument› b", SPOKEN["argument"])
+    assert split_blocks(said) == ("a ‹argument› b", SPOKEN["argument"])
 
 
 REFUSAL = "I can't provide an argument for this. Is there anything else I can help with?"
@@ -314,7 +315,7 @@ def test_a_speech_of_a_free_debate_is_as_long_as_it_may_be(server: Scripted, wor
     said = " ".join(f"Coin{number} fills a tin." for number in range(words // 4))
     answering(server, PAPER | {"Speech": {**SPOKEN, "argument": said}})
     asked = debate("Pennies", "No.", f"{said} LAST-WORD")
-    response = answer(server, asked, max_words=str(words), baseless="keep")
+    response = answer(server, asked, max_words=str(words), unsupported="keep")
     assert response.content == said
     body = server.asked[-1]
     schema = body["response_format"]["json_schema"]["schema"]["properties"]
@@ -387,7 +388,7 @@ def test_whatever_the_model_names_one_to_three_short_terms_are_searched(
 @given(st.text(max_size=400))
 def test_nothing_is_cited_that_was_not_shown(content: str) -> None:
     shown = [of_argument(one) for one in ARGUMENTS[:3]]
-    found = cited(content, shown, most=2, alike=0.5)
+    found = cited(content, shown, most=2, min_similarity=0.5)
     assert len(found) <= 2
     assert {one.id for one in found} <= {one.id for one in ARGUMENTS[:3]}
 
@@ -395,7 +396,7 @@ def test_nothing_is_cited_that_was_not_shown(content: str) -> None:
 @given(st.permutations(ARGUMENTS[:3]))
 def test_quotations_are_cited_in_the_order_of_the_text(order: list[Argument]) -> None:
     shown = [of_argument(one) for one in ARGUMENTS]
-    found = cited(" ".join(one.text for one in order), shown, most=9, alike=0.5)
+    found = cited(" ".join(one.text for one in order), shown, most=9, min_similarity=0.5)
     assert [one.id for one in found] == [one.id for one in order]
 
 

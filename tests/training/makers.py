@@ -12,12 +12,13 @@ from tests.debaters.world import BothSides
 from tests.models.scripted import Scripted
 from touche_rad import files
 from touche_rad.debate import Debate, Response
+from touche_rad.debaters.inspiredebate import InspireDebate
 from touche_rad.debaters.inspiredebate.conversation import conversation
 from touche_rad.debaters.inspiredebate.training.samples import answer_of
 from touche_rad.models import Model
 from touche_rad.models.context import call_context
 from touche_rad.models.endpoint import Address
-from touche_rad.plugins import Services, find
+from touche_rad.plugins import Services
 
 SFT = {"rate": 5e-3, "epochs": 3, "batch": 2, "held_out": 0.2, "save_every": 3}
 DPO = {"rate": 2e-3, "epochs": 20, "batch": 8, "held_out": 0.3, "save_every": 10}
@@ -67,7 +68,7 @@ def played(server: Scripted, run: Path, asked: Debate) -> Response:
         trace = run.with_name(run.name + ".trace.jsonl")
         model = Model(Address(server.url, "tiny"), deadline=5, trace=trace)
         services = Services(BothSides(), model=model)
-        made: Any = find("debater", "inspiredebate").make(services, {"baseless": "keep"})
+        made = InspireDebate(InspireDebate.Options(unsupported="keep"), services)
         try:
             with call_context(plugin="inspiredebate", debate=asked.key, turn=len(asked.turns) - 1):
                 found: Response = await made.answer(asked)

@@ -17,7 +17,7 @@ from tests.training.makers import played
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.debate import Debate, Maxim, Response, Verdict
-from touche_rad.debaters.inspiredebate.speech import together
+from touche_rad.debaters.inspiredebate.speech import join_blocks
 from touche_rad.debaters.inspiredebate.training.preferences import Rule, Scored, pairs
 from touche_rad.debaters.inspiredebate.training.samples import Sample, answer_of, spoken
 from touche_rad.errors import InputError, OptionError, UserError
@@ -140,7 +140,7 @@ def outcomes(folder: Path, *plays: tuple[float, float]) -> list[Path]:
     contests, verdicts = [], []
     for number, (pro, con) in enumerate(plays):
         speeches = tuple(
-            Speech(speaker=name, text=together(f"r {name}", f"{name} {number}.{at}"))
+            Speech(speaker=name, text=join_blocks(f"r {name}", f"{name} {number}.{at}"))
             for at in range(2) for name in ("A", "B")
         )  # fmt: skip
         contest = Contest(id=f"c{number}", motion="Coins go", sides={"A": "pro", "B": "con"},

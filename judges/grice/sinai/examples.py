@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from touche_rad.debate import Argument, Debate, Maxim
 from touche_rad.errors import InputError, UserError
+from touche_rad.models.dialogue import render_dialogue
 from touche_rad.text import clean
 
 SHOWN: Final = 2
@@ -41,8 +42,11 @@ def case_of(debate: Debate, shown: int = SHOWN) -> Case:
     """Return the last response of a debate as a case."""
     response = debate.last.response
     assert response is not None
+    before = render_dialogue(
+        debate, user="User", system="System", last_response=False, max_letters=LONGEST
+    )
     return Case(
-        tuple(_spoken(debate)), clean(response.content)[:LONGEST],
+        tuple(before), clean(response.content)[:LONGEST],
         tuple(texts(response.arguments, shown)),
     )  # fmt: skip
 
@@ -50,16 +54,6 @@ def case_of(debate: Debate, shown: int = SHOWN) -> Case:
 def texts(arguments: Sequence[Argument], shown: int) -> list[str]:
     """Return the texts that are shown of arguments; 0 shows all."""
     return [clean(one.text)[:LONGEST] for one in arguments[: shown or None]]
-
-
-def _spoken(debate: Debate) -> list[str]:
-    """All but the judged response, a line an utterance."""
-    lines: list[str] = []
-    for turn in debate.turns:
-        lines.append(f"User: {clean(turn.utterance)[:LONGEST]}")
-        if turn.response is not None and turn is not debate.turns[-1]:
-            lines.append(f"System: {clean(turn.response.content)[:LONGEST]}")
-    return lines
 
 
 Label = Literal["yes", "no"]

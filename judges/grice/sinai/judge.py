@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import anyio
-from pydantic import BaseModel, Field, create_model, model_validator
+from pydantic import BaseModel, Field, create_model
 
 from judges.grice.sinai.examples import SHOWN, Case, case_of, examples, questions, texts
 from judges.grice.sinai.strategies import BEST, Guidance, Guide, Strategy
@@ -36,20 +36,14 @@ class _SinaiJudge:
     strategy: ClassVar[Strategy | None] = None
 
     class Options(PluginOptions):
-        """How many calls are made, and of what examples."""
+        """Number of calls, and the examples."""
 
-        profile: Literal["lean", "paper"] = Field("lean", description="paper means per=maxim")
+        profile: str = Field("lean", description="paper: one call per maxim")
         per: Literal["turn", "debate", "maxim"] = Field(
-            "turn", description="one call for a turn, for a debate, or for each maxim of a turn"
+            "turn", description="one call per turn, per debate, or per maxim of a turn"
         )
-        examples: Path | None = Field(None, description="a file of judged examples instead of ours")
-        shown: int = Field(SHOWN, ge=0, description="cited arguments that are shown; 0 shows all")
-
-        @model_validator(mode="before")
-        @classmethod
-        def _of_profile(cls, given: Any) -> Any:
-            paper = {"per": "maxim", "shown": "0"} if given.get("profile") == "paper" else {}
-            return {**paper, **given}
+        examples: Path | None = Field(None, description="file of labelled examples (default: ours)")
+        shown: int = Field(SHOWN, ge=0, description="cited arguments in the prompt; 0: all")
 
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options

@@ -1,7 +1,7 @@
-"""The debate as the paper drives it: the topic once, then each side's answers in turn.
+"""The debate as a chat, as in the paper: the topic once, then the answers of each side in turn.
 
-The opponent's words are the user's messages, our own earlier arguments the assistant's. Evidence
-stands only beside the message that is being answered, so that all before it is one shared prefix.
+The opponent is the user, and our own earlier arguments are the assistant's messages. Evidence is
+only in the last message, so that all messages before it are a prefix shared by the turns.
 """
 
 from __future__ import annotations
@@ -17,23 +17,28 @@ from touche_rad.text import clean
 Side = Literal["con", "pro"]
 Wording = Literal["close", "free"]
 
-LONGEST: Final = 8_000
-"""Letters of one utterance that are shown; as many as the longest speech has."""
+MAX_LETTERS: Final = 8_000
+"""Maximum letters of an utterance; the longest speech has as many."""
+
+
+def max_letters(words: int) -> int:
+    """Return the limit of an argument in letters, with room for all of its words."""
+    return max(600, 10 * words)
 
 
 def topic_of(debate: Debate) -> str:
-    """Return what the debate is about: its claim, or how the user began."""
+    """Return the topic of a debate: its claim, or the user's first message."""
     said = debate.claim or (debate.turns[0].utterance if debate.turns else "")
-    return clean(said)[:LONGEST]
+    return clean(said)[:MAX_LETTERS]
 
 
 def position(side: Side) -> str:
-    """Name a side as the prompts do."""
+    """Return the name of a side in the prompts."""
     return "against the topic" if side == "con" else "for the topic"
 
 
 def opens(debate: Debate, side: Side) -> bool:
-    """Whether there is no opponent yet: the supporter is given the bare topic to begin with."""
+    """Whether our side speaks first: the debate contains only the topic."""
     return side == "pro" and len(debate.turns) == 1 and _shown(debate, 0) == topic_of(debate)
 
 
@@ -45,22 +50,26 @@ def conversation(
     words: int = 60,
     wording: Wording = "close",
 ) -> tuple[Message, ...]:
-    """Return the messages that ask for the next answer."""
+    """Return the messages that ask for the next speech."""
     system = Prompt.load(__package__, "driver").messages(
-        topic=topic_of(debate), position=position(side), words=words, wording=wording
+        topic=topic_of(debate),
+        position=position(side),
+        words=words,
+        letters=max_letters(words),
+        wording=wording,
     )
     return (*system, *_before(debate), _new(debate, evidence, side))
 
 
 def _before(debate: Debate) -> list[Message]:
-    """Return what was said, roles alternating: turns that were never answered go with the next."""
+    """Return the earlier messages, roles alternating; unanswered messages are joined."""
     found: list[Message] = []
     unanswered: list[str] = []
     for number, turn in enumerate(debate.turns[:-1]):
         unanswered.append(_shown(debate, number))
         if turn.response is not None:
             found.append(Message("user", "\n".join(unanswered)))
-            found.append(Message("assistant", clean(turn.response.content)[:LONGEST] or "…"))
+            found.append(Message("assistant", clean(turn.response.content)[:MAX_LETTERS] or "…"))
             unanswered = []
     return found
 
@@ -78,15 +87,15 @@ def _new(debate: Debate, evidence: Sequence[Evidence], side: Side) -> Message:
 
 
 def _shown(debate: Debate, turn: int) -> str:
-    return clean(debate.turns[turn].utterance)[:LONGEST]
+    return clean(debate.turns[turn].utterance)[:MAX_LETTERS]
 
 
 def without_oldest(
     messages: Sequence[Message],
 ) -> Callable[[Sequence[Message]], Sequence[Message] | None]:
-    """Return how a conversation that is too long is made shorter: half its oldest rounds go.
+    """Return a function that removes the older half of the rounds of a conversation.
 
-    The system's message and what is being answered stay.
+    The system message and the last message remain.
     """
     first, rounds, last = messages[0], list(messages[1:-1]), messages[-1]
 

@@ -1,4 +1,4 @@
-"""The evidence of a turn, and which evidence an argument uses."""
+"""The evidence of a turn, and which evidence an argument cites."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from touche_rad.text import clean, content_words, sentences, words
 log = logging.getLogger("touche_rad")
 
 Field = Literal["text", "attacks", "supports", "all"]
-LONGEST: Final = 1_200
-"""Letters of one piece of evidence that are shown."""
-LONGEST_TITLE, LONGEST_URL = 200, 300
+MAX_TEXT, MAX_TITLE, MAX_URL = 1_200, 200, 300
+"""Maximum letters of a piece of evidence."""
 
 
 class WebSearch(Protocol):
-    """Whatever finds pages: (title, text, address), or objects of these fields.
+    """A web search: finds pages as tuples (title, text, address) or objects with these fields.
 
     `search` may be `def` or `async def`.
     """
@@ -43,17 +42,17 @@ class Evidence:
     title: str = ""
     url: str = ""
     argument: Argument | None = None
-    """The argument of the index that it is, if it is one."""
+    """The argument, if the evidence is one of the index."""
 
 
 def arguments_for(
-    index: ArgumentIndex, asked: Sequence[str], field: Field, k: int, *, without: frozenset[str]
+    index: ArgumentIndex, asked: Sequence[str], field: Field, k: int, *, excluded: frozenset[str]
 ) -> list[Evidence]:
-    """Return each query's best arguments, the first of each first; what is left out is replaced."""
-    spare = k + len(without)
+    """Return the best arguments of the queries, by rank, without excluded ones."""
+    spare = k + len(excluded)
     found: dict[str, Argument] = {}
     hits = [
-        [hit.argument for hit in one if hit.argument.id not in without][:k]
+        [hit.argument for hit in one if hit.argument.id not in excluded][:k]
         for one in index.search_all(field, list(asked), spare)
     ]
     for rank in range(k):
@@ -65,17 +64,17 @@ def arguments_for(
 
 def of_argument(argument: Argument) -> Evidence:
     """Return an argument as evidence."""
-    return Evidence(clean(argument.text)[:LONGEST], clean(argument.topic), argument=argument)
+    return Evidence(clean(argument.text)[:MAX_TEXT], clean(argument.topic), argument=argument)
 
 
 async def pages_for(web: WebSearch, asked: Sequence[str], k: int) -> list[Evidence]:
-    """Return the pages of each query, each address once; a search that fails ends the searching."""
+    """Return the pages of the queries, each address once; stop at the first failed search."""
     found: dict[str, Evidence] = {}
     for query in asked:
         try:
-            pages = await _searched(web, query, k)
+            pages = await _search_web(web, query, k)
         except (ToucheRadError, OSError, ValueError, TypeError, AttributeError) as error:
-            log.warning("the web search gave nothing for %r: %s", query[:80], error)
+            log.warning("the web search for %r failed: %s", query[:80], error)
             break
         for page in pages:
             if words(page.text):
@@ -83,8 +82,8 @@ async def pages_for(web: WebSearch, asked: Sequence[str], k: int) -> list[Eviden
     return list(found.values())
 
 
-async def _searched(web: WebSearch, query: str, k: int) -> list[Evidence]:
-    """Search off the event loop, and read what a stranger's search gives."""
+async def _search_web(web: WebSearch, query: str, k: int) -> list[Evidence]:
+    """Search outside the event loop, and convert the results."""
     given = await anyio.to_thread.run_sync(web.search, query, k, abandon_on_cancel=True)
     if inspect.isawaitable(given):
         given = await given
@@ -94,32 +93,34 @@ async def _searched(web: WebSearch, query: str, k: int) -> list[Evidence]:
 def _page(one: Any) -> Evidence:
     title, text, url = one if isinstance(one, tuple) else (one.title, one.text, one.address)
     return Evidence(
-        clean(str(text))[:LONGEST], clean(str(title))[:LONGEST_TITLE], clean(str(url))[:LONGEST_URL]
+        clean(str(text))[:MAX_TEXT], clean(str(title))[:MAX_TITLE], clean(str(url))[:MAX_URL]
     )
 
 
-_FEWEST: Final = 4
-"""So many words in a row, taken over, are no chance."""
+_MIN_WORDS: Final = 4
+"""Minimum words of a quotation."""
 
 
 def cited(
-    content: str, evidence: Sequence[Evidence], *, most: int, alike: float
+    content: str, evidence: Sequence[Evidence], *, most: int, min_similarity: float
 ) -> tuple[Argument, ...]:
-    """Return the arguments that a text uses, the first used first.
+    """Return the arguments that a text uses, in the order of their use.
 
-    A sentence stands on what it quotes, exactly or without regard to case and marks; else on what
-    is nearest to it, where that is near enough. What matches nothing is not cited.
+    A sentence uses the arguments that it quotes (exactly, or without case and punctuation), or the
+    most similar one if it is similar enough.
     """
     arguments = [one.argument for one in evidence if one.argument is not None]
     found: dict[str, Argument] = {}
     for sentence in sentences(clean(content)):
-        for argument in _quoted(sentence, arguments) or _nearest(sentence, arguments, alike):
+        for argument in _quoted(sentence, arguments) or _most_similar(
+            sentence, arguments, min_similarity
+        ):
             found.setdefault(argument.id, argument)
     return tuple(found.values())[:most]
 
 
 def _quoted(sentence: str, arguments: Sequence[Argument]) -> list[Argument]:
-    """Return what a sentence quotes, in the order in which it does."""
+    """Return the arguments that a sentence quotes, in the order of the quotations."""
     for form in (_exact, _plain):
         places = [(_place(form(sentence), form(one.text)), one) for one in arguments]
         quoted = [(place, one) for place, one in places if place is not None]
@@ -129,26 +130,28 @@ def _quoted(sentence: str, arguments: Sequence[Argument]) -> list[Argument]:
 
 
 def _place(said: str, text: str) -> int | None:
-    """Return where in what is said a text is quoted: the text whole, or a sentence of it."""
-    if len(said.split()) >= _FEWEST and said in text:
+    """Return the position in `said` where a text, or a sentence of it, is quoted."""
+    if len(said.split()) >= _MIN_WORDS and said in text:
         return 0
     parts = [part.rstrip(".!? ") for part in (text, *sentences(text))]
-    places = [said.find(part) for part in parts if len(part.split()) >= _FEWEST]
+    places = [said.find(part) for part in parts if len(part.split()) >= _MIN_WORDS]
     return min((place for place in places if place >= 0), default=None)
 
 
-def _nearest(sentence: str, arguments: Sequence[Argument], alike: float) -> list[Argument]:
-    nearest = max(arguments, key=lambda one: likeness(sentence, one.text), default=None)
-    if nearest is None or likeness(sentence, nearest.text) < alike:
+def _most_similar(
+    sentence: str, arguments: Sequence[Argument], min_similarity: float
+) -> list[Argument]:
+    nearest = max(arguments, key=lambda one: similarity(sentence, one.text), default=None)
+    if nearest is None or similarity(sentence, nearest.text) < min_similarity:
         return []
     return [nearest]
 
 
-def likeness(sentence: str, text: str) -> float:
-    """Return how near a sentence is to a text, 0 to 1.
+def similarity(sentence: str, text: str) -> float:
+    """Return the similarity of a sentence and a text, 0 to 1.
 
-    The larger of two: the share of its words of matter that the text has, and the likeness of the
-    letters of both. Too few words tell nothing.
+    The maximum of the share of its content words that the text has, and the similarity of their
+    letters. 0 for a sentence with fewer than two content words.
     """
     said = content_words(sentence)
     if len(said) < 2:

@@ -16,7 +16,7 @@ from touche_rad.contest import SYSTEM, Contest, Side, contest_of
 from touche_rad.debate import Debate, Response, Turn
 from touche_rad.debaters.inspiredebate.conversation import Wording, conversation
 from touche_rad.debaters.inspiredebate.evidence import of_argument
-from touche_rad.debaters.inspiredebate.speech import parted, refused
+from touche_rad.debaters.inspiredebate.speech import refused, split_blocks
 from touche_rad.debaters.inspiredebate.training.samples import (
     Sample,
     answer_of,
@@ -133,7 +133,7 @@ def _answered_by(speaker: str, contest: Contest) -> Debate:
     heard: list[str] = []
     for speech in contest.speeches:
         if speech.speaker != speaker:
-            heard.append(parted(speech.text)[1])
+            heard.append(split_blocks(speech.text)[1])
             continue
         said = Response(
             content=speech.text, arguments=tuple(cited_in(speech)), **_extras(speech.model_extra)
@@ -165,7 +165,7 @@ class Reader:
     def sample(self, debate: Debate, turn: int, source: str, side: Side = "con") -> Sample | None:
         """Return what can be learnt from a turn, or note why nothing can."""
         response = debate.turns[turn].response
-        shown, content = parted(clean(response.content)) if response is not None else ("", "")
+        shown, content = split_blocks(clean(response.content)) if response is not None else ("", "")
         if response is None or not content:
             self.left_out["no response"] += 1
             return None
