@@ -23,14 +23,14 @@ from sklearn.linear_model import LogisticRegression
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from judges.grice.grounded import quality, relation
-from judges.grice.grounded.scene import scene
-from judges.grice.grounded.scoring import weights
+from judges.grice.grounded.relation import relation_features
+from judges.grice.grounded.scene import read_scene
 from tests.judges import probes
 from tests.judges.data import demo, real
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response
 from touche_rad.demo import demo_file
+from touche_rad.evidence.findings import findings
 
 Array = npt.NDArray[np.float64]
 
@@ -158,10 +158,10 @@ def table(found: Sequence[Case]) -> Table:
     for case in found:
         response = case.debate.last.response
         assert response is not None
-        seen = scene(case.debate, response)
+        seen = read_scene(case.debate, response)
         if seen.response.tokens:
-            carried = quality.findings(seen.sentences, seen.sources, weights().quality)
-            rows.append({cue.name: cue.value for cue in relation.cues(seen, carried)})
+            carried = findings(seen.sentences, seen.sources)
+            rows.append({cue.name: cue.value for cue in relation_features(seen, carried)})
             kept.append(case)
     names = tuple(rows[0])
     return Table(

@@ -32,9 +32,8 @@ from scipy.optimize import minimize
 
 from touche_rad import files, plugins
 from touche_rad.debate import Debate
-from touche_rad.debaters.grounded.features import AGAINST, MEANT
-from touche_rad.debaters.grounded.profile import Library, sampled
-from touche_rad.debaters.grounded.ranking import seen, weights
+from touche_rad.debaters.grounded.library import Library, sampled
+from touche_rad.debaters.grounded.ranking import AGAINST, MEANT, seen, weights
 from touche_rad.debaters.grounded.reading import read
 from touche_rad.plugins import ArgumentIndex
 

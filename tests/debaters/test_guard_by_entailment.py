@@ -19,7 +19,7 @@ from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.nli import always, taught
 from touche_rad.debate import Argument
-from touche_rad.debaters.grounded.support import ByNli, Checked, Guard
+from touche_rad.debaters.grounded.guard import ByNli, Checked, Guard
 from touche_rad.errors import OptionError, UserError
 from touche_rad.models.context import call_context
 from touche_rad.plugins import Services, find

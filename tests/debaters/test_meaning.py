@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.debaters.world import debate
-from touche_rad.debaters.grounded.features import MEANT
+from touche_rad.debaters.grounded.ranking import MEANT
 from touche_rad.files import read_arguments
 from touche_rad.plugins import Services, VectorsWanted, add_vectors, build_index, find, open_index
 

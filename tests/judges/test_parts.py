@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import pytest
 
-from judges.grice.grounded.links import link
-from judges.grice.grounded.scoring import Cue, logistic, weighed, weights
-from touche_rad.evidence.alignment import MAX_SOURCE, align
-from touche_rad.evidence.quotation import Quotation, claims_nothing, quotation, starts, unpadded
-from touche_rad.evidence.support import coverage, evidence
-from touche_rad.evidence.words import CHUNK, lexicon, negated, passage, split, stem
+from judges.grice.grounded.relation import link_strength
+from judges.grice.grounded.scene import Feature, weighted_verdict, weights
+from touche_rad.evidence.findings import logistic
+from touche_rad.evidence.matching import (
+    MAX_SOURCE,
+    Quotation,
+    align,
+    claims_nothing,
+    content_starts,
+    find_quotation,
+    without_padding,
+)
+from touche_rad.evidence.support import coverage, strict_coverage
+from touche_rad.evidence.words import (
+    CHUNK,
+    lexicon,
+    negated_words,
+    read_passage,
+    split_sentences,
+    stem,
+)
 
 TEXT = "Cages are old. Parks are green, I think, and not cheap. Zoos are wide."
 
 
 def words(text: str) -> list[str]:
-    return [token.word for token in passage(text).tokens]
+    return [token.word for token in read_passage(text).tokens]
 
 
 @pytest.mark.parametrize(
@@ -33,9 +48,9 @@ def test_words_are_read_plain(text, read):
 
 
 def test_a_word_knows_the_strongest_break_before_it():
-    read = passage("a, b; c. d … e f -- g (h)")
+    read = read_passage("a, b; c. d … e f -- g (h)")
     assert [token.before for token in read.tokens] == ["", ",", ";", ".", "…", "", ";", ","]
-    assert passage("a b…").after == "…"
+    assert read_passage("a b…").after == "…"
 
 
 @pytest.mark.parametrize(
@@ -54,9 +69,9 @@ def test_two_stems(one, other):
 
 def test_long_text_is_split_into_pieces_and_nothing_is_lost():
     text = "Zoos save animals and more " * 1000
-    assert max(map(len, split(text))) <= CHUNK
-    assert [word for part in split(text) for word in words(part)] == words(text)
-    assert split("a" * (2 * CHUNK + 5)) == ["a" * CHUNK, "a" * CHUNK, "aaaaa"]
+    assert max(map(len, split_sentences(text))) <= CHUNK
+    assert [word for part in split_sentences(text) for word in words(part)] == words(text)
+    assert split_sentences("a" * (2 * CHUNK + 5)) == ["a" * CHUNK, "a" * CHUNK, "aaaaa"]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +89,7 @@ def test_long_text_is_split_into_pieces_and_nothing_is_lost():
     ],
 )
 def test_quotation(text, found):
-    assert quotation(passage(text), passage(TEXT)) is found
+    assert find_quotation(read_passage(text), read_passage(TEXT)) is found
 
 
 @pytest.mark.parametrize(
@@ -93,27 +108,27 @@ def test_quotation(text, found):
     ],
 )
 def test_what_is_left_out_around_a_part(source, found):
-    assert quotation(passage("Zoos save animals"), passage(source)) is found
+    assert find_quotation(read_passage("Zoos save animals"), read_passage(source)) is found
 
 
 def test_frames_are_stripped_one_by_one():
-    tokens = passage("However, I disagree with you: in fact zoos save animals").tokens
-    assert [tokens[at].word for at in starts(tokens)] == ["however", "i", "in", "zoos"]
+    tokens = read_passage("However, I disagree with you: in fact zoos save animals").tokens
+    assert [tokens[at].word for at in content_starts(tokens)] == ["however", "i", "in", "zoos"]
 
 
 @pytest.mark.parametrize("text", ["I disagree.", "Why is that?", "No, that is not true!", "But"])
 def test_claims_nothing(text):
-    assert claims_nothing(passage(text).tokens, text)
+    assert claims_nothing(read_passage(text).tokens, text)
 
 
 @pytest.mark.parametrize("text", ["Zoos save animals, don't they?", "Why not.", "Animals suffer."])
 def test_claims_something(text):
-    assert not claims_nothing(passage(text).tokens, text)
+    assert not claims_nothing(read_passage(text).tokens, text)
 
 
 def test_padding_is_left_out():
-    tokens = passage("Zoos, generally speaking, save animals at the end of the day").tokens
-    assert [token.word for token in unpadded(tokens)] == ["zoos", "save", "animals"]
+    tokens = read_passage("Zoos, generally speaking, save animals at the end of the day").tokens
+    assert [token.word for token in without_padding(tokens)] == ["zoos", "save", "animals"]
 
 
 @pytest.mark.parametrize(
@@ -130,46 +145,48 @@ def test_padding_is_left_out():
     ],
 )
 def test_what_a_negation_reaches(text, flagged):
-    tokens = passage(text).tokens
-    found = [token.word for token, flag in zip(tokens, negated(tokens), strict=True) if flag]
+    tokens = read_passage(text).tokens
+    found = [token.word for token, flag in zip(tokens, negated_words(tokens), strict=True) if flag]
     assert [word for word in found if word != "longer"] == flagged
 
 
 def test_alignment_pairs_what_runs_together():
-    found = align(passage("Zoos save rare cats").tokens, passage("Old zoos save cats").tokens)
+    found = align(
+        read_passage("Zoos save rare cats").tokens, read_passage("Old zoos save cats").tokens
+    )
     assert found.pairs == ((0, 1), (1, 2), (3, 3))
     assert found.share == 0.75
     assert [[token.word for token in change.said] for change in found.changes] == [["rare"]]
 
 
 def test_a_long_source_is_seen_where_it_shares_most():
-    source = passage("filler words " * 300 + "zoos save cats " + "other words " * 300)
-    found = align(passage("zoos save cats").tokens, source.tokens)
+    source = read_passage("filler words " * 300 + "zoos save cats " + "other words " * 300)
+    found = align(read_passage("zoos save cats").tokens, source.tokens)
     assert len(found.written) == MAX_SOURCE
     assert found.share == 1
 
 
 def test_coverage_counts_likes_and_evidence_leaves_the_topic_out():
-    said, written = passage("zoos harm kids").tokens, passage("zoos save children").tokens
+    said, written = read_passage("zoos harm kids").tokens, read_passage("zoos save children").tokens
     assert coverage(said, written) == pytest.approx(2 / 3)
-    assert evidence(said, written) == pytest.approx(1 / 3)
-    assert evidence(written, written) == 1
+    assert strict_coverage(said, written) == pytest.approx(1 / 3)
+    assert strict_coverage(written, written) == 1
 
 
 def test_link_grows_with_rare_words_and_hardly_with_common_ones():
     zoo, cat, think = (frozenset({stem(word)}) for word in ("zoo", "cat", "think"))
-    assert link(zoo, cat) == 0
-    assert link(zoo | cat, zoo | cat) == pytest.approx(0.632, abs=1e-3)
-    assert link(think, think) < 0.1 < link(zoo, zoo)
+    assert link_strength(zoo, cat) == 0
+    assert link_strength(zoo | cat, zoo | cat) == pytest.approx(0.632, abs=1e-3)
+    assert link_strength(think, think) < 0.1 < link_strength(zoo, zoo)
 
 
 def test_a_verdict_tells_the_cue_that_pulled_hardest_to_its_side():
-    cues = [Cue("good", 1.0, "well done"), Cue("bad", 1.0, "badly done")]
-    yes = weighed(cues, {"bias": 0.0, "good": 2.0, "bad": -1.0}, "as ever")
+    cues = [Feature("good", 1.0, "well done"), Feature("bad", 1.0, "badly done")]
+    yes = weighted_verdict(cues, {"bias": 0.0, "good": 2.0, "bad": -1.0}, "as ever")
     assert (yes.rationale, yes.score) == ("well done", pytest.approx(0.7311, abs=1e-4))
-    no = weighed(cues, {"bias": 0.0, "good": 1.0, "bad": -2.0}, "as ever")
+    no = weighted_verdict(cues, {"bias": 0.0, "good": 1.0, "bad": -2.0}, "as ever")
     assert (no.rationale, no.yes) == ("badly done", False)
-    assert weighed(cues[1:], {"bias": 3.0, "bad": -1.0}, "as ever").rationale == "as ever"
+    assert weighted_verdict(cues[1:], {"bias": 3.0, "bad": -1.0}, "as ever").rationale == "as ever"
 
 
 def test_half_is_the_line():

@@ -7,8 +7,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from touche_rad.evidence.alignment import Alignment, Change, align
-from touche_rad.evidence.quotation import Quotation, quotation, starts, unpadded
+from touche_rad.evidence.matching import (
+    Alignment,
+    Change,
+    Quotation,
+    align,
+    content_starts,
+    find_quotation,
+    without_padding,
+)
 from touche_rad.evidence.words import Passage, Token, any_negator, lexicon, root
 
 
@@ -18,7 +25,7 @@ def coverage(said: Sequence[Token], written: Sequence[Token]) -> float:
     return found / matter if matter else 0.0
 
 
-def evidence(said: Sequence[Token], written: Sequence[Token]) -> float:
+def strict_coverage(said: Sequence[Token], written: Sequence[Token]) -> float:
     """The same, but where a word is missing one that is found counts for nothing.
 
     It shows no more than the topic: of `zoos harm animals` two thirds stand in `zoos save animals`.
@@ -48,7 +55,7 @@ def _empty(token: Token) -> bool:
     )
 
 
-def unknown(said: Sequence[Token], written: Sequence[Token]) -> list[Token]:
+def unsupported_words(said: Sequence[Token], written: Sequence[Token]) -> list[Token]:
     """The words that weigh and that the source does not have, nor a like of them."""
     known = lexicon()
     there = {token.stem for token in written}
@@ -70,7 +77,7 @@ NEAR = 0.7
 class Tampering(NamedTuple):
     """What was done to a source."""
 
-    told: str
+    reason: str
     contrary: bool = False
     """Whether the sentence, near as it is to the source, says the contrary of it."""
 
@@ -79,7 +86,9 @@ CLOSE = 0.65
 """From this share on, a sentence that turns its source's sense says the contrary of it."""
 
 
-def spoilt(alignment: Alignment, said: Sequence[Token], source: Passage) -> Tampering | None:
+def find_tampering(
+    alignment: Alignment, said: Sequence[Token], source: Passage
+) -> Tampering | None:
     """What makes a sentence say something else than its source, or nothing."""
     inside = _turned_inside(alignment, said)
     turning = inside or _turned_at_an_end(alignment)
@@ -192,14 +201,14 @@ def _leaves_out_whole(change: Change) -> bool:
     return inside or (not change.said and bool(change.written[0].before))
 
 
-class Manner(StrEnum):
+class SupportKind(StrEnum):
     """In what manner a source carries a sentence."""
 
     QUOTED = "quoted"
     NEAR = "near"
     COVERED = "covered"
     CHANGED = "changed"
-    SPOILT = "spoilt"
+    DISTORTED = "distorted"
     NONE = "none"
 
 
@@ -207,7 +216,7 @@ class Manner(StrEnum):
 class Support:
     """In what manner a sentence is carried, how much of its matter is found, and why."""
 
-    manner: Manner
+    kind: SupportKind
     covered: float
     why: str
     contrary: bool = False
@@ -216,37 +225,41 @@ class Support:
 
 ADDED = 3
 """So many words of matter in a row that the source does not have are a claim of their own."""
-QUOTED = Support(Manner.QUOTED, 1.0, "quoted")
+QUOTED = Support(SupportKind.QUOTED, 1.0, "quoted")
 
 
 def support(sentence: Passage, source: Passage) -> Support:
     """Weigh a sentence against one source."""
-    found = quotation(sentence, source)
+    found = find_quotation(sentence, source)
     if found is Quotation.KEPT:
         return QUOTED
     if found is Quotation.TORN:
-        return Support(Manner.SPOILT, 1.0, "torn out of a sentence that says otherwise")
-    matter = unpadded(sentence.tokens[starts(sentence.tokens)[-1] :] or sentence.tokens)
+        return Support(SupportKind.DISTORTED, 1.0, "torn out of a sentence that says otherwise")
+    matter = without_padding(
+        sentence.tokens[content_starts(sentence.tokens)[-1] :] or sentence.tokens
+    )
     alignment = align(matter, source.tokens)
-    covered = evidence(matter, source.tokens)
-    if found_out := spoilt(alignment, matter, source):
-        return Support(Manner.SPOILT, covered, found_out.told, found_out.contrary)
+    covered = strict_coverage(matter, source.tokens)
+    if tampering := find_tampering(alignment, matter, source):
+        return Support(SupportKind.DISTORTED, covered, tampering.reason, tampering.contrary)
     if alignment.share >= NEAR:
         return _near_quotation(alignment, source, covered)
     if new := _addition(matter, source):
-        return Support(Manner.CHANGED, covered, f"adds a claim of its own from '{new}' on")
-    return Support(Manner.COVERED, covered, f"{covered:.0%} of its matter is borne out")
+        return Support(SupportKind.CHANGED, covered, f"adds a claim of its own from '{new}' on")
+    return Support(SupportKind.COVERED, covered, f"{covered:.0%} of its matter is borne out")
 
 
 def _near_quotation(alignment: Alignment, source: Passage, covered: float) -> Support:
     light = lexicon().light
-    if new := [one for one in unknown(alignment.said, source.tokens) if one.word not in light]:
-        return Support(Manner.CHANGED, covered, f"puts '{new[0].word}' into a quotation")
+    if new := [
+        one for one in unsupported_words(alignment.said, source.tokens) if one.word not in light
+    ]:
+        return Support(SupportKind.CHANGED, covered, f"puts '{new[0].word}' into a quotation")
     for change in alignment.changes:
         if pair := _exchanged(change):
             why = f"puts '{pair[0]}' for '{pair[1]}' in a quotation"
-            return Support(Manner.CHANGED, covered, why)
-    return Support(Manner.NEAR, covered, "quoted with small changes")
+            return Support(SupportKind.CHANGED, covered, why)
+    return Support(SupportKind.NEAR, covered, "quoted with small changes")
 
 
 def _exchanged(change: Change) -> tuple[str, str] | None:
@@ -267,7 +280,7 @@ def _weighs(token: Token) -> bool:
 
 def _addition(said: Sequence[Token], source: Passage) -> str:
     """The first of `ADDED` words of matter in a row that the source does not have, or nothing."""
-    new = {id(token) for token in unknown(said, source.tokens)}
+    new = {id(token) for token in unsupported_words(said, source.tokens)}
     row: list[Token] = []
     for token in said:
         if id(token) in new:

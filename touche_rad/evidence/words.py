@@ -49,7 +49,7 @@ class Passage:
     """The mark behind the last word."""
 
 
-def passage(text: str) -> Passage:
+def read_passage(text: str) -> Passage:
     """Read a text; short ones are remembered, as a debate's turns are judged one after another."""
     return _remembered(text) if len(text) <= REMEMBERED else _read(text)
 
@@ -70,15 +70,15 @@ def _read(text: str) -> Passage:
         for word, stemmed in _spelt(match):
             found.append(Token(word, stemmed, before, word not in empty))
             before = ""
-    return Passage(tuple(found), joined(token.word for token in found), before)
+    return Passage(tuple(found), join_words(token.word for token in found), before)
 
 
-def joined(words: Iterator[str] | Sequence[str]) -> str:
+def join_words(words: Iterator[str] | Sequence[str]) -> str:
     """Words with a space around each, so that a search finds whole words only."""
     return f" {' '.join(words)} "
 
 
-def split(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """A text's sentences."""
     found: list[str] = []
     while len(text) > CHUNK:
@@ -281,7 +281,7 @@ _NEGATING_PAIRS = {("rather", "than"), ("instead", "of"), ("anything", "but")}
 _SOME = {("a", "few"), ("a", "little"), ("no", "doubt"), ("or", "without"), ("or", "not")}
 
 
-def negated(tokens: Sequence[Token]) -> list[bool]:
+def negated_words(tokens: Sequence[Token]) -> list[bool]:
     """For each word of matter, whether an odd number of negations stand right in front of it.
 
     Function words between do not count: `not to be noticed` negates `noticed`.
@@ -299,7 +299,7 @@ def negated(tokens: Sequence[Token]) -> list[bool]:
     return flags
 
 
-def odd(tokens: Sequence[Token]) -> bool:
+def negates_oddly(tokens: Sequence[Token]) -> bool:
     """Whether there is an odd number of negations: one more takes the other back."""
     return sum(_negates(tokens, at) for at in range(len(tokens))) % 2 == 1
 

@@ -1,15 +1,272 @@
-"""The judge: one look at a debate, four verdicts."""
+"""The judge `grounded`: Quality, Manner and Quantity; Relation is in its own module."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from judges.grice.grounded import manner, quality, quantity, relation
-from judges.grice.grounded.scene import scene
-from judges.grice.grounded.scoring import weights
+from judges.grice.grounded.relation import (
+    all_senses,
+    conceding_sentence,
+    content_senses,
+    contrary_share,
+    echo_score,
+    judge_relation,
+    link_strength,
+    topic_strength,
+    total_weight,
+)
+from judges.grice.grounded.scene import (
+    Feature,
+    Scene,
+    nothing_said,
+    quote_short,
+    read_scene,
+    weighted_verdict,
+    weights,
+)
 from touche_rad import plugins
 from touche_rad.debate import Debate, Maxim, Response, Verdict
+from touche_rad.evidence.findings import Finding, Sentence, findings, quality_weights, score
+from touche_rad.evidence.support import SupportKind, coverage
+from touche_rad.evidence.words import Token, lexicon
 from touche_rad.plugins import Services
+from touche_rad.text import stopwords
+
+
+def judge_quality(found: Sequence[Finding], cited: int, aside: Sequence[Sentence] = ()) -> Verdict:
+    """Score the weakest sentence; text that speaks to a judge counts as unsupported."""
+    unsupported = quality_weights().kinds[SupportKind.NONE]
+    if aside:
+        told = f"{quote_short(aside[0].text)} speaks to whoever judges it"
+        return Verdict(score=unsupported, rationale=told)
+    if not found:
+        return Verdict(score=unsupported, rationale="nothing is claimed")
+    if not cited:
+        told = f"no argument is cited for {quote_short(found[0].sentence.text)}"
+        return Verdict(score=unsupported, rationale=told)
+    weakest = min(found, key=lambda finding: score(finding.support))
+    return Verdict(
+        score=round(score(weakest.support), 4),
+        rationale=f"{quote_short(weakest.sentence.text)}: {weakest.support.why}",
+    )
+
+
+LONGEST = 60
+SHORTEST = 5
+_EASY_SENTENCE = 24
+_HEAVY_ENDINGS = (
+    "tion", "tions", "ment", "ments", "ity", "ities", "ness", "ism", "ance", "ence", "ization",
+    "isation", "ology", "ship", "archy",
+)  # fmt: skip
+
+
+def judge_manner(scene: Scene, weights: Mapping[str, float]) -> Verdict:
+    """Weigh what makes it hard to read, and what makes it say too little."""
+    if not scene.response.tokens:
+        return Verdict(score=0.02, rationale=nothing_said(scene))
+    return weighted_verdict(manner_features(scene), weights, "clear and short")
+
+
+def manner_features(scene: Scene) -> list[Feature]:
+    """What was seen; 0 of everything is a clear and precise response."""
+    longest = max(scene.sentences, key=lambda one: len(one.passage.tokens))
+    opening, heavy = quote_short(scene.sentences[0].text), quote_short(longest.text)
+    text = scene.response.joined[:4000]
+    aside = quote_short(scene.addressed[0].text) if scene.addressed else ""
+    return [
+        Feature("aside", float(bool(aside)), f"{aside} speaks to whoever judges it"),
+        Feature(
+            "long", max(0, scene.words - LONGEST) / 20, f"{scene.words} words from {opening} on"
+        ),
+        Feature("short", float(scene.words < SHORTEST), f"{opening} is too short to be precise"),
+        Feature("sentence", _overlong(longest), f"{heavy} has {len(longest.passage.tokens)} words"),
+        Feature(
+            "dense", noun_density(scene.response.tokens), f"{heavy} strings heavy nouns together"
+        ),
+        Feature("clauses", _clauses(longest), f"{heavy} has many clauses"),
+        Feature("padding", min(3, len(lexicon().paddings.findall(text))), f"{opening} is padded"),
+        Feature(
+            "repetition",
+            repetition(scene),
+            f"{quote_short(scene.sentences[-1].text)} says it again",
+        ),
+        Feature("vague", vagueness(scene), f"{opening} hints and does not say"),
+        Feature("restated", restates_user(scene), f"{opening} restates the user"),
+    ]
+
+
+def noun_density(tokens: Sequence[Token]) -> float:
+    """The share of long abstract nouns, beyond one in eight, up to 1 at one in three."""
+    heavy = sum(len(t.word) > 7 and t.word.endswith(_HEAVY_ENDINGS) for t in tokens)
+    share = heavy / max(12, len(tokens))
+    return min(1.0, max(0.0, (share - 1 / 8) / (1 / 3 - 1 / 8)))
+
+
+def repetition(scene: Scene) -> float:
+    """How much is said again: words of matter beyond their second time, and whole sentences."""
+    counted = Counter(token.stem for token in scene.response.tokens if token.matters)
+    total = max(8, sum(counted.values()))
+    again = sum(count - 2 for count in counted.values() if count > 2) / total
+    whole = max(
+        (
+            coverage(later.passage.tokens, earlier.passage.tokens)
+            for earlier, later in zip(scene.sentences, scene.sentences[1:20], strict=False)
+        ),
+        default=0.0,
+    )
+    return min(1.0, 3 * again + max(0.0, 2 * whole - 1))
+
+
+def vagueness(scene: Scene) -> float:
+    """Words that point and do not say, against words that say."""
+    pointing = len(lexicon().vague.findall(scene.response.joined[:4000]))
+    saying = len(content_senses(scene.response) - lexicon().generic)
+    return min(1.0, pointing / max(1, saying) * 1.5) if pointing > 1 or saying < 4 else 0.0
+
+
+def restates_user(scene: Scene) -> float:
+    """How far the first sentence is what the user said last."""
+    heard = coverage(scene.sentences[0].passage.tokens, scene.user.tokens)
+    return max(0.0, heard - 0.6) / 0.4
+
+
+def _overlong(sentence: Sentence) -> float:
+    return min(2.0, max(0, len(sentence.passage.tokens) - _EASY_SENTENCE) / 12)
+
+
+def _clauses(sentence: Sentence) -> float:
+    marks = sum(token.before in (",", ";") for token in sentence.passage.tokens)
+    return min(1.0, max(0, marks - 2) / 4)
+
+
+Thesis = list[Finding]
+"""The sentences that claim one thing."""
+ENOUGH = 4.0
+"""So many new words of matter, beside the user's own, make a reason rather than a denial."""
+_FOLLOWS_ON = frozenset(
+    "so because this that these those it they such then thus therefore hence he she their its for"
+    " since which otherwise yet as".split()
+)
+
+
+def judge_quantity(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]) -> Verdict:
+    """Weigh what makes it no argument, and what makes it too many."""
+    if not scene.response.tokens:
+        return Verdict(score=0.02, rationale=nothing_said(scene))
+    return weighted_verdict(quantity_features(scene, found), weights, "one argument")
+
+
+def quantity_features(scene: Scene, found: Sequence[Finding]) -> list[Feature]:
+    """What was seen: shares in 0..1, and counts of what is too many."""
+    opening = quote_short(scene.sentences[0].text)
+    points = group_theses(scene, found)
+    cited, uncited = count_surplus(points, scene)
+    given_in = conceding_sentence(scene, found) or ""
+    last = quote_short(points[-1][0].sentence.text) if points else opening
+    return [
+        Feature("new", _novelty(scene, found), f"{opening} gives a reason"),
+        Feature(
+            "foreign",
+            1 - topic_strength(scene, found),
+            f"no argument here: {opening} is off the matter",
+        ),
+        Feature(
+            "turned", contrary_share(found), f"no argument here: {opening} speaks for the user"
+        ),
+        Feature("echo", echo_score(scene), f"no argument here: {opening} repeats the user's words"),
+        Feature(
+            "surrender",
+            float(bool(given_in)),
+            f"no argument here: {quote_short(given_in)} gives in",
+        ),
+        Feature("attacks", cited, f"{last} is another argument"),
+        Feature("points", uncited, f"{last} is one point of {len(points)}"),
+        Feature("list", min(4, list_marks(scene)), f"{opening} begins a list"),
+        Feature(
+            "long", max(0, scene.words - LONGEST) / 20, f"{scene.words} words from {opening} on"
+        ),
+        Feature("vague", vagueness(scene), f"{opening} hints and gives no reason"),
+    ]
+
+
+def count_surplus(points: Sequence[Thesis], scene: Scene) -> tuple[int, int]:
+    """How many theses there are beyond one attack and one defence.
+
+    Those that rest on a cited argument of their own are counted apart from those that do not: the
+    latter are often no more than an unfounded elaboration of the one before.
+    """
+    defences = [point for point in points if is_defence(point, scene)][:1]
+    attacks = [point for point in points if point not in defences]
+    resting = sum(any(_rests(finding) for finding in point) for point in attacks)
+    cited = max(0, resting - 1)
+    return min(3, cited), min(3, max(0, len(attacks) - 1 - cited))
+
+
+def group_theses(scene: Scene, found: Sequence[Finding]) -> list[Thesis]:
+    """The sentences that claim something, grouped by what they are about.
+
+    Sentences carried by the same argument are one thesis, and so is a sentence that follows on
+    from the one before, or shares a word with it that the user did not bring in.
+    """
+    known = all_senses((scene.user, *scene.users_before[:1])) | lexicon().generic
+    groups: list[Thesis] = []
+    for finding in found:
+        own = content_senses(finding.sentence.passage) - known
+        group = next((group for group in groups if _same_source(finding, group)), None)
+        if group is None and groups and (_follows_on(finding) or _shares(own, groups[-1])):
+            group = groups[-1]
+        if group is None:
+            groups.append([finding])
+        else:
+            group.append(finding)
+    return groups
+
+
+def is_defence(thesis: Thesis, scene: Scene) -> bool:
+    """Whether a thesis takes up what the system has said rather than what the user said last."""
+    said = all_senses(finding.sentence.passage for finding in thesis)
+    own = all_senses(scene.systems_before) - all_senses((scene.user, *scene.users_before))
+    return total_weight(said & own) >= 1 and link_strength(said, own) >= link_strength(
+        said, content_senses(scene.user)
+    )
+
+
+def list_marks(scene: Scene) -> int:
+    """How many marks of a list there are beyond the first: `second`, `moreover`, `2.`."""
+    known, text = lexicon(), scene.response.joined[:4000]
+    ordinals = sum(bool(mark.search(text)) for mark in known.list_marks)
+    numerals = sum(
+        one.passage.tokens[0].word in ("1", "2", "3", "4", "5", "6") for one in scene.sentences[:20]
+    )
+    return max(0, ordinals - 1) + max(0, numerals - 1) + len(known.additions.findall(text))
+
+
+def _novelty(scene: Scene, found: Sequence[Finding]) -> float:
+    """How much matter of its own the response brings, from 0 to 1 at `ENOUGH` words."""
+    heard = all_senses((scene.user, *scene.users_before))
+    own = all_senses(finding.sentence.passage for finding in found) - heard
+    return min(1.0, max(0.0, total_weight(own) - 1) / ENOUGH)
+
+
+def _same_source(finding: Finding, group: Sequence[Finding]) -> bool:
+    return finding.source is not None and any(
+        other.source == finding.source and _rests(other) and _rests(finding) for other in group
+    )
+
+
+def _rests(finding: Finding) -> bool:
+    return finding.support.kind is SupportKind.QUOTED or finding.support.covered >= 0.5
+
+
+def _follows_on(finding: Finding) -> bool:
+    words = [token.word for token in finding.sentence.passage.tokens[:2]]
+    return words[0] in _FOLLOWS_ON and words[0] in stopwords()
+
+
+def _shares(own: frozenset[str], group: Sequence[Finding]) -> bool:
+    return bool(own & content_senses(group[-1].sentence.passage))
 
 
 class GroundedJudge:
@@ -38,11 +295,11 @@ class GroundedJudge:
         return self._judged(debate, response)
 
     def _judged(self, debate: Debate, response: Response) -> dict[Maxim, Verdict]:
-        seen, weigh = scene(debate, response, all_arguments=self._all_arguments), weights()
-        found = quality.findings(seen.sentences, seen.sources, weigh.quality)
+        seen, weigh = read_scene(debate, response, all_arguments=self._all_arguments), weights()
+        found = findings(seen.sentences, seen.sources)
         return {
-            Maxim.QUANTITY: quantity.verdict(seen, found, weigh.quantity),
-            Maxim.QUALITY: quality.verdict(found, len(seen.sources), weigh.quality, seen.addressed),
-            Maxim.RELATION: relation.verdict(seen, found, weigh.relation),
-            Maxim.MANNER: manner.verdict(seen, weigh.manner),
+            Maxim.QUANTITY: judge_quantity(seen, found, weigh.quantity),
+            Maxim.QUALITY: judge_quality(found, len(seen.sources), seen.addressed),
+            Maxim.RELATION: judge_relation(seen, found, weigh.relation),
+            Maxim.MANNER: judge_manner(seen, weigh.manner),
         }

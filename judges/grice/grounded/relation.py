@@ -6,23 +6,85 @@ import math
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from operator import mul
 
-from judges.grice.grounded.links import echoes, link, matter, merged, tie, weight, worth
-from judges.grice.grounded.quality import Finding
-from judges.grice.grounded.scene import Scene, Sentence, nothing_said
-from judges.grice.grounded.scoring import Cue, short, weighed
+from judges.grice.grounded.scene import Feature, Scene, nothing_said, quote_short, weighted_verdict
 from touche_rad.debate import Verdict
-from touche_rad.evidence.alignment import align
-from touche_rad.evidence.quotation import starts, unpadded
-from touche_rad.evidence.support import Manner, coverage
+from touche_rad.evidence.findings import Finding, Sentence
+from touche_rad.evidence.matching import align, content_starts, without_padding
+from touche_rad.evidence.support import SupportKind, contrary_pair, coverage
 from touche_rad.evidence.words import Passage, Token, lexicon, root, stem
 
+GENERIC = 0.2
+"""What a shared word is worth that any two debates share."""
+BROAD = 0.4
+"""What one is worth that many share."""
 
-def kinship(one: frozenset[str], other: frozenset[str]) -> float:
+
+def content_senses(passage: Passage) -> frozenset[str]:
+    """The senses of a passage's words of matter; a boxer and boxing are of one."""
+    known = lexicon()
+    return frozenset(root(known.sense(token.stem)) for token in passage.tokens if token.matters)
+
+
+def all_senses(passages: Iterable[Passage]) -> frozenset[str]:
+    """The senses of all of them."""
+    return frozenset().union(*map(content_senses, passages))
+
+
+def total_weight(senses: Iterable[str]) -> float:
+    """How much a set of shared words links."""
+    return sum(map(sense_weight, senses))
+
+
+def sense_weight(sense: str) -> float:
+    """How much one shared sense links."""
+    known = lexicon()
+    if sense in known.generic:
+        return GENERIC
+    return BROAD if sense in known.broad else 1.0
+
+
+def link_strength(one: frozenset[str], other: frozenset[str]) -> float:
+    """How firmly shared words link two passages, in 0..1: two rare words make about .63."""
+    return 1 - math.exp(-total_weight(one & other) / 2)
+
+
+def overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    """How much two passages share for their lengths, in 0..1.
+
+    Long ones share words by chance: two hundred words on any matter share more with two hundred on
+    another than twenty with the twenty that they answer.
+    """
+    sizes = max(1.0, total_weight(one)) * max(1.0, total_weight(other))
+    return min(1.0, math.sqrt(total_weight(one & other) / math.sqrt(sizes)))
+
+
+def echo_share(sentences: Sequence[Passage], user: Passage) -> float:
+    """How much of what is said the user has said already, in the same sense: 0..1."""
+    lengths = [sum(token.matters for token in sentence.tokens) for sentence in sentences]
+    heard = [_echoed(sentence, user) for sentence in sentences]
+    total = sum(lengths)
+    return sum(map(mul, lengths, heard)) / total if total else 0.0
+
+
+def _echoed(sentence: Passage, user: Passage) -> float:
+    covered = coverage(sentence.tokens, user.tokens)
+    if covered < 0.5:
+        return covered
+    aligned = align(sentence.tokens, user.tokens)
+    if aligned.turned() or contrary_pair(sentence.tokens, aligned.stretch):
+        return 0.0
+    known = lexicon()
+    ours = sum(token.word in known.negators for token in sentence.tokens)
+    theirs = sum(token.word in known.negators for token in aligned.stretch)
+    return covered if ours == theirs or ours == 0 else 0.0
+
+
+def field_similarity(one: frozenset[str], other: frozenset[str]) -> float:
     """How alike the fields of two sets of senses are, in 0..1; 0 where either has none."""
     ours, theirs = _fields(one), _fields(other)
     shared = sum(much * theirs.get(field, 0.0) for field, much in ours.items())
@@ -35,7 +97,7 @@ def _fields(senses: frozenset[str]) -> Mapping[str, float]:
     for sense in senses:
         fields = known.get(sense, frozenset())
         for field in fields:
-            found[field] += worth(sense) / len(fields)
+            found[field] += sense_weight(sense) / len(fields)
     return found
 
 
@@ -66,23 +128,25 @@ _ASKS_AGAIN = re.compile(
 )
 
 
-def asked_again(user: Passage) -> bool:
+def asks_to_repeat(user: Passage) -> bool:
     """Whether the user wants to hear again what was said."""
     return bool(_ASKS_AGAIN.search(user.joined))
 
 
-def said_again(sentences: Sequence[Passage], earlier: Sequence[Passage]) -> float:
+def repeated_share(sentences: Sequence[Passage], earlier: Sequence[Passage]) -> float:
     """How much of what is said one earlier answer has said already, in the same sense: 0..1."""
     return max((_said(sentences, answer) for answer in earlier[-LOOKED_BACK:]), default=0.0)
 
 
-def heard(sentences: Sequence[Passage], own: Sequence[Passage], users: Sequence[Passage]) -> float:
+def known_share(
+    sentences: Sequence[Passage], own: Sequence[Passage], users: Sequence[Passage]
+) -> float:
     """How much of what is said the system has said, or the user in the same sense: 0..1."""
     ours = _words(own)
     return _shared(
         sentences,
         [
-            max(coverage(one.tokens, ours), *(echoes([one], user) for user in users))
+            max(coverage(one.tokens, ours), *(echo_share([one], user) for user in users))
             for one in sentences
         ],
     )
@@ -99,7 +163,7 @@ def _shared(sentences: Sequence[Passage], shares: Sequence[float]) -> float:
 
 
 def _said(sentences: Sequence[Passage], answer: Passage) -> float:
-    matter = [unpadded(one.tokens[starts(one.tokens)[-1] :]) for one in sentences]
+    matter = [without_padding(one.tokens[content_starts(one.tokens)[-1] :]) for one in sentences]
     lengths = [sum(token.matters for token in tokens) for tokens in matter]
     total = sum(lengths)
     covered = (
@@ -128,51 +192,68 @@ _OPENING = 14
 _LONGEST = 60
 
 
-def verdict(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]) -> Verdict:
+def judge_relation(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]) -> Verdict:
     """Weigh what ties the response to the user's last message, and what gives in to it."""
     if not scene.response.tokens:
         return Verdict(score=0.02, rationale=nothing_said(scene))
-    return weighed(cues(scene, found), weights, "little links it to what the user said last")
+    features = relation_features(scene, found)
+    return weighted_verdict(features, weights, "little links it to what the user said last")
 
 
-def cues(scene: Scene, found: Sequence[Finding]) -> list[Cue]:
+def relation_features(scene: Scene, found: Sequence[Finding]) -> list[Feature]:
     """What was seen, each in 0..1."""
-    said, users = _brought(scene, found), merged((scene.claim, scene.user, *scene.users_before))
-    target, given_in = tie(merged(scene.targets), users), surrender(scene, found)
-    shared = ", ".join(sorted(matter(scene.response) & users - lexicon().generic)[:4])
-    opening = short(scene.sentences[0].text)
+    said, users = _brought(scene, found), all_senses((scene.claim, scene.user, *scene.users_before))
+    target, given_in = overlap(all_senses(scene.targets), users), conceding_sentence(scene, found)
+    shared = ", ".join(sorted(content_senses(scene.response) & users - lexicon().generic)[:4])
+    opening = quote_short(scene.sentences[0].text)
     on_it = f"on the matter: {shared}" if shared else "on the matter"
     return [
-        Cue("topic", max(tie(said, users), asked_for(scene)), f"{opening} is {on_it}"),
-        Cue("fields", kinship(said, users), f"{opening} is of the matter's fields"),
-        Cue("target", target, "what it cites attacks what the user says"),
-        Cue("untold", float(not scene.targets), "nothing is told of what it attacks"),
-        Cue("adrift", adrift(scene, said), f"{opening} stays with what the user has left"),
-        Cue("echo", echo(scene), f"{opening} repeats the user's words"),
-        Cue("unsourced", unsourced(scene), f"{opening} has its words from no source"),
-        Cue("again", again(scene), f"{opening} was said before"),
-        Cue("turned", min(1.0, turned(found) / HALF), f"{opening} turns what it cites around"),
-        Cue("surrender", float(given_in is not None), f"{short(given_in or '')} gives in"),
+        Feature(
+            "topic",
+            max(overlap(said, users), answers_repeat_request(scene)),
+            f"{opening} is {on_it}",
+        ),
+        Feature("fields", field_similarity(said, users), f"{opening} is of the matter's fields"),
+        Feature("target", target, "what it cites attacks what the user says"),
+        Feature("untold", float(not scene.targets), "nothing is told of what it attacks"),
+        Feature(
+            "adrift", ignores_new_topic(scene, said), f"{opening} stays with what the user has left"
+        ),
+        Feature("echo", echo_score(scene), f"{opening} repeats the user's words"),
+        Feature("unsourced", lacks_sources(scene), f"{opening} has its words from no source"),
+        Feature("again", repeats_earlier(scene), f"{opening} was said before"),
+        Feature(
+            "turned",
+            min(1.0, contrary_share(found) / HALF),
+            f"{opening} turns what it cites around",
+        ),
+        Feature(
+            "surrender", float(given_in is not None), f"{quote_short(given_in or '')} gives in"
+        ),
     ]
 
 
 def _brought(scene: Scene, found: Sequence[Finding]) -> frozenset[str]:
     """The matter of what is said, of what it rests on, and of what that attacks."""
-    return merged((scene.response, *scene.targets, *_rested_on(scene, found)))
+    return all_senses((scene.response, *scene.targets, *_rested_on(scene, found)))
 
 
-def adrift(scene: Scene, said: frozenset[str]) -> float:
+def ignores_new_topic(scene: Scene, said: frozenset[str]) -> float:
     """Whether the user has turned to a matter of which nothing was said, and is not followed."""
-    last = matter(scene.user)
-    before = merged((scene.claim, *scene.users_before, *scene.systems_before))
-    turned_away = bool(scene.users_before) and weight(last) >= 1 > weight(last & before)
-    turned_away = turned_away and not asked_again(scene.user)
-    return float(turned_away and weight(last & said) < 1 and kinship(last, said) < KIN)
+    last = content_senses(scene.user)
+    before = all_senses((scene.claim, *scene.users_before, *scene.systems_before))
+    turned_away = bool(scene.users_before) and total_weight(last) >= 1 > total_weight(last & before)
+    turned_away = turned_away and not asks_to_repeat(scene.user)
+    return float(
+        turned_away and total_weight(last & said) < 1 and field_similarity(last, said) < KIN
+    )
 
 
-def on_topic(scene: Scene, found: Sequence[Finding]) -> float:
+def topic_strength(scene: Scene, found: Sequence[Finding]) -> float:
     """How firmly what is said and what it rests on are tied to what the user has said at all."""
-    return link(_brought(scene, found), merged((scene.claim, scene.user, *scene.users_before)))
+    return link_strength(
+        _brought(scene, found), all_senses((scene.claim, scene.user, *scene.users_before))
+    )
 
 
 def _rested_on(scene: Scene, found: Sequence[Finding]) -> Iterator[Passage]:
@@ -182,68 +263,70 @@ def _rested_on(scene: Scene, found: Sequence[Finding]) -> Iterator[Passage]:
             yield scene.sources[at]
 
 
-def again(scene: Scene) -> float:
+def repeats_earlier(scene: Scene) -> float:
     """How far it was said before, by the system or between them; 0 where the user asks for it.
 
     An answer that brings nothing but what was said says nothing against the user's last message.
     """
-    if asked_again(scene.user):
+    if asks_to_repeat(scene.user):
         return 0.0
-    said = of_matter(scene)
+    said = on_topic_sentences(scene)
     own = (*scene.systems_before[-LOOKED_BACK:], *scene.cited_before[-LOOKED_BACK:])
     users = (scene.user, *scene.users_before[-LOOKED_BACK:])
-    share = max(said_again(said, scene.systems_before), heard(said, own, users))
+    share = max(repeated_share(said, scene.systems_before), known_share(said, own, users))
     return min(1.0, max(0.0, share - HEARD) / _STEP)
 
 
-def of_matter(scene: Scene) -> list[Passage]:
+def on_topic_sentences(scene: Scene) -> list[Passage]:
     """The sentences that share a telling word with the user, the claim or a source, if any do.
 
     Talk beside them makes nothing new of what was said before.
     """
-    said = [one.read for one in scene.sentences[:MAX_SENTENCES]]
-    spoken = merged((scene.claim, scene.user, *scene.users_before, *scene.sources))
-    return [one for one in said if weight(matter(one) & spoken) >= 1] or said
+    said = [one.passage for one in scene.sentences[:MAX_SENTENCES]]
+    spoken = all_senses((scene.claim, scene.user, *scene.users_before, *scene.sources))
+    return [one for one in said if total_weight(content_senses(one) & spoken) >= 1] or said
 
 
-def asked_for(scene: Scene) -> float:
+def answers_repeat_request(scene: Scene) -> float:
     """How far it says again what the user asks to hear again: that is an answer to the user."""
-    said = [one.read for one in scene.sentences[:MAX_SENTENCES]]
-    return said_again(said, scene.systems_before) if asked_again(scene.user) else 0.0
+    said = [one.passage for one in scene.sentences[:MAX_SENTENCES]]
+    return repeated_share(said, scene.systems_before) if asks_to_repeat(scene.user) else 0.0
 
 
-def turned(found: Sequence[Finding]) -> float:
+def contrary_share(found: Sequence[Finding]) -> float:
     """How much of what is claimed is the contrary of the argument it is taken from.
 
     The argument was cited against the user, so its contrary speaks for the user.
     """
-    total = sum(len(one.sentence.read.tokens) for one in found)
-    contrary = sum(len(one.sentence.read.tokens) for one in found if one.support.contrary)
+    total = sum(len(one.sentence.passage.tokens) for one in found)
+    contrary = sum(len(one.sentence.passage.tokens) for one in found if one.support.contrary)
     return contrary / total if total else 0.0
 
 
-def echo(scene: Scene) -> float:
+def echo_score(scene: Scene) -> float:
     """How far the response is the user's own words: 0 below `ECHO`, from there on 0.5 to 1."""
-    said = of_matter(scene)
-    heard = max(echoes(said, user) for user in (scene.user, *scene.users_before))
+    said = on_topic_sentences(scene)
+    heard = max(echo_share(said, user) for user in (scene.user, *scene.users_before))
     return 0.0 if heard < ECHO else 0.5 + 0.5 * (heard - ECHO) / (1 - ECHO)
 
 
-def unsourced(scene: Scene) -> float:
+def lacks_sources(scene: Scene) -> float:
     """Whether the response is made of what the user said, or of nothing that it cites.
 
     So are answers that grant the user's point in the user's words, plays on those words, and talk.
     """
-    said, sources = merged(of_matter(scene)), merged(scene.sources)
-    users = merged((scene.claim, scene.user, *scene.users_before))
-    theirs, cited = weight(said & users - sources), weight(said & sources)
-    mirrored = theirs - cited > MIRRORED * weight(said)
+    said, sources = all_senses(on_topic_sentences(scene)), all_senses(scene.sources)
+    users = all_senses((scene.claim, scene.user, *scene.users_before))
+    theirs, cited = total_weight(said & users - sources), total_weight(said & sources)
+    mirrored = theirs - cited > MIRRORED * total_weight(said)
     return float(bool(scene.sources) and (mirrored or (not cited and len(said) <= BRIEF)))
 
 
-def surrender(scene: Scene, found: Sequence[Finding]) -> str | None:
+def conceding_sentence(scene: Scene, found: Sequence[Finding]) -> str | None:
     """The sentence that gives in to the user and takes nothing back, if there is one."""
-    quoted = {id(finding.sentence) for finding in found if finding.support.manner is Manner.QUOTED}
+    quoted = {
+        id(finding.sentence) for finding in found if finding.support.kind is SupportKind.QUOTED
+    }
     for at, sentence in enumerate(scene.sentences):
         if id(sentence) not in quoted and _gives_in(sentence, scene.sentences[at + 1 : at + 2]):
             return sentence.text
@@ -251,12 +334,12 @@ def surrender(scene: Scene, found: Sequence[Finding]) -> str | None:
 
 
 def _gives_in(sentence: Sentence, following: Sequence[Sentence]) -> bool:
-    words = [token.word for token in sentence.read.tokens]
+    words = [token.word for token in sentence.passage.tokens]
     known = lexicon()
     given = known.surrenders.match(" ".join(words[:_OPENING]))
     given = given or known.concessions.search(" ".join(words[:_LONGEST]))
     if not given:
         return False
     rest = words[len(given.string[: given.end()].split()) :]
-    next_words = [token.word for one in following for token in one.read.tokens[:2]]
+    next_words = [token.word for one in following for token in one.passage.tokens[:2]]
     return not known.reversals.intersection((*rest, *next_words))

@@ -20,7 +20,7 @@ from tests.retrieval.elastic.servers import Server
 from tests.retrieval.small import BEES
 from touche_rad import files
 from touche_rad.debate import Argument
-from touche_rad.debaters.grounded.features import MEANT
+from touche_rad.debaters.grounded.ranking import MEANT
 from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import Services, VectorsWanted, build_index, find, open_index
 from touche_rad.plugins import add_vectors as add_by_name

@@ -10,9 +10,7 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate, Response, reached
 from touche_rad.debaters.grounded import Grounded
-from touche_rad.debaters.grounded.choosing import Quotable, dialogue
-from touche_rad.debaters.grounded.ranking import JUDGED, STANCE, StanceName
-from touche_rad.debaters.grounded.support import (
+from touche_rad.debaters.grounded.guard import (
     GUARD,
     SURE,
     ByModel,
@@ -22,6 +20,8 @@ from touche_rad.debaters.grounded.support import (
     GuardName,
     by_nli,
 )
+from touche_rad.debaters.grounded.quoting import Quotable, dialogue
+from touche_rad.debaters.grounded.ranking import JUDGED, STANCE, StanceName
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
 from touche_rad.plugins import Options as PluginOptions

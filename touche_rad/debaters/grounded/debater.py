@@ -12,10 +12,11 @@ from typing import Any, ClassVar, Final
 from pydantic import Field
 
 from touche_rad.debate import Debate, Response, reached
-from touche_rad.debaters.grounded import choosing
+from touche_rad.debaters.grounded import quoting as choosing
 from touche_rad.debaters.grounded.candidates import Candidate
-from touche_rad.debaters.grounded.choosing import Chosen, Quotable
-from touche_rad.debaters.grounded.profile import Library, quotation, sampled
+from touche_rad.debaters.grounded.guard import GUARD, SURE, Guard, GuardName, Told, by_nli
+from touche_rad.debaters.grounded.library import Library, sampled
+from touche_rad.debaters.grounded.quoting import Chosen, Quotable, quotation
 from touche_rad.debaters.grounded.ranking import (
     JUDGED,
     STANCE,
@@ -26,7 +27,6 @@ from touche_rad.debaters.grounded.ranking import (
     weights,
 )
 from touche_rad.debaters.grounded.reading import Reading, read
-from touche_rad.debaters.grounded.support import GUARD, SURE, Guard, GuardName, Told, by_nli
 from touche_rad.errors import WorkError
 from touche_rad.models import Model, ModelError
 from touche_rad.plugins import Options as PluginOptions

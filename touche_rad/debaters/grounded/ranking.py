@@ -1,4 +1,4 @@
-"""Score and order candidates with weights from a file, and by the side they are on."""
+"""Score and order candidate arguments by features, with weights from a file."""
 
 from __future__ import annotations
 
@@ -11,24 +11,233 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Final
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from touche_rad.debaters.grounded.candidates import Candidate, gather
-from touche_rad.debaters.grounded.features import (
-    AGAINST,
-    MEANT,
-    NAMES,
-    Features,
-    features,
-    meaning_of,
-    meant,
-    near,
-    scene,
+from touche_rad.debaters.grounded.library import (
+    Array,
+    Library,
+    Profile,
+    Vector,
+    cosine,
+    coverage,
+    mixed,
+    terms,
+    tone,
 )
-from touche_rad.debaters.grounded.profile import Library
+from touche_rad.debaters.grounded.quoting import FORM, form
 from touche_rad.debaters.grounded.reading import Reading
 from touche_rad.errors import InputError, nearest
-from touche_rad.plugins import ArgumentIndex, arguments_by
+from touche_rad.plugins import ArgumentIndex, Meaning, MeaningIndex, arguments_by
+
+_CLAIM, _MESSAGE, _ANSWERED, _EARLIER = 1.0, 1.0, 0.6, 0.4
+"""What each voice weighs in what the debate is about."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What the debate says, compared once with each candidate."""
+
+    message: Vector
+    main: Vector
+    context: Vector
+    latent_asserted: Array
+    latent_context: Array
+    tone: float
+    said: tuple[frozenset[str], ...]
+    """The terms of what the system said, one set a turn."""
+    heard: tuple[frozenset[str], ...]
+    """The terms of what the user said, one set a turn."""
+
+
+def scene(reading: Reading, library: Library) -> Scene:
+    """Turn what was read into vectors."""
+    vector, latent = library.lexis.vector, library.latent.vector
+    message, claim, answered = map(vector, (reading.message, reading.claim, reading.answered))
+    voices = [(claim, _CLAIM), (message, _MESSAGE), (answered, _ANSWERED)]
+    voices += [(vector(text), _EARLIER) for text in reading.earlier[1:]]
+    return Scene(
+        message=message,
+        main=vector(reading.main),
+        context=mixed(voices),
+        latent_asserted=latent(reading.assertion),
+        latent_context=latent(f"{reading.claim} {reading.message} {reading.answered}"),
+        tone=tone(reading.assertion),
+        said=tuple(frozenset(terms(text)) for text in reading.own),
+        heard=tuple(frozenset(terms(text)) for text in (*reading.earlier, reading.message)),
+    )
+
+
+MEANT: Final = (
+    "said_text", "said_attacks", "said_supports", "part_attacks", "part_supports",
+    "claim_text", "claim_attacks", "claim_supports", "answered_text",
+)  # fmt: skip
+"""What was said (the message, a part of it, the debate's claim, our last answer), and of an
+argument its text or the claim that it attacks or supports."""
+_FIELDS: Final = ("text", "attacks", "supports")
+_SHARE: Final = 4
+"""One of so many candidates of a route may be found by meaning."""
+
+
+def meaning_of(index: ArgumentIndex) -> Meaning | None:
+    """Return what the index knows of meaning, if it does."""
+    return index.meaning if isinstance(index, MeaningIndex) else None
+
+
+def near(meaning: Meaning, reading: Reading, k: int) -> dict[str, float]:
+    """Return the ids of the arguments nearest in meaning to what is said, the nearest with 1."""
+    most = max(1, k // _SHARE)
+    found: dict[str, float] = {}
+    for field in _FIELDS:
+        for ids in meaning.nearest(field, [reading.message, reading.claim], most):
+            for rank, one in enumerate(ids):
+                found[one] = max(found.get(one, 0.0), 1 - rank / most)
+    return found
+
+
+def meant(
+    meaning: Meaning, reading: Reading, candidates: Sequence[Candidate]
+) -> list[dict[str, float]]:
+    """Return the features of each candidate, in order."""
+    ids = [candidate.argument.id for candidate in candidates]
+    parts = [part.text for part in reading.parts] or [reading.message]
+    said = [reading.message, reading.claim, reading.answered or reading.message, *parts]
+    likeness = {field: meaning.likeness(field, said, ids) for field in _FIELDS}
+    found = []
+    for place in range(len(ids)):
+        here = {field: [row[place] for row in likeness[field]] for field in _FIELDS}
+        found.append(
+            {
+                "said_text": here["text"][0],
+                "said_attacks": here["attacks"][0],
+                "said_supports": here["supports"][0],
+                "part_attacks": max(here["attacks"][3:]),
+                "part_supports": max(here["supports"][3:]),
+                "claim_text": here["text"][1],
+                "claim_attacks": here["attacks"][1],
+                "claim_supports": here["supports"][1],
+                "answered_text": here["text"][2] if reading.answered else 0.0,
+            }
+        )
+    return found
+
+
+Features = dict[str, float]
+
+NAMES: Final = (
+    "matter", "main", "target", "claim", "nearest", "denied", "tone", "side",
+    "astray", "repeats", "echoes", *FORM,
+)  # fmt: skip
+"""Every feature that is read off words."""
+AGAINST: Final = "against"
+"""What a stance model says: 1 against the user, -1 for them, 0 where it does not know."""
+
+_ABOUT_ENOUGH = 1.25
+"""Beyond this likeness an argument is on the matter, and more of it only says the same."""
+_SAME = 0.6
+"""The share of an argument's terms from which on it repeats what was said."""
+_TOPIC_ENOUGH = 0.95
+"""From this share of the best topic's fit on, a topic is the debate's."""
+_TOPIC_VOICES = 5
+"""How many arguments of a topic speak for the topic's fit."""
+
+
+def features(candidates: Sequence[Candidate], scene: Scene, library: Library) -> list[Features]:
+    """Return the features of each candidate, in order."""
+    profiles = [library.profile(candidate.argument) for candidate in candidates]
+    about, near = _latent(profiles, scene)
+    alike = [cosine(scene.message, profile.text) for profile in profiles]
+    found = [
+        _relevance(profile, scene, about[place])
+        | _stance(profile, scene, alike[place])
+        | _news(profile, scene)
+        | form(candidate.argument.text)
+        for place, (candidate, profile) in enumerate(zip(candidates, profiles, strict=True))
+    ]
+    _add_topics(found, candidates)
+    _add_sides(found, candidates, profiles, [a + 0.5 * n for a, n in zip(alike, near, strict=True)])
+    return found
+
+
+def _latent(profiles: Sequence[Profile], scene: Scene) -> tuple[list[float], list[float]]:
+    """How near each is to the debate by its text and claim, and to the user's words by its text."""
+    if not profiles:
+        return [], []
+    texts = np.stack([profile.latent_text for profile in profiles])
+    attacks = np.stack([profile.latent_attacks for profile in profiles])
+    about = (texts + attacks) @ scene.latent_context
+    near = np.maximum(texts @ scene.latent_asserted, 0)
+    return [float(value) for value in about], [float(value) for value in near]
+
+
+def _relevance(profile: Profile, scene: Scene, about: float) -> Features:
+    return {
+        "matter": min(about, _ABOUT_ENOUGH),
+        "target": cosine(scene.context, profile.attacks),
+        "main": coverage(scene.main, profile.attacks),
+    }
+
+
+def _stance(profile: Profile, scene: Scene, alike: float) -> Features:
+    """Whether the user speaks like the claim that it attacks, or like the one that it supports."""
+    closeness = cosine(scene.message, profile.claim)
+    nearest = profile.sign * closeness if closeness >= alike else -alike
+    return {
+        "claim": profile.sign * coverage(scene.main, profile.claim),
+        "nearest": nearest,
+        "tone": profile.sign * profile.claim_tone * scene.tone,
+        "denied": profile.sign * float(profile.claim_negated),
+    }
+
+
+def _news(profile: Profile, scene: Scene) -> Features:
+    """How much of it was said before by the system, and how much the user says already."""
+    size = max(1, len(profile.words))
+    said = max((len(profile.words & terms) / size for terms in scene.said), default=0.0)
+    heard = max((len(profile.words & terms) / size for terms in scene.heard), default=0.0)
+    return {"repeats": max(0.0, said - _SAME), "echoes": max(0.0, heard - _SAME)}
+
+
+def _add_topics(found: Sequence[Features], candidates: Sequence[Candidate]) -> None:
+    """How far the discussion that an argument is from lies off, by its best arguments together."""
+    by_topic: dict[str, list[float]] = {}
+    for own, candidate in zip(found, candidates, strict=True):
+        fit = own["matter"] + own["target"]
+        by_topic.setdefault(candidate.argument.topic, []).append(fit)
+    fits = {
+        topic: sum(sorted(values)[-_TOPIC_VOICES:]) / _TOPIC_VOICES
+        for topic, values in by_topic.items()
+    }
+    best = max(fits.values(), default=0.0)
+    for own, candidate in zip(found, candidates, strict=True):
+        share = fits[candidate.argument.topic] / best if best > 0 else 1.0
+        own["astray"] = max(0.0, _TOPIC_ENOUGH - max(0.0, share))
+
+
+def _add_sides(
+    found: Sequence[Features],
+    candidates: Sequence[Candidate],
+    profiles: Sequence[Profile],
+    alike: Sequence[float],
+) -> None:
+    """Whether those who speak like the user on the same matter are on the other side of it."""
+    voices: dict[tuple[str, str], dict[str, list[tuple[float, int]]]] = {}
+    for place, (candidate, profile) in enumerate(zip(candidates, profiles, strict=True)):
+        sides = voices.setdefault(profile.matter, {})
+        sides.setdefault(candidate.argument.attacks, []).append((alike[place], place))
+    for place, (candidate, profile) in enumerate(zip(candidates, profiles, strict=True)):
+        sides = voices[profile.matter]
+        attacks = candidate.argument.attacks
+        against = _loudest((side for side in sides if side != attacks), sides, place)
+        along = _loudest((attacks,), sides, place)
+        found[place]["side"] = against - along if against else 0.0
+
+
+def _loudest(among: Iterable[str], sides: Mapping[str, list[tuple[float, int]]], but: int) -> float:
+    heard = (value for side in among for value, place in sides[side] if place != but)
+    return max(heard, default=0.0)
+
 
 _OURS = "weights.json"
 _KNOWN = (*NAMES, *MEANT, AGAINST)

@@ -1,14 +1,21 @@
-"""Words as the debater compares them: stemmed, weighted by rarity, with their tone."""
+"""Words with weights by rarity, and what is computed of each argument once."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+from touche_rad.debate import Argument
+from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import content_words, words
 
 Vector = Mapping[str, float]
@@ -195,3 +202,161 @@ def tone(text: str) -> float:
             seen += 1
         turned = max(0, turned - 1)
     return total / (seen + 1)
+
+
+Array = npt.NDArray[np.float32]
+
+
+class Latent:
+    """A truncated singular value decomposition of a sample of texts; any text is folded into it.
+
+    Only the map from terms to dimensions is kept, so its size does not grow with the collection.
+    """
+
+    def __init__(self, texts: Sequence[str], lexis: Lexis, dimensions: int, seed: int = 0) -> None:
+        """Decompose the texts, each of which should tell of one matter.
+
+        Args:
+            texts: The sample.
+            lexis: What each term weighs.
+            dimensions: How many dimensions are kept at most.
+            seed: For the random projection that the decomposition starts from.
+        """
+        self._lexis = lexis
+        kept = sorted(term for term, count in lexis.held.items() if count > 1)
+        self._place = {term: place for place, term in enumerate(kept)}
+        self._weight = np.array([lexis.rarity(term) for term in kept], dtype=np.float32)
+        self._map = _decomposed(self._rows(texts), dimensions, seed)
+
+    def vector(self, text: str) -> Array:
+        """Return a text's place, of length 1, or the origin where no term is known."""
+        places = [self._place[term] for term in terms(text) if term in self._place]
+        if not places or not self._map.shape[1]:
+            return np.zeros(self._map.shape[1], dtype=np.float32)
+        found: Array = self._weight[places] @ self._map[places]
+        length = float(np.linalg.norm(found))
+        return found / length if length > 1e-6 else np.zeros_like(found)
+
+    def _rows(self, texts: Sequence[str]) -> csr_matrix:
+        columns: list[int] = []
+        ends = [0]
+        for text in texts:
+            columns.extend(self._place[term] for term in terms(text) if term in self._place)
+            ends.append(len(columns))
+        values = self._weight[columns] if columns else np.zeros(0, dtype=np.float32)
+        shape = (len(texts), len(self._place))
+        rows = csr_matrix((values, np.array(columns, dtype=np.int32), ends), shape=shape)
+        rows.sum_duplicates()
+        lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1))).ravel()
+        rows.data /= np.repeat(np.maximum(lengths, 1e-6), np.diff(rows.indptr))
+        return rows
+
+
+def _decomposed(rows: csr_matrix, dimensions: int, seed: int) -> Array:
+    """The right singular vectors, by random projection and two power steps."""
+    dimensions = max(0, min(dimensions, min(rows.shape) - 1))
+    if not dimensions:
+        return np.zeros((rows.shape[1], 0), dtype=np.float32)
+    random = np.random.default_rng(seed)
+    width = min(dimensions + 10, min(rows.shape))
+    basis = rows @ random.standard_normal((rows.shape[1], width), dtype=np.float32)
+    for _ in range(2):
+        basis = rows @ (rows.T @ _orthogonal(basis))
+    right = _orthogonal(rows.T @ _orthogonal(basis))[:, :dimensions]
+    return np.ascontiguousarray(_signed(right.T).T, dtype=np.float32)
+
+
+def _orthogonal(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """The left singular vectors, greatest first, by way of the small matrix of inner products."""
+    values, turned = np.linalg.eigh((vectors.T @ vectors).astype(np.float64))
+    kept = values > max(float(values[-1]), 1e-12) * 1e-7
+    scaled = (turned[:, kept] / np.sqrt(values[kept]))[:, ::-1]
+    found: npt.NDArray[np.float32] = vectors @ scaled.astype(np.float32)
+    return found
+
+
+def _signed(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Give each vector the sign that makes its greatest part positive, so that runs agree."""
+    greatest = np.abs(vectors).argmax(axis=1)
+    signs: npt.NDArray[np.float32] = np.sign(vectors[np.arange(len(vectors)), greatest])
+    return vectors * signs[:, None]
+
+
+SAMPLE = 10_000
+"""Arguments from which the terms' rarity and the latent space are learnt. A larger collection is
+sampled evenly in the index's own order, so that set-up takes seconds at any size."""
+DIMENSIONS = 128
+REMEMBERED = 20_000
+"""Profiles that are kept; when there are more, all are made anew."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Profile:
+    """An argument as the ranking compares it."""
+
+    text: Vector
+    attacks: Vector
+    topic: Vector
+    claim: Vector
+    """The claim that people wrote: what is attacked, or what is supported (`original` says)."""
+    sign: int
+    """1 where that claim is attacked, -1 where it is supported."""
+    claim_tone: float
+    claim_negated: bool
+    latent_text: Array
+    latent_attacks: Array
+    words: frozenset[str]
+    """The terms of the text."""
+    matter: tuple[str, str]
+    """The pair of opposed claims that it takes sides on, the same for either side."""
+
+
+class Library:
+    """Profiles of arguments, made as they are needed."""
+
+    def __init__(self, sample: Sequence[Argument], seed: int = 0) -> None:
+        """Learn from a sample which terms are rare and which belong together."""
+        texts = [f"{argument.text} {argument.attacks} {argument.topic}" for argument in sample]
+        self.lexis = Lexis(texts)
+        self.latent = Latent(texts, self.lexis, DIMENSIONS, seed)
+        self._made: dict[str, Profile] = {}
+
+    def profile(self, argument: Argument) -> Profile:
+        """Return an argument's profile."""
+        found = self._made.get(argument.id)
+        if found is None:
+            if len(self._made) >= REMEMBERED:
+                self._made.clear()
+            found = self._made[argument.id] = self._profile(argument)
+        return found
+
+    def _profile(self, argument: Argument) -> Profile:
+        vector, latent = self.lexis.vector, self.latent.vector
+        attacked = argument.original != "supports"
+        claim = argument.attacks if attacked else argument.supports
+        first, second = sorted((argument.attacks, argument.supports))
+        return Profile(
+            text=vector(argument.text),
+            attacks=vector(argument.attacks),
+            topic=vector(argument.topic),
+            claim=vector(claim),
+            sign=1 if attacked else -1,
+            claim_tone=tone(claim),
+            claim_negated=negated(claim),
+            latent_text=latent(argument.text),
+            latent_attacks=latent(f"{argument.attacks} {argument.topic}"),
+            words=frozenset(terms(argument.text)),
+            matter=(first, second),
+        )
+
+
+def sampled(index: ArgumentIndex) -> list[Argument]:
+    """Return at most `SAMPLE` arguments, evenly spread over the index."""
+    step = max(1, -(-len(index) // SAMPLE))
+    every: Iterable[Argument] = islice(index.arguments(), 0, None, step)
+    return list(every)
+
+
+def negated(text: str) -> bool:
+    """Whether a statement is negated an odd number of times."""
+    return sum(map(is_negation, words(text))) % 2 == 1

@@ -12,11 +12,11 @@ from typing import Annotated, Final, Literal, Protocol
 import anyio
 from pydantic import BaseModel, Field, create_model
 
-from judges.grice.grounded import quality, scene
-from judges.grice.grounded.scoring import weights
-from touche_rad.debate import Argument, Debate, Response
+from touche_rad.debate import Argument
 from touche_rad.errors import UserError
-from touche_rad.evidence.support import Manner
+from touche_rad.evidence.findings import findings, read_sentences, score, sentences_to_judge
+from touche_rad.evidence.support import SupportKind
+from touche_rad.evidence.words import read_passage
 from touche_rad.models import Model, Prompt
 from touche_rad.models.context import current_context
 from touche_rad.plugins.timeouts import Calls
@@ -108,7 +108,7 @@ class Found(Enum):
 
     SAID = "the arguments say it, or it claims nothing"
     OPEN = "it is no quotation"
-    SPOILT = "it changes an argument's sense, or speaks to a judge"
+    DISTORTED = "it changes an argument's sense, or speaks to a judge"
 
 
 class Entails(Protocol):
@@ -169,25 +169,19 @@ class Guard:
 
     def _read(self, said: Sequence[str], arguments: tuple[Argument, ...]) -> list[Found]:
         return [
-            read(one, arguments) if count_words(one) <= self._longest else Found.SPOILT
+            read(one, arguments) if count_words(one) <= self._longest else Found.DISTORTED
             for one in said
         ]
 
 
 def read(sentence: str, arguments: tuple[Argument, ...]) -> Found:
     """Read one sentence by its words, as if it were the whole answer."""
-    answered = Response(content=sentence, arguments=arguments)
-    seen = scene.scene(Debate().spoken("?"), answered, all_arguments=True)
-    weigh = weights().quality
-    if seen.addressed:
-        return Found.SPOILT
-    together = quality.findings(seen.sentences, seen.sources, weigh)
-    if all(quality.score(one.support, weigh) >= 0.5 for one in together):
+    sources = [read_passage(argument.text) for argument in arguments]
+    said = tuple(read_sentences(sentence))
+    if sentences_to_judge([one.text for one in said], sources):
+        return Found.DISTORTED
+    if all(score(one.support) >= 0.5 for one in findings(said, sources)):
         return Found.SAID
-    apart = [
-        one.support
-        for source in seen.sources
-        for one in quality.findings(seen.sentences, [source], weigh)
-    ]
-    spoilt = [one.manner is Manner.SPOILT for one in apart]
-    return Found.SPOILT if all(spoilt) or any(one.contrary for one in apart) else Found.OPEN
+    apart = [one.support for source in sources for one in findings(said, [source])]
+    spoilt = [one.kind is SupportKind.DISTORTED for one in apart]
+    return Found.DISTORTED if all(spoilt) or any(one.contrary for one in apart) else Found.OPEN

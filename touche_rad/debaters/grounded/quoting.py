@@ -1,0 +1,213 @@
+"""What can be quoted of an argument, and how a model chooses among quotations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+from pydantic import BaseModel, Field, create_model
+
+from touche_rad.debate import Argument, Debate
+from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.models.output import Line
+from touche_rad.text import clean, count_words, cut_to_words, sentences
+
+_DANGLING = re.compile(
+    r"(?:this|that|these|those|such|it(?! (?:is|was) )|its|they|their|them|he|she|his|her|the same"
+    r"|the (?:former|latter)"
+    r"|however|but|also|additionally|furthermore|moreover|similarly|otherwise|therefore|thus|hence"
+    r"|again|another|likewise|conversely|here|not only|doing so|by doing|if (?:so|this|that|it)"
+    r"|in (?:this|that|these|such|the above)|when (?:this|it)|as a result|for example|for instance"
+    r"|actually|indeed|some of these|most of these|both (?:of )?these)\b",
+    re.IGNORECASE,
+)
+_META = re.compile(
+    r"\b(?:parent (?:claim|argument|statement|idea)|(?:this|the|above|original) (?:claim"
+    r"|premise|point|thesis"
+    r"|kialo|debate|thread|link|article|post|reply|comment|study)|(?:claim|point|argument"
+    r"|article|study) (?:linked )?above"
+    r"|kialo|see the data|linked document|ted talk)\b|https?:|www\.|\w\.(?:com|org|net|gov|edu)\b"
+    r"|\[\w[^\]]*\]|\(p+\. ?\d",
+    re.IGNORECASE,
+)
+_FEWEST, _MOST = 10, 45
+_ENDED = re.compile(r"[.!?…][\"'”’)\]]*$")
+
+_SHRED = re.compile(
+    r"(?<=[.!?\"”])(?:\s+[a-z]+(?:-[a-z]+)+|\s*(?:www\.)?[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|gov|edu|uk))+$"
+)
+"""A link's name or address that was left behind the last full stop."""
+
+FORM: Final = ("dangling", "meta", "question", "short", "long")
+"""The faults of form, each 0 where a text has it not."""
+
+
+@lru_cache(maxsize=32_768)
+def _form(text: str) -> tuple[float, ...]:
+    quoted = " ".join(whole_sentences(text))
+    size = count_words(quoted)
+    return (
+        float(bool(_DANGLING.match(quoted))),
+        float(bool(_META.search(quoted))),
+        float("?" in quoted),
+        max(0.0, (_FEWEST - size) / _FEWEST),
+        max(0.0, (size - _MOST) / 15),
+    )
+
+
+def form(text: str) -> dict[str, float]:
+    """Return what makes a text a poor quotation; all are 0 where nothing does."""
+    return dict(zip(FORM, _form(text), strict=True))
+
+
+def dangles(sentence: str) -> bool:
+    """Whether a sentence starts with a word that points to something not quoted."""
+    return bool(_DANGLING.match(sentence))
+
+
+def whole_sentences(text: str) -> list[str]:
+    """A text's sentences without the shreds at its end, such as a link's name."""
+    found = sentences(_SHRED.sub("", clean(text)))
+    while len(found) > 1 and not _ENDED.search(found[-1]):
+        found.pop()
+    return found
+
+
+def quotation(text: str, most: int, whole: int) -> str:
+    """Return what is quoted of a text: all of it, or a run of whole sentences that stands alone.
+
+    Args:
+        text: The argument's text.
+        most: The most words that may be quoted.
+        whole: Up to how many words the text is quoted whole.
+    """
+    found = whole_sentences(text)
+    joined = " ".join(found)
+    if count_words(joined) <= min(whole, most):
+        return joined
+    runs = [
+        " ".join(found[start:end])
+        for start in range(len(found))
+        for end in range(start + 1, min(start + 2, len(found)) + 1)
+        if count_words(" ".join(found[start:end])) <= most
+        and (start == 0 or not dangles(found[start]))
+    ]
+    if not runs:
+        return cut_to_words(clean(text), most)
+    return max(runs, key=lambda run: (not dangles(run), _worth(run), -runs.index(run)))
+
+
+def _worth(run: str) -> int:
+    """Prefer what is long enough to argue, and no longer than one reads at ease."""
+    size = count_words(run)
+    return min(size, _MOST) - max(0, size - _MOST)
+
+
+Manner = Literal["disagree", "contrary", "differently", "unconvinced", "not so"]
+FRAMES: Final[dict[Manner, str]] = {
+    "disagree": "I disagree:",
+    "contrary": "On the contrary:",
+    "differently": "I see it differently:",
+    "unconvinced": "I am not convinced:",
+    "not so": "Not so:",
+}
+"""What may stand before the quotation: a stance and no claim."""
+_LONGEST: Final = 1_500
+
+
+@dataclass(frozen=True)
+class Quotable:
+    """An argument, and what would be quoted of it."""
+
+    argument: Argument
+    quoted: str
+    path: tuple[str, ...] = ()
+    """How the argument was reached."""
+
+
+class Choice(BaseModel):
+    """What the model answers; `number` 0 means that none fits."""
+
+    number: int = Field(ge=0)
+    frame: Manner
+
+
+class Linked(Choice):
+    """... with a few connecting words."""
+
+    link: Line
+
+
+class Vouched(Linked):
+    """... of which it says whether the argument entails them."""
+
+    entailed: Literal["yes", "no"]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the model chose, and what it wants to say before it."""
+
+    quotable: Quotable
+    frame: str
+    link: str = ""
+    entailed: bool = False
+    """What the model says of its link, where it was asked."""
+
+
+async def chosen(
+    model: Model, debate: Debate, quotables: Sequence[Quotable], *, link: int = 0,
+    vouched: bool = False,
+) -> Chosen | None:  # fmt: skip
+    """Ask which quotation answers the user best, and how to begin; None where none does.
+
+    Args:
+        model: Who is asked, once.
+        debate: What was said.
+        quotables: What it may choose among.
+        link: The most connecting words that it may give; with 0 it is asked for none.
+        vouched: Whether it is asked if the chosen argument entails them.
+
+    Raises:
+        ModelError: There is no valid answer.
+    """
+    prompt = Prompt.load(__package__, "choosing")
+    values = {
+        "dialogue": dialogue(debate),
+        "quotables": [one.quoted for one in quotables],
+        "frames": FRAMES,
+        "link": link,
+        "vouched": vouched,
+    }
+    base = (Vouched if vouched else Linked) if link else Choice
+    answer = await model.ask(
+        prompt.messages(**values), _among(len(quotables), base), step="grounded.choice",
+        shorten=drop_oldest(prompt, "dialogue", values),
+    )  # fmt: skip
+    if not answer.number:
+        return None
+    return Chosen(
+        quotables[answer.number - 1],
+        FRAMES[answer.frame],
+        answer.link if isinstance(answer, Linked) else "",
+        isinstance(answer, Vouched) and answer.entailed == "yes",
+    )
+
+
+def _among(count: int, base: type[Choice]) -> type[Choice]:
+    return create_model("Choice", __base__=base, number=(int, Field(ge=0, le=count)))
+
+
+def dialogue(debate: Debate) -> list[str]:
+    """Return the conversation, a line an utterance, oldest first."""
+    lines: list[str] = []
+    if debate.claim and clean(debate.claim) != clean(debate.turns[0].utterance):
+        lines.append(f"The user's thesis: {clean(debate.claim)[:_LONGEST]}")
+    for turn in debate.turns:
+        lines.append(f"User: {clean(turn.utterance)[:_LONGEST]}")
+        if turn.response is not None:
+            lines.append(f"You: {clean(turn.response.content)[:_LONGEST]}")
+    return lines

@@ -1,0 +1,219 @@
+"""The sentences of a response, and what the cited arguments support of each."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from pydantic import BaseModel, ConfigDict
+
+from touche_rad.evidence.matching import MAX_SENTENCE, Quotation, claims_nothing, find_quotation
+from touche_rad.evidence.support import QUOTED, Support, SupportKind, support
+from touche_rad.evidence.words import (
+    Passage,
+    Token,
+    join_words,
+    read_passage,
+    split_sentences,
+    stem,
+)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of the response, as written and as read."""
+
+    text: str
+    passage: Passage
+
+
+def read_sentences(text: str) -> Iterator[Sentence]:
+    """Yield the sentences that have at least one word."""
+    for sentence in split_sentences(text):
+        read = read_passage(sentence)
+        if read.tokens:
+            yield Sentence(sentence, read)
+
+
+ENOUGH = 3
+"""So many points make a sentence one for the judge; beside such a sentence a single one does."""
+_LONGEST = 2_000
+"""Of a longer sentence the beginning is read."""
+
+
+def sentences_to_judge(texts: Sequence[str], known: Sequence[Passage]) -> frozenset[int]:
+    """The places of the sentences that speak to a judge.
+
+    A mark counts once, and only where one of its words is new: in a debate on juries or on
+    grades, what the user and the sources say of them is the matter itself.
+
+    Args:
+        texts: The sentences as written.
+        known: What the user said, and what is cited.
+    """
+    heard = {token.stem for passage in known for token in passage.tokens}
+    points = [_points(text, heard) for text in texts]
+    found = {at for at, count in enumerate(points) if count >= ENOUGH}
+    for step in (1, -1):
+        places = range(len(texts)) if step > 0 else range(len(texts) - 1, -1, -1)
+        found |= _neighbours(places, points, found, step)
+    return frozenset(found)
+
+
+def _neighbours(
+    places: Sequence[int], points: Sequence[int], found: set[int], step: int
+) -> set[int]:
+    """Those beside a sentence for the judge that go on with it."""
+    more: set[int] = set()
+    for at in places:
+        if points[at] and (at - step in found or at - step in more):
+            more.add(at)
+    return more
+
+
+def _points(text: str, heard: set[str]) -> int:
+    line = " ".join(text[:_LONGEST].lower().split())
+    return sum(
+        points
+        for points, pattern in _marks()
+        if any(_is_new(match.group(), heard) for match in pattern.finditer(line))
+    )
+
+
+def _is_new(written: str, heard: set[str]) -> bool:
+    words = re.findall(r"[a-z]+", written)
+    return not words or any(stem(word) not in heard for word in words)
+
+
+@cache
+def _marks() -> tuple[tuple[int, re.Pattern[str]], ...]:
+    read = tomllib.loads(files(__package__).joinpath("addressed.toml").read_text("utf-8"))
+    return tuple((mark["points"], re.compile(mark["pattern"])) for mark in read["mark"])
+
+
+class QualityWeights(BaseModel):
+    """The score of each kind of support, and the threshold for coverage."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kinds: Mapping[SupportKind, float]
+    line: float
+    slope: float
+
+
+@cache
+def quality_weights() -> QualityWeights:
+    """Return the weights of `quality.json`."""
+    return QualityWeights.model_validate_json(
+        files(__package__).joinpath("quality.json").read_bytes()
+    )
+
+
+def logistic(value: float) -> float:
+    """Map any sum onto 0..1, with 0.5 at 0."""
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, value))))
+
+
+MAX_WEIGHED = 12
+"""How many sentences that are no quotations are weighed; what follows counts as unsupported."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence, and what carries it best: which of the sources, counted from 0, or none."""
+
+    sentence: Sentence
+    support: Support
+    source: int | None = None
+
+
+UNCITED = Support(SupportKind.NONE, 0.0, "nothing is cited for it")
+UNWEIGHED = Support(SupportKind.NONE, 0.0, "too much is said beside the quotations")
+
+
+def findings(sentences: Sequence[Sentence], sources: Sequence[Passage]) -> list[Finding]:
+    """Weigh each sentence that claims something; sentences that claim nothing are left out."""
+    found: list[Finding] = []
+    weighed = 0
+    for sentence in sentences:
+        finding = _quoted(sentence, sources)
+        if finding is None:
+            if claims_nothing(sentence.passage.tokens, sentence.text):
+                continue
+            weighed += 1
+            if weighed > MAX_WEIGHED:
+                finding = Finding(sentence, UNWEIGHED)
+            else:
+                finding = _best(sentence, sources)
+        found.append(finding)
+    return found
+
+
+def score(support: Support) -> float:
+    """How likely people find that a sentence so carried can be deduced."""
+    if support.kind is SupportKind.COVERED:
+        weights = quality_weights()
+        return logistic(weights.slope * (support.covered - weights.line))
+    worth = quality_weights().kinds[support.kind]
+    return worth * support.covered if support.kind is SupportKind.CHANGED else worth
+
+
+def _quoted(sentence: Sentence, sources: Sequence[Passage]) -> Finding | None:
+    for number, source in enumerate(sources):
+        if find_quotation(sentence.passage, source) is Quotation.KEPT:
+            return Finding(sentence, QUOTED, number)
+    return None
+
+
+def _best(sentence: Sentence, sources: Sequence[Passage]) -> Finding:
+    """The sentence as a whole, or clause by clause where it has clauses of several sources."""
+    if len(sentence.passage.tokens) > MAX_SENTENCE:
+        return _weakest(sentence, list(_stretches(sentence.passage)), sources)
+    whole = _carried(sentence, sentence.passage, sources)
+    clauses = list(_clauses(sentence.passage))
+    if len(clauses) < 2 or score(whole.support) >= 0.5:
+        return whole
+    weakest = _weakest(sentence, clauses, sources)
+    return max(whole, weakest, key=lambda finding: score(finding.support))
+
+
+def _weakest(sentence: Sentence, parts: Sequence[Passage], sources: Sequence[Passage]) -> Finding:
+    if len(parts) > MAX_WEIGHED:
+        return Finding(sentence, UNWEIGHED)
+    found = [_carried(sentence, part, sources) for part in parts]
+    return min(found, key=lambda finding: score(finding.support))
+
+
+def _carried(sentence: Sentence, read: Passage, sources: Sequence[Passage]) -> Finding:
+    found = [
+        Finding(sentence, support(read, source), number) for number, source in enumerate(sources)
+    ]
+    return max(
+        found,
+        key=lambda finding: score(finding.support),
+        default=Finding(sentence, UNCITED),
+    )
+
+
+def _stretches(read: Passage) -> Iterator[Passage]:
+    """A sentence too long to be looked at whole, in even pieces."""
+    count = -(-len(read.tokens) // MAX_SENTENCE)
+    length = -(-len(read.tokens) // count)
+    for start in range(0, len(read.tokens), length):
+        tokens = read.tokens[start : start + length]
+        yield Passage(tokens, join_words([token.word for token in tokens]))
+
+
+def _clauses(read: Passage) -> Iterator[Passage]:
+    """The stretches between semicolons, colons and dashes, but those that claim nothing."""
+    starts = [0, *(at for at, token in enumerate(read.tokens) if at and token.before == ";")]
+    for start, end in zip(starts, [*starts[1:], len(read.tokens)], strict=True):
+        tokens: tuple[Token, ...] = read.tokens[start:end]
+        if not claims_nothing(tokens, ""):
+            after = read.after if end == len(read.tokens) else ";"
+            yield Passage(tokens, join_words([token.word for token in tokens]), after)

@@ -1,0 +1,460 @@
+"""Match a sentence with an argument: common words in order, changes, and quotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+from touche_rad.evidence.words import (
+    Passage,
+    Token,
+    any_negator,
+    join_words,
+    lexicon,
+    negated_words,
+    negates_oddly,
+)
+
+
+def common_words(said: Sequence[Token], written: Sequence[Token]) -> list[tuple[int, int]]:
+    """The longest common subsequence of stems, as pairs of places.
+
+    Words of matter weigh more than function words, and a function word that matches alone, away
+    from its neighbours, is left out: it matches by chance.
+    """
+    return list(_anchored(said, _longest_common(said, written)))
+
+
+def _longest_common(said: Sequence[Token], written: Sequence[Token]) -> list[tuple[int, int]]:
+    columns = range(len(written) - 1, -1, -1)
+    rows = [[0] * (len(written) + 1)]
+    stems = [token.stem for token in written]
+    for token in reversed(said):
+        below, row, gain = rows[-1], [0] * (len(written) + 1), 3 if token.matters else 1
+        for column in columns:
+            if stems[column] == token.stem:
+                row[column] = below[column + 1] + gain
+            else:
+                row[column] = max(below[column], row[column + 1])
+        rows.append(row)
+    rows.reverse()
+    return _walk(said, stems, rows)
+
+
+def _anchored(said: Sequence[Token], pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    there = set(pairs)
+    for a, b in pairs:
+        if said[a].matters or (a - 1, b - 1) in there or (a + 1, b + 1) in there:
+            yield a, b
+
+
+def _walk(
+    said: Sequence[Token], stems: Sequence[str], rows: list[list[int]]
+) -> list[tuple[int, int]]:
+    pairs: list[tuple[int, int]] = []
+    a = b = 0
+    while a < len(said) and b < len(stems):
+        if said[a].stem == stems[b]:
+            pairs.append((a, b))
+            a, b = a + 1, b + 1
+        elif rows[a + 1][b] >= rows[a][b + 1]:
+            a += 1
+        else:
+            b += 1
+    return pairs
+
+
+MAX_SENTENCE = 80
+MAX_SOURCE = 200
+_ENDS = (".", "…", ";")
+_EDGE = 6
+"""How far beyond the common words the source is searched for a negation that a sentence adds."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the sentence has between two words that run together, and what the source has there."""
+
+    said: tuple[Token, ...]
+    written: tuple[Token, ...]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The longest run of common stems, in order; and the changes within and at its two ends."""
+
+    said: tuple[Token, ...]
+    written: tuple[Token, ...]
+    pairs: tuple[tuple[int, int], ...]
+
+    @property
+    def share(self) -> float:
+        """How much of the sentence runs together with the source."""
+        return len(self.pairs) / len(self.said) if self.said else 0.0
+
+    @property
+    def changes(self) -> list[Change]:
+        """The changes. What the source has before the first and behind the last pair is no part."""
+        if not self.pairs:
+            return [Change(self.said, ())]
+        first, last = self.pairs[0], self.pairs[-1]
+        inner = [
+            Change(self.said[a + 1 : c], self.written[b + 1 : d])
+            for (a, b), (c, d) in zip(self.pairs, self.pairs[1:], strict=False)
+        ]
+        ends = [Change(self.said[: first[0]], ()), Change(self.said[last[0] + 1 :], ())]
+        return [change for change in (*inner, *ends) if change.said or change.written]
+
+    @property
+    def stretch(self) -> tuple[Token, ...]:
+        """The source from the first to the last common word."""
+        return self.written[self.pairs[0][1] : self.pairs[-1][1] + 1] if self.pairs else ()
+
+    def swapped(self) -> tuple[Token, Token] | None:
+        """Two words of matter that have changed places around what is in common."""
+        ranks = [dict[str, int](), dict[str, int]()]
+        for side, tokens in enumerate((self.said, self.written)):
+            paired = {pair[side] for pair in self.pairs if self.said[pair[0]].matters}
+            rank = 0
+            for at, token in enumerate(tokens):
+                rank += at in paired
+                if at not in paired and token.matters:
+                    ranks[side].setdefault(token.stem, rank)
+        moved = [
+            (ranks[1][token.stem] - ranks[0][token.stem], token)
+            for token in self.said
+            if token.matters and token.stem in ranks[0] and token.stem in ranks[1]
+        ]
+        forth = next((token for by, token in moved if by > 0), None)
+        back = next((token for by, token in moved if by < 0), None)
+        return (forth, back) if forth and back else None
+
+    def as_negative(self) -> bool:
+        """Whether both sides negate equally often, or both an odd or an even number of times."""
+        if not self.pairs:
+            return True
+        start, end = self.pairs[0][1], self.pairs[-1][1] + 1
+        behind = _clause_behind(self.written[end:][:_EDGE])
+        return negates_oddly(self.said) in (
+            negates_oddly(self.stretch),
+            negates_oddly((*self.written[start:end], *behind)),
+        )
+
+    def turned(self) -> Token | None:
+        """The first word of matter that one side negates and the other does not.
+
+        Where both sides negate as often, a single such word shows another turn of phrase (`never
+        allowed to run`, `may never run`), and two show a negation that has changed its place.
+        """
+        said, written = negated_words(self.said), negated_words(self.written)
+        found = [
+            self.said[a] for a, b in self.pairs if self.said[a].matters and said[a] != written[b]
+        ]
+        return found[0] if len(found) > self.as_negative() else None
+
+    def turned_at_an_end(self) -> Token | None:
+        """A word of matter next to a negation put before or behind all that is in common.
+
+        A negation that the source has elsewhere was moved, not added.
+        """
+        common = [(a, b) for a, b in self.pairs if self.said[a].matters]
+        if not common:
+            return None
+        (first, at), (last, to) = common[0], common[-1]
+        head, tail = self.said[:first], self.said[last + 1 :]
+        starts = self.written[at].before in _ENDS
+        before = () if starts else _clause_before(self.written[max(0, at - _EDGE) : at])
+        behind = _clause_behind(self.written[to + 1 :][:_EDGE])
+        if negates_oddly(head) != negates_oddly(before) and not self._moved(head, before):
+            return self.said[first]
+        if negates_oddly(tail) != negates_oddly(behind) and not self._moved(tail, behind):
+            return self.said[last]
+        return None
+
+    def _moved(self, head_or_tail: Sequence[Token], edge: Sequence[Token]) -> bool:
+        """Whether each side has a negation that stands for the other's, if in another place."""
+        said, written = ({pair[side] for pair in self.pairs} for side in (0, 1))
+        elsewhere = [token for at, token in enumerate(self.written) if at not in written]
+        ours = [token for at, token in enumerate(self.said) if at not in said]
+        return any_negator(head_or_tail, ours) and any_negator(edge, elsewhere)
+
+
+def align(said: Sequence[Token], source: Sequence[Token]) -> Alignment:
+    """Align at most `MAX_SENTENCE` words with the window of the source that shares most."""
+    said = tuple(said[:MAX_SENTENCE])
+    written = tuple(_window(said, source))
+    return Alignment(said, written, tuple(common_words(said, written)))
+
+
+def _clause_before(tokens: Sequence[Token]) -> Sequence[Token]:
+    """The last of the tokens, from the last sentence's beginning on."""
+    start = max((at for at, token in enumerate(tokens) if token.before in _ENDS), default=0)
+    return tokens[start:]
+
+
+def _clause_behind(tokens: Sequence[Token]) -> Sequence[Token]:
+    """The first of the tokens, up to the next sentence."""
+    end = next((at for at, token in enumerate(tokens) if token.before in _ENDS), len(tokens))
+    return tokens[:end]
+
+
+def _window(said: Sequence[Token], source: Sequence[Token]) -> Sequence[Token]:
+    if len(source) <= MAX_SOURCE:
+        return source
+    stems = {token.stem for token in said if token.matters}
+    hits = [token.stem in stems for token in source]
+    inside = best = sum(hits[:MAX_SOURCE])
+    start = 0
+    for end in range(MAX_SOURCE, len(source)):
+        inside += hits[end] - hits[end - MAX_SOURCE]
+        if inside > best:
+            best, start = inside, end - MAX_SOURCE + 1
+    return source[start : start + MAX_SOURCE]
+
+
+MAX_FRAMES = 12
+_LONGEST_CONNECTIVE = 5
+_LONGEST_STANCE = 18
+_LONGEST_HEADING = 5
+_TELLING = 3
+"""Fewer words than these said twice are a matter of grammar."""
+_ASKS = frozenset("who what when where why how which whose whom".split())
+_ASKS_BEFORE_SUBJECT = frozenset(
+    "is are was were do does did can could will would should shall may might must have has had"
+    " am".split()
+)
+
+
+def content_starts(tokens: Sequence[Token]) -> list[int]:
+    """Where the sentence's matter may start: at 0, and behind each frame in front of it.
+
+    The last one is `len(tokens)` where the sentence is nothing but frames.
+    """
+    found = [0]
+    while found[-1] < len(tokens) and len(found) <= MAX_FRAMES:
+        behind = _behind_frame(tokens, found[-1])
+        if behind is None:
+            break
+        found.append(behind)
+    return found
+
+
+def without_padding(tokens: Sequence[Token]) -> tuple[Token, ...]:
+    """The tokens without phrases that say nothing, such as `generally speaking`."""
+    text = join_words([token.word for token in tokens])
+    dropped: set[int] = set()
+    for match in lexicon().paddings.finditer(text):
+        first = text.count(" ", 0, match.start()) - 1
+        dropped.update(range(first, first + match.group().count(" ") + 1))
+    kept = [token for at, token in enumerate(tokens) if at not in dropped]
+    return tuple(token for segment in _said_once(kept) for token in segment)
+
+
+def _said_once(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """The stretches between commas, but those whose words a stretch before them has in a row."""
+    breaks = [at for at, token in enumerate(tokens) if at and token.before]
+    heard = ""
+    for start, end in zip([0, *breaks], [*breaks, len(tokens)], strict=True):
+        said = join_words([token.word for token in tokens[start:end]])
+        if said not in heard or end - start < _TELLING:
+            yield tokens[start:end]
+        heard += said
+
+
+def claims_nothing(tokens: Sequence[Token], text: str) -> bool:
+    """Whether a sentence is only a stance, a pure question, or says that a thing is itself."""
+    at = content_starts(tokens)
+    if at[-1] == len(tokens):
+        return True
+    rest = tokens[at[-1] :]
+    return _asks(rest, text) or _is_itself(rest)
+
+
+def _is_itself(tokens: Sequence[Token]) -> bool:
+    """Whether `rules are rules` is all that is said."""
+    matter = [token.stem for token in without_padding(tokens) if token.matters]
+    return len(matter) > 1 and len(set(matter)) == 1
+
+
+def _asks(tokens: Sequence[Token], text: str) -> bool:
+    if not text.rstrip("\"'”’)] ").endswith("?"):
+        return False
+    return tokens[0].word in _ASKS or tokens[0].word in _ASKS_BEFORE_SUBJECT
+
+
+def _behind_heading(tokens: Sequence[Token], at: int) -> int | None:
+    """Behind a few words and a colon that announce and claim nothing: `not everyone:`."""
+    known = lexicon()
+    for end in range(at + 1, min(at + _LONGEST_HEADING + 1, len(tokens))):
+        if tokens[end].before == ";":
+            words = tokens[at:end]
+            telling = [
+                one for one in words if one.matters and known.sense(one.stem) not in known.generic
+            ]
+            called = any(known.counts(one.word) or one.word in known.witnesses for one in words)
+            negates = [one for one in telling if one.word in known.negators]
+            return end if len(telling) - len(negates) <= 1 and not called else None
+    return None
+
+
+def _behind_frame(tokens: Sequence[Token], at: int) -> int | None:
+    end = at + 1
+    while end < len(tokens) and not tokens[end].before and end - at <= _LONGEST_STANCE:
+        end += 1
+    segment = " ".join(token.word for token in tokens[at:end])
+    if end - at <= _LONGEST_STANCE and lexicon().stances.fullmatch(segment):
+        return end
+    for length in range(min(_LONGEST_CONNECTIVE, end - at), 0, -1):
+        phrase = tuple(token.word for token in tokens[at : at + length])
+        if phrase in lexicon().connectives:
+            return at + length
+    return _behind_heading(tokens, at) if at == 0 else None
+
+
+_TRIES = 6
+"""At how many places one part is tried, should it occur more than once."""
+
+"""Fewer words in a row are no quotation that could be torn out of anything."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """Tokens `start` to `end` of a source."""
+
+    start: int
+    end: int
+
+
+class Quotation(Enum):
+    """What becomes of the sense when a sentence's words are found in a row."""
+
+    KEPT = "kept"
+    TORN = "torn"
+    NONE = "none"
+
+
+def find_quotation(sentence: Passage, source: Passage) -> Quotation:
+    """Whether the sentence, or what follows its frame, is quoted from the source.
+
+    Case, punctuation and typographic signs do not matter. An ellipsis joins parts that stand in
+    this order in the source. A part of a sentence is torn out of it if what was left out around it
+    turns its sense: `animals suffer` is no fair quotation of `it is a myth that animals suffer`.
+    """
+    found = Quotation.NONE
+    for start in content_starts(sentence.tokens):
+        tokens = sentence.tokens[start:]
+        if not tokens:
+            break
+        kept = _kept(tokens, source, open_end=sentence.after == "…")
+        if kept:
+            return Quotation.KEPT
+        if kept is not None and len(tokens) >= _TELLING:
+            found = Quotation.TORN
+    return found
+
+
+def _kept(tokens: Sequence[Token], source: Passage, *, open_end: bool) -> bool | None:
+    """Whether a quotation keeps its sense; None where it is no quotation."""
+    spans = list(_occurrences(tokens, source, 0))
+    if spans:
+        return any(_fair([span], source, open_end=open_end) for span in spans)
+    parts = _spans_of_parts(tokens, source)
+    return _fair(parts, source, open_end=open_end) if parts else None
+
+
+def _spans_of_parts(tokens: Sequence[Token], source: Passage) -> list[Span]:
+    """Where the stretches between ellipses stand, in order; empty where one is missing."""
+    spans: list[Span] = []
+    for part in _parts(tokens):
+        found = next(_occurrences(part, source, spans[-1].end if spans else 0), None)
+        if found is None:
+            return []
+        spans.append(found)
+    return spans
+
+
+def _fair(spans: Sequence[Span], source: Passage, *, open_end: bool) -> bool:
+    return (
+        _starts_well(spans[0], source)
+        and (open_end or _ends_well(spans[-1], source))
+        and all(_gap_is_harmless(one.end, other.start, source) for one, other in pairwise(spans))
+    )
+
+
+def _parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """The stretches between ellipses."""
+    start = 0
+    for at, token in enumerate(tokens):
+        if token.before == "…" and at > start:
+            yield tokens[start:at]
+            start = at
+    yield tokens[start:]
+
+
+def _occurrences(tokens: Sequence[Token], source: Passage, start: int) -> Iterator[Span]:
+    sought = join_words([token.word for token in tokens])
+    at = len(join_words([token.word for token in source.tokens[:start]])) - 1 if start else 0
+    for _ in range(_TRIES):
+        at = source.joined.find(sought, at)
+        if at < 0:
+            return
+        first = source.joined.count(" ", 0, at + 1) - 1
+        yield Span(first, first + len(tokens))
+        at += 1
+
+
+def _starts_well(span: Span, source: Passage) -> bool:
+    """Whether what was left out before the span, in the same sentence, leaves its sense alone."""
+    if span.start == 0 or source.tokens[span.start].before in ("…", ".", ";"):
+        return True
+    left = _back_to_sentence_start(span.start, source.tokens)
+    words = [token.word for token in left]
+    if source.tokens[span.start].before == ",":
+        return not lexicon().conditions.intersection(words)
+    known = lexicon()
+    return not any(
+        word in known.negators
+        or word in known.conditions
+        or (word in known.attitudes and before not in ("i", "we"))
+        for before, word in pairwise(["", *words])
+    )
+
+
+def _ends_well(span: Span, source: Passage) -> bool:
+    """Whether what was left out behind the span sets no condition and takes nothing back."""
+    right: list[str] = []
+    for token in source.tokens[span.end : span.end + 40]:
+        if token.before in (".", ";", "…"):
+            break
+        right.append(token.word)
+    if lexicon().conditions.intersection(right):
+        return False
+    return not right or source.tokens[span.end].before == "," or not _takes_back(right)
+
+
+def _takes_back(words: Sequence[str]) -> bool:
+    return bool(lexicon().negators.intersection(words[:4]))
+
+
+def _gap_is_harmless(start: int, end: int, source: Passage) -> bool:
+    """Whether the words left out at an ellipsis are a whole clause, or turn nothing."""
+    if start == end:
+        return True
+    tokens = source.tokens
+    cut_at_marks = bool(tokens[start].before) and bool(tokens[end].before)
+    if cut_at_marks:
+        return True
+    known = lexicon()
+    return not any(
+        token.word in known.negators or token.word in known.conditions
+        for token in tokens[start:end]
+    )
+
+
+def _back_to_sentence_start(at: int, tokens: Sequence[Token]) -> Sequence[Token]:
+    start = at - 1
+    while start > 0 and at - start < 40 and tokens[start].before not in (".", ";", "…"):
+        start -= 1
+    return tokens[start:at]
