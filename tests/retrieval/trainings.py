@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.terminal import Ended, touche_rad
+from tests.terminal import Ended
+from tests.terminal import touche_rad_process as touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.plugins import trainer

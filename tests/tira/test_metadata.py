@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.terminal import touche_rad
+from tests.terminal import touche_rad_process as touche_rad
 from touche_rad import cli
 from touche_rad.demo import demo_file
 from touche_rad.tira import metadata

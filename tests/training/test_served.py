@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import unavailable
-from tests.terminal import touche_rad
+from tests.terminal import touche_rad_process as touche_rad
 from tests.training import imitated_vllm
 from touche_rad.demo import demo_file
 from touche_rad.models.vllm import PYTHON
