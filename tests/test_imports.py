@@ -1,0 +1,99 @@
+"""Imports go one way: no cycles, no import of a higher layer, and plugins only by entry points."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+VOCABULARY = ("contest", "debate", "errors", "secrets", "text")
+LAYERS = (
+    tuple(f"touche_rad.{name}" for name in VOCABULARY),
+    ("touche_rad.files", "touche_rad.models", "touche_rad.evidence", "touche_rad.plots"),
+    ("touche_rad.plugins",),
+    ("touche_rad.training", "touche_rad.users", "touche_rad.demo"),
+    ("touche_rad.runs",),
+    ("retrieval", "touche_rad.debaters", "judges"),
+    ("touche_rad.score",),
+    ("touche_rad.contests",),
+    ("touche_rad.report",),
+    ("touche_rad.tira", "touche_rad.serve", "touche_rad.cli", "touche_rad.__main__"),
+)
+PLUGINS = LAYERS[5]
+
+PATHS = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for top in ("touche_rad", "retrieval", "judges")
+    for path in (ROOT / top).rglob("*.py")
+}
+
+
+def imports(name: str) -> Iterator[str]:
+    """Name the modules of ours that a module imports, also inside functions."""
+    for node in ast.walk(ast.parse(PATHS[name].read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in PATHS)
+        elif isinstance(node, ast.ImportFrom) and node.module in PATHS:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in PATHS else node.module
+
+
+GRAPH = {name: set(imports(name)) - {name, "touche_rad"} for name in PATHS}
+
+
+def layer(name: str) -> int:
+    """Return the number of a module's layer."""
+    return next(
+        number for number, packages in enumerate(LAYERS) for package in packages
+        if name == package or name.startswith(f"{package}.")
+    )  # fmt: skip
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    try:
+        TopologicalSorter(GRAPH).prepare()
+    except CycleError as error:
+        raise AssertionError(" -> ".join(reversed(error.args[1]))) from None
+
+
+def test_no_module_imports_a_higher_layer() -> None:
+    upward = {
+        f"{name} -> {other}"
+        for name, others in GRAPH.items()
+        for other in others
+        if name != "touche_rad" and layer(other) > layer(name)
+    }
+    assert upward == {"touche_rad.plugins.contracts -> touche_rad.debaters.rdebater.schemes"}
+
+
+def test_only_the_vocabulary_is_at_the_root() -> None:
+    modules = {path.stem for path in (ROOT / "touche_rad").glob("*.py")}
+    assert modules - {"__init__", "__main__"} == set(VOCABULARY)
+
+
+def test_the_core_imports_no_plugin() -> None:
+    core = [name for name in GRAPH if not name.startswith(PLUGINS)]
+    assert {name for name in core if any(o.startswith(PLUGINS) for o in GRAPH[name])} == {
+        "touche_rad.cli.index_verb",
+        "touche_rad.cli.train_debater",
+        "touche_rad.plugins.contracts",
+    }
+
+
+def test_only_the_command_line_and_the_demo_have_default_plugins() -> None:
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    plugins = {n for kind in ("debaters", "judges", "panels") for n in groups[f"touche_rad.{kind}"]}
+    plugins -= {"length", "random"}  # common values of other settings
+    free = (*PLUGINS, "touche_rad.cli", "touche_rad.demo")
+    naming = {
+        name
+        for name, path in PATHS.items()
+        if not name.startswith(free)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and node.value in plugins
+    }
+    assert naming == {"touche_rad.runs.answering", "touche_rad.score.result"}
