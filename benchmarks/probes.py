@@ -1,8 +1,8 @@
-"""Turns whose verdict is known, made from finished debates by changing what was answered.
+"""Probes: turns with a known verdict, made from finished debates by changing the response.
 
-Each maker takes debates and arguments and yields probes: a debate to judge, the maxim it is about,
-and the kind and variant of the change. All are deterministic. Tests hold the judge to bars on
-them, and benchmarks/judge_probes.py prints the rates.
+Each function takes debates or arguments and yields probes: a debate to judge, the maxim, and the
+kind and variant of the change. All are deterministic. The tests compare the judge's rates with
+limits, and `quality.py probes` prints the rates.
 """
 
 from __future__ import annotations
@@ -12,10 +12,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
-from tests.judges import changes
-from tests.judges.changes import Change
+from benchmarks import probe_changes as changes
+from benchmarks.probe_changes import Change
+from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response
+from touche_rad.demo import demo_file
 
 
 @dataclass(frozen=True)
@@ -195,3 +199,42 @@ def _still_quoted(debate: Debate) -> bool:
 
 def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.lower().replace("’", "'")))
+
+
+@dataclass(frozen=True)
+class Data:
+    """Debates, arguments, and a base for each: an argument as the answer to some user turn."""
+
+    debates: tuple[Debate, ...]
+    arguments: tuple[Argument, ...]
+
+    @property
+    def found(self) -> list[Base]:
+        """User turns with the argument that was cited for them."""
+        return list(bases(self.debates))
+
+    def spread(self, every: int = 1) -> list[Base]:
+        """Each `every`-th argument, as if it had been found for one user turn after another."""
+        found = self.found
+        return [
+            Base(found[at % len(found)].asked, argument)
+            for at, argument in enumerate(self.arguments[::every])
+        ]
+
+
+@cache
+def demo() -> Data:
+    """What the package brings along."""
+    return Data(
+        tuple(files.read_debates(demo_file("debates.jsonl"))),
+        tuple(files.read_arguments(demo_file("arguments.jsonl"))),
+    )
+
+
+@cache
+def real(folder: Path) -> Data:
+    """The official sample."""
+    return Data(
+        tuple(files.read_debates(folder / "cmv-debates-100.jsonl.gz")),
+        tuple(files.read_arguments(folder / "claimrev-4441.jsonl.gz")),
+    )

@@ -1,33 +1,20 @@
-"""How often stance backends find, of an argument's two claims, the one that its text attacks.
-
-    python benchmarks/stance_quality.py COLLECTION --by BACKEND ... [--folds DIR ...]
-        [--held-out test|I/N|all]
-
-BACKEND is rules, nli:MODEL, trained:DIR or model:URL#NAME. Asked are the arguments of the topics
-that are held out (default: the split test). A trained model is asked only where it saw nothing of
-the topic; --folds names one of each fold, and each argument is decided by one that never saw its
-topic. Both claims alike are half right. Prints the accuracy with an interval of 95 % (bootstrap
-over topics), and apart for arguments whose attacked claim people wrote and those whose supported
-claim they wrote: good for one of them only, a backend knows how generated negations read.
-"""
+"""How often stance backends find which of an argument's two claims its text attacks."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.quality_pipelines import short_name, stance_backends
 from retrieval.index.store import digest
 from retrieval.stance.backend import backend
 from retrieval.stance.contract import StanceBackend
 from retrieval.stance.language_model import ModelStance
 from retrieval.stance.trained import TrainedStance
 from retrieval.stance.training import ORIGINS, usable
-from retrieval.tasks import Unseen
-from touche_rad import files
+from retrieval.tasks import split_of
 from touche_rad.debate import Argument
 
 DRAWS = 1000
@@ -37,44 +24,37 @@ HEAD = (
 )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("collection", type=Path)
-    parser.add_argument("--by", action="append", default=[], metavar="BACKEND")
-    parser.add_argument("--folds", nargs="+", default=[], metavar="DIR")
-    parser.add_argument("--held-out", default="test", metavar="test|I/N|all")
-    options = parser.parse_args()
-    arguments = list(files.read_arguments(options.collection))
-    asked = usable(arguments)
-    if options.held_out != "all":
-        unseen = Unseen.named(options.held_out)
-        asked = [one for one in asked if one.topic in unseen]
-    print(HEAD)
-    for name in options.by:
-        print(row(name, list(decided([backend(name)], asked, digest(arguments)))), flush=True)
-    if options.folds:
-        made = [TrainedStance(folder) for folder in options.folds]
-        print(row("trained, by folds", list(decided(made, asked, digest(arguments)))))
+def stance_table(
+    title: str, arguments: Sequence[Argument], split: str | None, names: Sequence[str]
+) -> str:
+    """Return the accuracy of each backend as a Markdown table."""
+    asked = [one for one in usable(arguments) if not split or split_of(one.topic) == split]
+    known = digest(arguments)
+    lines = [f"\n**{title}**, {len(asked)} arguments, chance .500\n", HEAD]
+    for name in dict.fromkeys(("rules", *names)):
+        backends = [backend(one) for one in stance_backends(name)]
+        lines.append(row(short_name(name), list(decisions(backends, asked, known))))
+    return "\n".join(lines) + "\n"
 
 
-def decided(
+def decisions(
     backends: Sequence[StanceBackend], asked: Sequence[Argument], collection: str
 ) -> Iterator[tuple[Argument, float]]:
-    """Yield how right the first backend is that may be asked of an argument: 1, 0, or a half."""
+    """Yield 1, 0 or .5 (no difference) for each argument, from the first backend blind to it."""
     left = list(asked)
     for one in backends:
         if isinstance(one, TrainedStance) and one.report.collection != collection:
-            raise SystemExit("a model learnt from another collection: what it saw is not known")
+            raise SystemExit("a model was trained on another collection: its topics are unknown")
         part = [each for each in left if not _saw(one, each.topic)]
         left = [each for each in left if _saw(one, each.topic)]
-        yield from zip(part, _right(one, part), strict=True)
+        yield from zip(part, _correct(one, part), strict=True)
 
 
-def _right(one: StanceBackend, part: Sequence[Argument]) -> Iterator[float]:
-    """Yield how right a backend is of each argument.
+def _correct(one: StanceBackend, part: Sequence[Argument]) -> Iterator[float]:
+    """Yield 1, 0 or .5 for each argument.
 
-    Most read a text against an argument's two claims, and are given its own. A language model is
-    shown the argument alone, and is asked what it is to each of the claims.
+    Most backends compare the argument's text with its two claims. A language model is asked about
+    each claim separately and sees only the argument's text.
     """
     if not isinstance(one, ModelStance):
         for stance in one.stances([(each.text, each) for each in part]):
@@ -91,7 +71,7 @@ def _saw(one: StanceBackend, topic: str) -> bool:
 
 
 def row(name: str, found: Sequence[tuple[Argument, float]]) -> str:
-    """A line of the table."""
+    """Return a row of the table."""
     parts = [[right for one, right in found if one.original == origin] for origin in ORIGINS]
     shares = " | ".join(f"{np.mean(part):.3f}" if part else "–" for part in parts)
     return f"| {name} | {len(found)} | {_with_interval(found)} | {shares} |"
@@ -108,7 +88,3 @@ def _with_interval(found: Sequence[tuple[Argument, float]]) -> str:
     drawn: Any = sums[chance.integers(len(sums), size=(DRAWS, len(sums)))].sum(axis=1)
     low, high = np.quantile(drawn[:, 0] / drawn[:, 1], (0.025, 0.975))
     return f"{np.mean([right for _, right in found]):.3f} ({low:.3f}-{high:.3f})"
-
-
-if __name__ == "__main__":
-    main()

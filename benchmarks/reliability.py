@@ -1,10 +1,10 @@
-"""Kill `touche-rad simulate` at random moments, take it up again, and compare the files.
+"""Kill `touche-rad simulate` at random moments, resume it, and compare the output.
 
-    python benchmarks/kill_resume.py --kills 100 --seed 1 --debater grounded
+    python benchmarks/reliability.py --kills 100 --seed 1 --debater grounded
 
-Twenty debates on the demo's claims and index. A warm parent forks each run, so that a hundred kills
-take a minute or two. Each kill comes from outside: half of them at a random time, half of them when
-a random number of debates stand in the journal. It ends with exit code 1 at the first difference.
+Runs the command on the demo's twenty debates. Each run is forked from a process with all imports,
+so that a hundred kills take a minute or two. Half of the kills come at a random time, half when a
+random number of debates is in the journal. Exits with code 1 at the first difference.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def start(claims: Path, out: Path, debater: str) -> int:
 
 
 def ended(pid: int) -> str:
-    """Wait for a run and return how it ended: `done` or `killed`."""
+    """Wait for a run and return `done` or `killed`."""
     status = os.waitpid(pid, 0)[1]
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
         return "killed"
@@ -49,7 +49,7 @@ def ended(pid: int) -> str:
 
 
 def records(out: Path) -> int:
-    """Count the debates in the journal, the torn one too."""
+    """Count the debates in the journal, including a partly written one."""
     try:
         return out.with_name(out.name + ".part").read_bytes().count(b"\n") - 1
     except FileNotFoundError:
@@ -57,7 +57,7 @@ def records(out: Path) -> int:
 
 
 def kill(pid: int, out: Path, chance: random.Random, seconds: float) -> str:
-    """Kill a run at a random moment, if it is not done by then."""
+    """Kill a run at a random moment unless it ends earlier."""
     if chance.random() < 0.5:
         time.sleep(chance.uniform(0, seconds))
     else:
@@ -70,7 +70,7 @@ def kill(pid: int, out: Path, chance: random.Random, seconds: float) -> str:
 
 
 def warm_up() -> None:
-    """Import what every run needs, so that a fork has it."""
+    """Import what every run needs, so that forks start with it."""
     ensure_index()
     for kind in ("debater", "retriever", "index"):
         for plugin in registered(kind):

@@ -1,11 +1,8 @@
-"""What our way of asking costs beside a raw load of the same prompts, side by side in one run.
+"""Throughput of our model client against plain HTTP requests of the same prompts.
 
-    python benchmarks/model.py MODEL [--prompts 200] [--at-once 32] [--vllm KEY=VALUE ...]
-
-MODEL is a folder or a name that vLLM serves; the server is started and stopped here. Raw means one
-httpx client that posts the same bodies, as many at once. Each goes twice, in turns, after a warm-up
-of other prompts; the better of two counts. Then: what a call costs where the server costs nothing,
-how much of the prompts a prefix cache serves, and memory with 10,000 calls waiting.
+With a model: vLLM is started and stopped here; both send the same bodies, equally many at once,
+twice in turns after a warm-up, and the better time counts. Without one: the overhead per call where
+the server answers at once, and memory with 10,000 calls waiting.
 """
 
 from __future__ import annotations
@@ -143,18 +140,8 @@ async def beside_nothing(count: int) -> None:
     server.shutdown()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("model", nargs="?", help="what vLLM serves; without it only our own cost")
-    parser.add_argument("--prompts", type=int, default=200)
-    parser.add_argument("--at-once", type=int, default=32)
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--vllm", nargs="*", default=[], metavar="KEY=VALUE")
-    args = parser.parse_args()
+def report(options: argparse.Namespace) -> None:
+    """Print both comparisons."""
     anyio.run(beside_nothing, 1000)
-    if args.model:
-        anyio.run(beside_vllm, args)
-
-
-if __name__ == "__main__":
-    main()
+    if options.model:
+        anyio.run(beside_vllm, options)

@@ -1,28 +1,17 @@
-"""What the grounded judge lets pass of the probes, how it fits the demo's labels, its speed.
-
-    python benchmarks/judge_probes.py            # demo data; the real sample too, where it is given
-    python benchmarks/judge_probes.py --every 1  # change every real argument (minutes)
-
-The real sample is read from the folder that TOUCHE_RAD_DATA names.
-"""
+"""How many changed answers the grounded judge accepts, and its F1 on the demo's labels."""
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from benchmarks import probes
+from benchmarks.probes import Data, Probe, demo, real
 from judges.grice.grounded import GroundedJudge
-from tests.judges import probes
-from tests.judges.data import Data, demo, real
-from tests.judges.probes import Probe
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
@@ -30,18 +19,15 @@ from touche_rad.plugins import Services
 
 JUDGE = GroundedJudge(GroundedJudge.Options(), Services())
 Scored = tuple[int, float, bool]
-"""The debate's number, the score, and the label of one turn."""
+"""Number of the debate, score and label of a turn."""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--every", type=int, default=8, help="change each so-many-th argument")
-    parser.add_argument("--variants", action="store_true", help="one line for each variant too")
-    given = parser.parse_args()
-    show("demo", demo(), 1, given.variants)
+def report(every: int, *, variants: bool) -> None:
+    """Print the rates on the demo, and on the official sample if TOUCHE_RAD_DATA names it."""
+    show("demo", demo(), 1, variants)
     folder = os.environ.get("TOUCHE_RAD_DATA")
     if folder:
-        show("official sample", real(Path(folder)), given.every, given.variants)
+        show("official sample", real(Path(folder)), every, variants)
     show_labels()
 
 
@@ -92,8 +78,8 @@ def share(yes: int, count: int) -> str:
 
 
 def show_labels() -> None:
-    """F1 on the demo's labels: as shipped, with the line laid by the other debates, always yes."""
-    print("\ndemo labels: F1 of yes as shipped | line from the other debates | always yes")
+    """Print F1 with the shipped threshold, one tuned on the other debates, and of always yes."""
+    print("\ndemo labels: F1 of yes as shipped | threshold from the other debates | always yes")
     labelled = list(zip(demo().debates, files.read_labels(demo_file("labels.jsonl")), strict=True))
     for maxim in Maxim:
         scored = [
@@ -108,16 +94,16 @@ def show_labels() -> None:
 
 
 def left_out(scored: Sequence[Scored]) -> list[tuple[bool, bool]]:
-    """Verdicts on each debate by the line that is best on all others."""
+    """Return verdicts on each debate with the threshold that is best on all others."""
     found: list[tuple[bool, bool]] = []
     for number in sorted({number for number, *_ in scored}):
-        line = best_line([turn for turn in scored if turn[0] != number])
+        line = best_threshold([turn for turn in scored if turn[0] != number])
         found += [(score >= line, label) for at, score, label in scored if at == number]
     return found
 
 
-def best_line(scored: Sequence[Scored]) -> float:
-    """The line of best F1; of several, the one nearest to 0.5."""
+def best_threshold(scored: Sequence[Scored]) -> float:
+    """Return the threshold with the best F1; among equals the one nearest to 0.5."""
     lines = [0.5, *(math.nextafter(score, 0) for _, score, _ in scored)]
     return max(
         lines,
@@ -132,7 +118,3 @@ def f1(verdicts: Sequence[tuple[bool, bool]]) -> float:
     hits = sum(said and label for said, label in verdicts)
     wrong = sum(said != label for said, label in verdicts)
     return 2 * hits / (2 * hits + wrong) if hits else 0.0
-
-
-if __name__ == "__main__":
-    main()

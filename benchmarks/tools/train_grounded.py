@@ -1,19 +1,17 @@
-"""Fit the weights of the debater `grounded` to turns that a person read, and say how well they do.
+"""Fit the weights of the debater `grounded` to hand-labelled turns, and print how good they are.
 
-    python benchmarks/train_grounded.py [--write] [--data DIR] [--labels FILE] [--index DIR]
+    python benchmarks/tools/train_grounded.py [--write] [--data DIR] [--labels FILE] [--index DIR]
 
 --data (default: the environment variable TOUCHE_RAD_DATA) holds claimrev-4441.jsonl.gz and
-cmv-debates-100.jsonl.gz. --labels names, one a line, a debate, a turn, an argument and how it would
-do as an answer there: `y` clearly against what the user says, `m` weakly or partly so, `a`
-it agrees with the user, `n` on the matter but on neither side, `0` another matter. The candidates
-came from eight rankings and were read in random order, unnamed, so that neither any one ranking
-nor the fitted one chose what it is measured on. --index is an index of the collection with vectors
-by the encoder minilm; without it one is made, which takes a minute.
+cmv-debates-100.jsonl.gz. --labels has one line per label: debate, turn, argument, and `y` clearly
+against the user, `m` weakly or partly against, `a` agrees with the user, `n` on the matter but on
+neither side, `0` another matter. The candidates came from eight rankings and were labelled in
+random order without the ranking's name. --index is an index of the collection with vectors of the
+encoder minilm; without it one is built, which takes a minute.
 
-The weights make the expected worth of the answer greatest where a candidate is drawn by the softmax
-of the scores; none is below 0, since every fitted feature is made to speak for an argument. The
-weights that are given count while the others are fitted. Figures are cross-validated by debate: no
-debate is measured with weights that saw it.
+The weights maximise the expected worth of the answer if a candidate is drawn by the softmax of the
+scores; no weight is negative. The given weights stay fixed while the others are fitted. The
+printed figures are cross-validated by debate.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ WORTH = {"y": 1.0, "m": 0.6, "a": 0.0, "n": 0.0, "0": 0.0}
 FOLDS = 10
 RIDGE = 0.3
 DEPTH = 40
-OURS = Path(__file__).parent.parent / "touche_rad/debaters/grounded/weights.json"
+OURS = Path(__file__).parents[2] / "touche_rad/debaters/grounded/weights.json"
 WORDS = ("matter", "main", "target", "claim", "nearest", "side", "denied", "tone")
 MEANING = (*MEANT, "claim", "nearest", "side", "denied", "tone")
 
@@ -167,7 +165,7 @@ def report(index: ArgumentIndex, debates: Sequence[Debate], labels: Path, *, wri
         )
     read_as = Counter(label for turn in found for label in turn.labels)
     now["made"] = (
-        f"Fitted by benchmarks/train_grounded.py to {read_as.total()} read candidates of "
+        f"Fitted by benchmarks/tools/train_grounded.py to {read_as.total()} read candidates of "
         f"{len(found)} turns. Cross-validated by debate, the first of the read candidates is "
         f"{'; '.join(told)}."
     )

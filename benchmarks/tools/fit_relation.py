@@ -1,10 +1,10 @@
-"""Fits Relation's weights in the grounded judge, and says how they do on topics left out.
+"""Fit the weights of Relation in the grounded judge, and print F1 on held-out topics.
 
-    python benchmarks/fit_relation.py
+    python benchmarks/tools/fit_relation.py
 
-It needs scikit-learn, and the real sample in the folder that TOUCHE_RAD_DATA names. Of the
-adversarial set it reads the dev half, dev-2 and dev-3. Beside topics left out it leaves out
-writers: what the weights of two writers' sets make of the third's says most of a fourth's.
+Needs scikit-learn, and the official sample in the folder that TOUCHE_RAD_DATA names. Of the
+adversarial sets it reads the halves dev, dev-2 and dev-3. It also holds out each writer: F1 on a
+writer's set, with weights fitted without it, is the best estimate for a new writer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +20,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from benchmarks import probes
+from benchmarks.probes import demo, real
 from judges.grice.grounded.relation import relation_features
 from judges.grice.grounded.scene import read_scene
-from tests.judges import probes
-from tests.judges.data import demo, real
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response
 from touche_rad.demo import demo_file
@@ -40,14 +37,14 @@ COUNTS = {
     "demo foreign": 0.3, "dev drifted": 0.5, "dev-2 drifted": 0.3, "dev-3 drifted": 0.3,
     "demo drifted": 0.5, "real foreign": 0.1, "real": 0.1,
 }  # fmt: skip
-"""What one turn of each kind weighs: labels by hand the most, what is merely likely the least."""
+"""Weight of one turn of each kind: labels by hand count most."""
 WRITERS = ("dev", "dev-2", "dev-3")
 LABELLED = (*WRITERS, "demo")
 UNTOLD = "untold"
 BOUNDED = ("adrift", "echo", "unsourced", "again", "turned", "surrender")
-"""Each of these alone must outweigh the firmest link there can be."""
+"""Each of these alone must outweigh the strongest possible link."""
 FOREIGN = 0.08
-"""At most this share of the answers to another debate may pass; the bar is a tenth."""
+"""At most this share of the answers to another debate may pass (the tests allow a tenth)."""
 RIDGE = 0.3
 
 

@@ -1,0 +1,208 @@
+"""The pipelines that `quality.py retrieval` compares, built from PyTerrier's operators.
+
+A trained encoder or stance model must not answer queries on topics of its training data. With one
+model per fold, `models_by_query` gives each query a model that never saw its topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import pandas as pd
+import pyterrier as pt
+
+from retrieval.dense.search import DenseSearch
+from retrieval.fusion import TopicAgreement
+from retrieval.index.store import digest
+from retrieval.searching import FieldSearch
+from retrieval.stance.trained import report_of as stance_report
+from retrieval.tasks import Topic
+from touche_rad.debate import Argument
+from touche_rad.plugins import ArgumentIndex, Services, find
+
+DEPTH: Final = 300
+LEXICAL, DENSE_ALL, DENSE_TEXT = 0.35, 0.45, 0.20
+"""Weights of the three searches in `about`, tuned on the split `train`."""
+
+BLENDED: Final = (0.37, 0.19, 0.04, 0.32, 0.08)
+"""Weights in `blended`, tuned on fold 1/4: BM25, the untuned encoder on topic and text and on text
+alone, then the tuned encoder on both."""
+AGREED: Final = 0.3
+"""Weight of the topic agreement in `blended`."""
+
+Pipeline = Callable[[ArgumentIndex], Any]
+ModelPipeline = Callable[[ArgumentIndex, str], Any]
+
+
+def scaled(search: Any) -> Any:
+    """Scale the scores of each query to 0..1, so that they can be added."""
+    return search >> pt.pipelines.PerQueryMaxMinScoreTransformer()  # type: ignore[no-untyped-call]
+
+
+def linear(index: ArgumentIndex, encoder: str = "") -> Any:
+    """Return the weighted sum of BM25 and cosine similarity on topic and text."""
+    words = scaled(FieldSearch(index, "all", DEPTH))
+    all_, text = (scaled(DenseSearch(index, field, DEPTH, encoder)) for field in ("all", "text"))
+    return (LEXICAL * words) + (DENSE_ALL * all_) + (DENSE_TEXT * text)
+
+
+def about(index: ArgumentIndex, encoder: str = "") -> Any:
+    """Return `linear`, reranked by topic agreement.
+
+    `encoder` names the vectors to use if the index has several.
+    """
+    return (linear(index, encoder) % DEPTH) >> TopicAgreement(index)
+
+
+def blended(index: ArgumentIndex, encoder: str, base: str = "minilm") -> Any:
+    """Return `about` with a tuned and an untuned encoder; the index has the vectors of both."""
+    fused = BLENDED[0] * scaled(FieldSearch(index, "all", DEPTH))
+    searches = ((name, field) for name in (base, encoder) for field in ("all", "text"))
+    for weight, (name, field) in zip(BLENDED[1:], searches, strict=True):
+        fused = fused + weight * scaled(DenseSearch(index, field, DEPTH, name))
+    return (fused % DEPTH) >> TopicAgreement(index, weight=AGREED)
+
+
+def reciprocal(index: ArgumentIndex) -> Any:
+    """Return BM25 and cosine similarity on topic and text, fused by reciprocal rank (k = 60)."""
+    from pyterrier_alpha import RRFusion
+
+    return RRFusion(FieldSearch(index, "all", DEPTH), DenseSearch(index, "all", DEPTH), k=60)
+
+
+def _field(field: str) -> Pipeline:
+    return lambda index: FieldSearch(index, field, DEPTH)
+
+
+def _dense(field: str) -> Pipeline:
+    return lambda index: DenseSearch(index, field, DEPTH)
+
+
+def _retriever(name: str, **options: str) -> Pipeline:
+    return lambda index: find("retriever", name).make(Services(index=index), options).pipeline(100)
+
+
+def by_stance(index: ArgumentIndex, backend: str) -> Any:
+    """Return the chained hybrid, reranked by a stance backend if one is named."""
+    if not backend:
+        return _retriever("chained")(index)
+    return _retriever("stance", by=backend)(index)
+
+
+HIDDEN: Final[dict[str, Pipeline]] = {
+    "BM25 text": _field("text"),
+    "BM25 topic+text": _field("all"),
+    "opposing": _retriever("opposing"),
+    "dense text": _dense("text"),
+    "dense topic+text": _dense("all"),
+    "reciprocal rank": reciprocal,
+    "linear": linear,
+    "about": about,
+}
+"""For the tasks in which only topic and text are searched."""
+TUNED: Final[dict[str, ModelPipeline]] = {
+    "dense text, tuned": lambda index, name: DenseSearch(index, "text", DEPTH, name),
+    "dense topic+text, tuned": lambda index, name: DenseSearch(index, "all", DEPTH, name),
+    "linear, tuned": linear,
+    "about, tuned": about,
+    "blended, tuned": blended,
+}
+"""The same tasks, with an encoder of `touche-rad train encoder`."""
+OPEN: Final[dict[str, Pipeline]] = {
+    "BM25 text": _field("text"),
+    "BM25 attacks": _field("attacks"),
+    "BM25 supports": _field("supports"),
+    "dense attacks": _dense("attacks"),
+    "opposing": _retriever("opposing"),
+    "chain": _retriever("chain"),
+    "hybrid": _retriever("hybrid"),
+    "chained hybrid": _retriever("chained"),
+    "chained hybrid, stance by rules": _retriever("stance", by="rules"),
+}
+"""For the tasks in which every field is searched."""
+
+FEW = 0.1
+"""At most this share of the queries may be without a model that is blind to their topics."""
+
+
+class Trained(Protocol):
+    """The report of a training."""
+
+    @property
+    def collection(self) -> str: ...
+
+    def saw(self, topic: str) -> bool: ...
+
+
+def models_by_query(
+    reports: Mapping[str, Trained],
+    arguments: Sequence[Argument],
+    queries: Sequence[Topic],
+    otherwise: str,
+) -> dict[str, set[str]]:
+    """Return the queries that each model answers; `otherwise` answers those that no model may."""
+    if any(report.collection != digest(arguments) for report in reports.values()):
+        raise SystemExit("a model was trained on another collection: its topics are unknown")
+    topic_of = {one.id: one.topic for one in arguments}
+    answers: dict[str, set[str]] = {otherwise: set(), **{name: set() for name in reports}}
+    for one in queries:
+        topics = {topic_of[docno] for docno in one.relevant}
+        blind = [name for name, report in reports.items() if not any(map(report.saw, topics))]
+        answers[blind[0] if blind else otherwise].add(one.qid)
+    if len(answers[otherwise]) > len(queries) * FEW:
+        raise SystemExit("the models saw the topics of too many queries: give a model of each fold")
+    return answers
+
+
+def split_by_model(make: ModelPipeline, answers: Mapping[str, set[str]]) -> Pipeline:
+    """Return the pipeline in which each model answers its own queries."""
+
+    def build(index: Any) -> Any:
+        def answer(queries: pd.DataFrame) -> pd.DataFrame:
+            results: pd.DataFrame = pd.concat(
+                make(index, name)(queries[queries["qid"].isin(qids)])
+                for name, qids in answers.items()
+                if qids
+            )
+            return results
+
+        return answer
+
+    return build
+
+
+TRAINED = "trained:"
+
+
+def stance_backends(name: str) -> list[str]:
+    """Return the backends of a name: `trained:DIR,DIR` names one model per fold."""
+    if not name.startswith(TRAINED):
+        return [name]
+    return [TRAINED + folder for folder in name.removeprefix(TRAINED).split(",")]
+
+
+def short_name(name: str) -> str:
+    """Return a backend's name without the path or the owner of its model."""
+    kind, colon, _ = name.partition(":")
+    return kind + colon + ",".join(Path(one).name for one in stance_backends(name) if colon)
+
+
+def stance_pipelines(
+    names: Sequence[str], arguments: Sequence[Argument], queries: Sequence[Topic]
+) -> dict[str, Pipeline]:
+    """Return the chained hybrid reranked by each backend."""
+    pipelines = {}
+    for name in names:
+        if name.startswith(TRAINED):
+            reports = {
+                one: stance_report(Path(one.removeprefix(TRAINED))) for one in stance_backends(name)
+            }
+            answers = models_by_query(reports, arguments, queries, otherwise="")
+        else:
+            answers = {name: {one.qid for one in queries}}
+        pipelines[f"chained hybrid, stance by {short_name(name)}"] = split_by_model(
+            by_stance, answers
+        )
+    return pipelines

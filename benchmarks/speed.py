@@ -1,0 +1,338 @@
+"""Measure time and memory of retrieval, vector search, the argument memory and model calls.
+
+    python benchmarks/speed.py retrieval COLLECTION [--server URL] [--synthetic N] [--queries N]
+    OMP_NUM_THREADS=1 python benchmarks/speed.py dense INDEX [--synthetic N] [--queries N]
+    python benchmarks/speed.py memory [--records N] [--look-ups N] [--index DIR]
+    python benchmarks/speed.py model [MODEL] [--prompts N] [--at-once N] [--vllm KEY=VALUE ...]
+
+Prints Markdown tables. Times depend on the machine: quote the ratios. Synthetic arguments consist
+of two random sentences of real ones (fixed random seed).
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from touche_rad import files
+from touche_rad.debate import Argument, Debate
+from touche_rad.demo import demo_file
+from touche_rad.plugins import ArgumentIndex, build_index, open_index
+from touche_rad.text import content_words, sentences
+
+SEED = 7
+DEPTH = 10
+ROUNDS = 3
+DEBATES, TURNS = 32, 30
+REMOTE = "touche-rad-speed"
+NOISE = 0.3
+"""Length of the noise that is added to a synthetic vector of length 1."""
+Vectors = NDArray[np.float32]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    search = commands.add_parser("retrieval", help="the local index, and Elasticsearch beside it")
+    search.add_argument("collection", type=Path)
+    search.add_argument("--server", metavar="URL", help="Elasticsearch")
+    search.add_argument("--synthetic", type=int, metavar="N")
+    search.add_argument("--queries", type=int, default=300)
+    search.set_defaults(run=retrieval)
+    vectors = commands.add_parser("dense", help="exact vector search and the graph")
+    vectors.add_argument("index", help="built with --dense")
+    vectors.add_argument("--synthetic", type=int, default=287_156)
+    vectors.add_argument("--queries", type=int, default=300)
+    vectors.set_defaults(run=dense)
+    remember = commands.add_parser("memory", help="R-Debater's argument memory")
+    remember.add_argument("--records", type=int, default=287_156)
+    remember.add_argument("--look-ups", type=int, default=2_000)
+    remember.add_argument("--index", type=Path, help="build it here and keep it")
+    remember.set_defaults(run=memory)
+    asking = commands.add_parser("model", help="our model client against plain HTTP requests")
+    asking.add_argument("model", nargs="?", help="model that vLLM serves; without it our overhead")
+    asking.add_argument("--prompts", type=int, default=200)
+    asking.add_argument("--at-once", type=int, default=32)
+    asking.add_argument("--rounds", type=int, default=2)
+    asking.add_argument("--vllm", nargs="*", default=[], metavar="KEY=VALUE")
+    asking.set_defaults(run=model)
+    options = parser.parse_args()
+    options.run(options)
+
+
+def seconds(work: Callable[..., object], *arguments: object) -> float:
+    start = time.perf_counter()
+    work(*arguments)
+    return time.perf_counter() - start
+
+
+def peak_memory() -> float:
+    """Return the peak memory of this process in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def folder_size(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 2**20
+
+
+def synthetic(real: Sequence[Argument], count: int) -> Iterator[Argument]:
+    """Yield arguments of two random sentences of the real ones."""
+    chance = random.Random(SEED)
+    texts = [sentence for argument in real for sentence in sentences(argument.text)]
+    for number in range(count):
+        text = f"{chance.choice(texts)} {chance.choice(texts)}"
+        yield chance.choice(real).model_copy(update={"id": f"{number:06}", "text": text})
+
+
+def row(name: str, *values: float) -> None:
+    cells = [f"{value:.3g}" for value in values]
+    ratio = [f"{values[1] / values[0]:.1f}x"] if len(values) == 2 else []
+    print(f"| {name} | {' | '.join([*cells, *ratio])} |", flush=True)
+
+
+def retrieval(options: argparse.Namespace) -> None:
+    """Ask all indexes the same queries in turns."""
+    real = list(files.read_arguments(options.collection))
+    arguments = list(synthetic(real, options.synthetic)) if options.synthetic else real
+    claims = list(dict.fromkeys(one.attacks for one in real if one.attacks.strip()))
+    queries = claims[:: max(1, len(claims) // options.queries)][: options.queries]
+    print(f"{len(arguments)} arguments, {len(queries)} queries, the best {DEPTH}\n")
+    print("| what | local |" + (" Elasticsearch | ratio |" if options.server else ""))
+    print("| --- | --- |" + (" --- | --- |" if options.server else ""))
+    with tempfile.TemporaryDirectory() as folder:
+        places = [str(Path(folder, "index"))]
+        if options.server:
+            places.append(f"elasticsearch:{options.server}/{REMOTE}")
+            remove(places[1])
+        row("index, seconds", *(seconds(build, arguments, place) for place in places))
+        print(f"| index on disk, MiB | {folder_size(Path(places[0])):.3g} |")
+        indexes = [open_index(place) for place in places]
+        for field in ("text", "attacks", "supports"):
+            one, batch = median_times(indexes, field, queries)
+            row(f"{field}, one at a time, ms a query", *one)
+            row(f"{field}, a batch, ms a query", *batch)
+        for place, index in zip(places, indexes, strict=True):
+            median, p99 = concurrent(index, queries)
+            name = place.partition(":")[0] if place.startswith("elastic") else "local"
+            print(f"| {DEBATES} debates at once, {name}: median and p99, ms | {median:.1f} | "
+                  f"{p99:.1f} | {p99 / median:.1f} |", flush=True)  # fmt: skip
+    print(f"| peak memory, MiB | {peak_memory():.0f} |")
+
+
+def remove(location: str) -> None:
+    """Delete what an earlier run left on the server."""
+    from retrieval.elastic.connection import Connection, place
+
+    at = place(location)
+
+    def delete(es: Any) -> None:
+        for name in es.indices.get(index=f"{at.index}*", expand_wildcards="all"):
+            es.indices.delete(index=name)
+
+    Connection(at).ask(delete)
+
+
+def build(arguments: Sequence[Argument], place: str) -> None:
+    build_index(iter(arguments), place, replace=True)
+
+
+def median_times(
+    indexes: Sequence[ArgumentIndex], field: str, queries: Sequence[str]
+) -> tuple[list[float], list[float]]:
+    """Return the median milliseconds per query, single and in a batch, after a warm-up round."""
+    medians = []
+    for search in (one_by_one, in_a_batch):
+        times: list[list[float]] = [[] for _ in indexes]
+        for turn in range(ROUNDS + 1):
+            for place, index in enumerate(indexes):
+                spent = seconds(search, index, field, queries)
+                if turn:
+                    times[place].append(1000 * spent / len(queries))
+        medians.append([statistics.median(one) for one in times])
+    return medians[0], medians[1]
+
+
+def one_by_one(index: ArgumentIndex, field: str, queries: Sequence[str]) -> None:
+    for query in queries:
+        index.search(field, query, DEPTH)
+
+
+def in_a_batch(index: ArgumentIndex, field: str, queries: Sequence[str]) -> None:
+    index.search_all(field, queries, DEPTH)
+
+
+def concurrent(index: ArgumentIndex, queries: Sequence[str]) -> tuple[float, float]:
+    """Return median and p99 in ms if many debates search at the same time without a pause."""
+    times: list[float] = []
+    start = threading.Barrier(DEBATES)
+
+    def debate(number: int) -> None:
+        start.wait()
+        for turn in range(TURNS):
+            query = queries[(number + turn * DEBATES) % len(queries)]
+            times.append(1000 * seconds(index.search, "attacks", query, DEPTH))
+
+    threads = [threading.Thread(target=debate, args=(number,)) for number in range(DEBATES)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return float(np.median(times)), float(np.quantile(times, 0.99))
+
+
+def dense(options: argparse.Namespace) -> None:
+    """Compare the full product, the exact search and the graph on synthetic vectors.
+
+    Each vector and query lies between two random real ones, with noise.
+    """
+    from retrieval.dense.neighbours import Graph, Neighbours, write_graph, write_vectors
+
+    chance = np.random.default_rng(SEED)
+    real = vectors_of(options.index)
+    vectors, queries = (
+        synthetic_vectors(real, count, chance) for count in (options.synthetic, options.queries)
+    )
+    print(f"{len(vectors)} vectors of {vectors.shape[1]} numbers, {len(queries)} queries, "
+          f"the best {DEPTH}\n")  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        made = (
+            0.0, seconds(write_vectors, vectors, Path(folder, "exact")),
+            seconds(write_graph, vectors, Path(folder)),
+        )  # fmt: skip
+        exact, graph = Neighbours(Path(folder, "exact")), Graph(Path(folder))
+        searches: dict[str, Callable[[Vectors], set[int]]] = {
+            "plain product": lambda query: set(
+                np.argpartition(-(vectors @ query[0]), DEPTH)[:DEPTH].tolist()
+            ),
+            "exact, bounded": lambda query: {key for _, key in exact.nearest(query, DEPTH)[0]},
+            "graph (HNSW)": lambda query: {key for _, key in graph.nearest(query, DEPTH)[0]},
+        }
+        times: dict[str, list[float]] = {name: [] for name in searches}
+        recall: dict[str, list[float]] = {name: [] for name in searches}
+        for at in range(len(queries)):
+            best: set[int] = set()
+            for name, search in searches.items():
+                start = time.perf_counter()
+                keys = search(queries[at : at + 1])
+                times[name].append(1000 * (time.perf_counter() - start))
+                best = best or keys
+                recall[name].append(len(keys & best) / DEPTH)
+    print("| search | made in, s | median, ms | p99, ms | recall |")
+    print("| --- | --- | --- | --- | --- |")
+    for name, spent in zip(searches, made, strict=True):
+        print(f"| {name} | {spent:.0f} | {statistics.median(times[name]):.2f} | "
+              f"{np.quantile(times[name], 0.99):.2f} | {np.mean(recall[name]):.3f} |")  # fmt: skip
+
+
+def vectors_of(place: str) -> Vectors:
+    """Encode the texts of an index."""
+    from retrieval.dense.encoders import encoder
+    from retrieval.dense.search import dense_index
+
+    index = open_index(place)
+    _, name = dense_index(index)
+    return np.asarray(encoder(name).passages([one.text for one in index.arguments()]))
+
+
+def synthetic_vectors(real: Vectors, count: int, chance: np.random.Generator) -> Vectors:
+    vectors = real[chance.integers(len(real), size=count)]
+    vectors = vectors + real[chance.integers(len(real), size=count)]
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    noise = chance.standard_normal(vectors.shape, dtype=np.float32)
+    vectors += NOISE * noise / np.linalg.norm(noise, axis=1, keepdims=True)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.ascontiguousarray(vectors, dtype=np.float32)
+
+
+def memory(options: argparse.Namespace) -> None:
+    """Measure look-ups of five annotations, and a whole retrieval of the debater rdebater."""
+    from retrieval.index.pisa import PisaArguments
+    from touche_rad.debaters.rdebater.memory.store import MEMORY
+    from touche_rad.debaters.rdebater.options import RdebaterOptions
+    from touche_rad.debaters.rdebater.remembering import Remembering
+    from touche_rad.debaters.rdebater.retrieval import retrieved, with_priors
+
+    real = list(files.read_arguments(demo_file("arguments.jsonl")))
+    chance = random.Random(SEED + 1)
+    with tempfile.TemporaryDirectory() as folder:
+        place = options.index or Path(folder, "index")
+        if not place.is_dir():
+            build_index(synthetic(real, options.records), str(place))
+        if not (place / MEMORY).is_dir():
+            annotate(place)
+        index = PisaArguments(place)
+        start = time.perf_counter()
+        stored = index.memory
+        print(f"| what | value |\n| --- | --- |\n| arguments | {len(index)} |")
+        row("open the memory, ms", 1000 * (time.perf_counter() - start))
+        row("memory on disk, MiB", folder_size(place / MEMORY))
+        assert stored is not None
+        numbers = [[f"{chance.randrange(len(index)):06}" for _ in range(5)]
+                   for _ in range(options.look_ups)]  # fmt: skip
+        percentiles("look-up of 5 by id", [seconds(stored.annotations, five) for five in numbers])
+        settings, remembering = RdebaterOptions(), Remembering(index, None)
+
+        def retrieve() -> None:
+            claim = chance.choice(real).attacks
+            words = content_words(claim)
+            keywords = chance.sample(words, min(4, len(words)))
+            result = retrieved(index, remembering, Debate().spoken(claim), keywords, settings)
+            stored.annotations([one.argument.id for one in result.evidence])
+            with_priors(result, result.evidence, settings)
+
+        for _ in range(20):
+            retrieve()
+        percentiles(
+            "whole retrieval", [seconds(retrieve) for _ in range(min(300, options.look_ups))]
+        )
+        row("peak memory, MiB", peak_memory())
+
+
+def annotate(place: Path) -> None:
+    """Write a memory with random annotations to an index."""
+    from retrieval.index.pisa import PisaArguments
+    from touche_rad.debaters.rdebater.memory.store import MEMORY, Writing
+    from touche_rad.debaters.rdebater.schemes import Annotation, Dimension, Level, Mark, Scheme
+
+    chance, index = random.Random(SEED), PisaArguments(place)
+    (place / MEMORY).mkdir()
+    writing = Writing(place / MEMORY, len(index))
+    levels = [level for level in Level if level]
+    for _ in range(len(index)):
+        schemes = chance.sample(list(Scheme), chance.randrange(4))
+        writing.add(Annotation(marks={
+            scheme: Mark(
+                levels={one: chance.choice(levels) for one in Dimension},
+                reason="says that one thing causes another and explains how",
+            )
+            for scheme in schemes
+        }))  # fmt: skip
+    writing.finish(index.manifest.collection, {"model": "synthetic"})
+
+
+def percentiles(name: str, times: list[float]) -> None:
+    row(f"{name}, median, ms", 1000 * statistics.median(times))
+    row(f"{name}, p99, ms", 1000 * statistics.quantiles(times, n=100)[98])
+
+
+def model(options: argparse.Namespace) -> None:
+    from benchmarks.speed_model import report
+
+    report(options)
+
+
+if __name__ == "__main__":
+    main()
