@@ -12,34 +12,37 @@ import pytest
 from tests.terminal import touche_rad
 from touche_rad.cli import VERBS
 
-HEAVY = {
-    "pydantic", "pyterrier", "pandas", "numpy", "scipy", "fastapi", "uvicorn", "ir_measures",
-    "ir_datasets", "jinja2", "rich", "anyio",
-}  # fmt: skip
+ENGINES = {"pyterrier", "pandas", "numpy", "scipy", "fastapi", "uvicorn", "ir_measures"}
+HEAVY = ENGINES | {"pydantic", "ir_datasets", "jinja2", "rich", "anyio"}
+IMPORTED = """
+import json, sys
+from touche_rad.cli import run
+imported = []
+for call in json.loads(sys.argv[1]):
+    run(call)
+    imported.append([*sys.modules])
+print("\\n" + json.dumps(imported))
+"""
 
 
-def _imported(*args: str) -> set[str]:
-    """Return the top-level modules that a call of the terminal imports."""
-    code = (
-        "import sys; from touche_rad.cli import run; code = run(sys.argv[1:]);"
-        "print('\\n' + ' '.join({name.partition('.')[0] for name in sys.modules})); sys.exit(code)"
-    )
+def _imported(*calls: list[str]) -> list[set[str]]:
+    """Return the top-level packages that are imported after each of some calls in one process."""
     done = subprocess.run(
-        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=True
-    )
-    return set(done.stdout.splitlines()[-1].split())
+        [sys.executable, "-c", IMPORTED, json.dumps(calls)], capture_output=True, text=True, check=True
+    )  # fmt: skip
+    listed = json.loads(done.stdout.splitlines()[-1])
+    return [{name.partition(".")[0] for name in names} for names in listed]
 
 
-@pytest.mark.parametrize("args", [["--help"], ["--version"], []])
-def test_help_imports_nothing_heavy(args: list[str]) -> None:
-    code = "import sys; sys.argv = ['touche-rad']; from touche_rad.cli import run"
-    assert not HEAVY & _imported(*args) if args else code
+def test_help_imports_nothing_heavy() -> None:
+    for imported in _imported(["--version"], ["--help"], []):
+        assert HEAVY & imported == set()
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_help_of_a_verb_imports_no_engine(verb: str) -> None:
-    engines = {"pyterrier", "pandas", "numpy", "scipy", "fastapi", "uvicorn", "ir_measures"}
-    assert not engines & _imported(verb, "--help")
+def test_the_help_of_a_verb_imports_no_engine() -> None:
+    after = _imported(*([verb, "--help"] for verb in VERBS))
+    for verb, imported in zip(VERBS, after, strict=True):
+        assert ENGINES & imported == set(), verb
 
 
 def test_help_names_every_verb() -> None:

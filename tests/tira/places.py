@@ -6,8 +6,6 @@ import json
 import shutil
 from pathlib import Path
 
-import git
-
 from touche_rad.demo import demo_file
 
 ROOT = Path(__file__).parent.parent.parent
@@ -16,6 +14,8 @@ FILE = ROOT / "tira.yml"
 
 def repository(place: Path) -> Path:
     """A repository with what the client asks for: a commit, a branch and a remote."""
+    import git
+
     place.mkdir()
     shutil.copy(FILE, place)
     shutil.copy(ROOT / "Dockerfile", place)
