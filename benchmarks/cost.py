@@ -33,7 +33,7 @@ from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import JudgesAll, Services, find, open_index
 from touche_rad.plugins.registry import parse_plugin
-from touche_rad.runs.answering import Answerer, chain_of
+from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.runs.judging import judged
 
 DEFAULTS = {
@@ -158,10 +158,10 @@ async def run_judge(
 async def run_debater(
     name: str, options: Mapping[str, str], debates: Views, services: Services
 ) -> None:
-    answerer = Answerer(chain_of(name, options, services), services.index)
+    answerer = Answerer(make_chain(name, options, services), services.index)
     for debate, _ in debates:
         for turn in range(len(debate.turns)):
-            await answerer.answer(debate.asked(turn))
+            await answerer.answer(debate.before_response(turn))
 
 
 async def run_panel(

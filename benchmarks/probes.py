@@ -41,7 +41,7 @@ class Base:
 
     def answered(self, text: str, *cited: Argument) -> Debate:
         """The debate with this answer, which cites the argument unless others are given."""
-        return self.asked.answered(Response(content=text, arguments=cited or (self.argument,)))
+        return self.asked.with_response(Response(content=text, arguments=cited or (self.argument,)))
 
 
 def bases(debates: Iterable[Debate]) -> Iterator[Base]:
@@ -49,7 +49,7 @@ def bases(debates: Iterable[Debate]) -> Iterator[Base]:
     for debate in debates:
         for at, turn in enumerate(debate.turns):
             if turn.response and turn.response.arguments:
-                yield Base(debate.asked(at), turn.response.arguments[0])
+                yield Base(debate.before_response(at), turn.response.arguments[0])
 
 
 def _changed(
@@ -142,11 +142,11 @@ def foreign(debates: Sequence[Debate], rounds: int = 2) -> Iterator[Probe]:
             turn = draw.choice(draw.choice(others).turns)
             if turn.response is None:
                 continue
-            asked = debate.asked(at % len(debate.turns))
-            yield Probe("foreign", "answer", Maxim.RELATION, asked.answered(turn.response))
+            asked = debate.before_response(at % len(debate.turns))
+            yield Probe("foreign", "answer", Maxim.RELATION, asked.with_response(turn.response))
             for argument in turn.response.arguments[:1]:
                 quotation = Response(content=argument.text, arguments=(argument,))
-                yield Probe("foreign", "quotation", Maxim.RELATION, asked.answered(quotation))
+                yield Probe("foreign", "quotation", Maxim.RELATION, asked.with_response(quotation))
 
 
 def recorded(debates: Iterable[Debate]) -> Iterator[Probe]:
@@ -182,7 +182,7 @@ def without_fields(probe: Probe) -> Probe:
     response = probe.debate.last.response
     assert response is not None
     bare = tuple(Argument(id=one.id, text=one.text) for one in response.arguments)
-    debate = probe.debate.answered(Response(content=response.content, arguments=bare))
+    debate = probe.debate.with_response(Response(content=response.content, arguments=bare))
     return Probe(probe.kind, probe.variant, probe.maxim, debate)
 
 

@@ -11,7 +11,7 @@ from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
 def _debate() -> Debate:
     debate = Debate(id="d", claim="c")
     for number in range(3):
-        debate = debate.spoken(f"U{number}").answered(Response(content=f"S{number}"))
+        debate = debate.with_utterance(f"U{number}").with_response(Response(content=f"S{number}"))
     return debate
 
 
@@ -23,9 +23,9 @@ def test_a_view_ends_with_the_judged_response() -> None:
 
 
 def test_what_is_asked_has_no_answer_yet() -> None:
-    asked = _debate().asked(1)
+    asked = _debate().before_response(1)
     assert asked.last == Turn(utterance="U1")
-    assert asked.said == ("S0",)
+    assert asked.system_texts == ("S0",)
     assert asked.last.response is None
 
 
@@ -33,7 +33,7 @@ def test_nothing_in_a_debate_can_be_changed() -> None:
     debate = _debate()
     with pytest.raises(ValidationError):
         debate.turns[0].utterance = "other"  # type: ignore[misc]
-    assert debate.spoken("more") != debate
+    assert debate.with_utterance("more") != debate
     assert len(debate.turns) == 3
 
 

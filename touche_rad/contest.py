@@ -11,21 +11,21 @@ from typing import Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from touche_rad.debate import Debate, Word
+from touche_rad.debate import Debate, Record
 
 Side = Literal["pro", "con"]
 TIE: Final = "tie"
 USER, SYSTEM = "user", "system"
 
 
-class Speech(Word):
+class Speech(Record):
     """What one speaker says in one go."""
 
     speaker: str
     text: str
 
 
-class Contest(Word):
+class Contest(Record):
     """A motion and the speeches on it, in the order in which they were given."""
 
     id: str = ""
@@ -64,7 +64,7 @@ class Contest(Word):
         )
 
 
-class Outcome(Word):
+class Outcome(Record):
     """A verdict on a whole debate.
 
     Scores are on the judge's own scale. What could not be had is None, and `reason` says why.
@@ -82,7 +82,7 @@ class Outcome(Word):
     """What the judge made on its way (a graph, a timeline of comments), as JSON."""
 
 
-def contest_of(debate: Debate) -> Contest:
+def to_contest(debate: Debate) -> Contest:
     """Return a debate of the shared task as speeches: the user is pro, the system con."""
     speeches: list[Speech] = []
     for turn in debate.turns:

@@ -34,13 +34,13 @@ def _none_to_empty(value: object) -> object:
     return () if value is None else value
 
 
-class Word(BaseModel):
+class Record(BaseModel):
     """A frozen record that keeps the fields it has no name for."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
 
-class Argument(Word):
+class Argument(Record):
     """An argument of the collection: `text` argues against `attacks` and for `supports`."""
 
     id: str
@@ -53,21 +53,21 @@ class Argument(Word):
     original: str | None = None
 
 
-class Response(Word):
+class Response(Record):
     """What the system answers: the words, and the arguments they stand on, first used first."""
 
     content: str
     arguments: Annotated[tuple[Argument, ...], BeforeValidator(_none_to_empty)] = ()
 
 
-class Turn(Word):
+class Turn(Record):
     """One user utterance and, once given, the system's response to it."""
 
     utterance: str
     response: Response | None = None
 
 
-class Debate(Word):
+class Debate(Record):
     """A conversation: the user's claim and the turns, in order."""
 
     id: str = ""
@@ -90,7 +90,7 @@ class Debate(Word):
         return self.turns[-1]
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def system_texts(self) -> tuple[str, ...]:
         """What the system has said so far, oldest first."""
         return tuple(turn.response.content for turn in self.turns if turn.response)
 
@@ -98,17 +98,17 @@ class Debate(Word):
         """The debate as it stood when turn `turn` had been answered: later turns are cut off."""
         return self._cut(self.turns[: turn + 1])
 
-    def asked(self, turn: int) -> Self:
+    def before_response(self, turn: int) -> Self:
         """The debate as it stood when the user had just spoken in turn `turn`."""
         last = self.turns[turn].model_copy(update={"response": None})
         return self._cut((*self.turns[:turn], last))
 
-    def answered(self, response: Response) -> Self:
+    def with_response(self, response: Response) -> Self:
         """The same debate with the last turn answered."""
         last = self.last.model_copy(update={"response": response})
         return self._cut((*self.turns[:-1], last))
 
-    def spoken(self, utterance: str) -> Self:
+    def with_utterance(self, utterance: str) -> Self:
         """The same debate with one more user turn, not yet answered."""
         return self._cut((*self.turns, Turn(utterance=utterance)))
 
@@ -116,7 +116,7 @@ class Debate(Word):
         return self.model_copy(update={"turns": turns})
 
 
-class Verdict(Word):
+class Verdict(Record):
     """A judge's word on one maxim: a score in 0..1, where 0.5 and more means yes.
 
     `score` is None when no verdict could be had; `rationale` then says why.
@@ -134,7 +134,7 @@ class Verdict(Word):
 Verdicts = Mapping[Maxim, Verdict]
 
 
-class Hit(Word):
+class Hit(Record):
     """An argument that a search found, with the path by which it was reached."""
 
     argument: Argument
@@ -145,14 +145,14 @@ class Hit(Word):
     @property
     def cited(self) -> Argument:
         """The argument as it is cited, with its path."""
-        return reached(self.argument, self.path)
+        return with_path(self.argument, self.path)
 
 
 MOST_STEPS, LONGEST_STEP = 6, 300
 """What a citation keeps of a path: the client sends it again with every request to a judge."""
 
 
-def reached(argument: Argument, path: Iterable[str]) -> Argument:
+def with_path(argument: Argument, path: Iterable[str]) -> Argument:
     """Return an argument with the path by which it was reached.
 
     It is a further field of the citation, which the official format lets through.

@@ -129,7 +129,9 @@ def crossed(debates: Sequence[Debate]) -> Iterator[Debate]:
                 if mine and one.text not in here[0] and one.attacks not in here[1]
             ]
             for one in draw.sample(others, min(2, len(others))):
-                yield debate.asked(at).answered(Response(content=one.text, arguments=(one,)))
+                yield debate.before_response(at).with_response(
+                    Response(content=one.text, arguments=(one,))
+                )
 
 
 def drifted(debates: Sequence[Debate]) -> Iterator[Debate]:

@@ -76,7 +76,7 @@ def turns(
     # No stance model is asked here.
     fixed = {name: weight for name, weight in weights().given.items() if name != AGAINST}
     for (name, turn), read_as in labelled(labels).items():
-        reading = read(by_id[name].asked(turn))
+        reading = read(by_id[name].before_response(turn))
         candidates, rows = seen(index, reading, library, DEPTH)
         kept = [
             (row, read_as[candidate.argument.id])

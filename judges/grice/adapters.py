@@ -33,7 +33,7 @@ from judges.debgraph.options import Options as GraphOptions
 from judges.grice.sinai.examples import questions
 from judges.inspirescore import InspireScore
 from judges.inspirescore.options import InspireScoreOptions
-from touche_rad.contest import SYSTEM, USER, Contest, Speech, contest_of
+from touche_rad.contest import SYSTEM, USER, Contest, Speech, to_contest
 from touche_rad.debate import Argument, Debate, Hit, Maxim, Response, Verdict
 from touche_rad.models import ModelError
 from touche_rad.plugins import ArgumentIndex, Options, Services, find
@@ -125,7 +125,7 @@ def _from_ten(found: Found, place: int | None) -> Verdict:
 
 def _with_sources(debate: Debate) -> Contest:
     """The debate as speeches, the system's with the arguments that they cite."""
-    whole = contest_of(debate)
+    whole = to_contest(debate)
     answers = iter([turn.response for turn in debate.turns if turn.response is not None])
     speeches = [
         one
@@ -149,7 +149,7 @@ class DebGraphGrice(_Adapter):
         """Judge the last response."""
         options = find("panel", "debgraph").parse({"judge": "none", "rounds": "pro"})
         try:
-            built = await build(self.model, cast(GraphOptions, options), contest_of(debate))
+            built = await build(self.model, cast(GraphOptions, options), to_contest(debate))
         except ModelError as error:
             lost = _none(str(error))
             return await self._rest(debate, {Maxim.QUANTITY: lost, Maxim.RELATION: lost})
@@ -228,7 +228,7 @@ class InspireScoreGrice(_Adapter):
 
 
 def _exchange(debate: Debate) -> Contest:
-    return contest_of(debate.model_copy(update={"turns": debate.turns[-1:]}))
+    return to_contest(debate.model_copy(update={"turns": debate.turns[-1:]}))
 
 
 def _share(score: float | None, reason: str, what: str) -> Verdict:

@@ -15,7 +15,7 @@ from touche_rad.errors import UserError
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, find
 from touche_rad.plugins.registry import parse_plugin
-from touche_rad.runs.judging import Judged, judged
+from touche_rad.runs.judging import ViewVerdicts, judge_view
 from touche_rad.users.perspective import seen_by
 
 GENERAL: Final = "general"
@@ -66,12 +66,12 @@ class GricePanel:
             winner=winners[GENERAL], scores=scores, winners=winners, reason="; ".join(reasons)
         )
 
-    async def _verdicts(self, seen: Debate) -> Sequence[Judged]:
+    async def _verdicts(self, seen: Debate) -> Sequence[ViewVerdicts]:
         """Judge each answered turn by itself: none needs another's verdict."""
-        found: dict[int, Judged] = {}
+        found: dict[int, ViewVerdicts] = {}
 
         async def one(turn: int) -> None:
-            found[turn] = await judged(self._judge, seen.view(turn))
+            found[turn] = await judge_view(self._judge, seen.view(turn))
 
         async with anyio.create_task_group() as group:
             for turn, said in enumerate(seen.turns):
@@ -91,7 +91,7 @@ class GricePanel:
         return best
 
 
-def _means(verdicts: Sequence[Judged]) -> Scores:
+def _means(verdicts: Sequence[ViewVerdicts]) -> Scores:
     """Return the mean of each maxim, and of them all; what was not judged counts nowhere."""
     means: Scores = {}
     for maxim in Maxim:

@@ -80,7 +80,7 @@ def test_the_opponents_speeches_are_the_users_utterances() -> None:
     assert [one.text for one in first.speeches] == ["ann 1.", "ben 1.", "ann 2.", "ben 2."]
     con = ben.seen[1]
     assert [turn.utterance for turn in con.turns] == ["ann 1.", "ann 2."]
-    assert con.said == ("ben 1.",)
+    assert con.system_texts == ("ben 1.",)
     assert con.last.response is None
     assert con.turns[0].response is not None
     assert con.turns[0].response.arguments[0].id == "1.1"
@@ -136,7 +136,7 @@ def test_what_a_judge_sees_of_a_played_debate_is_what_the_debater_saw() -> None:
     first, _ = played(ann, ben)
     for speaker, shown in (("first", ann.seen[:2]), ("second", ben.seen[:2])):
         whole = seen_by(first, speaker)
-        assert [whole.asked(turn) for turn in range(2)] == shown
+        assert [whole.before_response(turn) for turn in range(2)] == shown
 
 
 def test_a_citation_that_is_none_is_left_out() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.debaters.world import ARGUMENTS, NIGHT, PENNY, BothSides, debate
-from touche_rad.debate import Argument, path_of, reached
+from touche_rad.debate import Argument, path_of, with_path
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.candidates import gather
 from touche_rad.debaters.grounded.debater import FRAMES
@@ -196,7 +196,7 @@ def test_any_debate_is_answered_with_a_short_quotation(words: list[str]) -> None
     assert len(path_of(cited)) <= 2
     found = INDEX.get(cited.id)
     assert found is not None
-    assert reached(found, path_of(cited)) == cited
+    assert with_path(found, path_of(cited)) == cited
     assert quoted(response.content) in " ".join(cited.text.split())
     assert made().answer(debate(*words)) == response
 

@@ -208,7 +208,11 @@ def test_what_was_cited_before_is_not_shown_again_unless_the_paper_is_meant(
     server: Scripted,
 ) -> None:
     opening = "The penny is worthless and should be abolished."
-    again = debate(opening).answered(answer(server, debate(opening))).spoken("Abolish the penny!")
+    again = (
+        debate(opening)
+        .with_response(answer(server, debate(opening)))
+        .with_utterance("Abolish the penny!")
+    )
     answer(server, again)
     assert CHARITY not in server.asked[-1]["messages"][-1]["content"]
     answer(server, again, repeat="yes")

@@ -29,7 +29,7 @@ from touche_rad.errors import OptionError, UserError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
-from touche_rad.runs.answering import Answerer, chain_of
+from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.runs.journal import Journal
 from touche_rad.text import count_words
 
@@ -651,7 +651,7 @@ def test_where_no_keyword_matches_the_vectors_search_all_of_the_memory(server: S
 
 def test_what_was_cited_before_is_not_taken_again(server: Scripted) -> None:
     first = answer(server, debate(WORTHLESS), cited="1")
-    again = debate(WORTHLESS).answered(first).spoken("No. The penny is worthless.")
+    again = debate(WORTHLESS).with_response(first).with_utterance("No. The penny is worthless.")
     cited = {one.id for one in first.arguments}
     assert cited.isdisjoint(one["id"] for one in lean(server, again)["evidence"])
     assert not cited.isdisjoint(one["id"] for one in lean(server, again, repeat="yes")["evidence"])
@@ -727,7 +727,7 @@ def test_a_model_that_is_down_leaves_a_quotation(server: Scripted) -> None:
     async def run() -> tuple[str, Response]:
         model = Model(Address(url, "tiny"))
         services = Services(index=BothSides(), model=model)
-        answerer = Answerer(chain_of("rdebater", {}, services), services.index, deadline=4.0)
+        answerer = Answerer(make_chain("rdebater", {}, services), services.index, deadline=4.0)
         try:
             found = await answerer.answer(debate(WORTHLESS))
         finally:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from touche_rad import files
-from touche_rad.debate import Debate, path_of, reached
+from touche_rad.debate import Debate, path_of, with_path
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import FRAMES
 from touche_rad.demo import demo_file
@@ -21,13 +21,13 @@ def bars_hold(index: ArgumentIndex, debates: Iterable[Debate]) -> int:
     answered = 0
     for debate in debates:
         for turn in range(len(debate.turns)):
-            response = grounded.answer(debate.asked(turn))
+            response = grounded.answer(debate.before_response(turn))
             (cited,) = response.arguments
             frame = next(one for one in FRAMES if response.content.startswith(f"{one} "))
             assert 5 <= count_words(response.content) <= 60
             found = index.get(cited.id)
             assert found is not None
-            assert reached(found, path_of(cited)) == cited
+            assert with_path(found, path_of(cited)) == cited
             assert response.content.removeprefix(f"{frame} ") in " ".join(cited.text.split())
             answered += 1
     return answered
@@ -43,7 +43,7 @@ def test_demo_claims_are_attacked_on_their_topic(demo_index_path: Path) -> None:
     grounded = Grounded(Grounded.Options(), Services(index=index))
     claims = list(index.arguments())[::12]
     right = sum(
-        grounded.answer(Debate().spoken(f"I believe that {one.attacks}")).arguments[0].topic
+        grounded.answer(Debate().with_utterance(f"I believe that {one.attacks}")).arguments[0].topic
         == one.topic
         for one in claims
     )

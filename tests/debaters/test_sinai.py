@@ -27,7 +27,7 @@ from touche_rad.debaters.sinai.step2_search import STRATEGIES
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services
-from touche_rad.runs.answering import Answerer, chain_of
+from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.text import count_words
 
 PLAN = {
@@ -422,7 +422,9 @@ def test_what_was_cited_before_is_not_cited_again_by_the_lean_profile(server: Sc
     }  # fmt: skip
     answering(server, lean)
     first = answer(server, debate(IDEA))
-    second = answer(server, debate(IDEA).answered(first).spoken("No. The penny is worthless."))
+    second = answer(
+        server, debate(IDEA).with_response(first).with_utterance("No. The penny is worthless.")
+    )
     assert {one.id for one in first.arguments}.isdisjoint(one.id for one in second.arguments)
 
 
@@ -432,7 +434,7 @@ def test_the_deadline_cuts_the_chain_to_a_valid_answer_of_its_own(server: Script
     async def run() -> tuple[str, Response]:
         model = Model(Address(server.url, "tiny"))
         services = Services(index=BothSides(), model=model)
-        answerer = Answerer(chain_of("sinai", {}, services), services.index, deadline=4.0)
+        answerer = Answerer(make_chain("sinai", {}, services), services.index, deadline=4.0)
         try:
             found = await answerer.answer(debate(IDEA))
         finally:

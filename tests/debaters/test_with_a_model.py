@@ -16,7 +16,7 @@ from touche_rad.debate import Debate, Response
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services
-from touche_rad.runs.answering import Answerer, chain_of
+from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.text import count_words
 
 KNOWN = {one.id: one for one in ARGUMENTS}
@@ -42,7 +42,7 @@ def answer(
     async def run() -> Any:
         model = Model(Address(server.url, "tiny"), deadline=60)
         services = Services(index=index or BothSides(), model=model)
-        answerer = Answerer(chain_of(name, options, services), services.index)
+        answerer = Answerer(make_chain(name, options, services), services.index)
         try:
             return await answerer.answer(asked)
         finally:

@@ -107,7 +107,7 @@ def _read(path: Path, bad: BadLines | None = None) -> int:
         Kind.LABELS: files.read_labels, Kind.CLAIMS: files.read_claims, Kind.RUN: files.read_run,
         Kind.QRELS: files.read_qrels, Kind.ARGUMENTS: files.read_arguments,
         Kind.EVALUATIONS: files.read_evaluations,
-    }.get(files.recognise(path), files.read_debates)  # fmt: skip
+    }.get(files.detect_kind(path), files.read_debates)  # fmt: skip
     return len(list(read(path, bad)))  # type: ignore[operator]
 
 

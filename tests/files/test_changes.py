@@ -81,13 +81,13 @@ SAID = {"utterance": "S2", "response": {"content": "S2", "arguments": []}}
 
 
 def test_an_answer_is_added_and_nothing_else_moves(tmp_path: Path) -> None:
-    debate = one(tmp_path / "f", VALUE).answered(Response(content="S2"))
+    debate = one(tmp_path / "f", VALUE).with_response(Response(content="S2"))
     assert written(debate) == changed(simulation__userTurns__1__systemResponse=SAID)
 
 
 def test_another_answer_takes_the_whole_place_of_the_old(tmp_path: Path) -> None:
     read = one(tmp_path / "f", VALUE)
-    debate = read.view(0).answered(Response(content="S2")).spoken("U2")
+    debate = read.view(0).with_response(Response(content="S2")).with_utterance("U2")
     now = written(debate)["simulation"]["userTurns"]
     assert now == [{"utterance": "U1", "mood": "calm", "systemResponse": SAID}, {"utterance": "U2"}]
 
@@ -97,7 +97,7 @@ def test_a_view_is_written_as_far_as_it_goes(tmp_path: Path) -> None:
     turns = VALUE["simulation"]["userTurns"]
     assert written(read.view(0)) == changed(simulation__userTurns=turns[:1])
     asked = {key: turns[0][key] for key in ("utterance", "mood")}
-    assert written(read.asked(0)) == changed(simulation__userTurns=[asked])
+    assert written(read.before_response(0)) == changed(simulation__userTurns=[asked])
 
 
 @pytest.mark.parametrize(

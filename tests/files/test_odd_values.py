@@ -32,7 +32,7 @@ def write(path: Path, *values: Any) -> Path:
 def test_half_a_character_is_whole_in_the_debate_and_stands_in_the_file(tmp_path: Path) -> None:
     value = simulation(utterance=HALF, response={"content": HALF, HALF: [HALF]})
     (debate,) = files.read_debates(write(tmp_path / "f", value))
-    assert debate.said == (WHOLE,)
+    assert debate.system_texts == (WHOLE,)
     assert debate.model_dump(exclude={"wire"})["turns"][0]["response"][WHOLE] == [WHOLE]
     line = files.simulation_line(debate)
     line.encode("utf-8")
@@ -102,7 +102,7 @@ def test_what_a_system_said_is_text_whatever_it_sent(
     tmp_path: Path, system: dict[str, Any], said: str
 ) -> None:
     (debate,) = files.read_debates(write(tmp_path / "f", simulation(**system)))
-    assert debate.said == (said,)
+    assert debate.system_texts == (said,)
     assert json.loads(files.simulation_line(debate)) == simulation(**system)
 
 
@@ -140,7 +140,7 @@ def test_nulls_come_back_from_an_index_and_stand_in_what_is_cited(tmp_path: Path
     index = open_index(str(tmp_path / "index"))
     assert [json.loads(files.argument_line(one)) for one in index.arguments()] == [value]
     cited = Response(content="S", arguments=tuple(index.arguments()))
-    line = json.loads(files.simulation_line(Debate().spoken("U").answered(cited)))
+    line = json.loads(files.simulation_line(Debate().with_utterance("U").with_response(cited)))
     turn = line["simulation"]["userTurns"][0]
     assert turn["systemResponse"]["response"]["arguments"] == [value]
     again = files.read_arguments(write(tmp_path / "s", line))
@@ -187,7 +187,7 @@ def test_a_file_that_shows_no_kind_is_told_why(tmp_path: Path, content: bytes, t
 def test_the_kind_is_told_by_the_first_line_that_shows_it(tmp_path: Path) -> None:
     text = f"{{}}\n\x00\n{json.dumps(simulation())}\n"
     (tmp_path / "f").write_text(text)
-    assert files.recognise(tmp_path / "f") is files.Kind.SIMULATIONS
+    assert files.detect_kind(tmp_path / "f") is files.Kind.SIMULATIONS
     bad = BadLines(skip=True)
     assert len(list(files.read_debates(tmp_path / "f", bad))) == 1
     assert bad.count == 2
@@ -202,12 +202,12 @@ def test_a_line_of_another_kind_is_called_that(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "a\0b"])
 def test_what_is_no_name_is_told(name: str) -> None:
     with pytest.raises(InputError, match="expected the name of a file"):
-        files.recognise(name)
+        files.detect_kind(name)
 
 
 def test_a_device_is_no_file() -> None:
     with pytest.raises(InputError, match="got a pipe or a device"):
-        files.recognise("/dev/null")
+        files.detect_kind("/dev/null")
 
 
 def test_a_run_skips_its_bad_rows_and_keeps_its_scores(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_a_run_cannot_hold_names_with_white_space(name: str) -> None:
     with pytest.raises(UserError, match="without white space"):
         list(files.run_lines([files.Ranked("q", name, 1, 1.0, "t")]))
     with pytest.raises(UserError, match="without white space"):
-        list(files.qrels_lines([files.Judged(name, "d", 1)]))
+        list(files.qrels_lines([files.Qrel(name, "d", 1)]))
 
 
 def test_a_responses_own_role_does_not_hide_who_speaks(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_responses_own_role_does_not_hide_who_speaks(tmp_path: Path) -> None:
     (debate,) = files.read_debates(write(tmp_path / "f", simulation(response=body)))
     roles = [one["role"] for one in json.loads(files.annotated_line(debate))["simulated_debate"]]
     assert roles == ["user", "assistant"]
-    answered = debate.answered(Response(content="N", role="tool"))  # type: ignore[call-arg]
+    answered = debate.with_response(Response(content="N", role="tool"))  # type: ignore[call-arg]
     assert json.loads(files.chat_line(answered))["messages"][1] == {
         "role": "assistant",
         "content": "N",

@@ -130,7 +130,7 @@ def test_what_is_read_is_written_as_it_stood(
     text = "\n".join(json.dumps(one) for one in given_) + "\n"
     path.write_bytes(gzip.compress(text.encode()) if zipped else text.encode())
     if kind is not Kind.LABELS:
-        assert files.recognise(path) is kind
+        assert files.detect_kind(path) is kind
     written = [line(one) for one in read(path)]
     assert [json.loads(one) for one in written] == given_
     path.write_text("\n".join(written) + "\n", "utf-8")
@@ -148,7 +148,7 @@ def test_a_new_answer_is_written_and_the_rest_stands(
     tmp_path: Path, value: Any, words: str
 ) -> None:
     words = f"NEW {words}"
-    debate = _one(tmp_path / "f", value).answered(Response(content=words))
+    debate = _one(tmp_path / "f", value).with_response(Response(content=words))
     now = json.loads(files.simulation_line(debate))
     system = now["simulation"]["userTurns"].pop()["systemResponse"]
     assert system == {"utterance": words, "response": {"content": words, "arguments": []}}
@@ -159,7 +159,7 @@ def test_a_new_answer_is_written_and_the_rest_stands(
 @MANY
 @given(value=ANNOTATED, words=WORDS)
 def test_one_more_turn_is_written_after_what_stood(tmp_path: Path, value: Any, words: str) -> None:
-    debate = _one(tmp_path / "f", value).spoken(words)
+    debate = _one(tmp_path / "f", value).with_utterance(words)
     now = json.loads(files.annotated_line(debate))
     assert now["simulated_debate"].pop() == {"role": "user", "content": words}
     assert now == value
@@ -184,17 +184,24 @@ def test_annotated_debates_survive_the_official_shape(tmp_path: Path) -> None:
 
 
 def test_responses_of_one_debate_are_views_of_it(tmp_path: Path) -> None:
-    recorded = Debate(id="d").spoken("U1").answered(Response(content="S1")).spoken("U2")
+    recorded = (
+        Debate(id="d")
+        .with_utterance("U1")
+        .with_response(Response(content="S1"))
+        .with_utterance("U2")
+    )
     lines = [
-        files.response_line(recorded.asked(turn), turn, Response(content=f"ours {turn}"))
+        files.response_line(recorded.before_response(turn), turn, Response(content=f"ours {turn}"))
         for turn in range(2)
     ]
-    lines.append(files.response_line(Debate(id="e").spoken("X"), 0, Response(content="ours")))
+    lines.append(
+        files.response_line(Debate(id="e").with_utterance("X"), 0, Response(content="ours"))
+    )
     (tmp_path / "r").write_text("\n".join(lines) + "\n")
-    assert files.recognise(tmp_path / "r") is Kind.RESPONSES
+    assert files.detect_kind(tmp_path / "r") is Kind.RESPONSES
     (whole, views), (other, _) = files.read_views(tmp_path / "r")
     assert [turn.response.content for turn in whole.turns if turn.response] == ["ours 0", "ours 1"]
-    assert views[1].said == ("S1", "ours 1")
+    assert views[1].system_texts == ("S1", "ours 1")
     assert other.id == "e"
 
 
@@ -231,7 +238,7 @@ def test_runs_and_qrels_round_trip(tmp_path: Path) -> None:
     qrels = "q1 0 d1 1\nq1 0 d2 0\n"
     (tmp_path / "run").write_text(run)
     (tmp_path / "qrels").write_text(qrels)
-    assert files.recognise(tmp_path / "run") is Kind.RUN
-    assert files.recognise(tmp_path / "qrels") is Kind.QRELS
+    assert files.detect_kind(tmp_path / "run") is Kind.RUN
+    assert files.detect_kind(tmp_path / "qrels") is Kind.QRELS
     assert "\n".join(files.run_lines(files.read_run(tmp_path / "run"))) + "\n" == run
     assert "\n".join(files.qrels_lines(files.read_qrels(tmp_path / "qrels"))) + "\n" == qrels

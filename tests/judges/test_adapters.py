@@ -23,7 +23,7 @@ from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 from touche_rad.runs.judging import judge as judge_file
-from touche_rad.runs.runner import Manner, run
+from touche_rad.runs.runner import RunOptions, run
 
 DEBATE = Debate(
     id="d", claim="CLAIM",
@@ -89,17 +89,17 @@ def test_debatrix_judges_all_turns_of_a_debate_in_one_pass(
     model = Model(Address(server.url, "tiny"), deadline=5)
     made = find("judge", "debatrix-grice").make(Services(model=model))
     out = tmp_path / "out.jsonl"
-    run(lambda: judge_file(source, out, made, identity={}, manner=Manner(model=model)), out)
+    run(lambda: judge_file(source, out, made, identity={}, options=RunOptions(model=model)), out)
     (evaluation,) = files.read_evaluations(out)
     assert [len(turn) for turn in evaluation.turns] == [4, 4]
     assert len(server.asked) == 4 * 4
 
 
 def test_a_response_of_markup_alone_gets_no_other_responses_verdict(server: Scripted) -> None:
-    empty = DEBATE.answered(Response(content="<b></b>"))
+    empty = DEBATE.with_response(Response(content="<b></b>"))
     verdicts = judged(server, "debatrix-grice", empty)
     assert {one.score for one in verdicts.values()} == {None}
-    unanswered = judged(server, "debatrix-grice", DEBATE.asked(1))
+    unanswered = judged(server, "debatrix-grice", DEBATE.before_response(1))
     assert {one.score for one in unanswered.values()} == {None}
 
 

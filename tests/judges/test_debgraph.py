@@ -12,7 +12,7 @@ from tests.judges.debgraph_debate import ANSWERS, CONTEST, DRAFTS, draft, drawn,
 from tests.models import scripted
 from tests.models.by_schema import called, prompt_of, prompts
 from tests.models.scripted import Scripted
-from touche_rad.contest import Contest, Outcome, Speech, contest_of
+from touche_rad.contest import Contest, Outcome, Speech, to_contest
 from touche_rad.debate import Debate, Response, Turn
 from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import Services, find
@@ -765,7 +765,7 @@ def test_a_debate_of_the_shared_task_is_judged_as_well(server: Scripted) -> None
         Turn(utterance="PRO-ONE speaks.", response=Response(content="CON-ONE speaks.")),
         Turn(utterance="PRO-TWO speaks.", response=Response(content="CON-TWO speaks.")),
     ))  # fmt: skip
-    assert judged(server, contest_of(debate)).winner == "system"
+    assert judged(server, to_contest(debate)).winner == "system"
 
 
 # Debates are data

@@ -38,7 +38,7 @@ from tests.models.by_schema import called, prompt_of, prompts, schema_of
 from tests.models.scripted import Scripted
 from tests.retrieval import web_server
 from tests.retrieval.web_server import SearXNGServer, result, says
-from touche_rad.contest import TIE, Contest, Outcome, contest_of
+from touche_rad.contest import TIE, Contest, Outcome, to_contest
 from touche_rad.debate import Debate, Hit, Response
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import Services, find
@@ -340,8 +340,8 @@ def test_four_teams_are_scored_each(server: Scripted) -> None:
 
 
 def test_a_debate_of_the_shared_task_is_judged_as_it_is(server: Scripted) -> None:
-    debate = Debate(claim="C").spoken("ANN-1").answered(Response(content="BOB-1"))
-    outcome = judged(server, contest_of(debate))
+    debate = Debate(claim="C").with_utterance("ANN-1").with_response(Response(content="BOB-1"))
+    outcome = judged(server, to_contest(debate))
     assert set(outcome.scores) == {"user", "system"}
     assert outcome.winner == "user"
 

@@ -51,7 +51,7 @@ def test_a_decorated_class_is_found_by_name() -> None:
     plugin = find("debater", "parrot")
     assert (plugin.purpose, plugin.needs) == ("Repeat what was said.", ("index",))
     made = plugin.make(Services(), {"times": "3"})
-    assert made.answer(Debate().spoken("ha")).content == "hahaha"
+    assert made.answer(Debate().with_utterance("ha")).content == "hahaha"
 
 
 def test_the_nearest_name_is_offered() -> None:

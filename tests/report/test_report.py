@@ -124,7 +124,7 @@ def test_what_is_left_out_is_told(tmp_path: Path) -> None:
 
 
 def test_simulations_without_verdicts_and_unanswered_turns_are_shown(tmp_path: Path) -> None:
-    debate = _debate(("U1", "S1.", "S1.")).spoken("U2")
+    debate = _debate(("U1", "S1.", "S1.")).with_utterance("U2")
     (tmp_path / "sim.jsonl").write_text(files.simulation_line(debate) + "\n")
     write_report([tmp_path / "sim.jsonl"], tmp_path / "r.html")
     text = " ".join(_page(tmp_path / "r.html").text)

@@ -18,7 +18,7 @@ from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import Options, Services
 from touche_rad.plugins import registry as plugin_registry
 from touche_rad.plugins import timeouts as calls
-from touche_rad.runs.answering import HONEST, LAST_RESORT, Answer, Answerer, chain_of
+from touche_rad.runs.answering import HONEST, LAST_RESORT, Answer, Answerer, make_chain
 from touche_rad.text import count_words
 
 GOOD = ("good", Saying("Zoo breeding saves endangered species.", "1.1"))
@@ -191,23 +191,23 @@ def a_fake(name: str, *, needs: tuple[str, ...] = ()) -> None:
 def test_the_chain_is_the_chosen_debater_then_ours() -> None:
     for name in ("mine", "verbatim", "grounded"):
         a_fake(name)
-    names = [name for name, _ in chain_of("mine", {"tone": "sharp"}, Services())]
+    names = [name for name, _ in make_chain("mine", {"tone": "sharp"}, Services())]
     assert names == ["mine", "grounded", "verbatim"]
-    assert [name for name, _ in chain_of("verbatim", {}, Services())] == ["verbatim", "grounded"]
+    assert [name for name, _ in make_chain("verbatim", {}, Services())] == ["verbatim", "grounded"]
 
 
 @pytest.mark.usefixtures("registry")
 def test_only_the_chosen_debater_gets_the_options() -> None:
     a_fake("mine"), a_fake("grounded")
-    chain = chain_of("mine", {"tone": "sharp"}, Services())
+    chain = make_chain("mine", {"tone": "sharp"}, Services())
     assert [debater.options.tone for _, debater in chain] == ["sharp", "calm"]  # type: ignore[attr-defined]
 
 
 @pytest.mark.usefixtures("registry")
 def test_who_lacks_its_needs_does_not_stand_in() -> None:
     a_fake("mine"), a_fake("grounded", needs=("index",))
-    assert len(chain_of("mine", {}, Services())) == 1
-    assert len(chain_of("mine", {}, Services(index=SmallIndex()))) == 2
+    assert len(make_chain("mine", {}, Services())) == 1
+    assert len(make_chain("mine", {}, Services(index=SmallIndex()))) == 2
 
 
 @pytest.mark.usefixtures("registry")
@@ -219,20 +219,20 @@ def test_who_cannot_be_made_does_not_stand_in_but_fails_when_chosen() -> None:
         def __init__(self, options: Options, services: Services) -> None:
             raise ValueError("no weights")
 
-    assert len(chain_of("mine", {}, Services())) == 1
+    assert len(make_chain("mine", {}, Services())) == 1
     with pytest.raises(WorkError, match="grounded cannot be made: ValueError: no weights"):
-        chain_of("grounded", {}, Services())
+        make_chain("grounded", {}, Services())
 
 
 @pytest.mark.usefixtures("registry")
 def test_a_wrong_choice_is_told_in_one_line() -> None:
     a_fake("mine", needs=("index",))
     with pytest.raises(OptionError, match="did you mean 'mine'"):
-        chain_of("mien", {}, Services())
+        make_chain("mien", {}, Services())
     with pytest.raises(UserError, match=r"debater mine needs an argument index \(-i DIR"):
-        chain_of("mine", {}, Services())
+        make_chain("mine", {}, Services())
     with pytest.raises(OptionError, match="has no option 'tune'"):
-        chain_of("mine", {"tune": "x"}, Services(index=SmallIndex()))
+        make_chain("mine", {"tune": "x"}, Services(index=SmallIndex()))
 
 
 def test_a_coroutine_that_comes_too_late_is_closed_and_warns_nobody() -> None:

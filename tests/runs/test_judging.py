@@ -13,11 +13,11 @@ import pytest
 from tests.runs import fakes
 from tests.runs.test_runs import recorded, rows
 from touche_rad.debate import Debate, Maxim, Response, Verdict
-from touche_rad.runs.judging import PRIOR, judge, judged, verdicts_for
-from touche_rad.runs.runner import Manner, run
+from touche_rad.runs.judging import PRIOR, judge, judge_view, verdicts_for
+from touche_rad.runs.runner import RunOptions, run
 from touche_rad.runs.status import Status
 
-VIEW = fakes.asked("Zoos should be closed.").answered(Response(content="No."))
+VIEW = fakes.asked("Zoos should be closed.").with_response(Response(content="No."))
 
 
 def four(score: float | None = 0.25, **changed: Any) -> dict[Any, Any]:
@@ -53,7 +53,7 @@ class Never:
 
 
 def ask(plugin: object, **settings: Any) -> Any:
-    return anyio.run(partial(judged, plugin, VIEW, **settings))
+    return anyio.run(partial(judge_view, plugin, VIEW, **settings))
 
 
 @pytest.mark.parametrize("kind", [Giving, GivingAsync])
@@ -132,9 +132,9 @@ def test_the_server_gets_four_verdicts_whatever_happens(caplog: pytest.LogCaptur
 
 def judge_file(source: Path, plugin: object, **named: Any) -> Status:
     out = source.parent / "evaluations.jsonl"
-    manner = Manner(**{key: named.pop(key) for key in [*named] if key != "deadline"})
+    options = RunOptions(**{key: named.pop(key) for key in [*named] if key != "deadline"})
     return run(
-        partial(judge, source, out, plugin, identity={"judge": "j"}, manner=manner, **named), out
+        partial(judge, source, out, plugin, identity={"judge": "j"}, options=options, **named), out
     )
 
 

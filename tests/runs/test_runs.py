@@ -24,7 +24,7 @@ from touche_rad.debate import Debate, Response
 from touche_rad.errors import InputError, UserError, WorkError
 from touche_rad.runs.answering import HONEST, Answerer
 from touche_rad.runs.respond import respond
-from touche_rad.runs.runner import Manner, Stopped, run
+from touche_rad.runs.runner import Interrupted, RunOptions, run
 from touche_rad.runs.simulate import simulate
 from touche_rad.runs.status import Status
 from touche_rad.users import RuleUser
@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[2]
 INDEX = SmallIndex()
 GOOD = Saying("Zoo breeding saves endangered species.", "1.1")
 IDENTITY: Mapping[str, Any] = {"debater": "good", "seed": 1}
-MANNERS = {one.name for one in fields(Manner)}
+MANNERS = {one.name for one in fields(RunOptions)}
 
 
 def answerer(debater: object = GOOD, **settings: Any) -> Answerer:
@@ -85,8 +85,8 @@ def rows(path: Path) -> list[Any]:
 
 def do(work: Callable[..., Awaitable[Status]], source: Path, *given: Any, **named: Any) -> Status:
     out = source.parent / "out.jsonl"
-    manner = Manner(**{key: named.pop(key) for key in [*named] if key in MANNERS})
-    return run(partial(work, source, out, *given, identity=IDENTITY, manner=manner, **named), out)
+    options = RunOptions(**{key: named.pop(key) for key in [*named] if key in MANNERS})
+    return run(partial(work, source, out, *given, identity=IDENTITY, options=options, **named), out)
 
 
 def out_of(source: Path) -> Path:
@@ -116,7 +116,7 @@ def test_every_user_turn_is_answered_given_the_recorded_words_before_it(tmp_path
         ["Utterance 0.0"],
         ["Utterance 0.0", "Utterance 0.1"],
     ]
-    assert listening.seen[1].said == ("Recorded 0.0",)
+    assert listening.seen[1].system_texts == ("Recorded 0.0",)
     assert listening.seen[1].last.response is None
     first, second = rows(out_of(source))
     assert (first["content"], first["turn"], first["arguments"]) == ("Yes.", 0, [])
@@ -225,7 +225,7 @@ def test_the_debater_hears_the_debate_and_not_the_claim_file(tmp_path: Path) -> 
     listening = Listening()
     do(simulate, write_claims(tmp_path), answerer(listening), RuleUser(INDEX, 1), turns=3)
     assert [len(debate.turns) for debate in listening.seen] == [1, 2, 3]
-    assert listening.seen[2].said == ("Yes.", "Yes.")
+    assert listening.seen[2].system_texts == ("Yes.", "Yes.")
 
 
 def test_a_simulation_repeats_itself_to_the_byte(tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def _leave_unfinished(source: Path) -> None:
                 out_of(source),
                 answerer(),
                 identity=IDENTITY,
-                manner=Manner(workers=1, progress=told),
+                options=RunOptions(workers=1, progress=told),
             )
 
     anyio.run(stop)
@@ -403,10 +403,10 @@ from tests.runs import fakes
 from tests.runs.test_runs import IDENTITY, answerer
 from touche_rad.errors import ToucheRadError
 from touche_rad.respond import respond
-from touche_rad.runner import Manner, run
+from touche_rad.runs.runner import RunOptions, run
 source, out = Path(sys.argv[1]), Path(sys.argv[2])
 work = partial(respond, source, out, answerer({debater}), identity=IDENTITY,
-               manner=Manner(workers=2, status_path=out.with_name("status.json")))
+               options=RunOptions(workers=2, status_path=out.with_name("status.json")))
 try:
     {before}
     run(work, out)
@@ -497,7 +497,7 @@ def test_a_status_that_cannot_be_written_is_an_error_of_its_own(tmp_path: Path) 
 
 
 def test_stopped_is_told_apart_from_failed() -> None:
-    assert Stopped.exit_code == 130
+    assert Interrupted.exit_code == 130
     assert WorkError.exit_code == 1
 
 

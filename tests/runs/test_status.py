@@ -14,7 +14,7 @@ from touche_rad.runs.status import (
     REPLACED,
     Status,
     Tally,
-    placed,
+    at_turn,
     sha256_of,
     write_status,
 )
@@ -49,8 +49,8 @@ def test_a_tally_adds_up_and_keeps_a_few_examples() -> None:
 
 
 def test_a_note_is_placed_after_its_kind() -> None:
-    assert placed("cut: 70: 55", Debate(id="x"), 0) == "cut: debate x, turn 1: 70: 55"
-    assert placed("cut: y", Debate(), 2) == "cut: debate ?, turn 3: y"
+    assert at_turn("cut: 70: 55", Debate(id="x"), 0) == "cut: debate x, turn 1: 70: 55"
+    assert at_turn("cut: y", Debate(), 2) == "cut: debate ?, turn 3: y"
 
 
 def test_the_lines_say_it_all_in_short() -> None:

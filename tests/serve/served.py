@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from touche_rad.demo import ensure_index
 from touche_rad.plugins import Services, find, open_index
-from touche_rad.runs.answering import Answerer, chain_of
+from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.serve import create_app
 
 
@@ -18,7 +18,7 @@ from touche_rad.serve import create_app
 def app_of_the_demo() -> FastAPI:
     """The app that `touche-rad serve` runs without any option."""
     services = Services(index=open_index(str(ensure_index())))
-    answerer = Answerer(chain_of("grounded", {}, services), services.index)
+    answerer = Answerer(make_chain("grounded", {}, services), services.index)
     judge = find("judge", "grounded").make(services)
     return create_app(answerer, judge, debater_name="grounded", judge_name="grounded")
 

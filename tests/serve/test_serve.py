@@ -93,7 +93,7 @@ def test_the_whole_history_reaches_the_debater() -> None:
     assert _client(scripted).post("/", json=sent).json() == {"content": "No.", "arguments": []}
     debate = scripted.seen[0]
     assert [turn.utterance for turn in debate.turns] == ["U1", "U2"]
-    assert debate.said == ("S1",)
+    assert debate.system_texts == ("S1",)
     assert debate.last.response is None
 
 
@@ -101,7 +101,7 @@ def test_what_a_system_once_answered_badly_comes_back_and_is_no_fault() -> None:
     scripted = Scripted()
     client = _client(scripted)
     assert client.post("/", json=_messages("U1", None, "U2", 42, "U3")).status_code == 200
-    assert scripted.seen[0].said == ("", "42")
+    assert scripted.seen[0].system_texts == ("", "42")
 
 
 def test_neighbours_of_one_role_are_one_utterance_and_system_messages_no_turn() -> None:

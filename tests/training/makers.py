@@ -36,7 +36,9 @@ def chats(path: Path) -> Path:
     """Answers as the debater gives them, to its own prompts; all of one form."""
     rows = []
     for thing in THINGS:
-        debate = Debate(id=f"on {thing}", claim=f"We need no {thing}.").spoken(f"No {thing}!")
+        debate = Debate(id=f"on {thing}", claim=f"We need no {thing}.").with_utterance(
+            f"No {thing}!"
+        )
         prompt = conversation(debate, ())
         answer = answer_of(f"They want no {thing}.", f"Towns live by {thing}.")
         messages = [*(one.wire() for one in prompt), {"role": "assistant", "content": answer}]

@@ -34,8 +34,8 @@ def evaluated(
     """Judged answers to the same words, each with the scores of Relation and Quality."""
     lines = []
     for content, relation, quality in answers:
-        debate = Debate(id=path.stem, claim=motion).spoken(f"{motion}!")
-        debate = debate.answered(Response(content=content, reasoning=f"why {content}"))  # type: ignore[call-arg]
+        debate = Debate(id=path.stem, claim=motion).with_utterance(f"{motion}!")
+        debate = debate.with_response(Response(content=content, reasoning=f"why {content}"))  # type: ignore[call-arg]
         verdicts = {
             Maxim.RELATION: Verdict(score=relation),
             Maxim.QUALITY: Verdict(score=1.0, rationale=f"{NO_VERDICT} (x); 1 stands in for it")
@@ -83,7 +83,7 @@ def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_rea
             response = played(server, tmp_path / f"{name}.jsonl", ASKED)
             traces.append(tmp_path / f"{name}.jsonl.trace.jsonl")
             turns = (ASKED.turns[0].model_copy(update={"response": response}), ASKED.turns[1])
-            whole = ASKED.model_copy(update={"turns": turns}).answered(response)
+            whole = ASKED.model_copy(update={"turns": turns}).with_response(response)
             scores = ({Maxim.RELATION: Verdict(score=0.5)}, {Maxim.RELATION: Verdict(score=score)})
             judged.append(tmp_path / f"{name}.judged.jsonl")
             judged[-1].write_text(files.evaluation_line(files.Evaluation(whole, scores)) + "\n")
@@ -204,7 +204,7 @@ def test_plays_of_the_shared_task_are_told_apart_by_the_order_of_their_files(
     """Both plays have the same ids; the system alone is learnt from."""
     sources = []
     for name, score in (("a", 0.2), ("b", 0.8)):
-        asked = Debate(id="d", claim="Coins go").spoken("Coins go!")
+        asked = Debate(id="d", claim="Coins go").with_utterance("Coins go!")
         response = Response(content=f"No, says {name}.", reasoning="r")  # type: ignore[call-arg]
         run, verdicts = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.outcomes.jsonl"
         run.write_text(files.response_line(asked, 0, response) + "\n")

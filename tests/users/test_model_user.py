@@ -85,7 +85,9 @@ def spoken(
 def after(*said: str, answer: str = "Zoo breeding saves endangered species.") -> Debate:
     debate = CLAIM
     for words in said:
-        debate = debate.spoken(words).answered(Response(content=answer, arguments=ARGUMENTS[:1]))
+        debate = debate.with_utterance(words).with_response(
+            Response(content=answer, arguments=ARGUMENTS[:1])
+        )
     return debate
 
 
@@ -183,8 +185,8 @@ def test_what_was_said_is_data_in_the_prompt(server: Scripted) -> None:
 
 
 def test_texts_without_an_end_are_cut_in_the_prompt(server: Scripted) -> None:
-    long = Debate(claim="c" * 50_000).spoken("word " * 9_000)
-    spoken(server, long.answered(Response(content="No end " * 9_000)))
+    long = Debate(claim="c" * 50_000).with_utterance("word " * 9_000)
+    spoken(server, long.with_response(Response(content="No end " * 9_000)))
     assert len(prompts(server, "Utterance")[0]) < 12_000
 
 
@@ -274,7 +276,9 @@ def test_no_debate_hears_an_utterance_twice(said: list[str], seed: int) -> None:
         for _ in range(8):
             words = (await speaker.speak(debate)).utterance
             assert 0 < count_words(words) <= 60
-            debate = debate.spoken(words).answered(Response(content="No end of words " * 20))
+            debate = debate.with_utterance(words).with_response(
+                Response(content="No end of words " * 20)
+            )
         return [turn.utterance for turn in debate.turns]
 
     heard = anyio.run(play)

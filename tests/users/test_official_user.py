@@ -274,7 +274,12 @@ def test_an_option_of_another_user_is_told(
 
 
 def test_only_words_are_mirrored() -> None:
-    debate = Debate(claim="c").spoken("U 1").answered(Response(content="S\n1")).spoken("U 2")
+    debate = (
+        Debate(claim="c")
+        .with_utterance("U 1")
+        .with_response(Response(content="S\n1"))
+        .with_utterance("U 2")
+    )
     assert mirrored(debate) == [
         {"role": "assistant", "content": "U 1"},
         {"role": "user", "content": "S 1"},

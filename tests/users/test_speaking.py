@@ -12,11 +12,11 @@ from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad.debate import Debate, Hit, Response
 from touche_rad.errors import OptionError
 from touche_rad.models.context import CallContext, current_context
-from touche_rad.users import RuleUser, Speaker, chosen_user
-from touche_rad.users.simulator import Spoken
+from touche_rad.users import RuleUser, Speaker, parse_user
+from touche_rad.users.simulator import Utterance
 
 CLAIM = Debate(id="d", claim="Zoos should be closed")
-SECOND = CLAIM.spoken("Zoos should be closed.").answered(
+SECOND = CLAIM.with_utterance("Zoos should be closed.").with_response(
     Response(content=ARGUMENTS[0].text, arguments=ARGUMENTS[:1])
 )
 
@@ -57,13 +57,13 @@ class Broken(SmallIndex):
         raise OSError("the index is gone")
 
 
-def spoken(user: Any, debate: Debate = CLAIM, **given: Any) -> Spoken:
+def spoken(user: Any, debate: Debate = CLAIM, **given: Any) -> Utterance:
     return anyio.run(Speaker(user, **given).speak, debate)
 
 
 @pytest.mark.parametrize("debate", [CLAIM, SECOND])
 def test_the_users_words_are_one_clean_line(debate: Debate) -> None:
-    assert spoken(Saying(" Cages\x00\n are\tcruel. "), debate) == Spoken("Cages are cruel.")
+    assert spoken(Saying(" Cages\x00\n are\tcruel. "), debate) == Utterance("Cages are cruel.")
 
 
 @pytest.mark.parametrize("words", ["", " \n", None, 42, ["a"], b"bytes"])
@@ -115,11 +115,11 @@ def test_words_are_bounded_only_where_a_bound_is_given() -> None:
     long = "Six words are in this sentence. " * 30
     assert spoken(Saying(long)).notes == ()
     cut = spoken(Saying(long), max_words=20)
-    assert cut == Spoken(" ".join([long.strip()[:31]] * 3), ("user cut: 180 words to 18",))
+    assert cut == Utterance(" ".join([long.strip()[:31]] * 3), ("user cut: 180 words to 18",))
 
 
 def test_the_rules_are_named_with_their_options() -> None:
-    assert chosen_user("rules", {}).identity == {"user": "rules"}
-    assert chosen_user("rules", {"max_words": "40"}).identity == {"user": "rules(max_words=40)"}
+    assert parse_user("rules", {}).identity == {"user": "rules"}
+    assert parse_user("rules", {"max_words": "40"}).identity == {"user": "rules(max_words=40)"}
     with pytest.raises(OptionError, match="user rules has no option 'tries'"):
-        chosen_user("rules", {"tries": "2"})
+        parse_user("rules", {"tries": "2"})

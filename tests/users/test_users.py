@@ -21,7 +21,7 @@ PRO, CONTRA = ARGUMENTS[1], ARGUMENTS[0]
 
 def answered(debate: Debate, utterance: str, *cited: Argument, content: str = "") -> Debate:
     words = content or " ".join(argument.text for argument in cited) or "No."
-    return debate.spoken(utterance).answered(Response(content=words, arguments=cited))
+    return debate.with_utterance(utterance).with_response(Response(content=words, arguments=cited))
 
 
 def play(user: RuleUser, turns: int = 5, claim: Debate = CLAIM) -> list[str]:

@@ -65,7 +65,7 @@ def _judge(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) ->
         status = run(
             lambda: judge(
                 places.source, places.out, plugin, identity=identity, deadline=given["deadline"],
-                manner=runs.manner(given, places, model, report),
+                options=runs.run_options(given, places, model, report),
             ),
             places.out,
         )  # fmt: skip
@@ -89,7 +89,7 @@ def _judge_contests(source: Path | None, chosen: shared.Chosen, given: dict[str,
         status = run(
             lambda: judge_contests(
                 places.source, places.out, panel, identity=identity, swap=given["swap"],
-                deadline=given["deadline"], manner=runs.manner(given, places, model, report),
+                deadline=given["deadline"], options=runs.run_options(given, places, model, report),
             ),
             places.out,
         )  # fmt: skip

@@ -74,7 +74,7 @@ def _run(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> i
             lambda: respond(
                 places.source, places.out, debater.answerer, identity=debater.identity,
                 last_only=given["last_only"], shape=given["shape"],
-                manner=runs.manner(given, places, debater.model, report),
+                options=runs.run_options(given, places, debater.model, report),
             ),
             places.out,
         )  # fmt: skip
@@ -84,7 +84,7 @@ def _run(source: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> i
 def _answer_one(debater: runs.Debater, utterance: str, *, as_json: bool, explain: bool) -> int:
     import anyio
 
-    debate = Debate().spoken(utterance)
+    debate = Debate().with_utterance(utterance)
     if explain:
         _print_candidates(debater.explain(debate), as_json=as_json)
         return 0
@@ -124,7 +124,7 @@ def _asked(source: Path | None) -> Iterator[Debate]:
         raise UserError("respond --explain: give an input file, or --say TEXT")
     for debate in files.read_debates(source):
         for turn in range(len(debate.turns)):
-            yield debate.asked(turn)
+            yield debate.before_response(turn)
 
 
 def _print_candidates(rows: list[dict[str, Any]], *, as_json: bool) -> None:

@@ -83,7 +83,7 @@ def _queries(path: Path) -> Iterator[tuple[str, str]]:
     from touche_rad.errors import InputError
 
     try:
-        kind = files.recognise(path)
+        kind = files.detect_kind(path)
     except InputError:
         kind = None
     if kind is files.Kind.CLAIMS:

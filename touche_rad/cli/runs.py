@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from touche_rad.models import Model
     from touche_rad.plugins import Judge, Kind, Panel, Plugin, Services
     from touche_rad.runs.answering import Answerer
-    from touche_rad.runs.runner import Manner, Progress
+    from touche_rad.runs.runner import Progress, RunOptions
     from touche_rad.runs.status import Status
     from touche_rad.tira.places import Places
-    from touche_rad.users import Chosen as ChosenUser
+    from touche_rad.users import UserChoice as ChosenUser
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def field(
     """
     from touche_rad.contests.two_sides import Entrant
     from touche_rad.plugins import find
-    from touche_rad.runs.answering import Answerer, chain_of
+    from touche_rad.runs.answering import Answerer, make_chain
 
     plugins = [find("debater", name) for name, _ in specs]
     model = shared.model_for(
@@ -66,7 +66,7 @@ def field(
         tag = plugin.identity(plugin.parse(options))
         mine = replace(services, model=own(model, tag)) if model is not None else services
         answerer = Answerer(
-            chain_of(name, _at_length(plugin, options, words), mine), services.index,
+            make_chain(name, _at_length(plugin, options, words), mine), services.index,
             max_words=words, deadline=given["deadline"],
         )  # fmt: skip
         entrants.append(Entrant(tag, answerer))
@@ -121,7 +121,7 @@ class Debater:
             user: A simulated user that may share it.
         """
         from touche_rad.plugins import find
-        from touche_rad.runs.answering import Answerer, chain_of
+        from touche_rad.runs.answering import Answerer, make_chain
 
         name, options = given["debater"], chosen.of("debater")
         plugin = find("debater", name)
@@ -134,7 +134,7 @@ class Debater:
         model = shared.model_for(sharing, given, chosen, out)
         services = shared.services(given["index"], given["seed"], given["spare_index"], model)
         answerer = Answerer(
-            chain_of(name, options, services), services.index,
+            make_chain(name, options, services), services.index,
             max_words=given["max_words"], deadline=given["deadline"],
         )  # fmt: skip
         identity = {
@@ -209,19 +209,19 @@ def method(
     return {"name": name, "kind": kind, "options": options, "run": deciding}
 
 
-def manner(
+def run_options(
     given: Mapping[str, Any],
     places: Places,
     model: Model | None,
     progress: Progress,
     *,
     elsewhere: bool = False,
-) -> Manner:
+) -> RunOptions:
     """Say how the flags want a run done; `elsewhere`, a stranger's server has a say in it."""
     from touche_rad import files
-    from touche_rad.runs.runner import Manner
+    from touche_rad.runs.runner import RunOptions
 
-    return Manner(
+    return RunOptions(
         given["workers"], given["restart"], files.BadLines(skip=given["skip_bad"]), progress,
         places.status_of(model, elsewhere), model,
     )  # fmt: skip

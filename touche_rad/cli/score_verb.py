@@ -151,7 +151,7 @@ def command(
     *runs, truth = files_
     bad = files.BadLines(skip=skip_bad)
     report: Report | ContestReport
-    if files.recognise(truth) is files.Kind.CONTESTS:
+    if files.detect_kind(truth) is files.Kind.CONTESTS:
         if strict or debates is not None or baseline is not None:
             raise OptionError("--strict, --debates and --baseline are not for whole debates")
         against: Against = "votes" if votes else "winner"

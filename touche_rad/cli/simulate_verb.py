@@ -47,7 +47,7 @@ def play(claims: Path | None, chosen: shared.Chosen, given: dict[str, Any]) -> i
         status = run(
             lambda: play_both_sides(
                 places.source, places.out, players, stage, identity=field.identity,
-                manner=runs.manner(given, places, model, report),
+                options=runs.run_options(given, places, model, report),
             ),
             places.out,
         )  # fmt: skip
@@ -112,7 +112,7 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
     from touche_rad import files
     from touche_rad.runs.runner import run
     from touche_rad.runs.simulate import simulate
-    from touche_rad.users import chosen_user
+    from touche_rad.users import parse_user
 
     chosen = shared.choose(ctx, "debater", given["output"], given["option"])
     if given["both_sides"]:
@@ -120,7 +120,7 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
         return play(claims, chosen, given)
     refuse_alone(given)
     places = tira.places("simulate", claims, chosen.path, {files.Kind.CLAIMS}, "simulations.jsonl")
-    user = chosen_user(given["user"], chosen.of("user"))
+    user = parse_user(given["user"], chosen.of("user"))
     debater = runs.Debater.choose(given, chosen, places.out, user=user)
     speaker = user.speaker(debater.services, given["deadline"])
     turns = given["turns"]
@@ -137,7 +137,7 @@ def command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
             lambda: simulate(
                 places.source, places.out, debater.answerer, speaker, identity=identity,
                 turns=turns,
-                manner=runs.manner(
+                options=runs.run_options(
                     given, places, debater.model, report, elsewhere=user.asks_elsewhere
                 ),
             ),

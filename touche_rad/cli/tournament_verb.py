@@ -104,7 +104,7 @@ def _play(
     from touche_rad import files
     from touche_rad.contests.tournament.budget import costs_in
     from touche_rad.contests.two_sides import Stage, play_both_sides
-    from touche_rad.runs.runner import Manner, run
+    from touche_rad.runs.runner import RunOptions, run
     from touche_rad.runs.status import sha256_of
 
     if not claims.is_file():
@@ -123,7 +123,7 @@ def _play(
         status = run(
             lambda: play_both_sides(
                 claims, folder.contests, field.entrants, stage, identity=identity,
-                verb="tournament", manner=Manner(
+                verb="tournament", options=RunOptions(
                     workers=given["workers"], bad=bad, progress=report, model=model,
                     status_path=folder.path / "contests.jsonl.status.json",
                 ),
@@ -160,7 +160,7 @@ class _Bench:
     def sit(self) -> None:
         """Judge the debates, unless they are judged."""
         from touche_rad.runs.panels import judge_contests
-        from touche_rad.runs.runner import Manner, run
+        from touche_rad.runs.runner import RunOptions, run
 
         folder, given = self.folder, self.given
         if folder.judged(self.identity):
@@ -171,7 +171,7 @@ class _Bench:
             run(
                 lambda: judge_contests(
                     folder.contests, folder.outcomes, self.panel, identity=self.identity,
-                    manner=Manner(
+                    options=RunOptions(
                         workers=given["workers"], progress=report, model=self.model,
                         status_path=folder.path / "outcomes.jsonl.status.json",
                     ),

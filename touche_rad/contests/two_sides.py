@@ -16,8 +16,8 @@ from touche_rad.files.parts import body_of
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import USUAL, Manner, Work, run_work
-from touche_rad.runs.status import REPLACED, Status, placed
+from touche_rad.runs.runner import DEFAULT_OPTIONS, RunOptions, Work, run_work
+from touche_rad.runs.status import REPLACED, Status, at_turn
 from touche_rad.users.perspective import objection, seen_by
 
 FIRST, SECOND = "first", "second"
@@ -84,7 +84,7 @@ class Stage:
                 stands_in = answer.by != entrant.answerer.chosen
                 said = _speech(speaker, answer, stands_in)
                 contest = contest.model_copy(update={"speeches": (*contest.speeches, said)})
-                notes.extend(placed(note, view, turn) for note in answer.notes)
+                notes.extend(at_turn(note, view, turn) for note in answer.notes)
                 replaced += stands_in
         counts = {"speeches": len(contest.speeches), REPLACED: replaced, **self.costs(game)}
         return Done((files.contest_line(contest),), counts, tuple(notes))
@@ -104,7 +104,7 @@ async def play_both_sides(
     *,
     identity: Mapping[str, Any],
     verb: str = "simulate",
-    manner: Manner = USUAL,
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> Status:
     """Play every pair of debaters on both sides of every claim, and write one contest a line.
 
@@ -115,7 +115,7 @@ async def play_both_sides(
         stage: How a debate is played.
         identity: What decides what comes out, beside what is told here.
         verb: What the run is called in its status.
-        manner: How the run is done, which changes nothing of what comes out.
+        options: How the run is done, which changes nothing of what comes out.
     """
     played = {**identity, "debaters": [one.name for one in entrants], "rounds": stage.rounds}
 
@@ -123,4 +123,4 @@ async def play_both_sides(
         return games(files.read_claims(source, bad), entrants)
 
     work = Work(verb, source, out, read, stage.play, played)
-    return await run_work(work, manner)
+    return await run_work(work, options)

@@ -141,7 +141,7 @@ class BestOfN:
 
     async def _judge(self, candidate: Candidate, debate: Debate) -> None:
         assert candidate.response is not None
-        answered = debate.answered(candidate.response)
+        answered = debate.with_response(candidate.response)
         candidate.reward = await self._reward.of(answered, deadline=_left())
 
 

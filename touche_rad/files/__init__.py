@@ -23,19 +23,19 @@ from touche_rad.files.formats import (
     response_line,
     simulation_line,
 )
-from touche_rad.files.kinds import DEBATES, Kind, recognise
+from touche_rad.files.kinds import DEBATES, Kind, detect_kind
 from touche_rad.files.parts import argument_of
 from touche_rad.files.records import BadLines
-from touche_rad.files.trec import Judged, Ranked, qrels_lines, read_qrels, read_run, run_lines
+from touche_rad.files.trec import Qrel, Ranked, qrels_lines, read_qrels, read_run, run_lines
 
 __all__ = [
     "DEBATES",
     "BadLines",
     "Evaluation",
-    "Judged",
     "Judgement",
     "Kind",
     "Labels",
+    "Qrel",
     "Ranked",
     "annotated_line",
     "argument_line",
@@ -45,6 +45,7 @@ __all__ = [
     "claims_text",
     "contest_line",
     "count_arguments",
+    "detect_kind",
     "evaluation_line",
     "judgement_line",
     "labels_line",
@@ -61,7 +62,6 @@ __all__ = [
     "read_queries",
     "read_run",
     "read_views",
-    "recognise",
     "response_line",
     "run_lines",
     "simulation_line",

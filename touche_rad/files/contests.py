@@ -7,7 +7,15 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from touche_rad.contest import Contest, Outcome
-from touche_rad.files.records import Line, Miss, a_list, a_text, an_object, dump, within
+from touche_rad.files.records import (
+    FieldError,
+    Line,
+    dump,
+    require_field,
+    require_list,
+    require_object,
+    require_text,
+)
 
 B = TypeVar("B", bound=BaseModel)
 
@@ -28,14 +36,14 @@ def contest_line(contest: Contest) -> str:
 
 def contest_from(line: Line) -> Contest:
     """Read a contest."""
-    record = an_object(line.value, "")
+    record = require_object(line.value, "")
     for key in ("motion", "sides", "speeches"):
-        within(record, key)
-    an_object(record["sides"], "sides")
-    for number, speech in enumerate(a_list(record["speeches"], "speeches")):
-        one = an_object(speech, f"speeches.{number}")
+        require_field(record, key)
+    require_object(record["sides"], "sides")
+    for number, speech in enumerate(require_list(record["speeches"], "speeches")):
+        one = require_object(speech, f"speeches.{number}")
         for key in ("speaker", "text"):
-            a_text(*within(one, key, f"speeches.{number}"))
+            require_text(*require_field(one, key, f"speeches.{number}"))
     return _valid(Contest, record)
 
 
@@ -52,14 +60,14 @@ def judgement_line(judgement: Judgement) -> str:
 
 def judgement_from(line: Line) -> Judgement:
     """Read a panel's verdict."""
-    record = an_object(line.value, "")
-    outcome = an_object(*within(record, "outcome"))
+    record = require_object(line.value, "")
+    outcome = require_object(*require_field(record, "outcome"))
     swapped = record.get("swapped")
     other = None
     if swapped is not None:
-        other = _valid(Outcome, an_object(swapped, "swapped"), "swapped.")
+        other = _valid(Outcome, require_object(swapped, "swapped"), "swapped.")
     return Judgement(
-        a_text(*within(record, "id")), str(record.get("judge", "")),
+        require_text(*require_field(record, "id")), str(record.get("judge", "")),
         _valid(Outcome, outcome, "outcome."), other,
     )  # fmt: skip
 
@@ -70,4 +78,4 @@ def _valid(kind: type[B], record: dict[str, Any], before: str = "") -> B:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        raise Miss(before + place, first["msg"].removeprefix("Value error, ")) from None
+        raise FieldError(before + place, first["msg"].removeprefix("Value error, ")) from None

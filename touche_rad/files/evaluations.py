@@ -7,8 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
-from touche_rad.files.parts import same, without
-from touche_rad.files.records import Line, Miss, Record, a_list, an_object, shown, within
+from touche_rad.files.parts import drop_keys, same
+from touche_rad.files.records import (
+    FieldError,
+    JsonObject,
+    Line,
+    require_field,
+    require_list,
+    require_object,
+    short_repr,
+)
 from touche_rad.files.simulations import simulation_of, simulation_record
 
 Labels = Mapping[Maxim, int | None]
@@ -32,30 +40,30 @@ class Evaluation:
 
 def evaluation_of(line: Line) -> Evaluation:
     """Read one line of evaluations; a maxim that is not there is left out."""
-    record = an_object(line.value, "")
-    turns, place = within(record, _TURNS)
+    record = require_object(line.value, "")
+    turns, place = require_field(record, _TURNS)
     overall = record.get(_OVERALL)
     evaluation = Evaluation(
         debate=evaluated_debate(line),
         turns=tuple(
-            _verdicts(turn, f"{place}[{at}]") for at, turn in enumerate(a_list(turns, place))
+            _verdicts(turn, f"{place}[{at}]") for at, turn in enumerate(require_list(turns, place))
         ),
-        overall={} if overall is None else an_object(overall, _OVERALL),
+        overall={} if overall is None else require_object(overall, _OVERALL),
     )
     return replace(evaluation, wire={"record": line.raw, "read": evaluation})
 
 
 def evaluated_debate(line: Line) -> Debate:
     """Read the debate that was evaluated; what was said of it is not the debate's."""
-    record = an_object(line.value, "")
+    record = require_object(line.value, "")
     if _DEBATE not in record:
         return Debate(id=f"debate-{line.number}")
-    bare = line._replace(value=without(record, _JUDGED), raw=without(line.raw, _JUDGED))
+    bare = line._replace(value=drop_keys(record, _JUDGED), raw=drop_keys(line.raw, _JUDGED))
     return simulation_of(bare)
 
 
 def _verdicts(value: Any, place: str) -> Verdicts:
-    record = an_object(value, place)
+    record = require_object(value, place)
     return {
         maxim: _verdict(record[maxim.key], f"{place}.{maxim.key}")
         for maxim in Maxim
@@ -64,12 +72,12 @@ def _verdicts(value: Any, place: str) -> Verdicts:
 
 
 def _verdict(value: Any, place: str) -> Verdict:
-    record = an_object(value, place)
+    record = require_object(value, place)
     rationale = record.get("explanation")
     return Verdict(
-        score=_score(*within(record, "score", place)),
+        score=_score(*require_field(record, "score", place)),
         rationale=rationale if isinstance(rationale, str) else "",
-        **without(record, _VERDICT),
+        **drop_keys(record, _VERDICT),
     )
 
 
@@ -81,12 +89,12 @@ def _score(score: Any, place: str) -> float | None:
             return float(score)
         except OverflowError:
             pass
-    raise Miss(place, f"expected a number or null, got {shown(score)}")
+    raise FieldError(place, f"expected a number or null, got {short_repr(score)}")
 
 
-def evaluation_record(evaluation: Evaluation) -> Record:
+def evaluation_record(evaluation: Evaluation) -> JsonObject:
     """Write one line of evaluations; what was read and has not changed stands as it stood."""
-    old: Record = evaluation.wire.get("record", {})
+    old: JsonObject = evaluation.wire.get("record", {})
     read: Evaluation = evaluation.wire.get("read", evaluation)
     record = dict(old)
     if _DEBATE in old or not old or not same(read.debate, evaluation.debate):
@@ -103,11 +111,11 @@ def evaluation_record(evaluation: Evaluation) -> Record:
     return record
 
 
-def _turn_record(verdicts: Verdicts, before: Verdicts, old: Record) -> Record:
+def _turn_record(verdicts: Verdicts, before: Verdicts, old: JsonObject) -> JsonObject:
     """Write the verdicts on a turn; how long others took is nothing to be kept."""
     if same(before, verdicts):
         return dict(old)
-    rest = without(old, ("milliseconds", *(maxim.key for maxim in Maxim)))
+    rest = drop_keys(old, ("milliseconds", *(maxim.key for maxim in Maxim)))
     written = {
         maxim.key: old[maxim.key]
         if maxim in before and same(before[maxim], verdicts[maxim])
@@ -118,27 +126,27 @@ def _turn_record(verdicts: Verdicts, before: Verdicts, old: Record) -> Record:
     return {**rest, **written}
 
 
-def _verdict_record(verdict: Verdict) -> Record:
+def _verdict_record(verdict: Verdict) -> JsonObject:
     said = {"score": verdict.score, "explanation": verdict.rationale}
-    return {**said, **without(verdict.model_extra or {}, _VERDICT)}
+    return {**said, **drop_keys(verdict.model_extra or {}, _VERDICT)}
 
 
 def labels_of(value: Any) -> tuple[Labels, ...]:
     """Read the labels of one debate: 1, 0 or null for each maxim; other fields are kept."""
     if not isinstance(value, list):
-        raise Miss("", f"expected a list with one object a turn, got {shown(value)}")
+        raise FieldError("", f"expected a list with one object a turn, got {short_repr(value)}")
     return tuple(_labels(turn, f"[{number}]") for number, turn in enumerate(value))
 
 
 def _labels(value: Any, place: str) -> Labels:
-    record = an_object(value, place)
+    record = require_object(value, place)
     labels: dict[Any, Any] = {}
     for key, label in record.items():
         if key not in _MAXIMS:
             labels[key] = label
             continue
         if label not in (0, 1, None) or isinstance(label, bool | float):
-            raise Miss(f"{place}.{key}", f"expected 0, 1 or null, got {shown(label)}")
+            raise FieldError(f"{place}.{key}", f"expected 0, 1 or null, got {short_repr(label)}")
         labels[Maxim(key)] = label
     return labels
 
@@ -146,6 +154,6 @@ def _labels(value: Any, place: str) -> Labels:
 _MAXIMS = frozenset(maxim.value for maxim in Maxim)
 
 
-def labels_record(turns: tuple[Labels, ...]) -> list[Record]:
+def labels_record(turns: tuple[Labels, ...]) -> list[JsonObject]:
     """Write the labels of one debate."""
     return [{str(key): label for key, label in turn.items()} for turn in turns]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from touche_rad.contest import Contest, contest_of
+from touche_rad.contest import Contest, to_contest
 from touche_rad.debate import Argument, Debate, Response, Turn
 from touche_rad.errors import InputError
 from touche_rad.files.claims import read_rows
@@ -19,7 +19,7 @@ from touche_rad.files.evaluations import (
     labels_of,
     labels_record,
 )
-from touche_rad.files.kinds import DEBATES, Kind, kind_of, recognise
+from touche_rad.files.kinds import DEBATES, Kind, detect_kind, kind_of
 from touche_rad.files.messages import (
     annotated_of,
     annotated_record,
@@ -28,15 +28,15 @@ from touche_rad.files.messages import (
     response_of,
     response_record,
 )
-from touche_rad.files.parts import argument_of, plain, without
+from touche_rad.files.parts import argument_of, drop_keys, plain
 from touche_rad.files.records import (
     EMPTY_RECORD,
     BadLines,
+    FieldError,
     Line,
-    Miss,
     Place,
+    at_line,
     dump,
-    located,
     numbered_lines,
     records,
 )
@@ -64,24 +64,24 @@ def _numbered(
     for line in records(path, bad):
         try:
             if line.value == {}:
-                raise Miss("", EMPTY_RECORD)
+                raise FieldError("", EMPTY_RECORD)
             one = read(line)
-        except Miss as miss:
-            bad.report(located(path, line.number, _unmixed(miss, kind, line.value)))
+        except FieldError as miss:
+            bad.report(at_line(path, line.number, _unmixed(miss, kind, line.value)))
             continue
         yield line.number, one
 
 
-def _unmixed(miss: Miss, kind: Kind, value: Any) -> Miss:
+def _unmixed(miss: FieldError, kind: Kind, value: Any) -> FieldError:
     """Say so where a line lacks what its kind needs because it is of another kind."""
     other = kind_of(value)
     if other in (None, kind):
         return miss
-    return Miss(miss.field, f"{miss.expected} (a line of {other} among {kind})")
+    return FieldError(miss.field, f"{miss.expected} (a line of {other} among {kind})")
 
 
 def _kind(path: Place, wanted: frozenset[Kind]) -> Kind:
-    kind = recognise(path)
+    kind = detect_kind(path)
     if kind not in wanted:
         names = " or ".join(sorted(kind.value for kind in wanted))
         raise InputError(path, f"expected {names}, got {kind.value}")
@@ -160,7 +160,7 @@ def read_contests(path: Place, bad: BadLines | None = None) -> Iterator[Contest]
     kind = _kind(path, DEBATES | {Kind.CONTESTS})
     if kind is Kind.CONTESTS:
         return _each(path, bad, kind, contest_from)
-    return (contest_of(debate) for debate in read_debates(path, bad))
+    return (to_contest(debate) for debate in read_debates(path, bad))
 
 
 def read_outcomes(path: Place, bad: BadLines | None = None) -> Iterator[Judgement]:
@@ -191,7 +191,7 @@ def read_arguments(path: Place, bad: BadLines | None = None) -> Iterator[Argumen
 
 def count_arguments(path: Place) -> int | None:
     """Return how many arguments a collection can hold at most, or None for a file of debates."""
-    if recognise(path) is not Kind.ARGUMENTS:
+    if detect_kind(path) is not Kind.ARGUMENTS:
         return None
     return sum(1 for _ in numbered_lines(path, BadLines(skip=True)))
 
@@ -213,7 +213,7 @@ def _of_user(turn: Turn) -> Iterator[Argument]:
     for value in found if isinstance(found, list) else ():
         try:
             yield argument_of(value)
-        except Miss:
+        except FieldError:
             continue
 
 
@@ -222,7 +222,7 @@ _OF_HIT = frozenset(("key", "score"))
 
 def _without_hit(argument: Argument) -> Argument:
     """Drop the rank and the score that a search had added: they are not the argument's."""
-    return argument_of(without(plain(argument), _OF_HIT))
+    return argument_of(drop_keys(plain(argument), _OF_HIT))
 
 
 def simulation_line(debate: Debate) -> str:

@@ -10,11 +10,11 @@ from touche_rad.files.claims import CLAIM, USER
 from touche_rad.files.records import (
     EMPTY_RECORD,
     BadLines,
-    Miss,
+    FieldError,
     Place,
     numbered_lines,
     parse,
-    shown,
+    short_repr,
 )
 
 
@@ -41,7 +41,7 @@ DEBATES = frozenset((Kind.SIMULATIONS, Kind.ANNOTATED, Kind.CHAT, Kind.RESPONSES
 _LOOKED_AT = 100
 
 
-def recognise(path: Place) -> Kind:
+def detect_kind(path: Place) -> Kind:
     """Return the kind of a file; its first line that shows it decides."""
     bad = BadLines(skip=True)
     told: InputError | None = None
@@ -68,10 +68,10 @@ def _told(line: str) -> str:
     """Say what is wrong with a line that shows no kind."""
     try:
         empty = _may_be_json(line) and parse(line) == {}
-    except Miss as miss:
+    except FieldError as miss:
         return f"{miss.expected}; one whole record a line is expected"
     kinds = ", ".join(kind.value for kind in Kind)
-    return EMPTY_RECORD if empty else f"is of no known kind ({kinds}), got {shown(line)}"
+    return EMPTY_RECORD if empty else f"is of no known kind ({kinds}), got {short_repr(line)}"
 
 
 def _of_text(line: str) -> Kind | None:
@@ -97,7 +97,7 @@ def _is_number(text: str) -> bool:
 def _of_json(line: str) -> Kind | None:
     try:
         value = parse(line)
-    except Miss:
+    except FieldError:
         return _of_broken(line)
     return kind_of(value)
 

@@ -13,21 +13,21 @@ from touche_rad.files.parts import (
     as_read,
     body_of,
     content_of,
+    drop_keys,
     keeping,
     kept_record,
     same,
     unnamed,
-    without,
 )
 from touche_rad.files.records import (
+    FieldError,
+    JsonObject,
     Line,
-    Miss,
-    Record,
-    a_list,
-    an_object,
     optional_text,
-    shown,
-    within,
+    require_field,
+    require_list,
+    require_object,
+    short_repr,
 )
 
 CHAT, RESPONSES = "chat", "responses"
@@ -38,19 +38,19 @@ _RESPONSE = ("content", "arguments", "debate", "turn", "messages")
 def turns_of(value: Any, place: str) -> tuple[Turn, ...]:
     """Read alternating messages that start with the user's."""
     turns: list[Turn] = []
-    for number, message in enumerate(a_list(value, place)):
+    for number, message in enumerate(require_list(value, place)):
         at = f"{place}[{number}]"
-        record = an_object(message, at)
-        role, field = within(record, "role", at)
+        record = require_object(message, at)
+        role, field = require_field(record, "role", at)
         expected = "user" if number % 2 == 0 else "assistant"
         if role != expected:
-            raise Miss(field, f"expected {expected!r}, got {shown(role)}: {_ORDER}")
-        content = content_of(*within(record, "content", at))
+            raise FieldError(field, f"expected {expected!r}, got {short_repr(role)}: {_ORDER}")
+        content = content_of(*require_field(record, "content", at))
         if role == "user":
-            rest = without(record, (*_SAID, "utterance", "response"))
+            rest = drop_keys(record, (*_SAID, "utterance", "response"))
             turns.append(Turn(utterance=content, **rest))
         else:
-            rest = without(record, (*_SAID, "arguments"))
+            rest = drop_keys(record, (*_SAID, "arguments"))
             response = Response(content=content, arguments=arguments_of(record, at), **rest)
             turns[-1] = turns[-1].model_copy(update={"response": response})
     return tuple(turns)
@@ -81,24 +81,24 @@ def _user_side(turn: Turn) -> tuple[str, Any]:
     return turn.utterance, turn.model_extra
 
 
-def _user_message(turn: Turn) -> Record:
-    rest = without(turn.model_extra or {}, _SAID)
+def _user_message(turn: Turn) -> JsonObject:
+    rest = drop_keys(turn.model_extra or {}, _SAID)
     return {"role": "user", "content": turn.utterance, **rest}
 
 
-def _system_message(response: Response) -> Record:
+def _system_message(response: Response) -> JsonObject:
     return {**body_of(response), "role": "assistant"}
 
 
-def request_of(turns: Sequence[Turn]) -> list[Record]:
+def request_of(turns: Sequence[Turn]) -> list[JsonObject]:
     """Write turns as the official client sends them: who said what, and nothing else."""
     return [{key: message[key] for key in _SAID} for message in messages_of(turns)]
 
 
 def annotated_of(line: Line) -> Debate:
     """Read one annotated debate; the official converter's key `debate` does as well."""
-    record = an_object(line.value, "")
-    messages, place = within(record, _messages_key(record))
+    record = require_object(line.value, "")
+    messages, place = require_field(record, _messages_key(record))
     debate = Debate(
         id=optional_text(record, "id") or f"debate-{line.number}",
         claim=optional_text(record, "claim"),
@@ -108,14 +108,14 @@ def annotated_of(line: Line) -> Debate:
     return keeping(debate, ANNOTATED, line.raw)
 
 
-def _messages_key(record: Record) -> str:
+def _messages_key(record: JsonObject) -> str:
     return "debate" if "simulated_debate" not in record and "debate" in record else _MESSAGES
 
 
 _MESSAGES = "simulated_debate"
 
 
-def annotated_record(debate: Debate) -> Record:
+def annotated_record(debate: Debate) -> JsonObject:
     """Write an annotated debate."""
     old, before = kept_record(debate, ANNOTATED), as_read(debate)
     if old is None:
@@ -132,17 +132,17 @@ def annotated_record(debate: Debate) -> Record:
 
 def chat_of(line: Line) -> Debate:
     """Read one chat request."""
-    record = an_object(line.value, "")
-    messages, place = within(record, "messages")
+    record = require_object(line.value, "")
+    messages, place = require_field(record, "messages")
     turns = turns_of(messages, place)
     if not turns:
-        raise Miss(place, "expected at least one message")
+        raise FieldError(place, "expected at least one message")
     identifier = record.get("id")
     name = identifier if isinstance(identifier, str) and identifier else f"debate-{line.number}"
     return keeping(Debate(id=name, turns=turns), CHAT, line.raw)
 
 
-def chat_record(debate: Debate) -> Record:
+def chat_record(debate: Debate) -> JsonObject:
     """Write a chat request."""
     old, before = kept_record(debate, CHAT), as_read(debate)
     if old is None:
@@ -153,25 +153,25 @@ def chat_record(debate: Debate) -> Record:
 
 def response_of(line: Line) -> tuple[str, int, Debate]:
     """Read one answered turn: whose it is, which turn, and the view that ends with the response."""
-    record = an_object(line.value, "")
-    messages, place = within(record, "messages")
+    record = require_object(line.value, "")
+    messages, place = require_field(record, "messages")
     asked = Debate(id=optional_text(record, "debate"), turns=turns_of(messages, place))
     if not asked.turns or asked.last.response is not None:
-        raise Miss(place, "expected the last message to be the user's")
+        raise FieldError(place, "expected the last message to be the user's")
     response = Response(
-        content=content_of(*within(record, "content")),
+        content=content_of(*require_field(record, "content")),
         arguments=arguments_of(record, ""),
-        **without(record, _RESPONSE),
+        **drop_keys(record, _RESPONSE),
     )
     turn = record.get("turn", len(asked.turns) - 1)
     if not isinstance(turn, int) or isinstance(turn, bool) or turn < 0:
-        raise Miss("turn", f"expected a turn's number, got {shown(turn)}")
-    return asked.id, turn, keeping(asked.answered(response), RESPONSES, line.raw, turn)
+        raise FieldError("turn", f"expected a turn's number, got {short_repr(turn)}")
+    return asked.id, turn, keeping(asked.with_response(response), RESPONSES, line.raw, turn)
 
 
-def response_record(debate: Debate, turn: int, response: Response) -> Record:
+def response_record(debate: Debate, turn: int, response: Response) -> JsonObject:
     """Write the response to the last turn of a debate, with the request it answers."""
-    asked = debate.asked(len(debate.turns) - 1)
+    asked = debate.before_response(len(debate.turns) - 1)
     old, before = kept_record(debate, RESPONSES), as_read(debate)
     messages = request_of(asked.turns)
     if old is not None:

@@ -14,18 +14,26 @@ from pydantic import (
 )
 
 from touche_rad.debate import Argument, Debate, Response, Turn
-from touche_rad.files.records import Miss, Record, a_list, a_text, an_object, shown, within
+from touche_rad.files.records import (
+    FieldError,
+    JsonObject,
+    require_field,
+    require_list,
+    require_object,
+    require_text,
+    short_repr,
+)
 
 ANNOTATED, SIMULATIONS = "annotated", "simulations"
 
 
-def keeping(debate: Debate, kind: str, record: Record, turn: int = 0) -> Debate:
+def keeping(debate: Debate, kind: str, record: JsonObject, turn: int = 0) -> Debate:
     """Return the debate with the record it was read from."""
     wire = {"kind": kind, "record": record, "read": debate, "turn": turn}
     return debate.model_copy(update={"wire": wire})
 
 
-def kept_record(debate: Debate, kind: str) -> Record | None:
+def kept_record(debate: Debate, kind: str) -> JsonObject | None:
     """Return the record it was read from, if that was of this kind."""
     return debate.wire["record"] if debate.wire.get("kind") == kind else None
 
@@ -40,7 +48,7 @@ _SAID = ("debate", "simulated_debate", "simulation", "userTurnsEvaluations")
 _NAMED = frozenset(("id", "claim", "description", *_SAID))
 
 
-def unnamed(debate: Debate, kind: str) -> Record:
+def unnamed(debate: Debate, kind: str) -> JsonObject:
     """Return what a record of this kind had at its top that no kind of record has a name for."""
     record = kept_record(debate, kind) or {}
     return {key: value for key, value in record.items() if key not in _NAMED}
@@ -63,24 +71,24 @@ class _WithNulls(Argument):
     _nulls: tuple[str, ...] = PrivateAttr(default=())
 
     @model_serializer(mode="wrap")
-    def _as_it_stood(self, written: SerializerFunctionWrapHandler) -> Record:
-        record: Record = written(self)
+    def _as_it_stood(self, written: SerializerFunctionWrapHandler) -> JsonObject:
+        record: JsonObject = written(self)
         return record | {key: None for key in self._nulls if not record.get(key)}
 
 
 def argument_of(value: Any, place: str = "") -> Argument:
     """Read an argument; whoever wrote it may have left null what they had no use for."""
-    record = an_object(value, place)
+    record = require_object(value, place)
     nulls = tuple(key for key in (*_TEXTS, *_LISTS) if record.get(key, "") is None)
     try:
         if not nulls:
             return Argument.model_validate(record)
         texts = [key for key in nulls if key in _TEXTS]
-        argument = _WithNulls.model_validate(without(record, texts))
+        argument = _WithNulls.model_validate(drop_keys(record, texts))
     except ValidationError as error:
         first = error.errors()[0]
         inner = ".".join(str(step) for step in first["loc"])
-        raise Miss(f"{place}.{inner}" if place else inner, _expected(first)) from None
+        raise FieldError(f"{place}.{inner}" if place else inner, _expected(first)) from None
     argument._nulls = nulls
     return argument
 
@@ -89,10 +97,10 @@ def _expected(error: Any) -> str:
     if error["type"] == "missing":
         return "missing"
     wanted = {"string_type": "text", "tuple_type": "a list"}.get(error["type"], error["msg"])
-    return f"expected {wanted}, got {shown(error['input'])}"
+    return f"expected {wanted}, got {short_repr(error['input'])}"
 
 
-def arguments_of(record: Record, place: str) -> tuple[Argument, ...]:
+def arguments_of(record: JsonObject, place: str) -> tuple[Argument, ...]:
     """Read a list of arguments that may be missing or null."""
     found = record.get("arguments")
     if found is None:
@@ -100,7 +108,7 @@ def arguments_of(record: Record, place: str) -> tuple[Argument, ...]:
     field = f"{place}.arguments" if place else "arguments"
     return tuple(
         argument_of(value, f"{field}[{number}]")
-        for number, value in enumerate(a_list(found, field))
+        for number, value in enumerate(require_list(found, field))
     )
 
 
@@ -109,16 +117,16 @@ def content_of(content: Any, field: str) -> str:
     if content is None:
         return ""
     if isinstance(content, bool | dict | list):
-        raise Miss(field, f"expected text, got {shown(content)}")
+        raise FieldError(field, f"expected text, got {short_repr(content)}")
     return str(content)
 
 
-def without(record: Mapping[str, Any], keys: Collection[str]) -> Record:
+def drop_keys(record: Mapping[str, Any], keys: Collection[str]) -> JsonObject:
     """Return the record without these fields."""
     return {key: value for key, value in record.items() if key not in keys}
 
 
-def plain(word: BaseModel) -> Record:
+def plain(word: BaseModel) -> JsonObject:
     """Write what was set and nothing else.
 
     Not in pydantic's JSON mode, which refuses the lone surrogates that a plugin may make.
@@ -126,48 +134,48 @@ def plain(word: BaseModel) -> Record:
     return word.model_dump(exclude_unset=True)
 
 
-def body_of(response: Response) -> Record:
+def body_of(response: Response) -> JsonObject:
     """Write the official body of a response; the arguments are always a list."""
     cited = [plain(argument) for argument in response.arguments]
-    rest = without(response.model_extra or {}, _BODY)
+    rest = drop_keys(response.model_extra or {}, _BODY)
     return {"content": response.content, "arguments": cited, **rest}
 
 
 def user_turn_of(value: Any, place: str) -> Turn:
     """Read one of the official client's user turns, with the system's response if there is one."""
-    record = an_object(value, place)
-    utterance = a_text(*within(record, "utterance", place))
-    rest = without(record, ("utterance", "response", SYSTEM))
+    record = require_object(value, place)
+    utterance = require_text(*require_field(record, "utterance", place))
+    rest = drop_keys(record, ("utterance", "response", SYSTEM))
     system = record.get(SYSTEM)
     if system is None:
         return Turn(utterance=utterance, **rest)
-    response = _response_of(an_object(system, f"{place}.{SYSTEM}"), f"{place}.{SYSTEM}")
+    response = _response_of(require_object(system, f"{place}.{SYSTEM}"), f"{place}.{SYSTEM}")
     return Turn(utterance=utterance, response=response, **rest)
 
 
-def _response_of(system: Record, place: str) -> Response:
+def _response_of(system: JsonObject, place: str) -> Response:
     body = system.get("response")
-    body = {} if body is None else an_object(body, f"{place}.response")
+    body = {} if body is None else require_object(body, f"{place}.response")
     said = system.get("utterance")
     if said is None:
         if "utterance" not in system and "content" not in body:
-            raise Miss(f"{place}.utterance", "missing")
+            raise FieldError(f"{place}.utterance", "missing")
         said = body.get("content")
     return Response(
         content=content_of(said, f"{place}.utterance"),
         arguments=arguments_of(body, f"{place}.response"),
-        **without(body, _BODY),
+        **drop_keys(body, _BODY),
     )
 
 
-def user_turn(turn: Turn) -> Record:
+def user_turn(turn: Turn) -> JsonObject:
     """Write a turn in the official client's shape."""
-    record = {**without(turn.model_extra or {}, (SYSTEM,)), "utterance": turn.utterance}
+    record = {**drop_keys(turn.model_extra or {}, (SYSTEM,)), "utterance": turn.utterance}
     if turn.response is not None:
         record[SYSTEM] = system_response(turn.response)
     return record
 
 
-def system_response(response: Response) -> Record:
+def system_response(response: Response) -> JsonObject:
     """Write a response in the official client's shape."""
     return {"utterance": response.content, "response": body_of(response)}

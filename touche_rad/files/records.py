@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple, NoReturn
 
 from touche_rad.errors import InputError
 
-Record = dict[str, Any]
+JsonObject = dict[str, Any]
 
 EMPTY_RECORD = "an empty record: the official client writes one where a debate failed"
 
@@ -26,7 +26,7 @@ DEEPEST = 100
 _LONE = re.compile("[\ud800-\udfff]")
 
 
-class Miss(ValueError):
+class FieldError(ValueError):
     """A value that is not as expected, at a place inside a record."""
 
     def __init__(self, field: str, expected: str) -> None:
@@ -54,20 +54,20 @@ def parse(text: str) -> Any:
     except json.JSONDecodeError as error:
         hint = " (a NUL byte)" if "\x00" in text else ""
         told = f"{error.msg.removesuffix(' at')} at column {error.colno}{hint}"
-        raise Miss("", f"expected JSON: {told}") from None
+        raise FieldError("", f"expected JSON: {told}") from None
     except RecursionError:
         raise _too_deep() from None
-    except Miss:
+    except FieldError:
         raise
     except ValueError:  # Python refuses to convert it: the time would grow with its square
-        raise Miss("", "expected JSON: a number has too many digits") from None
+        raise FieldError("", "expected JSON: a number has too many digits") from None
     if text.count("[") + text.count("{") > DEEPEST and _depth_is_over(value, DEEPEST):
         raise _too_deep()
     return value
 
 
-def _too_deep() -> Miss:
-    return Miss("", f"expected JSON of at most {DEEPEST} levels: it is nested too deeply")
+def _too_deep() -> FieldError:
+    return FieldError("", f"expected JSON of at most {DEEPEST} levels: it is nested too deeply")
 
 
 def _depth_is_over(value: Any, limit: int) -> bool:
@@ -82,7 +82,7 @@ def _depth_is_over(value: Any, limit: int) -> bool:
 _CONTAINERS = frozenset((dict, list))
 
 
-def _containers(outer: Record | list[Any]) -> Iterable[Any]:
+def _containers(outer: JsonObject | list[Any]) -> Iterable[Any]:
     """Return what is not flat inside; a list of a thousand numbers costs next to nothing."""
     inner = outer.values() if isinstance(outer, dict) else outer
     if _CONTAINERS.isdisjoint(map(type, inner)):
@@ -91,12 +91,12 @@ def _containers(outer: Record | list[Any]) -> Iterable[Any]:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise Miss("", f"expected JSON: {name} is no number in it")
+    raise FieldError("", f"expected JSON: {name} is no number in it")
 
 
 def _finite(text: str) -> float:
     number = float(text)
-    return number if math.isfinite(number) else _no_number(shown(text).strip("'"))
+    return number if math.isfinite(number) else _no_number(short_repr(text).strip("'"))
 
 
 def whole_characters(value: Any) -> Any:
@@ -129,18 +129,18 @@ def records(path: Place, bad: BadLines) -> Iterator[Line]:
             raw = parse(text)
             halves = "\\ud" in text or "\\uD" in text
             yield Line(number, whole_characters(raw) if halves else raw, raw)
-        except Miss as miss:
-            bad.report(located(path, number, miss))
+        except FieldError as miss:
+            bad.report(at_line(path, number, miss))
     if empty and not bad.count:
         raise InputError(path, "is empty: expected at least one line")
 
 
-def located(path: Place, line: int, miss: Miss) -> InputError:
+def at_line(path: Place, line: int, miss: FieldError) -> InputError:
     """Tell a miss with the file and the line it is in."""
     return InputError(path, miss.expected, line=line, field=miss.field or None)
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Return a short form of a wrong value."""
     text = _SHORT.repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
@@ -150,39 +150,39 @@ _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
 
 
-def an_object(value: Any, field: str) -> Record:
+def require_object(value: Any, field: str) -> JsonObject:
     """Return the value if it is an object."""
     if not isinstance(value, dict):
-        raise Miss(field, f"expected an object, got {shown(value)}")
+        raise FieldError(field, f"expected an object, got {short_repr(value)}")
     return value
 
 
-def a_list(value: Any, field: str) -> list[Any]:
+def require_list(value: Any, field: str) -> list[Any]:
     """Return the value if it is a list."""
     if not isinstance(value, list):
-        raise Miss(field, f"expected a list, got {shown(value)}")
+        raise FieldError(field, f"expected a list, got {short_repr(value)}")
     return value
 
 
-def a_text(value: Any, field: str) -> str:
+def require_text(value: Any, field: str) -> str:
     """Return the value if it is text."""
     if not isinstance(value, str):
-        raise Miss(field, f"expected text, got {shown(value)}")
+        raise FieldError(field, f"expected text, got {short_repr(value)}")
     return value
 
 
-def within(record: Record, key: str, place: str = "") -> tuple[Any, str]:
+def require_field(record: JsonObject, key: str, place: str = "") -> tuple[Any, str]:
     """Return a field that must be there, and its place."""
     field = f"{place}.{key}" if place else key
     if key not in record:
-        raise Miss(field, "missing")
+        raise FieldError(field, "missing")
     return record[key], field
 
 
-def optional_text(record: Record, key: str, place: str = "") -> str:
+def optional_text(record: JsonObject, key: str, place: str = "") -> str:
     """Return a text that may be missing or null."""
     value = record.get(key)
-    return "" if value is None else a_text(value, f"{place}.{key}" if place else key)
+    return "" if value is None else require_text(value, f"{place}.{key}" if place else key)
 
 
 LONGEST = 64 * 2**20

@@ -10,6 +10,7 @@ from touche_rad.files.parts import (
     SIMULATIONS,
     SYSTEM,
     as_read,
+    drop_keys,
     keeping,
     kept_record,
     same,
@@ -17,17 +18,23 @@ from touche_rad.files.parts import (
     unnamed,
     user_turn,
     user_turn_of,
-    without,
 )
-from touche_rad.files.records import Line, Record, a_list, an_object, optional_text, within
+from touche_rad.files.records import (
+    JsonObject,
+    Line,
+    optional_text,
+    require_field,
+    require_list,
+    require_object,
+)
 
 
 def simulation_of(line: Line) -> Debate:
     """Read one line of simulations."""
-    record = an_object(line.value, "")
-    simulation, place = within(record, "simulation")
-    simulation = an_object(simulation, place)
-    turns, field = within(simulation, "userTurns", place)
+    record = require_object(line.value, "")
+    simulation, place = require_field(record, "simulation")
+    simulation = require_object(simulation, place)
+    turns, field = require_field(simulation, "userTurns", place)
     topic, user = _configuration(simulation)
     description = record.get("description")
     debate = Debate(
@@ -37,37 +44,37 @@ def simulation_of(line: Line) -> Debate:
         user=user,
         turns=tuple(
             user_turn_of(turn, f"{field}[{number}]")
-            for number, turn in enumerate(a_list(turns, field))
+            for number, turn in enumerate(require_list(turns, field))
         ),
     )
     return keeping(debate, SIMULATIONS, line.raw)
 
 
-def _id(record: Record, simulation: Record) -> str:
+def _id(record: JsonObject, simulation: JsonObject) -> str:
     found = record.get("id", simulation.get("id"))
     return found if isinstance(found, str) else ""
 
 
-def _configuration(simulation: Record) -> tuple[str, str]:
+def _configuration(simulation: JsonObject) -> tuple[str, str]:
     """Return the claim and the simulated user's name, where the record has them."""
     place = "simulation.configuration"
     configuration = simulation.get("configuration")
     if configuration is None:
         return "", ""
-    configuration = an_object(configuration, place)
-    topic = an_object(configuration.get("topic") or {}, f"{place}.topic")
+    configuration = require_object(configuration, place)
+    topic = require_object(configuration.get("topic") or {}, f"{place}.topic")
     claim = optional_text(topic, "description", f"{place}.topic")
     user = configuration.get("user")
     model = user.get("model") if isinstance(user, dict) else ""
     return claim, model if isinstance(model, str) else ""
 
 
-def simulation_record(debate: Debate) -> Record:
+def simulation_record(debate: Debate) -> JsonObject:
     """Write a debate as one line of simulations: what the file said besides stands as it stood."""
     old = kept_record(debate, SIMULATIONS)
     if old is not None:
         return _renewed(debate, old, as_read(debate))
-    configuration: Record = {"topic": {"description": debate.claim}}
+    configuration: JsonObject = {"topic": {"description": debate.claim}}
     if debate.user:
         configuration["user"] = {"model": debate.user}
     turns = [user_turn(turn) for turn in debate.turns]
@@ -79,7 +86,7 @@ def simulation_record(debate: Debate) -> Record:
     }
 
 
-def _renewed(debate: Debate, old: Record, before: Debate) -> Record:
+def _renewed(debate: Debate, old: JsonObject, before: Debate) -> JsonObject:
     simulation = dict(old["simulation"])
     if debate.turns is not before.turns:
         simulation["userTurns"] = [
@@ -96,21 +103,21 @@ def _renewed(debate: Debate, old: Record, before: Debate) -> Record:
     return record
 
 
-def _renewed_turn(turn: Turn, number: int, before: Debate, old: Record) -> Record:
+def _renewed_turn(turn: Turn, number: int, before: Debate, old: JsonObject) -> JsonObject:
     if number >= len(before.turns):
         return user_turn(turn)
     then, stood = before.turns[number], old["simulation"]["userTurns"][number]
     if same(then, turn):
         return dict(stood)
     heard = (then.utterance, then.model_extra) == (turn.utterance, turn.model_extra)
-    spoken = without(stood if heard else user_turn(turn), (SYSTEM,))
+    spoken = drop_keys(stood if heard else user_turn(turn), (SYSTEM,))
     if turn.response is not None:
         unchanged = same(then.response, turn.response)
         spoken[SYSTEM] = stood[SYSTEM] if unchanged else system_response(turn.response)
     return spoken
 
 
-def _renewed_configuration(old: Any, debate: Debate, before: Debate) -> Record:
+def _renewed_configuration(old: Any, debate: Debate, before: Debate) -> JsonObject:
     configuration = dict(old)
     if debate.claim != before.claim:
         topic = configuration.get("topic") or {}

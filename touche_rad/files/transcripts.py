@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from touche_rad import files
-from touche_rad.contest import Contest, Side, Speech, contest_of
+from touche_rad.contest import Contest, Side, Speech, to_contest
 from touche_rad.debate import Argument
 from touche_rad.errors import InputError, why
 from touche_rad.text import clean, content_words, count_words, sentences
@@ -84,9 +84,9 @@ def read_utterances(path: Path, bad: files.BadLines | None = None) -> Iterator[A
 def _read(path: Path, bad: files.BadLines | None) -> Iterable[Contest]:
     if path.suffix.lower() == TRANSCRIPT:
         return read_transcript(path)
-    if path.is_file() and files.recognise(path) is files.Kind.CONTESTS:
+    if path.is_file() and files.detect_kind(path) is files.Kind.CONTESTS:
         return files.read_contests(path, bad)
-    return map(contest_of, files.read_debates(path, bad))
+    return map(to_contest, files.read_debates(path, bad))
 
 
 def read_transcript(path: Path) -> Iterator[Contest]:

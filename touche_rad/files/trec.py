@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from touche_rad.errors import InputError, UserError
-from touche_rad.files.records import BadLines, Miss, Place, located, numbered_lines, shown
+from touche_rad.files.records import (
+    BadLines,
+    FieldError,
+    Place,
+    at_line,
+    numbered_lines,
+    short_repr,
+)
 
 RUN = "QUERY Q0 DOCUMENT RANK SCORE TAG"
 QRELS = "QUERY 0 DOCUMENT RELEVANCE"
@@ -24,7 +31,7 @@ class Ranked(NamedTuple):
     iteration: str = "Q0"
 
 
-class Judged(NamedTuple):
+class Qrel(NamedTuple):
     """A row of qrels."""
 
     query: str
@@ -33,7 +40,7 @@ class Judged(NamedTuple):
     iteration: str = "0"
 
 
-T = TypeVar("T", Ranked, Judged)
+T = TypeVar("T", Ranked, Qrel)
 
 
 def read_run(path: Place, bad: BadLines | None = None) -> Iterator[Ranked]:
@@ -48,14 +55,14 @@ def _ranked(row: list[str]) -> Ranked:
     )  # fmt: skip
 
 
-def read_qrels(path: Place, bad: BadLines | None = None) -> Iterator[Judged]:
+def read_qrels(path: Place, bad: BadLines | None = None) -> Iterator[Qrel]:
     """Read qrels: QUERY 0 DOCUMENT RELEVANCE."""
     return _rows(path, QRELS, bad, _judged)
 
 
-def _judged(row: list[str]) -> Judged:
+def _judged(row: list[str]) -> Qrel:
     query, iteration, document, relevance = row
-    return Judged(query, document, _whole("RELEVANCE", relevance), iteration)
+    return Qrel(query, document, _whole("RELEVANCE", relevance), iteration)
 
 
 def _rows(
@@ -69,20 +76,20 @@ def _rows(
         row, empty = line.split(), False
         try:
             if len(row) != wanted:
-                raise Miss("", f"expected `{columns}`, got {len(row)} columns")
+                raise FieldError("", f"expected `{columns}`, got {len(row)} columns")
             one = read(row)
             _once(one, seen.setdefault(one.query, set()))
-        except Miss as miss:
-            bad.report(located(path, number, miss))
+        except FieldError as miss:
+            bad.report(at_line(path, number, miss))
             continue
         yield one
     if empty and not bad.count:
         raise InputError(path, f"is empty: expected lines `{columns}`")
 
 
-def _once(row: Ranked | Judged, documents: set[str]) -> None:
+def _once(row: Ranked | Qrel, documents: set[str]) -> None:
     if row.document in documents:
-        raise Miss("", f"document {row.document} stands twice for query {row.query}")
+        raise FieldError("", f"document {row.document} stands twice for query {row.query}")
     documents.add(row.document)
 
 
@@ -90,7 +97,7 @@ def _whole(field: str, text: str) -> int:
     try:
         return int("" if "_" in text else text)
     except ValueError:
-        raise Miss(field, f"expected a whole number, got {shown(text)}") from None
+        raise FieldError(field, f"expected a whole number, got {short_repr(text)}") from None
 
 
 def _number(field: str, text: str) -> float:
@@ -99,7 +106,7 @@ def _number(field: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise Miss(field, f"expected a number, got {shown(text)}")
+        raise FieldError(field, f"expected a number, got {short_repr(text)}")
     return value
 
 
@@ -117,7 +124,7 @@ def _written(score: float) -> str:
     return rounded if float(rounded) == score else repr(float(score))
 
 
-def qrels_lines(rows: Iterable[Judged]) -> Iterator[str]:
+def qrels_lines(rows: Iterable[Qrel]) -> Iterator[str]:
     """Write qrels."""
     for row in rows:
         _check(row.query, row.document, row.iteration)
@@ -128,4 +135,4 @@ def _check(*words: str) -> None:
     for word in words:
         if word.split() != [word]:
             told = "a run or qrels file cannot hold it"
-            raise UserError(f"expected a name without white space, got {shown(word)}: {told}")
+            raise UserError(f"expected a name without white space, got {short_repr(word)}: {told}")

@@ -31,7 +31,7 @@ def write_exports(runs: Sequence[Path], folder: Path, *, bad: BadLines | None = 
     """
     written: list[Path] = []
     for name, path in zip(names(runs), runs, strict=True):
-        if path.is_dir() or files.recognise(path) is not Kind.OUTCOMES:
+        if path.is_dir() or files.detect_kind(path) is not Kind.OUTCOMES:
             continue
         for number, one in enumerate(files.read_outcomes(path, bad or BadLines()), 1):
             stem = f"{_plain(name)}-{number:03d}-{_plain(one.id)}"
@@ -160,7 +160,7 @@ def wholes(
     known: dict[str, Contest] = {}
     truths = [path for path, source in zip(runs, sources, strict=True)
               if source.kind is Kind.CONTESTS]  # fmt: skip
-    if labels is not None and files.recognise(labels) is Kind.CONTESTS:
+    if labels is not None and files.detect_kind(labels) is Kind.CONTESTS:
         truths.append(labels)
     for path in truths:
         for number, contest in enumerate(files.read_contests(path, bad), 1):

@@ -75,7 +75,7 @@ def write_report(
     """
     runs, ratings = parted(runs)
     sources = [
-        Source(name, path.name, files.recognise(path), _sha256(path))
+        Source(name, path.name, files.detect_kind(path), _sha256(path))
         for name, path in zip(names(runs), runs, strict=True)
     ]
     talks = conversations(_judged(sources, runs, labels, bad or BadLines()))
@@ -131,7 +131,7 @@ def _judged(
     sources: Sequence[Source], runs: Sequence[Path], labels: Path | None, bad: BadLines
 ) -> Iterator[Judged]:
     truth: list[tuple[Labels, ...]] = []
-    if labels is not None and files.recognise(labels) is Kind.LABELS:
+    if labels is not None and files.detect_kind(labels) is Kind.LABELS:
         truth = list(files.read_labels(labels))
     for source, path in zip(sources, runs, strict=True):
         asked = calls(path)
@@ -154,7 +154,7 @@ def _scored(
 ) -> Report | ContestReport | None:
     if labels is None:
         return None
-    wanted = _TRUTHS.get(files.recognise(labels), Kind.EVALUATIONS)
+    wanted = _TRUTHS.get(files.detect_kind(labels), Kind.EVALUATIONS)
     fitting = [run for source, run in zip(sources, runs, strict=True) if source.kind is wanted]
     if not fitting:
         return None

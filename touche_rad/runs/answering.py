@@ -25,7 +25,7 @@ HONEST: Final = (
 )
 """What is said when no debater could answer."""
 
-POORER: Final = ("grounded", "verbatim")
+FALLBACKS: Final = ("grounded", "verbatim")
 """Who is asked when the chosen debater fails, best first."""
 
 _LEAST_PATIENCE = 2.0
@@ -120,7 +120,7 @@ def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
-def chain_of(
+def make_chain(
     name: str, given: Mapping[str, str], services: Services
 ) -> tuple[tuple[str, Debater], ...]:
     """Make the chosen debater and the poorer ones that stand in for it.
@@ -137,7 +137,7 @@ def chain_of(
     chosen = _chosen(name, given, services)
     alone = replace(services, model=None)  # who stands in must not wait for what just failed
     asks = services.model is not None and "model" in find("debater", name).uses
-    found = (_poorer(other, alone) for other in POORER if other != name or asks)
+    found = (_poorer(other, alone) for other in FALLBACKS if other != name or asks)
     poorer = [one for one in found if one]
     return (
         (name, chosen),

@@ -25,8 +25,8 @@ from touche_rad.plugins import Judge, JudgesAll, name_of
 from touche_rad.plugins.timeouts import Calls
 from touche_rad.runs.guard import writable
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import USUAL, Manner, Work, run_work
-from touche_rad.runs.status import REPLACED, Status, placed
+from touche_rad.runs.runner import DEFAULT_OPTIONS, RunOptions, Work, run_work
+from touche_rad.runs.status import REPLACED, Status, at_turn
 from touche_rad.text import clean
 
 log = logging.getLogger("touche_rad")
@@ -43,7 +43,7 @@ _calls = Calls()
 
 
 @dataclass(frozen=True)
-class Judged:
+class ViewVerdicts:
     """Four valid verdicts, and why any of them is none of the judge's."""
 
     verdicts: Verdicts
@@ -52,10 +52,10 @@ class Judged:
 
 async def verdicts_for(judge: Judge, view: Debate, *, deadline: float | None = None) -> Verdicts:
     """Return four valid verdicts on the last response of a debate; never raises."""
-    return (await judged(judge, view, deadline=deadline)).verdicts
+    return (await judge_view(judge, view, deadline=deadline)).verdicts
 
 
-async def judged(judge: Judge, view: Debate, *, deadline: float | None = None) -> Judged:
+async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = None) -> ViewVerdicts:
     """Ask a judge, once more where it fails on any maxim, and fill what is missing still.
 
     Args:
@@ -79,7 +79,7 @@ async def judged(judge: Judge, view: Debate, *, deadline: float | None = None) -
     for maxim, reason in unscored.items():
         log.info("%s on %s: %s", NO_VERDICT, maxim, reason)
     filled = {maxim: _prior(reason) for maxim, reason in unscored.items()}
-    return Judged({maxim: (good | filled)[maxim] for maxim in Maxim}, unscored)
+    return ViewVerdicts({maxim: (good | filled)[maxim] for maxim in Maxim}, unscored)
 
 
 async def _ask(judge: Judge, view: Debate, deadline: float | None) -> Mapping[Any, Any] | str:
@@ -135,7 +135,7 @@ async def judge(
     *,
     identity: Mapping[str, Any],
     deadline: float | None = None,
-    manner: Manner = USUAL,
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> Status:
     """Judge every response in a file and write one official evaluation a debate.
 
@@ -145,7 +145,7 @@ async def judge(
         judge: Who judges.
         identity: What decides what comes out.
         deadline: Seconds that the judge has for each try at a response.
-        manner: How the run is done, which changes nothing of what comes out.
+        options: How the run is done, which changes nothing of what comes out.
     """
     bench = _Bench(judge, deadline)
 
@@ -153,7 +153,7 @@ async def judge(
         return files.read_views(source, bad)
 
     work = Work("judge", source, out, read, bench.sit, identity)
-    return await run_work(work, manner)
+    return await run_work(work, options)
 
 
 class _Bench:
@@ -161,7 +161,7 @@ class _Bench:
 
     def __init__(self, judge: Judge, deadline: float | None) -> None:
         self.judge, self.deadline = judge, deadline
-        self._known: OrderedDict[bytes, Judged] = OrderedDict()
+        self._known: OrderedDict[bytes, ViewVerdicts] = OrderedDict()
         self._size = 10_000
 
     async def sit(self, item: tuple[Debate, Sequence[Debate]]) -> Done:
@@ -169,7 +169,7 @@ class _Bench:
         debate, views = item
         turns = await self._at_once(views) or await self._one_by_one(views)
         notes = [
-            placed(f"unscored {maxim}: {reason}", debate, turn)
+            at_turn(f"unscored {maxim}: {reason}", debate, turn)
             for turn, of_turn in enumerate(turns)
             for maxim, reason in of_turn.unscored.items()
         ]
@@ -178,9 +178,9 @@ class _Bench:
         counts = {"verdicts": len(Maxim) * len(turns), REPLACED: len(notes)}
         return Done((line,), counts, tuple(notes))
 
-    async def _one_by_one(self, views: Sequence[Debate]) -> list[Judged]:
+    async def _one_by_one(self, views: Sequence[Debate]) -> list[ViewVerdicts]:
         """Ask for each view; none needs another's verdict."""
-        found: dict[int, Judged] = {}
+        found: dict[int, ViewVerdicts] = {}
 
         async def one(place: int) -> None:
             found[place] = await self._judged(views[place])
@@ -190,7 +190,7 @@ class _Bench:
                 group.start_soon(one, place)
         return [found[place] for place in range(len(views))]
 
-    async def _at_once(self, views: Sequence[Debate]) -> list[Judged]:
+    async def _at_once(self, views: Sequence[Debate]) -> list[ViewVerdicts]:
         """Ask for all verdicts together, where the judge can and the views are one debate's.
 
         Where that fails, or leaves anything out, each view is asked for by itself.
@@ -215,18 +215,18 @@ class _Bench:
             log.debug("the judge failed on a whole debate", exc_info=error)
         return []
 
-    async def _judged(self, view: Debate) -> Judged:
+    async def _judged(self, view: Debate) -> ViewVerdicts:
         key = _key(view)
         found = self._known.get(key)
         if found is None:
-            found = await judged(self.judge, view, deadline=self.deadline)
+            found = await judge_view(self.judge, view, deadline=self.deadline)
             self._known[key] = found
             if len(self._known) > self._size:
                 self._known.popitem(last=False)
         return found
 
 
-def _all_good(given: Any, count: int) -> list[Judged]:
+def _all_good(given: Any, count: int) -> list[ViewVerdicts]:
     """Return the verdicts of a whole debate, or none of them where any is not as it must be."""
     if not isinstance(given, Sequence) or len(given) != count:
         return []
@@ -236,7 +236,7 @@ def _all_good(given: Any, count: int) -> list[Judged]:
         good = {maxim: one for maxim, one in verdicts.items() if isinstance(one, Verdict)}
         if len(good) != len(Maxim):
             return []
-        found.append(Judged(good))
+        found.append(ViewVerdicts(good))
     return found
 
 

@@ -17,7 +17,7 @@ from touche_rad.models.context import call_context, deadline_in
 from touche_rad.plugins import Panel, name_of
 from touche_rad.plugins.timeouts import Calls
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import USUAL, Manner, Work, run_work
+from touche_rad.runs.runner import DEFAULT_OPTIONS, RunOptions, Work, run_work
 from touche_rad.runs.status import Status
 
 log = logging.getLogger("touche_rad")
@@ -25,7 +25,9 @@ log = logging.getLogger("touche_rad")
 _calls = Calls()
 
 
-async def judged(panel: Panel, contest: Contest, *, deadline: float | None = None) -> Outcome:
+async def judge_contest(
+    panel: Panel, contest: Contest, *, deadline: float | None = None
+) -> Outcome:
     """Return the panel's verdict; one that failed, is late or names a stranger has no winner."""
     try:
         with (
@@ -61,12 +63,14 @@ class _Bench:
         swapped: list[Outcome] = []
 
         async def other() -> None:
-            swapped.append(await judged(self.panel, contest.swapped(), deadline=self.deadline))
+            swapped.append(
+                await judge_contest(self.panel, contest.swapped(), deadline=self.deadline)
+            )
 
         async with anyio.create_task_group() as group:
             if self.swap:
                 group.start_soon(other)
-            outcome = await judged(self.panel, contest, deadline=self.deadline)
+            outcome = await judge_contest(self.panel, contest, deadline=self.deadline)
         found = [outcome, *swapped]
         lost = [one.reason for one in found if one.winner is None]
         line = files.judgement_line(Judgement(contest.id, self.judge, *found))
@@ -83,7 +87,7 @@ async def judge_contests(
     identity: Mapping[str, Any],
     swap: bool = False,
     deadline: float | None = None,
-    manner: Manner = USUAL,
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> Status:
     """Judge every debate in a file as a whole, and write one verdict a line.
 
@@ -94,7 +98,7 @@ async def judge_contests(
         identity: What decides what comes out.
         swap: Judge each debate with its sides swapped too, to see whether the side decides.
         deadline: Seconds that the panel has for a debate.
-        manner: How the run is done, which changes nothing of what comes out.
+        options: How the run is done, which changes nothing of what comes out.
     """
     bench = _Bench(panel, str(identity["judge"]), swap, deadline)
 
@@ -105,4 +109,4 @@ async def judge_contests(
         )
 
     work = Work("judge", source, out, read, bench.sit, {**identity, "swap": swap})
-    return await run_work(work, manner)
+    return await run_work(work, options)

@@ -11,9 +11,9 @@ from touche_rad import files
 from touche_rad.debate import Debate, Response, Turn
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import USUAL, Manner, Work, run_work
+from touche_rad.runs.runner import DEFAULT_OPTIONS, RunOptions, Work, run_work
 from touche_rad.runs.simulate import simulation_line
-from touche_rad.runs.status import REPLACED, Status, placed
+from touche_rad.runs.status import REPLACED, Status, at_turn
 
 Shape = Literal["responses", "simulations"]
 
@@ -26,7 +26,7 @@ async def respond(
     identity: Mapping[str, Any],
     last_only: bool = False,
     shape: Shape = "responses",
-    manner: Manner = USUAL,
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> Status:
     """Answer the user turns of every debate in a file.
 
@@ -38,7 +38,7 @@ async def respond(
         last_only: Answer only the last user turn of each debate.
         shape: One response a line, or whole debates in the official shape, with each response
             replaced by ours.
-        manner: How the run is done, which changes nothing of what comes out.
+        options: How the run is done, which changes nothing of what comes out.
     """
     system = str(identity.get("debater", answerer.chosen))
 
@@ -52,7 +52,7 @@ async def respond(
 
     done = {**identity, "last_only": last_only, "shape": shape}
     work = Work("respond", source, out, read, do, done)
-    return await run_work(work, manner)
+    return await run_work(work, options)
 
 
 _Writer = Callable[[Debate, Mapping[int, Response]], tuple[str, ...]]
@@ -63,9 +63,9 @@ async def _answer_turns(debate: Debate, asked: range, answerer: Answerer, write:
     responses: dict[int, Response] = {}
     replaced = 0
     for turn in asked:
-        answer = await answerer.answer(debate.asked(turn))
+        answer = await answerer.answer(debate.before_response(turn))
         responses[turn] = answer.response
-        notes.extend(placed(note, debate, turn) for note in answer.notes)
+        notes.extend(at_turn(note, debate, turn) for note in answer.notes)
         replaced += answer.by != answerer.chosen
     counts = {"answers": len(responses), REPLACED: replaced}
     return Done(write(debate, responses), counts, tuple(notes))
@@ -79,7 +79,7 @@ def _writer(shape: Shape, system: str) -> _Writer:
 
 def _lines(debate: Debate, responses: Mapping[int, Response]) -> tuple[str, ...]:
     return tuple(
-        files.response_line(debate.asked(turn), turn, response)
+        files.response_line(debate.before_response(turn), turn, response)
         for turn, response in responses.items()
     )
 

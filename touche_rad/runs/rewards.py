@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from touche_rad.contest import SYSTEM, TIE, USER, Outcome, contest_of
+from touche_rad.contest import SYSTEM, TIE, USER, Outcome, to_contest
 from touche_rad.debate import Debate, Maxim, Verdicts
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.plugins import Judge, Panel, Plugin, Services, registered
-from touche_rad.runs.judging import judged
-from touche_rad.runs.panels import judged as judged_whole
+from touche_rad.runs.judging import judge_view
+from touche_rad.runs.panels import judge_contest
 
 WON = {SYSTEM: 1.0, TIE: 0.0, USER: -1.0}
 
@@ -62,8 +62,8 @@ class Reward:
     async def of(self, debate: Debate, *, deadline: float | None = None) -> float | None:
         """Return the reward of the last answer; None where none could be had in time."""
         if self._panel is not None:
-            return lead(await judged_whole(self._panel, contest_of(debate), deadline=deadline))
-        given = await judged(self._judge, debate, deadline=deadline)
+            return lead(await judge_contest(self._panel, to_contest(debate), deadline=deadline))
+        given = await judge_view(self._judge, debate, deadline=deadline)
         return mean_score(given.verdicts, given.unscored)
 
 

@@ -28,7 +28,7 @@ T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
 
 
-class Stopped(WorkError):
+class Interrupted(WorkError):
     """A person stopped the run."""
 
     exit_code = 130
@@ -47,7 +47,7 @@ class Work(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Manner:
+class RunOptions:
     """How a run is done; nothing here changes what comes out."""
 
     workers: int = 4
@@ -64,7 +64,7 @@ class Manner:
     """The language model that plugins ask, if any: its costs are told, and it is closed."""
 
 
-USUAL: Final = Manner()
+DEFAULT_OPTIONS: Final = RunOptions()
 
 
 def run(work: Callable[[], Awaitable[Status]], out: Path) -> Status:
@@ -72,12 +72,12 @@ def run(work: Callable[[], Awaitable[Status]], out: Path) -> Status:
     try:
         return anyio.run(work)
     except KeyboardInterrupt:
-        raise Stopped(
+        raise Interrupted(
             f"stopped; what is done is kept in {out}{SUFFIX}: the same command goes on from there"
         ) from None
 
 
-async def run_work(work: Work[Any], manner: Manner) -> Status:
+async def run_work(work: Work[Any], options: RunOptions) -> Status:
     """Do all the work, or go on with it, and say what was done.
 
     The input is read once before any work begins, so that a bad line is told at once and not after
@@ -88,22 +88,22 @@ async def run_work(work: Work[Any], manner: Manner) -> Status:
         WorkError: Something failed; what was finished is kept for the next call.
     """
     try:
-        return await _run_work(work, manner)
+        return await _run_work(work, options)
     finally:
-        if manner.model is not None:
+        if options.model is not None:
             with anyio.CancelScope(shield=True):
-                await manner.model.close()
+                await options.model.close()
 
 
-async def _run_work(work: Work[Any], manner: Manner) -> Status:
-    report = _Report(work, manner)
+async def _run_work(work: Work[Any], options: RunOptions) -> Status:
+    report = _Report(work, options)
     try:
-        bad = manner.bad or files.BadLines()
+        bad = options.bad or files.BadLines()
         total, identity = _look_through(work, bad)
         report.units, report.identity, report.bad = total, identity, bad
-        with Journal(work.out, identity, restart=manner.restart) as journal:
+        with Journal(work.out, identity, restart=options.restart) as journal:
             report.journal = journal
-            await _work_through(work, manner, journal, total)
+            await _work_through(work, options, journal, total)
             journal.finish(report.tally.add)
     except asyncio.CancelledError:
         report.write("stopped", "stopped before the end")
@@ -128,12 +128,12 @@ def _look_through(work: Work[Any], bad: files.BadLines) -> tuple[int, dict[str, 
     return total, identity | {"input": sha256_of(work.source), "version": __version__}
 
 
-async def _work_through(work: Work[T], manner: Manner, journal: Journal, total: int) -> None:
+async def _work_through(work: Work[T], options: RunOptions, journal: Journal, total: int) -> None:
     """Let so many workers take one unit after another; the first fatal error stops them all."""
     units = _unfinished(work.read(files.BadLines(skip=True)), journal)
     failures: list[str] = []
     fatal: list[Exception] = []
-    tell = manner.progress or (lambda done, total: None)
+    tell = options.progress or (lambda done, total: None)
     tell(len(journal), total)
 
     async def take() -> None:
@@ -152,7 +152,7 @@ async def _work_through(work: Work[T], manner: Manner, journal: Journal, total: 
             group.cancel_scope.cancel()
 
     async with anyio.create_task_group() as group:
-        for _ in range(min(manner.workers, total)):
+        for _ in range(min(options.workers, total)):
             group.start_soon(take)
     if fatal:
         raise fatal[0]
@@ -167,8 +167,8 @@ def _unfinished(units: Iterable[T], journal: Journal) -> Iterator[tuple[int, T]]
 class _Report:
     """Gathers what the status will say, so that there is one whatever happens."""
 
-    def __init__(self, work: Work[Any], manner: Manner) -> None:
-        self.work, self.manner = work, manner
+    def __init__(self, work: Work[Any], options: RunOptions) -> None:
+        self.work, self.options = work, options
         self.started, self.clock = datetime.now().astimezone(), time.monotonic()
         self.tally = Tally()
         self.identity: Mapping[str, Any] = work.identity
@@ -179,16 +179,16 @@ class _Report:
     def write(self, state: State, error: str | None = None) -> Status:
         """Make the status, and write it where that was asked."""
         status = self._status(state, error)
-        if self.manner.status_path is not None:
+        if self.options.status_path is not None:
             try:
-                write_status(status, self.manner.status_path)
+                write_status(status, self.options.status_path)
             except OSError:
                 if error is None:  # else what went wrong first is what must be told
                     raise
         return status
 
     def _usage(self) -> Mapping[str, Any]:
-        model = self.manner.model
+        model = self.options.model
         return model.usage.record() if model is not None and model.usage.used else {}
 
     def _status(self, state: State, error: str | None) -> Status:

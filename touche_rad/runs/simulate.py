@@ -11,9 +11,9 @@ from touche_rad import files
 from touche_rad.debate import Debate
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import USUAL, Manner, Work, run_work
-from touche_rad.runs.status import REPLACED, Status, placed
-from touche_rad.users import Speaker, UserSimulator, described
+from touche_rad.runs.runner import DEFAULT_OPTIONS, RunOptions, Work, run_work
+from touche_rad.runs.status import REPLACED, Status, at_turn
+from touche_rad.users import Speaker, UserSimulator, describe_user
 
 
 async def simulate(
@@ -24,7 +24,7 @@ async def simulate(
     *,
     identity: Mapping[str, Any],
     turns: int = 5,
-    manner: Manner = USUAL,
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> Status:
     """Play every claim of a file and write one official simulation a line.
 
@@ -35,13 +35,13 @@ async def simulate(
         user: Who plays the user; in a speaker, with a deadline and who stands in.
         identity: What decides what comes out, beside what is told here; `debater` names the system.
         turns: User turns a debate.
-        manner: How the run is done, which changes nothing of what comes out.
+        options: How the run is done, which changes nothing of what comes out.
     """
     speaker = user if isinstance(user, Speaker) else Speaker(user)
     stage = _Stage(answerer, speaker, turns, str(identity.get("debater", answerer.chosen)))
     played = {"user": speaker.name, **identity, "turns": turns}
     work = Work("simulate", source, out, _reader(source), stage.play, played)
-    return await run_work(work, manner)
+    return await run_work(work, options)
 
 
 def _reader(source: Path) -> Any:
@@ -61,14 +61,14 @@ class _Stage:
         replaced = 0
         for turn in range(self.turns):
             spoken = await self.speaker.speak(debate)
-            debate = debate.spoken(spoken.utterance)
+            debate = debate.with_utterance(spoken.utterance)
             answer = await self.answerer.answer(debate)
-            debate = debate.answered(answer.response)
-            notes.extend(placed(note, claim, turn) for note in (*spoken.notes, *answer.notes))
+            debate = debate.with_response(answer.response)
+            notes.extend(at_turn(note, claim, turn) for note in (*spoken.notes, *answer.notes))
             replaced += (answer.by != self.answerer.chosen) + spoken.replaced
         configuration = {
             "topic": {"description": debate.claim},
-            "user": described(self.speaker.user, debate),
+            "user": describe_user(self.speaker.user, debate),
             "maxTurns": self.turns,
         }
         line = simulation_line(debate, configuration, self.system)

@@ -87,7 +87,7 @@ def _cost(total: Mapping[str, Any]) -> str:
     return f"model: {', '.join(parts)}"
 
 
-def placed(note: str, debate: Debate, turn: int) -> str:
+def at_turn(note: str, debate: Debate, turn: int) -> str:
     """Return a note with the place it happened at, after its kind."""
     kind, _, what = note.partition(": ")
     return f"{kind}: debate {debate.id or '?'}, turn {turn + 1}: {what}"

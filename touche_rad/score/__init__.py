@@ -58,7 +58,7 @@ def score(
 
     Whole debates are scored by `touche_rad.contests.scoring.score_contests`.
     """
-    kind = files.recognise(truth)
+    kind = files.detect_kind(truth)
     if kind is files.Kind.LABELS:
         return score_judgements(
             runs, truth, strict=strict, samples=samples, seed=seed, debates=debates,

@@ -59,7 +59,8 @@ def _marks(view: Debate, response: Response) -> Mapping[str, bool]:
     return {
         "over_60_words": count_words(response.content) > LIMIT,
         "empty": not response.content.strip(),
-        "repeated": bool(said) and any(words(earlier) == said for earlier in view.said[:-1]),
+        "repeated": bool(said)
+        and any(words(earlier) == said for earlier in view.system_texts[:-1]),
         "without_citation": not ids,
         "over_2_citations": len(ids) > SHOWN,
         "duplicate_citations": len(set(ids)) < len(ids),

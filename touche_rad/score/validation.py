@@ -94,7 +94,7 @@ def check(
     found = Checked(str(run))
     bad = _All()
     try:
-        kind = files.recognise(run)
+        kind = files.detect_kind(run)
         found.kind = kind.value
         lines = list(files.read_numbered(run, bad))
     except InputError as error:
@@ -180,7 +180,7 @@ def _beside(
     run: Path, lines: list[tuple[int, Debate, Evaluation | None]], source: Path
 ) -> Iterator[Finding]:
     """Compare the debates with those of the input, place by place."""
-    kind = files.recognise(source)
+    kind = files.detect_kind(source)
     wanted = list(files.read_claims(source) if kind is Kind.CLAIMS else files.read_debates(source))
     if len(wanted) != len(lines):
         yield Finding(str(run), None, f"{len(lines)} debates, and {source} has {len(wanted)}")

@@ -165,9 +165,9 @@ async def _tried(
     """Try both plugins before the port opens, so that what they load first is loaded by then."""
     if model is not None and model.backend is not None:
         await model.backend.ready()
-    asked = Debate().spoken("Is it worth while to argue about anything at all?")
+    asked = Debate().with_utterance("Is it worth while to argue about anything at all?")
     answer = await answerer.answer(asked)
-    await verdicts_for(judge, asked.answered(answer.response), deadline=deadline)
+    await verdicts_for(judge, asked.with_response(answer.response), deadline=deadline)
     try:
         yield
     finally:

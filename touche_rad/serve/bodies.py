@@ -162,17 +162,17 @@ def to_debate(request: ChatRequest) -> Debate:
 
 def _hear(debate: Debate, content: str, *, again: bool) -> Debate:
     if not again:
-        return debate.spoken(content)
+        return debate.with_utterance(content)
     joined = Turn(utterance=f"{debate.last.utterance} {content}".strip())
     return debate.model_copy(update={"turns": (*debate.turns[:-1], joined)})
 
 
 def _recall(debate: Debate, content: str, *, again: bool) -> Debate:
     if not debate.turns:
-        debate = debate.spoken("")
+        debate = debate.with_utterance("")
     if again and debate.last.response:
         content = f"{debate.last.response.content} {content}".strip()
-    return debate.answered(Response(content=content))
+    return debate.with_response(Response(content=content))
 
 
 def to_view(request: JudgeRequest) -> Debate:

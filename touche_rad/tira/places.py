@@ -85,7 +85,7 @@ def configured_turns() -> int | None:
 
 def find_input(folder: Path, kinds: Collection[Kind]) -> Path:
     """Return the one file of a fitting kind in a folder."""
-    from touche_rad.files import recognise
+    from touche_rad.files import detect_kind
 
     wanted = " or ".join(sorted(kind.value for kind in kinds))
     if not folder.is_dir():
@@ -93,7 +93,7 @@ def find_input(folder: Path, kinds: Collection[Kind]) -> Path:
     fitting = []
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
         try:
-            if recognise(path) in kinds:
+            if detect_kind(path) in kinds:
                 fitting.append(path)
         except InputError:
             continue

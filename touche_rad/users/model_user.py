@@ -154,7 +154,7 @@ class ModelUser:
         self.seed = seed
         self.options = options or ModelUser.Options()
 
-    def described(self, debate: Debate) -> Mapping[str, Any]:
+    def describe(self, debate: Debate) -> Mapping[str, Any]:
         """Return the persona and the model's name."""
         return {"persona": self.persona.name, "model": self.model.name}
 
@@ -224,7 +224,7 @@ class ModelUser:
         kept = cut_to_words(kept, self.options.max_words)
         if not _plain(kept):
             return "", "it says again what was said before" if bare else "it says nothing"
-        heard = [*before, *(clean(words) for words in debate.said)]
+        heard = [*before, *(clean(words) for words in debate.system_texts)]
         if any(alike(kept, words) >= self.options.alike for words in heard):
             return "", "it says again what was said before"
         return kept, ""

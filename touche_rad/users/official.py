@@ -61,7 +61,7 @@ class OfficialUser:
         """The address without what may be a key in it."""
         return self.url.partition("?")[0].partition("#")[0]
 
-    def described(self, debate: Debate) -> Mapping[str, Any]:
+    def describe(self, debate: Debate) -> Mapping[str, Any]:
         """Return the address and the user's name there."""
         return {"url": self.place, "model": self._name(debate)}
 

@@ -38,18 +38,18 @@ class UserSimulator(Protocol):
 
 
 @runtime_checkable
-class TellsOfItself(Protocol):
+class Describes(Protocol):
     """A user of which a run says more than its class."""
 
-    def described(self, debate: Debate) -> Mapping[str, Any]:
+    def describe(self, debate: Debate) -> Mapping[str, Any]:
         """Return what stands under `user` in the configuration of a simulation."""
         ...
 
 
-def described(user: UserSimulator, debate: Debate) -> dict[str, Any]:
+def describe_user(user: UserSimulator, debate: Debate) -> dict[str, Any]:
     """Return what a simulation's configuration says of its user."""
     said = {"class": type(user).__name__, "model": debate.user}
-    return {**said, **user.described(debate)} if isinstance(user, TellsOfItself) else said
+    return {**said, **user.describe(debate)} if isinstance(user, Describes) else said
 
 
 log = logging.getLogger("touche_rad")
@@ -61,7 +61,7 @@ _LETTERS_A_WORD: Final = 20
 
 
 @dataclass(frozen=True)
-class Spoken:
+class Utterance:
     """What the user says, and what was done on the way to it."""
 
     utterance: str
@@ -98,7 +98,7 @@ class Speaker:
         self.deadline = deadline
         self._call = Calls()
 
-    async def speak(self, debate: Debate) -> Spoken:
+    async def speak(self, debate: Debate) -> Utterance:
         """Say what the user says next in a debate."""
         turn = len(debate.turns)
         try:
@@ -110,7 +110,7 @@ class Speaker:
         except Exception as error:
             log.debug("the simulated user failed", exc_info=error)
             failure = f"user fallback: {_told(error)}"
-        return Spoken(await self._stood_in(debate), (failure,), replaced=True)
+        return Utterance(await self._stood_in(debate), (failure,), replaced=True)
 
     async def _stood_in(self, debate: Debate) -> str:
         """Let the rules speak; those that search an index may fail as well."""
@@ -126,18 +126,18 @@ class Speaker:
             return await self._call(words, debate)
         raise TimeoutError(f"no utterance within {self.deadline:g} seconds")
 
-    def _bounded(self, said: object) -> Spoken:
+    def _bounded(self, said: object) -> Utterance:
         if not isinstance(said, str):
             raise TypeError(f"expected words, got {type(said).__name__}")
         whole = clean(said[:_ENOUGH])
         if not whole:
             raise ValueError("it said nothing")
         if not self.max_words:
-            return Spoken(whole)
+            return Utterance(whole)
         kept = cut_to_words(whole, self.max_words)[: _LETTERS_A_WORD * self.max_words].rstrip()
         if kept == whole:
-            return Spoken(whole)
-        return Spoken(kept, (f"user cut: {count_words(whole)} words to {count_words(kept)}",))
+            return Utterance(whole)
+        return Utterance(kept, (f"user cut: {count_words(whole)} words to {count_words(kept)}",))
 
 
 def _words_of(user: UserSimulator, debate: Debate) -> Callable[[Debate], str | Awaitable[str]]:
@@ -158,7 +158,7 @@ OFFICIAL: Final = "official"
 
 
 @dataclass(frozen=True)
-class Chosen:
+class UserChoice:
     """A user that was named, with its options; it can be made when there is what it needs."""
 
     plugin: Plugin
@@ -214,7 +214,7 @@ class Chosen:
         return int(getattr(self.options, "max_words", 0))
 
 
-def chosen_user(who: str, given: Mapping[str, str]) -> Chosen:
+def parse_user(who: str, given: Mapping[str, str]) -> UserChoice:
     """Read what `--user` says, and the user's options.
 
     Raises:
@@ -223,13 +223,13 @@ def chosen_user(who: str, given: Mapping[str, str]) -> Chosen:
     if who.lower().startswith(("http://", "https://")):
         plugin = Plugin("user", OFFICIAL, "touche-rad", lambda: OfficialUser)
         OfficialUser(who)
-        return Chosen(plugin, plugin.parse(given), url=who)
+        return UserChoice(plugin, plugin.parse(given), url=who)
     kind, colon, name = who.partition(":")
     if kind == MODEL and (name or not colon):
         plugin = Plugin("user", MODEL, "touche-rad", lambda: ModelUser)
-        return Chosen(plugin, plugin.parse(given), persona(name or DEFAULT))
+        return UserChoice(plugin, plugin.parse(given), persona(name or DEFAULT))
     if who == RULES:
         plugin = Plugin("user", RULES, "touche-rad", lambda: RuleUser)
-        return Chosen(plugin, plugin.parse(given))
+        return UserChoice(plugin, plugin.parse(given))
     known = (RULES, MODEL, f"{MODEL}:PERSONA", "URL")
     raise OptionError(f"there is no user {who!r}{nearest(who, known)}")

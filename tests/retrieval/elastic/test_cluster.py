@@ -21,7 +21,7 @@ from touche_rad import files
 from touche_rad.debate import Debate, Turn
 from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.plugins import Services, build_index, open_index
-from touche_rad.runs.answering import HONEST, LAST_RESORT, Answerer, chain_of
+from touche_rad.runs.answering import HONEST, LAST_RESORT, Answerer, make_chain
 
 pytestmark = pytest.mark.services
 
@@ -162,7 +162,7 @@ def _nothing_made_up(index: ElasticArguments, told: str) -> None:
         with pytest.raises(WorkError) as refused:
             call()
         assert str(refused.value) == f"{index.location}: {told}"
-    answerer = Answerer(chain_of("grounded", {}, Services(index=index)), index)
+    answerer = Answerer(make_chain("grounded", {}, Services(index=index)), index)
     debate = Debate(claim="Zoos are cruel.", turns=(Turn(utterance="Zoos are cruel."),))
     answer = anyio.run(answerer.answer, debate)
     assert answer.by == LAST_RESORT

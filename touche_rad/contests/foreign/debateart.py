@@ -12,7 +12,14 @@ from typing import Any
 
 from touche_rad.contest import TIE, Contest, Side, Speech
 from touche_rad.contests.foreign.votes import gold, merged
-from touche_rad.files.records import Miss, a_list, a_text, an_object, optional_text, shown
+from touche_rad.files.records import (
+    FieldError,
+    optional_text,
+    require_list,
+    require_object,
+    require_text,
+    short_repr,
+)
 
 _WEIGHTS = {"arguments": 3, "sources": 2, "legibility": 1, "conduct": 1}
 """Points of the site's categorical votes."""
@@ -44,14 +51,18 @@ def contest_of(record: Mapping[str, Any], name: str = "") -> Contest:
                    if whole.get(key)), name)  # fmt: skip
     speakers = {side: optional_text(whole, side) or side for side in ("pro", "con")}
     if speakers["pro"] == speakers["con"]:
-        raise Miss("con", f"expected another name than that of pro, {shown(speakers['con'])}")
+        raise FieldError(
+            "con", f"expected another name than that of pro, {short_repr(speakers['con'])}"
+        )
     speeches = tuple(
-        Speech(speaker=speakers[_side(one, place)], text=a_text(one.get("text"), f"{place}.text"))
+        Speech(
+            speaker=speakers[_side(one, place)], text=require_text(one.get("text"), f"{place}.text")
+        )
         for one, place in _speeches(whole)
     )
     votes = [
-        _vote(an_object(vote, f"votes.{number}"), f"votes.{number}")
-        for number, vote in enumerate(a_list(whole.get("votes") or [], "votes"))
+        _vote(require_object(vote, f"votes.{number}"), f"votes.{number}")
+        for number, vote in enumerate(require_list(whole.get("votes") or [], "votes"))
     ]
     winners, counts = gold(votes, speakers)
     return Contest(
@@ -66,25 +77,27 @@ def _id(record: Mapping[str, Any]) -> str:
     key = next((key for key in ("id", "url") if record.get(key)), "id")
     found = record.get(key)
     if isinstance(found, dict | list | bool):
-        raise Miss(key, f"expected text or a number, got {shown(found)}")
+        raise FieldError(key, f"expected text or a number, got {short_repr(found)}")
     return str(found or "")
 
 
 def _speeches(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     key = next(name for name in _SPEECHES if name in record)
-    for number, one in enumerate(a_list(record[key], key)):
+    for number, one in enumerate(require_list(record[key], key)):
         place = f"{key}.{number}"
         if isinstance(one, list):
             for inner, speech in enumerate(one):
-                yield an_object(speech, f"{place}.{inner}"), f"{place}.{inner}"
+                yield require_object(speech, f"{place}.{inner}"), f"{place}.{inner}"
         else:
-            yield an_object(one, place), place
+            yield require_object(one, place), place
 
 
 def _side(speech: Mapping[str, Any], place: str) -> Side:
     said = str(speech.get("side", "")).strip().lower()
     if said not in _SIDES:
-        raise Miss(f"{place}.side", f"expected pro or con, got {shown(speech.get('side'))}")
+        raise FieldError(
+            f"{place}.side", f"expected pro or con, got {short_repr(speech.get('side'))}"
+        )
     return _SIDES[said]
 
 
@@ -113,5 +126,5 @@ def _voted(value: Any, field: str) -> str | None:
     if said in (TIE, "tied", "draw"):
         return TIE
     if said not in _SIDES:
-        raise Miss(field, f"expected pro, con or tie, got {shown(value)}")
+        raise FieldError(field, f"expected pro, con or tie, got {short_repr(value)}")
     return _SIDES[said]

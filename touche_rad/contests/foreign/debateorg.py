@@ -12,7 +12,14 @@ from typing import Any, Final
 
 from touche_rad.contest import TIE, Contest, Side, Speech
 from touche_rad.contests.foreign.votes import gold, merged
-from touche_rad.files.records import Miss, a_list, a_text, an_object, optional_text, shown
+from touche_rad.files.records import (
+    FieldError,
+    optional_text,
+    require_list,
+    require_object,
+    require_text,
+    short_repr,
+)
 
 _ARGUMENTS: Final = "Made more convincing arguments"
 _SOURCES: Final = "Used the most reliable sources"
@@ -37,19 +44,21 @@ def contest_of(record: Mapping[str, Any], name: str = "") -> Contest:
         who = optional_text(whole, f"participant_{number}_name") or f"participant {number}"
         sides[who] = _position(whole, f"participant_{number}_position")
     if sorted(sides.values()) != ["con", "pro"]:
-        raise Miss("participant_2_position", "expected one Pro and one Con with names of their own")
+        raise FieldError(
+            "participant_2_position", "expected one Pro and one Con with names of their own"
+        )
     speaker: dict[str, str] = {side: who for who, side in sides.items()}
     speeches = []
-    for number, given in enumerate(a_list(whole["rounds"], "rounds")):
-        for inner, one in enumerate(a_list(given, f"rounds.{number}")):
+    for number, given in enumerate(require_list(whole["rounds"], "rounds")):
+        for inner, one in enumerate(require_list(given, f"rounds.{number}")):
             place = f"rounds.{number}.{inner}"
-            speech = an_object(one, place)
+            speech = require_object(one, place)
             side = _position(speech, "side", place)
-            text = a_text(speech.get("text"), f"{place}.text")
+            text = require_text(speech.get("text"), f"{place}.text")
             speeches.append(Speech(speaker=speaker[side], text=text))
     votes = [
-        _vote(an_object(vote, f"votes.{number}"), sides, f"votes.{number}")
-        for number, vote in enumerate(a_list(whole.get("votes") or [], "votes"))
+        _vote(require_object(vote, f"votes.{number}"), sides, f"votes.{number}")
+        for number, vote in enumerate(require_list(whole.get("votes") or [], "votes"))
     ]
     winners, counts = gold(votes, speaker)
     return Contest(
@@ -66,16 +75,16 @@ def _position(record: Mapping[str, Any], key: str, place: str = "") -> Side:
     if said == "con":
         return "con"
     field = f"{place}.{key}" if place else key
-    raise Miss(field, f"expected Pro or Con, got {shown(record.get(key))}")
+    raise FieldError(field, f"expected Pro or Con, got {short_repr(record.get(key))}")
 
 
 def _vote(vote: dict[str, Any], sides: Mapping[str, Side], place: str) -> dict[str, str | None]:
-    ticked = an_object(vote.get("votes_map", {}), f"{place}.votes_map")
+    ticked = require_object(vote.get("votes_map", {}), f"{place}.votes_map")
     told: dict[str, str] = {}
     points = {"pro": 0, "con": 0}
     for who, what in ticked.items():
         side = TIE if who == "Tied" else sides.get(who)
-        for said, yes in an_object(what, f"{place}.votes_map.{who}").items():
+        for said, yes in require_object(what, f"{place}.votes_map.{who}").items():
             metric = _LOOSE.get("".join(filter(str.isalpha, said)).lower())
             if yes is not True or metric is None or side is None:
                 continue

@@ -20,14 +20,14 @@ from pydantic import ValidationError
 from touche_rad.contest import TIE, Contest, Side, Speech
 from touche_rad.errors import InputError, why
 from touche_rad.files.records import (
-    Miss,
-    a_list,
-    a_text,
-    an_object,
+    FieldError,
     optional_text,
     parse,
-    shown,
-    within,
+    require_field,
+    require_list,
+    require_object,
+    require_text,
+    short_repr,
 )
 
 
@@ -45,7 +45,7 @@ def contests(folder: Path) -> Iterator[Contest]:
     for path in found:
         try:
             yield _contest(folder, path, everyone)
-        except Miss as miss:
+        except FieldError as miss:
             raise InputError(path, miss.expected, field=miss.field or None) from None
         except ValidationError as error:
             told = error.errors()[0]["msg"].removeprefix("Value error, ")
@@ -56,36 +56,38 @@ def _everyone(path: Path) -> Mapping[str, Any]:
     if not path.is_file():
         return {}
     try:
-        return an_object(_read(path), "")
-    except Miss as miss:
+        return require_object(_read(path), "")
+    except FieldError as miss:
         raise InputError(path, f"{miss.expected}: gold by the names of motions") from None
 
 
 def _contest(folder: Path, path: Path, everyone: Mapping[str, Any]) -> Contest:
-    record = an_object(_read(path), "")
+    record = require_object(_read(path), "")
     sides: dict[str, Side] = {}
     named: tuple[tuple[str, Side], ...] = (("pro_side", "pro"), ("con_side", "con"))
     for key, side in named:
-        for number, one in enumerate(a_list(*within(record, key))):
+        for number, one in enumerate(require_list(*require_field(record, key))):
             place = f"{key}.{number}"
-            name = one if isinstance(one, str) else an_object(one, place).get("name")
-            if a_text(name, f"{place}.name") in sides:
-                raise Miss(f"{place}.name", f"{name!r} is there twice")
-            sides[a_text(name, f"{place}.name")] = side
+            name = one if isinstance(one, str) else require_object(one, place).get("name")
+            if require_text(name, f"{place}.name") in sides:
+                raise FieldError(f"{place}.name", f"{name!r} is there twice")
+            sides[require_text(name, f"{place}.name")] = side
     texts = _speeches(folder / "speech", path.stem)
-    order = [a_text(name, f"speech_order.{n}") for n, name in
-             enumerate(a_list(*within(record, "speech_order"))) if name is not None]  # fmt: skip
+    names = require_list(*require_field(record, "speech_order"))
+    order = [
+        require_text(name, f"speech_order.{n}") for n, name in enumerate(names) if name is not None
+    ]
     if len(order) != len(texts):
-        raise Miss(
+        raise FieldError(
             "speech_order", f"names {len(order)} speakers, and {len(texts)} speeches are there"
         )
     unknown = sorted(set(order) - set(sides))
     if unknown:
-        raise Miss("speech_order", f"{unknown[0]!r} is on no side")
+        raise FieldError("speech_order", f"{unknown[0]!r} is on no side")
     own = folder / "gold" / path.name
     gold = _read(own) if own.is_file() else everyone.get(path.stem)
     return Contest(
-        id=path.stem, motion=a_text(*within(record, "motion")),
+        id=path.stem, motion=require_text(*require_field(record, "motion")),
         info=optional_text(record, "info_slide"),
         sides={name: sides[name] for name in dict.fromkeys([*order, *sides])},
         speeches=tuple(
@@ -104,22 +106,22 @@ def _gold(told: Mapping[str, Any], sides: Mapping[str, Side]) -> dict[str, Any]:
         several = won if isinstance(won, list) else [won]
         strangers = [one for one in several if one not in (*sides, TIE)]
         if strangers or not several:
-            who = shown(strangers[0] if strangers else won)
-            raise Miss(f"gold.{dimension}", f"expected speakers or tie, got {who}")
+            who = short_repr(strangers[0] if strangers else won)
+            raise FieldError(f"gold.{dimension}", f"expected speakers or tie, got {who}")
         found[dimension] = won
     return found
 
 
 def _speeches(folder: Path, name: str) -> list[str]:
     if (folder / f"{name}.json").is_file():
-        told = a_list(_read(folder / f"{name}.json"), "speeches")
+        told = require_list(_read(folder / f"{name}.json"), "speeches")
         return [
-            a_text(one.get("content") if isinstance(one, dict) else one, f"speeches.{number}")
+            require_text(one.get("content") if isinstance(one, dict) else one, f"speeches.{number}")
             for number, one in enumerate(told)
         ]
     files = sorted((folder / name).glob("*"), key=lambda path: _natural(path.stem))
     if not files:
-        raise Miss("", f"expected its speeches in speech/{name}.json or speech/{name}/")
+        raise FieldError("", f"expected its speeches in speech/{name}.json or speech/{name}/")
     return [_text(path) for path in files if path.is_file()]
 
 
@@ -139,5 +141,5 @@ def _text(path: Path) -> str:
 def _read(path: Path) -> Any:
     try:
         return parse(_text(path))
-    except (Miss, json.JSONDecodeError) as error:
+    except (FieldError, json.JSONDecodeError) as error:
         raise InputError(path, str(error).lstrip(": ")) from None

@@ -12,7 +12,7 @@ from touche_rad import files
 from touche_rad.contest import Contest
 from touche_rad.contests.foreign import debateart, debateorg, panelbench
 from touche_rad.errors import InputError
-from touche_rad.files.records import BadLines, Miss, parse, shown
+from touche_rad.files.records import BadLines, FieldError, parse, short_repr
 
 FORMS: Final = "DebateArt, Debate.org, PanelBench, contests, or debates of the shared task"
 
@@ -44,7 +44,7 @@ def _named(source: Path) -> list[tuple[str, str, Any]] | None:
         return None
     try:
         whole = parse(text)
-    except Miss:
+    except FieldError:
         return _by_line(text)
     if isinstance(whole, list):
         listed = [(str(n), f"number {n}", one) for n, one in enumerate(whole, 1)]
@@ -63,7 +63,7 @@ def _by_line(text: str) -> list[tuple[str, str, Any]] | None:
             continue
         try:
             found.append((str(number), f"line {number}", parse(line)))
-        except Miss as miss:
+        except FieldError as miss:
             found.append((str(number), f"line {number}", miss))
     return found if any(_reader(one) for _, _, one in found) else None
 
@@ -80,26 +80,26 @@ def _made(source: Path, named: list[tuple[str, str, Any]], bad: BadLines) -> Ite
     seen: set[str] = set()
     for name, place, record in named:
         try:
-            if isinstance(record, Miss):
+            if isinstance(record, FieldError):
                 raise record
             reader = _reader(record)
             if reader is None:
-                raise Miss("", f"expected a debate ({FORMS})")
+                raise FieldError("", f"expected a debate ({FORMS})")
             contest = reader(record, name)
             if contest.id in seen:
-                raise Miss("id", f"the debate {shown(contest.id)} is there twice")
+                raise FieldError("id", f"the debate {short_repr(contest.id)} is there twice")
             seen.add(contest.id)
             yield contest
-        except Miss as miss:
+        except FieldError as miss:
             bad.report(_located(source, place, miss))
         except ValidationError as error:
             told = error.errors()[0]
             field = ".".join(map(str, told["loc"]))
             said = told["msg"].removeprefix("Value error, ")
-            bad.report(_located(source, place, Miss(field, said)))
+            bad.report(_located(source, place, FieldError(field, said)))
 
 
-def _located(source: Path, place: str, miss: Miss) -> InputError:
+def _located(source: Path, place: str, miss: FieldError) -> InputError:
     line = int(place.removeprefix("line ")) if place.startswith("line ") else None
     where = f"{place}: " if place and line is None else ""
     return InputError(source, f"{where}{miss.expected}", line=line, field=miss.field or None)

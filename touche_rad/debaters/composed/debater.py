@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, Field, create_model
 
-from touche_rad.debate import Argument, Debate, Response, reached
+from touche_rad.debate import Argument, Debate, Response, with_path
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.guard import (
     GUARD,
@@ -87,7 +87,7 @@ class Composed:
         if not used or count_words(content) < _FEWEST:
             return self._grounded.quoting(debate, self._best(found, cited))
         paths = {one.argument.id: one.path for one in found}
-        arguments = tuple(reached(one, paths[one.id]) for one in used)
+        arguments = tuple(with_path(one, paths[one.id]) for one in used)
         return Response(content=content, arguments=arguments)
 
     async def _supported(

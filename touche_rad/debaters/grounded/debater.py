@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
-from touche_rad.debate import Debate, Response, reached
+from touche_rad.debate import Debate, Response, with_path
 from touche_rad.debaters.grounded import quoting as choosing
 from touche_rad.debaters.grounded.candidates import Candidate
 from touche_rad.debaters.grounded.guard import GUARD, SURE, Guard, GuardName, Told, by_nli
@@ -119,7 +119,7 @@ class Grounded:
             content = f"{frame} {content}"
         if link and self._fits(link, content):
             content = f"{content.removesuffix(one.quoted)}{link} {one.quoted}"
-        return Response(content=content, arguments=(reached(one.argument, one.path),))
+        return Response(content=content, arguments=(with_path(one.argument, one.path),))
 
     def _fits(self, before: str, content: str) -> bool:
         return count_words(before) + count_words(content) <= self.options.max_words

@@ -149,7 +149,7 @@ class Rdebater:
             return []
         count, most = count_words(candidate.text), self.options.max_words
         found = [f"It has {count} words, and {most} at most are allowed."] if count > most else []
-        if words(candidate.text) in [words(clean(said)) for said in brief.debate.said]:
+        if words(candidate.text) in [words(clean(said)) for said in brief.debate.system_texts]:
             found.append("It was said before, word for word.")
         if brief.evidence and not self._cited(brief, candidate):
             found.append("It uses none of the remembered arguments.")

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from touche_rad.debate import Argument, Debate, reached
+from touche_rad.debate import Argument, Debate, with_path
 from touche_rad.debaters.sinai.step1_plan import Plan, parameters
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.dialogue import render_dialogue
@@ -142,7 +142,7 @@ def search(index: ArgumentIndex, query: Query, how: SearchOptions) -> Retrieved:
 
     def take(field: str, words: str, count: int, path: Sequence[str] = ()) -> list[Argument]:
         hits = index.search(field, words, count + how.spare)
-        arguments = [reached(hit.argument, path) for hit in hits]
+        arguments = [with_path(hit.argument, path) for hit in hits]
         if how.spare:
             arguments = [one for one in arguments if one.id not in seen]
         return arguments[:count]

@@ -38,7 +38,7 @@ class Probe:
         changed = self.change(response, other) if response else None
         if changed is None or changed == response:
             return None
-        return view.answered(changed)
+        return view.with_response(changed)
 
 
 def _reversed(response: Response, _: Response | None) -> Response:

@@ -13,7 +13,7 @@ from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response
 from touche_rad.errors import UserError
 from touche_rad.plugins import Judge
-from touche_rad.runs.judging import judged
+from touche_rad.runs.judging import judge_view
 from touche_rad.score.audit import family
 from touche_rad.score.audit.figures import Audit, Next, Scores, agreements, apart, flips
 from touche_rad.score.audit.probes import PROBES
@@ -129,7 +129,7 @@ class _Work:
 
         async def take() -> None:
             for key, view in rest:
-                given = await judged(self.judges[key[0]], view, deadline=self.deadline)
+                given = await judge_view(self.judges[key[0]], view, deadline=self.deadline)
                 self.found[key] = {
                     maxim: None if maxim in given.unscored else given.verdicts[maxim].score
                     for maxim in Maxim

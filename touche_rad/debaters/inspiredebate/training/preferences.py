@@ -49,7 +49,7 @@ def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[Scored]:
     """
     played: Mapping[str, Played] = {}
     for path in paths:
-        kind = files.recognise(path)
+        kind = files.detect_kind(path)
         if kind is files.Kind.EVALUATIONS:
             yield from _of_evaluations(reader, path)
         elif kind is files.Kind.OUTCOMES:

@@ -12,7 +12,7 @@ import anyio
 from pydantic import BaseModel, Field
 
 from touche_rad import files
-from touche_rad.contest import SYSTEM, Contest, Side, contest_of
+from touche_rad.contest import SYSTEM, Contest, Side, to_contest
 from touche_rad.debate import Debate, Response, Turn
 from touche_rad.debaters.inspiredebate.conversation import Wording, conversation
 from touche_rad.debaters.inspiredebate.evidence import of_argument
@@ -110,7 +110,7 @@ class Played:
 
 def of_task(debate: Debate, views: Sequence[Debate]) -> Played:
     """Return a debate of the shared task: the system is learnt from, and its user is not."""
-    return Played(contest_of(debate).motion, (Part(SYSTEM, "con", "con", tuple(views)),))
+    return Played(to_contest(debate).motion, (Part(SYSTEM, "con", "con", tuple(views)),))
 
 
 def of_contest(contest: Contest) -> Played:
@@ -172,7 +172,7 @@ class Reader:
         if refused(content):
             self.left_out["a refusal"] += 1
             return None
-        asked = debate.asked(turn)
+        asked = debate.before_response(turn)
         traced = self.thoughts.behind(content, asked.last.utterance)
         history = _history(asked)
         if traced is not None:
@@ -257,7 +257,7 @@ def recorded(reader: Reader, path: Path) -> Iterator[Sample]:
         yield from traced(rows_of(path), path.name)
     elif _is_data(first):
         yield from _made_before(path)
-    elif files.recognise(path) is files.Kind.CONTESTS:
+    elif files.detect_kind(path) is files.Kind.CONTESTS:
         for contest in files.read_contests(path):
             played = of_contest(contest)
             if not played.parts:
