@@ -289,7 +289,9 @@ def memory(options: argparse.Namespace) -> None:
             claim = chance.choice(real).attacks
             words = content_words(claim)
             keywords = chance.sample(words, min(4, len(words)))
-            result = retrieved(index, remembering, Debate().with_utterance(claim), keywords, settings)
+            result = retrieved(
+                index, remembering, Debate().with_utterance(claim), keywords, settings
+            )
             stored.annotations([one.argument.id for one in result.evidence])
             with_priors(result, result.evidence, settings)
 
