@@ -1,120 +1,125 @@
-"""A chronological column: one dimension's way through the debate (the paper's Algorithm 1)."""
+"""A chronological column: one dimension's way through the debate (the paper's algorithm 1)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 import anyio
 
+from judges.debatrix.calls import DebateVerdict, JudgeCalls, Mark
 from judges.debatrix.dimensions import Dimension
-from judges.debatrix.questions import Mark, Questions, Ruling
-from judges.debatrix.speeches import Case, Entry, Memory
+from judges.debatrix.speeches import Entry, PreparedDebate
 from touche_rad.models import ModelError
 from touche_rad.models.errors import PromptTooLong
 
 Context = Literal["full", "half", "none", "direct"]
-MISSING = "(no analysis could be had)"
+MISSING: Final = "(the analysis is missing)"
 
 
 @dataclass
-class Found:
-    """What a column has found."""
+class ColumnResult:
+    """The analyses and verdicts of one dimension."""
 
     dimension: Dimension
     marks: dict[int, Mark] = field(default_factory=dict)
     """By the place of the speech."""
     analyses: dict[int, str] = field(default_factory=dict)
+    """By the place of the speech."""
     analysis: str = ""
     """Of the whole debate."""
-    ruling: Ruling | None = None
+    verdict: DebateVerdict | None = None
     reasons: list[str] = field(default_factory=list)
+    """Why something is missing."""
     overlong: bool = False
-    """Whether it gave up at what does not fit the model."""
+    """Whether the column stopped because a prompt was too long for the model."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One judge's dimension, and what it looks back on while it listens.
+    """Judges a debate in one dimension.
 
-    `full` looks back on its own analyses, `half` on the speeches, `none` on nothing; `direct` does
-    not listen at all: it judges by the whole debate at once.
+    The context of a speech is the analyses of earlier speeches (`full`), these speeches (`half`)
+    or nothing (`none`). With `direct`, the whole debate is judged in one go, without analyses.
     """
 
     dimension: Dimension
-    questions: Questions
+    calls: JudgeCalls
     context: Context
 
-    async def judge(self, case: Case, *, rules: bool = True) -> Found:
-        """Go through the debate.
+    async def judge(self, debate: PreparedDebate, *, decide: bool = True) -> ColumnResult:
+        """Judge the debate.
 
         Args:
-            case: The debate.
-            rules: Whether the column gives a verdict of its own besides its analysis.
+            debate: The debate.
+            decide: Whether the column gives its own verdict besides its analysis.
         """
-        found = Found(self.dimension)
+        result = ColumnResult(self.dimension)
         if self.context == "direct":
-            await self._directly(case, found)
-            return found
-        memory = await self.listen(case, found)
-        if found.overlong:
-            return found
-        if len(found.analyses) == 0:
-            found.reasons.append("no speech could be analysed")
-            return found
+            await self._judge_directly(debate, result)
+            return result
+        analyses = await self.analyse_speeches(debate, result)
+        if result.overlong:
+            return result
+        if not result.analyses:
+            result.reasons.append("no speech could be analysed")
+            return result
         try:
-            found.analysis, found.ruling = await self.questions.debate(memory.fetch(), rules=rules)
-            if found.ruling is None and rules:
-                found.ruling = await self.questions.ruling(found.analysis)
+            result.analysis, result.verdict = await self.calls.analyse_debate(
+                analyses, decide=decide
+            )
+            if result.verdict is None and decide:
+                result.verdict = await self.calls.judge_debate(result.analysis)
         except ModelError as error:
-            found.overlong = isinstance(error, PromptTooLong)
-            found.reasons.append(f"the debate: {error}")
-        return found
+            result.overlong = isinstance(error, PromptTooLong)
+            result.reasons.append(f"the debate: {error}")
+        return result
 
-    async def listen(self, case: Case, found: Found) -> Memory:
-        """Speech after speech: what to look back on is fetched before the new one is added."""
-        context, analyses = Memory(), Memory()
+    async def analyse_speeches(self, debate: PreparedDebate, result: ColumnResult) -> list[Entry]:
+        """Analyse and judge speech after speech; return the analysis memory.
+
+        The paper queries its memories for relevant content but describes no query: all is used.
+        """
+        context_memory: list[Entry] = []
+        analysis_memory: list[Entry] = []
         async with anyio.create_task_group() as group:
-            for place, new in enumerate(case.speeches):
-                past = self._past(context, analyses)
-                context.add(new)
+            for place, new in enumerate(debate.speeches):
+                past = {"full": analysis_memory, "half": context_memory}.get(self.context, [])
                 try:
-                    text, mark = await self.questions.analysis(
-                        past, new, raw=self.context == "half"
+                    text, mark = await self.calls.analyse_speech(
+                        tuple(past), new, raw=self.context == "half"
                     )
                 except ModelError as error:
-                    found.reasons.append(f"speech {new.number}: {error}")
-                    if isinstance(error, PromptTooLong) and not self.questions.shortens:
-                        found.overlong = True
+                    result.reasons.append(f"speech {new.number}: {error}")
+                    if isinstance(error, PromptTooLong) and not self.calls.shortens:
+                        result.overlong = True
                         break
-                    analyses.add(Entry(new.number, new.code, MISSING))
-                    continue
-                found.analyses[place] = text
-                analyses.add(Entry(new.number, new.code, text))
-                if mark is not None:
-                    found.marks[place] = mark
+                    text, mark = MISSING, None
                 else:
-                    group.start_soon(self._mark, found, place, new, text)
-        return analyses
+                    result.analyses[place] = text
+                    if mark is not None:
+                        result.marks[place] = mark
+                    else:
+                        group.start_soon(self._judge_speech, result, place, new, text)
+                context_memory.append(new)
+                analysis_memory.append(Entry(new.number, new.code, text))
+        return analysis_memory
 
-    def _past(self, context: Memory, analyses: Memory) -> tuple[Entry, ...]:
-        if self.context == "none":
-            return ()
-        return (context if self.context == "half" else analyses).fetch()
-
-    async def _mark(self, found: Found, place: int, new: Entry, text: str) -> None:
+    async def _judge_speech(
+        self, result: ColumnResult, place: int, new: Entry, analysis: str
+    ) -> None:
         try:
-            found.marks[place] = await self.questions.speech(new, text)
+            result.marks[place] = await self.calls.judge_speech(new, analysis)
         except ModelError as error:
-            found.reasons.append(f"speech {new.number}: {error}")
+            result.reasons.append(f"speech {new.number}: {error}")
 
-    async def _directly(self, case: Case, found: Found) -> None:
+    async def _judge_directly(self, debate: PreparedDebate, result: ColumnResult) -> None:
         try:
-            found.ruling = await self.questions.direct(case.speeches)
+            result.verdict = await self.calls.judge_directly(debate.speeches)
         except ModelError as error:
-            found.overlong = isinstance(error, PromptTooLong)
-            found.reasons.append(f"the debate: {error}")
+            result.overlong = isinstance(error, PromptTooLong)
+            result.reasons.append(f"the debate: {error}")
             return
-        found.analysis = "\n".join(
-            f"{code}: {mark.comment}" for code, mark in found.ruling.marks.items() if mark.comment
+        result.analysis = "\n".join(
+            f"{code}: {mark.comment}" for code, mark in result.verdict.marks.items() if mark.comment
         )

@@ -1,21 +1,22 @@
-"""The dimensions of a panel: what each looks at, and how much it weighs."""
+"""The dimensions of a panel: what each examines, and its weight."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from typing import Final
 
 from touche_rad.errors import OptionError, nearest
 
-GENERAL = "general"
+GENERAL: Final = "general"
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """One column's preference."""
+    """One dimension; `looks_at` and `decides` are its parts of the prompts."""
 
     name: str
     weight: float
@@ -25,50 +26,46 @@ class Dimension:
 
 
 @cache
-def known() -> Mapping[str, Dimension]:
-    """Return the dimensions of our file by name."""
-    told = tomllib.loads(files(__package__).joinpath("dimensions.toml").read_text("utf-8"))
+def dimensions() -> Mapping[str, Dimension]:
+    """Return the dimensions of dimensions.toml by name."""
+    data = tomllib.loads(files(__package__).joinpath("dimensions.toml").read_text("utf-8"))
     return {
         name: Dimension(
-            name, one["weight"], one["tie_margin"], _flat(one["looks_at"]), _flat(one["decides"])
+            name, one["weight"], one["tie_margin"], " ".join(one["looks_at"].split()),
+            " ".join(one["decides"].split()),
         )
-        for name, one in told.items()
-    }
+        for name, one in data.items()
+    }  # fmt: skip
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())
-
-
-def chosen(said: str) -> tuple[Dimension, ...]:
-    """Return the dimensions that an option names, as `argument,source=2`; weight 0 leaves one out.
+def parse_dimensions(text: str) -> tuple[Dimension, ...]:
+    """Return the dimensions in an option such as `argument,source=2`; weight 0 leaves one out.
 
     Raises:
-        OptionError: One is unknown, named twice, or has no good weight.
+        OptionError: A dimension is unknown or given twice, or has an invalid weight.
     """
     found: dict[str, Dimension] = {}
-    for part in filter(None, (part.strip() for part in said.split(","))):
+    for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, weight = (piece.strip() for piece in part.partition("="))
-        if name not in known():
-            raise OptionError(f"dimensions: there is no {name!r}{nearest(name, list(known()))}")
+        if name not in dimensions():
+            hint = nearest(name, list(dimensions()))
+            raise OptionError(f"dimensions: there is no {name!r}{hint}")
         if name in found:
-            raise OptionError(f"dimensions: {name} is there twice")
-        found[name] = _weighing(known()[name], weight)
+            raise OptionError(f"dimensions: {name} is given twice")
+        found[name] = dimensions()[name]
+        if weight:
+            found[name] = replace(found[name], weight=_weight(name, weight))
     kept = tuple(one for one in found.values() if one.weight > 0)
     if not kept:
         raise OptionError("dimensions: expected at least one with a weight above 0")
     return kept
 
 
-def _weighing(dimension: Dimension, weight: str) -> Dimension:
-    if not weight:
-        return dimension
+def _weight(name: str, text: str) -> float:
     try:
-        number = float(weight)
+        number = float(text)
     except ValueError:
         number = -1.0
     if not 0 <= number < float("inf"):
-        raise OptionError(f"dimensions: {dimension.name}={weight}: expected a number of 0 or more")
-    return Dimension(
-        dimension.name, number, dimension.tie_margin, dimension.looks_at, dimension.decides
-    )
+        raise OptionError(f"dimensions: {name}={text}: expected a number of 0 or more")
+    return number

@@ -1,113 +1,193 @@
-"""The panel: dimensional verdicts combined into one, and the paper's arithmetic."""
+"""The panel `debatrix`: a column for each dimension, then the panel's verdict."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar, Literal
 
-from judges.debatrix.column import Found
-from judges.debatrix.questions import Mark, Questions, Ruling
-from touche_rad.contest import TIE
-from touche_rad.models import ModelError
+import anyio
+from pydantic import Field, field_validator
 
-
-def by_score(
-    scores: Mapping[str, float | None], *, margin: float = 0, ties: bool = True
-) -> str | None:
-    """Return who has the highest score.
-
-    Args:
-        scores: Each debater's; without all of them there is no winner.
-        margin: How far the first two may lie apart and still tie.
-        ties: Whether there may be a tie; else, where two are equal, nobody has won.
-    """
-    known = {name: score for name, score in scores.items() if score is not None}
-    if not known or len(known) < len(scores):
-        return None
-    first, *others = sorted(known, key=lambda name: -known[name])
-    if others and known[first] - known[others[0]] <= margin:
-        return TIE if ties else None
-    return first
+from judges.debatrix import combining
+from judges.debatrix.calls import DebateVerdict, JudgeCalls
+from judges.debatrix.column import Column, ColumnResult, Context
+from judges.debatrix.dimensions import GENERAL, Dimension, dimensions, parse_dimensions
+from judges.debatrix.speeches import PreparedDebate
+from touche_rad.contest import TIE, Contest, Outcome
+from touche_rad.models import Model
+from touche_rad.plugins import Options as PluginOptions
+from touche_rad.plugins import Services, setting
 
 
-def by_votes(
-    winners: Mapping[str, str | None], weights: Mapping[str, float], *, ties: bool = True
-) -> str | None:
-    """Return who wins the dimensions that weigh most; a tied dimension gives nobody its weight."""
-    votes: dict[str, float] = {}
-    for dimension, winner in winners.items():
-        if winner is not None and winner != TIE:
-            votes[winner] = votes.get(winner, 0.0) + weights[dimension]
-    if not any(winner is not None for winner in winners.values()):
-        return None
-    best = max(votes.values(), default=0.0)
-    leading = [name for name, vote in votes.items() if math.isclose(vote, best)]
-    if len(leading) == 1:
-        return leading[0]
-    return TIE if ties else None
+class Debatrix:
+    """Judges a whole debate speech by speech, in several dimensions, and as a panel of them."""
+
+    needs: ClassVar = ("model",)
+
+    class Options(PluginOptions):
+        """The paper's variants, and the details of its calls as settings."""
+
+        profile: str = Field("lean", description="paper: the calls as published")
+        context: Context = Field(
+            "full", description="earlier analyses (full), speeches (half), none, or direct"
+        )
+        columns: Literal["multi", "single"] = Field(
+            "multi", description="one column per dimension, or one general column"
+        )
+        dimensions: str = Field(
+            "argument,source,language,clash", description="columns as NAME or NAME=WEIGHT"
+        )
+        combine: Literal["summary", "discussion", "none"] = Field(
+            "summary", description="the panel's verdict; none: votes of the dimensions"
+        )
+        decision: Literal["winner", "score"] = Field(
+            "winner", description="the winner is asked for, or follows from the scores"
+        )
+        tie_margin: int | None = Field(
+            None, ge=0, le=9, description="largest tied difference [default: by dimension, 0 or 3]"
+        )
+        ties: Literal["auto", "yes", "no"] = Field(
+            "auto", description="whether ties are allowed; auto: with two debaters"
+        )
+        separate: bool = setting(
+            False, description="a comment and its score or winner are asked for in two calls"
+        )
+        own_verdicts: bool = setting(
+            True, description="each dimension gives its own verdict besides the panel's"
+        )
+        rounds: int = setting(1, ge=1, le=5, description="statements per judge in a discussion")
+        chunk_words: int = setting(
+            1_500, ge=0, description="words in a piece of a long speech; 0: speeches stay whole"
+        )
+        overlong: Literal["shorten", "incomplete"] = setting(
+            "shorten", description="a prompt too long for the model: drop oldest, or no verdict"
+        )
+
+        @field_validator("dimensions")
+        @classmethod
+        def _are_known(cls, text: str) -> str:
+            parse_dimensions(text)
+            return text
+
+    def __init__(self, options: Options, services: Services) -> None:
+        self.options = options
+        self.model: Model = services.need_model("panel debatrix")
+        single = options.columns == "single"
+        self.dimensions = (
+            (dimensions()[GENERAL],) if single else parse_dimensions(options.dimensions)
+        )
+
+    async def judge(self, contest: Contest) -> Outcome:
+        """Judge the debate; failed calls are left out, and the reason names them."""
+        debate = PreparedDebate(contest, self.options.chunk_words)
+        if not debate.speeches:
+            return Outcome(winner=None, reason="the debate has no speech")
+        judges = {one.name: self._calls(debate, one) for one in self.dimensions}
+        results = await self._columns(debate, judges)
+        if self.options.overlong == "incomplete" and any(one.overlong for one in results):
+            reason = next(reason for one in results if one.overlong for reason in one.reasons)
+            return self._outcome(debate, results, "", DebateVerdict(reason=reason))
+        text, verdict = await self._combine(debate, judges, results)
+        return self._outcome(debate, results, text, verdict)
+
+    async def _columns(
+        self, debate: PreparedDebate, judges: Mapping[str, JudgeCalls]
+    ) -> list[ColumnResult]:
+        """Run all columns at once; they are independent."""
+        made: dict[str, ColumnResult] = {}
+        decide = self.options.own_verdicts or len(judges) == 1 or self.options.combine == "none"
+
+        async def run(dimension: Dimension) -> None:
+            column = Column(dimension, judges[dimension.name], self.options.context)
+            made[dimension.name] = await column.judge(debate, decide=decide)
+
+        async with anyio.create_task_group() as group:
+            for dimension in self.dimensions:
+                group.start_soon(run, dimension)
+        return [made[dimension.name] for dimension in self.dimensions]
+
+    async def _combine(
+        self, debate: PreparedDebate, judges: Mapping[str, JudgeCalls],
+        results: Sequence[ColumnResult],
+    ) -> tuple[str, DebateVerdict]:  # fmt: skip
+        if len(results) == 1:
+            return "", results[0].verdict or DebateVerdict(reason="; ".join(results[0].reasons))
+        chair = self._calls(debate, None)
+        if self.options.combine == "none":
+            return "", combining.combine_by_votes(results, chair.codes, ties=chair.ties)
+        if not any(one.analysis for one in results):
+            reasons = "; ".join(reason for one in results for reason in one.reasons[:1])
+            return "", DebateVerdict(reason=reasons or "no dimension analysed the debate")
+        if self.options.combine == "discussion":
+            return await combining.combine_by_discussion(
+                chair, judges, results, self.options.rounds
+            )
+        return await combining.combine_by_summary(chair, results)
+
+    def _calls(self, debate: PreparedDebate, dimension: Dimension | None) -> JudgeCalls:
+        return JudgeCalls(
+            self.model, debate.header(dimension), debate.codes,
+            decides=dimension.decides if dimension else "", ties=self._ties(debate),
+            separate=self.options.separate, shortens=self.options.overlong == "shorten",
+        )  # fmt: skip
+
+    def _ties(self, debate: PreparedDebate) -> bool:
+        return {"yes": True, "no": False, "auto": not debate.teams}[self.options.ties]
+
+    def _outcome(
+        self, debate: PreparedDebate, results: Sequence[ColumnResult], text: str,
+        verdict: DebateVerdict,
+    ) -> Outcome:  # fmt: skip
+        verdicts = {one.dimension.name: one.verdict for one in results if one.verdict is not None}
+        margins = {one.dimension.name: one.dimension.tie_margin for one in results}
+        verdicts[GENERAL] = verdict
+        scores: dict[str, dict[str, float | None]] = {name: {} for name in debate.contest.sides}
+        by_verdict: dict[str, str | None] = {}
+        by_score: dict[str, str | None] = {}
+        for name, one in verdicts.items():
+            marks = {
+                speaker: one.marks[code].score if code in one.marks else None
+                for code, speaker in debate.speaker_of.items()
+            }
+            for speaker, score in marks.items():
+                scores[speaker][name] = score
+            margin = self.options.tie_margin
+            margin = margins.get(name, 0) if margin is None else margin
+            undecided = one.winner in (None, TIE)
+            by_verdict[name] = one.winner if undecided else debate.speaker_of[str(one.winner)]
+            by_score[name] = combining.by_score(marks, margin=margin, ties=self._ties(debate))
+        winners = by_verdict if self.options.decision == "winner" else by_score
+        reasons = [reason for one in results for reason in one.reasons]
+        reasons += [verdict.reason] if verdict.reason else []
+        return Outcome(
+            winner=winners[GENERAL], scores=scores, winners=winners, comment=verdict.comment,
+            reason="; ".join(dict.fromkeys(reasons))[:500],
+            details={
+                "by_verdict": by_verdict, "by_score": by_score,
+                "timeline": _timeline(debate, results),
+                "debate": {one.dimension.name: one.analysis for one in results},
+                "comments": {
+                    speaker: {
+                        name: one.marks[code].comment
+                        for name, one in verdicts.items()
+                        if code in one.marks
+                    }
+                    for code, speaker in debate.speaker_of.items()
+                },
+                "panel": text,
+            },
+        )  # fmt: skip
 
 
-def weighted(scores: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
-    """Return the weighted mean of one debater's scores, without those that could not be had."""
-    known = {dimension: score for dimension, score in scores.items() if score is not None}
-    whole = sum(weights[dimension] for dimension in known)
-    if not whole:
-        return None
-    return sum(weights[dimension] * score for dimension, score in known.items()) / whole
-
-
-def seen(found: Sequence[Found]) -> list[Found]:
-    """Return the columns that have a view of the debate."""
-    return [one for one in found if one.analysis]
-
-
-async def summary(chair: Questions, found: Sequence[Found]) -> tuple[str, Ruling]:
-    """One systematic analysis of all columns, and the verdict on it."""
-    try:
-        analysis, ruling = await chair.summary([
-            {"name": one.dimension.name, "weight": one.dimension.weight, "text": one.analysis}
-            for one in seen(found)
-        ])  # fmt: skip
-        return analysis, ruling or await chair.ruling(analysis)
-    except ModelError as error:
-        return "", Ruling(reason=f"the panel: {error}")
-
-
-async def discussion(
-    chair: Questions, asked: Mapping[str, Questions], found: Sequence[Found], rounds: int
-) -> tuple[str, Ruling]:
-    """The columns speak in turn, each knowing what was said; the verdict is on what they said."""
-    said: list[dict[str, Any]] = []
-    for _ in range(rounds):
-        for one in seen(found):
-            dimension = one.dimension
-            try:
-                text = await asked[dimension.name].statement(one.analysis, said)
-            except ModelError:
-                text = one.analysis
-            said.append({"name": dimension.name, "weight": dimension.weight, "text": text})
-    analysis = "\n\n".join(
-        f"{one['name']} (weight {one['weight']:g}): {one['text']}" for one in said
-    )
-    try:
-        return analysis, await chair.ruling(analysis)
-    except ModelError as error:
-        return analysis, Ruling(reason=f"the panel: {error}")
-
-
-def counted(found: Sequence[Found], codes: Sequence[str], *, ties: bool) -> Ruling:
-    """A verdict without a panel: the dimensions' own, weighed."""
-    weights = {one.dimension.name: one.dimension.weight for one in found}
-    winners = {one.dimension.name: one.ruling.winner for one in found if one.ruling}
-    marks = {}
-    for code in codes:
-        scores = {
-            one.dimension.name: one.ruling.marks[code].score
-            for one in found
-            if one.ruling and code in one.ruling.marks
-        }
-        mean = weighted(scores, weights)
-        marks[code] = Mark(score=None if mean is None else round(mean, 6))
-    winner = by_votes(winners, weights, ties=ties)
-    return Ruling(marks, winner, reason="" if winner else "the dimensions have no winner")
+def _timeline(debate: PreparedDebate, results: Sequence[ColumnResult]) -> list[dict[str, Any]]:
+    """Return each dimension's analysis, comment and score of every speech, in order."""
+    rows = []
+    for place, entry in enumerate(debate.speeches):
+        for one in results:
+            mark = one.marks.get(place)
+            rows.append({
+                "speech": entry.number, "speaker": debate.speaker_of[entry.code],
+                "dimension": one.dimension.name, "analysis": one.analyses.get(place, ""),
+                "comment": mark.comment if mark else "", "score": mark.score if mark else None,
+            })  # fmt: skip
+    return rows

@@ -1,56 +1,40 @@
-"""Speeches prepared for the prompts: cleaned, split, labelled by debater; and their memory."""
+"""Prepare the speeches of a debate for the prompts: clean, split, and label them by debater."""
 
 from __future__ import annotations
 
 import html
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from judges.debatrix.dimensions import Dimension
 from touche_rad.contest import Contest, Side
-from touche_rad.models import Message, Prompt
+from touche_rad.models import Prompt
 from touche_rad.text import clean
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A speech, or the analysis of one."""
-
-    number: int
-    code: str
-    text: str
-
-
-@dataclass
-class Memory:
-    """Entries in the order in which they were added; nothing is ever changed."""
-
-    _entries: list[Entry] = field(default_factory=list)
-
-    def add(self, entry: Entry) -> None:
-        """Remember one more."""
-        self._entries.append(entry)
-
-    def fetch(self) -> tuple[Entry, ...]:
-        """Return all there is: the paper names no query that would leave any out."""
-        return tuple(self._entries)
-
 
 _TAG: Final = re.compile(r"<(?:/?[a-zA-Z][^<>]*|!--.*?--)>", re.DOTALL)
 _IMAGE: Final = re.compile(r"!\[([^\]]*)\]\([^)]*\)")
 _LINK: Final = re.compile(r"\[([^\]]+)\]\((\S+?)(?:\s+\"[^\"]*\")?\)")
 _MARKS: Final = re.compile(r"^\s{0,3}(?:#{1,6}\s+|[-*_]{3,}\s*$)")
 _STRONG: Final = re.compile(r"(\*\*|__|\*|`)(?=\S)(.+?)(?<=\S)\1")
+_SENTENCE: Final = re.compile(r".+?(?:[.!?]+[\"')\]]*\s+|\n+|$)", re.DOTALL)
+_LONGEST_NAME, _LONGEST_MOTION, _LONGEST_INFO = 60, 1_000, 4_000
+_DUTIES: Final = {
+    ("pro", 0): "Opens the case: defines the motion, argues for it, answers the opening opposition",
+    ("con", 0): "Opens the opposition: answers the opening case and argues against the motion",
+    ("pro", 1): "Closes the case: must add points that the opening team of its side did not make",
+    ("con", 1): "Closes the opposition: must add points that the opening team of its side did not "
+    "make",
+}
 
 
 def prepared(text: str) -> str:
-    """Return a speech as a judge reads it.
+    """Return a speech for the prompts.
 
-    Markup goes, the address of a linked source stays, a quoted line keeps its mark, and nothing in
-    a speech can close the fence that the prompts put around it.
+    Markup is removed, linked addresses and the mark of quoted lines stay, and nothing in a speech
+    can close the element that the prompts put around it.
     """
     bare = html.unescape(_TAG.sub(" ", _IMAGE.sub(r"\1", text)))
     lines = (_line(_LINK.sub(r"\1 (\2)", line)) for line in bare.splitlines())
@@ -58,65 +42,55 @@ def prepared(text: str) -> str:
 
 
 def fenced(text: str) -> str:
-    """Return a text that closes no element of a prompt; judges' words are shown in prompts too."""
+    """Return a text that closes no element of a prompt; also used for texts by the model."""
     return text.replace("</", "< /")
 
 
 def _line(line: str) -> str:
-    quoted = line.lstrip().startswith(">")
-    plain = clean(_STRONG.sub(r"\2", _MARKS.sub("", line.lstrip("> \t") if quoted else line)))
-    return f"> {plain}" if quoted and plain else plain
-
-
-def quotes(text: str) -> bool:
-    """Whether a prepared speech holds a point of information."""
-    return any(line.startswith(">") for line in text.splitlines())
+    quotation = line.lstrip().startswith(">")
+    plain = clean(_STRONG.sub(r"\2", _MARKS.sub("", line.lstrip("> \t") if quotation else line)))
+    return f"> {plain}" if quotation and plain else plain
 
 
 def pieces(text: str, words: int) -> Iterator[str]:
-    """Cut a prepared speech into pieces of at most so many words, at ends of lines or sentences.
-
-    0 leaves it whole.
-    """
+    """Cut a speech into pieces of `words` words at most, at ends of sentences; 0: do not cut."""
     if not words or len(text.split()) <= words:
         yield text
         return
-    held: list[str] = []
-    count = 0
-    for part in _parts(text, words):
-        size = len(part.split())
-        if held and count + size > words:
-            yield "".join(held).strip()
-            held, count = [], 0
-        held.append(part)
-        count += size
-    if held:
-        yield "".join(held).strip()
+    piece, length = "", 0
+    for sentence in _sentences(text, words):
+        size = len(sentence.split())
+        if piece and length + size > words:
+            yield piece.strip()
+            piece, length = "", 0
+        piece, length = piece + sentence, length + size
+    if piece:
+        yield piece.strip()
 
 
-def _parts(text: str, words: int) -> Iterator[str]:
-    """Yield sentences with what parts them; one that is too long is cut where it must be."""
-    for part in re.findall(r".+?(?:[.!?]+[\"')\]]*\s+|\n+|$)", text, re.DOTALL):
-        said = part.split()
-        if len(said) <= words:
-            yield part
+def _sentences(text: str, words: int) -> Iterator[str]:
+    """Yield sentences with the space after them; a sentence that is too long is cut."""
+    for sentence in _SENTENCE.findall(text):
+        parts = sentence.split()
+        if len(parts) <= words:
+            yield sentence
         else:
-            for start in range(0, len(said), words):
-                yield " ".join(said[start : start + words]) + " "
+            for start in range(0, len(parts), words):
+                yield " ".join(parts[start : start + words]) + " "
 
 
-_LONGEST_NAME, _LONGEST_MOTION, _LONGEST_INFO = 60, 1_000, 4_000
-_DUTIES = {
-    ("pro", 0): "Opens the case: defines the motion, argues for it, answers the opening opposition",
-    ("con", 0): "Opens the opposition: answers the opening case and argues against the motion",
-    ("pro", 1): "Closes the case: must add to its side what the opening team did not bring",
-    ("con", 1): "Closes the opposition: must add to its side what the opening team did not bring",
-}
+@dataclass(frozen=True)
+class Entry:
+    """A speech or a part of one, or its analysis."""
+
+    number: int
+    code: str
+    text: str
 
 
 @dataclass(frozen=True)
 class Debater:
-    """One of the debaters: the model answers with the code, so that no name can mislead it."""
+    """A debater; the model answers with the code, so that no name can mislead it."""
 
     code: str
     name: str
@@ -125,58 +99,58 @@ class Debater:
 
 
 @dataclass(frozen=True)
-class Case:
-    """What all columns are told."""
+class PreparedDebate:
+    """What the prompts show of a debate."""
 
     contest: Contest
-    chunk: int = 0
+    chunk_words: int = 0
 
     @cached_property
     def debaters(self) -> tuple[Debater, ...]:
         """The debaters in their order."""
-        found: list[Debater] = []
-        seen = {"pro": 0, "con": 0}
+        debaters: list[Debater] = []
+        count = {"pro": 0, "con": 0}
         for number, (name, side) in enumerate(self.contest.sides.items(), 1):
-            duty = _DUTIES.get((side, seen[side]), "") if self.teams else ""
-            seen[side] += 1
+            duty = _DUTIES.get((side, count[side]), "") if self.teams else ""
+            count[side] += 1
             shown = clean(name)[:_LONGEST_NAME] or f"debater {number}"
-            found.append(Debater(f"debater_{number}", shown, side, duty))
-        return tuple(found)
+            debaters.append(Debater(f"debater_{number}", shown, side, duty))
+        return tuple(debaters)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The debaters' codes."""
+        return tuple(debater.code for debater in self.debaters)
 
     @property
     def teams(self) -> bool:
-        """Whether more than two debate, as in the British Parliamentary format."""
+        """Whether there are more than two debaters, as in the British Parliamentary format."""
         return len(self.contest.sides) > 2
 
     @cached_property
-    def code_of(self) -> Mapping[str, str]:
-        """Each speaker's code."""
-        pairs = zip(self.contest.sides, self.debaters, strict=True)
-        return {name: debater.code for name, debater in pairs}
-
-    @cached_property
     def speaker_of(self) -> Mapping[str, str]:
-        """Each code's speaker."""
-        return {code: name for name, code in self.code_of.items()}
+        """The speaker of each code."""
+        return dict(zip(self.codes, self.contest.sides, strict=True))
 
     @cached_property
     def speeches(self) -> tuple[Entry, ...]:
-        """The speeches that say anything, in pieces where they are long; numbers start at 1."""
-        said = []
-        for number, speech in enumerate(self.contest.speeches, 1):
-            for piece in pieces(prepared(speech.text), self.chunk):
-                if piece:
-                    said.append(Entry(number, self.code_of[speech.speaker], piece))
-        return tuple(said)
+        """The speeches that are not empty, long ones in pieces; numbers start at 1."""
+        codes = {speaker: code for code, speaker in self.speaker_of.items()}
+        return tuple(
+            Entry(number, codes[speech.speaker], piece)
+            for number, speech in enumerate(self.contest.speeches, 1)
+            for piece in pieces(prepared(speech.text), self.chunk_words)
+            if piece
+        )
 
     def header(self, dimension: Dimension | None) -> str:
-        """Return what every prompt of a column begins with; the panel's chair has no dimension."""
-        message: Message = Prompt.load(__package__, "header").messages(
+        """Return the beginning of every prompt of a dimension, or of the panel's chair."""
+        (message,) = Prompt.load(__package__, "header").messages(
             motion=clean(self.contest.motion)[:_LONGEST_MOTION],
             info=clean(self.contest.info)[:_LONGEST_INFO],
             debaters=self.debaters, teams=self.teams,
-            quotes=any(quotes(entry.text) for entry in self.speeches),
+            quotes=any(re.search("^>", speech.text, re.MULTILINE) for speech in self.speeches),
             name=dimension.name if dimension else "",
             looks_at=dimension.looks_at if dimension else "",
-        )[0]  # fmt: skip
+        )  # fmt: skip
         return message.content

@@ -1,41 +1,43 @@
-"""What the debaters are told: each finding by side, and all of it in short."""
+"""The feedback for the debaters: the findings on each side, and a summary of all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from judges.debgraph.graph import OTHER, SIDES, SceneGraph
+from judges.debgraph.graph import OTHER, SIDES, SceneGraph, quoted
 from judges.debgraph.options import Options
-from judges.debgraph.scores import COMPONENTS, Points, Scorecard
-from judges.debgraph.showing import prompt_of, quoted
+from judges.debgraph.scores import Points, Scorecard
 from judges.debgraph.verdicts import Clash, Fact
 from touche_rad.contest import Side
-from touche_rad.models import Model, drop_oldest
+from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.text import clean, cut_to_words
+
+SUMMARY_WORDS: Final = 500
+"""Words of the condensed feedback, as in the paper."""
 
 
 class Condensed(BaseModel):
-    """The key findings in short."""
+    """The summary of the key findings."""
 
     summary: Annotated[str, Field(json_schema_extra={"maxLength": 3_500})]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A piece of feedback to one side."""
+    """One piece of feedback for one side."""
 
     about: Literal["fact", "persuasion", "structure"]
     arguments: tuple[int, ...]
     text: str
     role: Literal["own", "won", "lost", "split"] = "own"
-    """Whether it is on the side's own argument, or on a pair that it won, lost or shared."""
+    """`own`: about the side's own arguments; else how the side did in a pair."""
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the finding as JSON."""
         return {**asdict(self), "arguments": list(self.arguments)}
 
 
@@ -52,88 +54,77 @@ def detailed(
         if fact.feedback:
             found[fact.side].append(Finding("fact", (fact.id,), fact.feedback))
     for clash in clashes:
-        if not clash.feedback or clash.winner is None:
-            continue
-        for side in SIDES:
-            role = _role(clash, side)
-            if role != "lost" or to == "both":
-                ids = (clash.pair.pro, clash.pair.con)
-                found[side].append(Finding("persuasion", ids, clash.feedback, role))
+        if clash.feedback and clash.winner is not None:
+            ids = (clash.pair.pro, clash.pair.con)
+            for side in SIDES:
+                lost = clash.winner == OTHER[side]
+                role: Literal["won", "lost", "split"] = "lost" if lost else "won"
+                role = "split" if clash.winner == "split" else role
+                if not lost or to == "both":
+                    found[side].append(Finding("persuasion", ids, clash.feedback, role))
     if points is not None:
         for side in SIDES:
             found[side] += _structural(graph, side, points)
     return found
 
 
-def _role(clash: Clash, side: Side) -> Literal["won", "lost", "split"]:
-    if clash.winner == "split":
-        return "split"
-    return "won" if clash.winner == side else "lost"
-
-
 def _structural(graph: SceneGraph, side: Side, points: Mapping[Side, Points]) -> list[Finding]:
-    """What can be seen in the graph alone."""
+    """Return the findings from the graph alone, without a model."""
     own, other = points[side], points[OTHER[side]]
-    found: list[Finding] = []
-    bare = tuple(id_ for id_ in own.claims if id_ not in own.supported)
-    if bare:
-        found.append(Finding("structure", bare, "These claims have no premise."))
-    unanswered = tuple(id_ for id_ in other.claims if id_ not in own.struck)
-    if unanswered:
-        told = f"These claims of the {OTHER[side]} side have no rebuttal."
-        found.append(Finding("structure", unanswered, told))
-    for group in graph.circles():
-        if graph.side(group[0]) == side:
-            told = "These arguments support each other in a circle."
-            found.append(Finding("structure", tuple(group), told))
-    return found
+    groups = [
+        (tuple(id_ for id_ in own.claims if id_ not in own.supported),
+         "These claims have no premise."),
+        (tuple(id_ for id_ in other.claims if id_ not in own.struck),
+         f"These claims of the {OTHER[side]} side have no rebuttal."),
+        *((tuple(cycle), "These arguments support each other in a circle.")
+          for cycle in graph.cycles() if graph.side(cycle[0]) == side),
+    ]  # fmt: skip
+    return [Finding("structure", ids, text) for ids, text in groups if ids]
 
 
 def close_call(card: Scorecard, options: Options) -> str:
-    """Say that a debate was close, where it was."""
-    apart = card.apart
-    if apart is None or apart > options.close:
+    """Return a note if the debate was close."""
+    difference = card.difference
+    if difference is None or difference > options.close:
         return ""
-    return f"The debate was close: the totals are {apart:.2f} apart."
+    return f"The debate was close: the totals differ by {difference:.2f}."
 
 
 async def condensed(
     model: Model, options: Options, graph: SceneGraph, card: Scorecard, found: Detailed
 ) -> str:
-    """Have the findings summed up; nothing to sum up needs no call."""
+    """Ask for a summary of the findings; without findings no call is made."""
     lines = [_line(graph, side, finding) for side in SIDES for finding in found[side]]
     if not lines:
         return ""
-    prompt = prompt_of("condensed")
+    prompt = Prompt.load(__package__, "condensed")
     values = {
-        "words": options.condensed_words, "motion": quoted(graph.motion),
-        "scores": _scores(card, options), "close": close_call(card, options), "lines": lines,
+        "words": SUMMARY_WORDS, "motion": quoted(graph.motion), "scores": _scores(card, options),
+        "close": close_call(card, options), "lines": lines,
     }  # fmt: skip
     answer = await model.ask(
         prompt.messages(**values), Condensed, step="debgraph.condensed",
         shorten=drop_oldest(prompt, "lines", values),
     )  # fmt: skip
-    return cut_to_words(clean(answer.summary), options.condensed_words)
+    return cut_to_words(clean(answer.summary), SUMMARY_WORDS)
 
 
 def _line(graph: SceneGraph, side: Side, finding: Finding) -> str:
-    """A finding with the words that it is on; a clash's feedback names its two sides itself."""
-    named = [
+    """Return a finding with its arguments' texts; feedback on a pair names its sides itself."""
+    arguments = [
         f"{id_}" if finding.about == "persuasion" else f"{id_} {quoted(graph.node(id_).text)}"
         for id_ in finding.arguments
     ]
+    noun = "argument" if len(arguments) == 1 else "arguments"
     role = "" if finding.role == "own" else f", {finding.role}"
-    told = f"{'argument' if len(named) == 1 else 'arguments'} {', '.join(named)}{role}"
-    return f"To {side} ({finding.about}, {told}): {quoted(finding.text)}"
+    head = f"To {side} ({finding.about}, {noun} {', '.join(arguments)}{role})"
+    return f"{head}: {quoted(finding.text)}"
 
 
 def _scores(card: Scorecard, options: Options) -> list[str]:
-    rows = [(name, card.components[name]) for name in COMPONENTS if name in card.components]
-    rows.append(("total", card.totals))
     lines = [
         f"{name}: "
         + ", ".join(f"{side} {'-' if its[side] is None else f'{its[side]:.2f}'}" for side in SIDES)
-        for name, its in rows
+        for name, its in {**card.components, "total": card.totals}.items()
     ]
-    winner = card.winner(options.margin)
-    return [*lines, f"winner by the scores: {winner or 'none could be had'}"]
+    return [*lines, f"winner by the scores: {card.winner(options.margin) or 'unknown'}"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import zip_longest
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import networkx as nx
 
@@ -14,11 +15,15 @@ from touche_rad.contest import Contest, Side
 from touche_rad.text import clean
 
 Kinds = Literal["like", "literal"]
-"""Whether conclusions count as claims and first principles as premises, or only their namesakes."""
+"""Whether conclusions count as claims and first principles as premises (like), or not (literal)."""
+MOTION: Final = 0
+"""The id of the motion, the root of the graph."""
+SIDES: Final[tuple[Side, Side]] = ("pro", "con")
+OTHER: Final[dict[Side, Side]] = {"pro": "con", "con": "pro"}
 
 
 class Relation(StrEnum):
-    """What the source of an edge is to its target."""
+    """The five relations of the paper, from the source of an edge to its target."""
 
     CLAIM = "claim"
     PREMISE = "premise"
@@ -28,32 +33,28 @@ class Relation(StrEnum):
 
     @property
     def attacks(self) -> bool:
-        """Whether it speaks against its target; all the others speak for it."""
+        """Whether the source argues against its target; the other relations support it."""
         return self is Relation.REBUTTAL
 
 
-_MEANINGS = {
-    Relation.CLAIM: "the source is a main point; the target is the motion (0) or a point it serves",
-    Relation.PREMISE: "the source is a reason, fact or example that makes the target credible",
-    Relation.CONCLUSION: "the source is what the side concludes; the target is the motion (0) or "
-    "the point it is concluded for",
-    Relation.FIRST_PRINCIPLE: "the source is a value or general rule on which the target rests",
-    Relation.REBUTTAL: "the source argues against the target, an argument of the other side",
+MEANINGS: Final = {
+    "claim": "the source is a main point; the target is the motion (0) or a point it serves",
+    "premise": "the source is a reason, fact or example that makes the target credible",
+    "conclusion": "the source is a conclusion of the side; the target is the motion (0) or the "
+    "point it is concluded for",
+    "first principle": "the source is a value or general rule on which the target rests",
+    "rebuttal": "the source argues against the target, an argument of the other side",
 }
+"""What each relation means, for the prompts."""
 
 
-def meanings() -> dict[str, str]:
-    """Return what each relation means, for a prompt."""
-    return {relation.value: meaning for relation, meaning in _MEANINGS.items()}
+def kind_of(outgoing: Iterable[Relation]) -> Relation:
+    """Return the kind of an argument from its outgoing relations.
 
-
-def kind_of(leaving: Iterable[Relation]) -> Relation:
-    """Say what an argument is by the relations that leave it.
-
-    The paper labels relations and counts claims, so an argument takes its name from what it does.
-    One that does nothing for another stands on the motion by itself: a claim.
+    The paper labels relations but counts claims, so an argument is named after what it does. An
+    argument without an outgoing relation stands on the motion directly: it is a claim.
     """
-    found = set(leaving)
+    found = set(outgoing)
     order = (
         Relation.CLAIM, Relation.CONCLUSION, Relation.REBUTTAL,
         Relation.PREMISE, Relation.FIRST_PRINCIPLE,
@@ -68,20 +69,13 @@ def is_claim(kind: Relation, kinds: Kinds) -> bool:
 
 def is_premise(relation: Relation, kinds: Kinds) -> bool:
     """Whether this relation gives its target a premise."""
-    return relation is Relation.PREMISE or (
-        kinds == "like" and relation is Relation.FIRST_PRINCIPLE
-    )
-
-
-MOTION: Final = 0
-"""The id of the motion, which every claim stands on in the end."""
-SIDES: Final[tuple[Side, Side]] = ("pro", "con")
-OTHER: Final[dict[Side, Side]] = {"pro": "con", "con": "pro"}
+    like = kinds == "like" and relation is Relation.FIRST_PRINCIPLE
+    return relation is Relation.PREMISE or like
 
 
 @dataclass(frozen=True)
-class Stamp:
-    """Where an argument or a relation came from."""
+class Origin:
+    """The speech that an argument or a relation comes from."""
 
     side: Side
     round: int
@@ -94,17 +88,17 @@ class Node:
 
     id: int
     text: str
-    stamp: Stamp
+    origin: Origin
 
     @property
     def side(self) -> Side:
-        """Whose it is."""
-        return self.stamp.side
+        """The side that makes the argument."""
+        return self.origin.side
 
 
 @dataclass(frozen=True)
 class Edge:
-    """What one argument is to another, or to the motion."""
+    """A relation of an argument to another argument or to the motion."""
 
     source: int
     target: int
@@ -113,12 +107,12 @@ class Edge:
 
 
 class SceneGraph:
-    """The graph; `network` is what networkx's own algorithms take."""
+    """The graph of a debate, stored as a networkx graph in `network`."""
 
     def __init__(self, motion: str) -> None:
-        """Begin with the motion alone."""
+        """Create a graph that contains only the motion."""
         self.network: nx.MultiDiGraph = nx.MultiDiGraph()
-        self.network.add_node(MOTION, text=clean(motion), stamp=None)
+        self.network.add_node(MOTION, text=clean(motion), origin=None)
 
     def __len__(self) -> int:
         """Count the arguments, without the motion."""
@@ -130,22 +124,22 @@ class SceneGraph:
 
     @property
     def motion(self) -> str:
-        """What is debated."""
+        """The text of the motion."""
         return str(self.network.nodes[MOTION]["text"])
 
     @property
     def next_id(self) -> int:
-        """The first id above all that are taken."""
+        """The first id above all used ids."""
         return int(max(self.network.nodes)) + 1
 
-    def add(self, id_: int, text: str, stamp: Stamp) -> None:
-        """Add an argument; an id is given once."""
+    def add(self, id_: int, text: str, origin: Origin) -> None:
+        """Add an argument with a new id."""
         if id_ in self.network:
-            raise ValueError(f"the id {id_} is taken")
-        self.network.add_node(id_, text=clean(text), stamp=stamp)
+            raise ValueError(f"the id {id_} is already used")
+        self.network.add_node(id_, text=clean(text), origin=origin)
 
     def relate(self, edge: Edge) -> None:
-        """Add a relation between what is there; one that is there already stays as it was."""
+        """Add a relation between existing arguments; an existing relation stays unchanged."""
         for end in (edge.source, edge.target):
             if end not in self.network:
                 raise ValueError(f"there is no argument {end}")
@@ -154,127 +148,149 @@ class SceneGraph:
 
     def node(self, id_: int) -> Node:
         """Return an argument by its id."""
-        its = self.network.nodes[id_]
-        return Node(id_, its["text"], its["stamp"])
+        attributes = self.network.nodes[id_]
+        return Node(id_, attributes["text"], attributes["origin"])
 
     def side(self, id_: int) -> Side | None:
-        """Whose an argument is; the motion is nobody's."""
-        stamp = self.network.nodes[id_]["stamp"]
-        return stamp.side if stamp else None
+        """Return the side of an argument; None for the motion."""
+        origin = self.network.nodes[id_]["origin"]
+        return origin.side if origin else None
 
     def arguments(self, side: Side | None = None) -> Iterator[Node]:
-        """Yield the arguments of a side, or of both, in the order in which they came."""
+        """Yield the arguments of one side, or of both, in the order of the debate."""
         for id_ in self.network.nodes:
             if id_ != MOTION and (side is None or self.side(id_) == side):
                 yield self.node(id_)
 
     def edges(self) -> Iterator[Edge]:
-        """Yield the relations."""
-        for source, target, relation, its in self.network.edges(keys=True, data=True):
-            yield Edge(source, target, Relation(relation), its["round"])
+        """Yield all relations."""
+        yield from _edges(self.network.edges(keys=True, data="round"))
 
-    def leaving(self, id_: int) -> list[Edge]:
-        """Return what an argument is to others."""
-        found = self.network.out_edges(id_, keys=True, data="round")
-        return [Edge(id_, target, Relation(name), number) for _, target, name, number in found]
+    def outgoing(self, id_: int) -> list[Edge]:
+        """Return the relations of an argument to others."""
+        return list(_edges(self.network.out_edges(id_, keys=True, data="round")))
 
-    def entering(self, id_: int) -> list[Edge]:
-        """Return what others are to an argument."""
-        found = self.network.in_edges(id_, keys=True, data="round")
-        return [Edge(source, id_, Relation(name), number) for source, _, name, number in found]
+    def incoming(self, id_: int) -> list[Edge]:
+        """Return the relations of others to an argument."""
+        return list(_edges(self.network.in_edges(id_, keys=True, data="round")))
 
     def kind(self, id_: int) -> Relation:
-        """What an argument is by the relations that leave it."""
-        return kind_of(edge.relation for edge in self.leaving(id_))
+        """Return the kind of an argument."""
+        return kind_of(edge.relation for edge in self.outgoing(id_))
 
-    def circles(self) -> list[list[int]]:
-        """Return the groups of arguments that support each other in a circle, smallest id first."""
+    def supports(self) -> nx.DiGraph:
+        """Return the graph without its rebuttals."""
         supports: nx.DiGraph = nx.DiGraph()
+        supports.add_nodes_from(self.network)
         supports.add_edges_from(
             (edge.source, edge.target) for edge in self.edges() if not edge.relation.attacks
         )
-        groups = [sorted(group) for group in nx.strongly_connected_components(supports)]
+        return supports
+
+    def cycles(self) -> list[list[int]]:
+        """Return the groups of arguments that support each other in a circle, by smallest id."""
+        groups = [sorted(group) for group in nx.strongly_connected_components(self.supports())]
         return sorted(group for group in groups if len(group) > 1)
+
+    def as_json(self, indent: int) -> str:
+        """Return the graph as JSON, as the paper's prompts show it."""
+        arguments: list[dict[str, Any]] = [{"id": MOTION, "text": self.motion}]
+        arguments += [
+            {
+                "id": node.id, "text": node.text,
+                "attributes": {
+                    "side": node.side, "round": node.origin.round, "kind": self.kind(node.id).value,
+                },
+            }
+            for node in self.arguments()
+        ]  # fmt: skip
+        relations = [
+            {"source": edge.source, "relation": edge.relation.value, "target": edge.target}
+            for edge in self.edges()
+        ]
+        whole = {"arguments": arguments, "relations": relations}
+        return json.dumps(whole, indent=indent, ensure_ascii=False)
+
+    def as_lines(self) -> str:
+        """Return the graph as one line per argument, which needs fewer tokens than JSON."""
+        lines = [f"0 the motion: {quoted(self.motion)}"]
+        for node in self.arguments():
+            relations = [
+                f"{edge.relation.value} -> {edge.target}" for edge in self.outgoing(node.id)
+            ]
+            head = f"{node.id} {node.side}, round {node.origin.round}"
+            lines.append(f"{head}: {quoted(node.text)} [{', '.join(relations) or 'claim'}]")
+        return "\n".join(lines)
+
+
+def _edges(rows: Iterable[tuple[int, int, str, int]]) -> Iterator[Edge]:
+    for source, target, relation, number in rows:
+        yield Edge(source, target, Relation(relation), number)
+
+
+def quoted(text: str) -> str:
+    """Return a text as a JSON string, so that it cannot end its own quotation in a prompt."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def chain(graph: SceneGraph, id_: int) -> list[int]:
-    """Return what a reader follows from one argument, itself included.
+    """Return the arguments to highlight with one argument, itself included.
 
-    All that supports it, step by step; what it serves, up to the motion; and on either way what
-    attacks, or is attacked, one step from it. Of the motion, the claims that stand on it.
+    These are all arguments that support it or that it supports, directly or through others, and
+    the arguments that attack one of these or are attacked by one. For the motion: its claims.
     """
     if id_ == MOTION:
-        return sorted({MOTION, *(edge.source for edge in graph.entering(MOTION))})
-    own = {id_, *_along(graph, id_, up=True), *_along(graph, id_, up=False)}
-    near = {edge.source for one in own for edge in graph.entering(one) if edge.relation.attacks}
-    near |= {edge.target for one in own for edge in graph.leaving(one) if edge.relation.attacks}
+        return sorted({MOTION, *(edge.source for edge in graph.incoming(MOTION))})
+    supports = graph.supports()
+    own = {id_, *nx.ancestors(supports, id_), *nx.descendants(supports, id_)}
+    near = {edge.source for one in own for edge in graph.incoming(one) if edge.relation.attacks}
+    near |= {edge.target for one in own for edge in graph.outgoing(one) if edge.relation.attacks}
     return sorted(own | near)
 
 
-def _along(graph: SceneGraph, start: int, *, up: bool) -> set[int]:
-    found: set[int] = set()
-    left = [start]
-    while left:
-        here = left.pop()
-        for edge in graph.leaving(here) if up else graph.entering(here):
-            end = edge.target if up else edge.source
-            if not edge.relation.attacks and end not in found:
-                found.add(end)
-                left.append(end)
-    return found
-
-
 @dataclass(frozen=True)
-class Heard:
-    """A speech, and where in the debate it stands."""
+class RoundSpeech:
+    """A speech and its place in the debate."""
 
     text: str
-    stamp: Stamp
+    origin: Origin
 
 
-def rounds_of(contest: Contest, order: Literal["time", "pro"]) -> list[list[Heard]]:
-    """Return the speeches by rounds; one that says nothing is left out.
+def rounds_of(contest: Contest, order: Literal["time", "pro"]) -> list[list[RoundSpeech]]:
+    """Return the speeches by round, without empty speeches.
 
-    With `time`, a round ends when a side that has spoken in it speaks again, so that whoever spoke
-    first is read first. With `pro`, the paper's loop: each side's first speeches are a round, then
-    the second ones, pro before con. A half that is missing is left out.
+    With `time`, a round ends when a side that has already spoken in it speaks again, so the side
+    that spoke first is read first. With `pro`, the paper's loop: round n has the n-th speech of
+    pro and then of con; a missing speech is skipped.
     """
-    said = [
+    speeches: list[tuple[Side, str, str]] = [
         (contest.sides[speech.speaker], speech.speaker, clean(speech.text))
         for speech in contest.speeches
+        if clean(speech.text)
     ]
-    said = [one for one in said if one[2]]
-    grouped: list[list[tuple[Side, str, str]]] = []
+    rounds: list[list[tuple[Side, str, str]]] = []
     if order == "pro":
-        pros, cons = ([one for one in said if one[0] == side] for side in SIDES)
-        grouped = [[one for one in pair if one] for pair in zip_longest(pros, cons)]
+        pro, con = ([speech for speech in speeches if speech[0] == side] for side in SIDES)
+        rounds = [[speech for speech in pair if speech] for pair in zip_longest(pro, con)]
     else:
-        for one in said:
-            if not grouped or any(one[0] == before[0] for before in grouped[-1]):
-                grouped.append([])
-            grouped[-1].append(one)
+        for speech in speeches:
+            if not rounds or speech[0] in {earlier[0] for earlier in rounds[-1]}:
+                rounds.append([])
+            rounds[-1].append(speech)
     return [
-        [Heard(text, Stamp(side, number, speaker)) for side, speaker, text in group]
-        for number, group in enumerate(grouped, 1)
+        [RoundSpeech(text, Origin(side, number, speaker)) for side, speaker, text in group]
+        for number, group in enumerate(rounds, 1)
     ]
 
 
-def at_once(rounds: list[list[Heard]]) -> list[list[Heard]]:
-    """Return one round with all that each side said, for a graph that is not grown by rounds."""
-    heard = [one for group in rounds for one in group]
-    sides: dict[Side, list[Heard]] = {}
-    for one in heard:
-        sides.setdefault(one.stamp.side, []).append(one)
-    return [
-        [
-            Heard(
-                "\n\n".join(one.text for one in said),
-                Stamp(side, 1, _only({one.stamp.speaker for one in said})),
-            )
-            for side, said in sides.items()
-        ]
-    ] if heard else []  # fmt: skip
-
-
-def _only(speakers: set[str]) -> str:
-    return speakers.pop() if len(speakers) == 1 else ""
+def joined(rounds: list[list[RoundSpeech]]) -> list[list[RoundSpeech]]:
+    """Return one round in which each side's speeches are one speech."""
+    sides: dict[Side, list[RoundSpeech]] = {}
+    for speech in (speech for group in rounds for speech in group):
+        sides.setdefault(speech.origin.side, []).append(speech)
+    group = []
+    for side, speeches in sides.items():
+        speakers = {speech.origin.speaker for speech in speeches}
+        origin = Origin(side, 1, speakers.pop() if len(speakers) == 1 else "")
+        group.append(RoundSpeech("\n\n".join(speech.text for speech in speeches), origin))
+    return [group] if group else []

@@ -1,26 +1,18 @@
-"""The panel `debgraph`: a contest comes in, a graph is grown and scored, a verdict goes out."""
+"""The panel `debgraph`: build the graph of a debate, score it, and return the outcome."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 from judges.debgraph.building import Building, background, build
 from judges.debgraph.drawing import figure, script, style
-from judges.debgraph.export import (
-    as_json,
-    clash_record,
-    dot,
-    fact_record,
-    from_json,
-    graphml,
-    points_record,
-    traced,
-)
+from judges.debgraph.export import as_json, dot, from_json, graphml
 from judges.debgraph.feedback import Detailed, close_call, condensed, detailed
-from judges.debgraph.graph import SIDES
+from judges.debgraph.graph import SIDES, SceneGraph
 from judges.debgraph.options import Options as DebGraphOptions
 from judges.debgraph.scores import (
     BySide,
@@ -33,186 +25,226 @@ from judges.debgraph.scores import (
     scorecard,
     structure,
 )
-from judges.debgraph.verdicts import Clash, Comparison, Fact, FactCheck
+from judges.debgraph.verdicts import Clash, Fact, check_facts, compare_pairs
 from touche_rad.contest import TIE, Contest, Outcome, Side
 from touche_rad.models import Model, ModelError
 from touche_rad.plugins import Services
 
-Won = Side | Literal["tie"] | None
+Winner = Side | Literal["tie"] | None
 
 
-@dataclass
-class _Scored:
+@dataclass(frozen=True)
+class _Scores:
     card: Scorecard
-    facts: list[Fact] = field(default_factory=list)
-    clashes: list[Clash] = field(default_factory=list)
-    points: Mapping[Side, Points] | None = None
+    facts: list[Fact]
+    clashes: list[Clash]
+    points: Mapping[Side, Points] | None
+
+
+@dataclass(frozen=True)
+class _Feedback:
+    detailed: Detailed
+    summary: str = ""
+    fault: str = ""
+    """Why there is no summary."""
 
 
 class DebGraph:
-    """Draws a graph of the arguments and scores facts, persuasion, structure (DebGraph)."""
+    """Builds a graph of the arguments and scores facts, persuasion, structure (DebGraph)."""
 
     needs: ClassVar = ("model",)
     Options = DebGraphOptions
 
     def __init__(self, options: DebGraphOptions, services: Services) -> None:
-        """Take the model; nothing is asked yet."""
         self.options = options
         self.model: Model = services.need_model("the panel debgraph")
         self._seed = services.seed
 
     @staticmethod
     def drawing(outcome: Outcome, contest: Contest | None) -> str:
-        """Draw the graph that an outcome holds, for the report."""
-        graph = outcome.details.get("graph")
-        if not isinstance(graph, Mapping) or not graph.get("nodes"):
-            return ""
+        """Draw the graph of an outcome for the report."""
+        graph = _graph_of(outcome)
         names: dict[Side, str] = {}
         if contest is not None:
             names = {side: speaker for speaker, side in contest.sides.items()}
-        return figure(graph, names)
+        return figure(graph, names) if graph else ""
 
     @staticmethod
     def drawing_style() -> str:
-        """How sides and relations are told apart."""
+        """Return the CSS of the drawings."""
         return style()
 
     @staticmethod
     def drawing_script() -> str:
-        """The script by which a reader follows an argument."""
+        """Return the JavaScript of the drawings."""
         return script()
 
     @staticmethod
     def exports(outcome: Outcome) -> dict[str, str]:
-        """Return the graph that an outcome holds for other programs."""
-        graph = outcome.details.get("graph")
-        if not isinstance(graph, Mapping) or not graph.get("nodes"):
+        """Return the graph of an outcome as JSON, GraphML and dot."""
+        graph = _graph_of(outcome)
+        if graph is None:
             return {}
-        whole = from_json(graph)
-        told = json.dumps(as_json(whole), ensure_ascii=False, indent=2)
-        return {"json": f"{told}\n", "graphml": graphml(whole), "dot": dot(whole)}
+        text = json.dumps(as_json(graph), ensure_ascii=False, indent=2)
+        return {"json": f"{text}\n", "graphml": graphml(graph), "dot": dot(graph)}
 
     async def judge(self, contest: Contest) -> Outcome:
-        """Say who won and why; a call that fails costs what it was for and no more."""
+        """Judge the debate; a failed call costs only the part of the verdict that it was for."""
         building = await build(self.model, self.options, contest)
         if not len(building.graph):
-            return Outcome(winner=None, reason=_why_empty(building), details=traced(building))
-        scored = await self._scored(building, background(contest))
-        found = await self._feedback(building, scored)
-        return self._outcome(contest, building, scored, *found)
+            return Outcome(winner=None, reason=_why_empty(building), details=_details(building))
+        scores = await self._scores(building.graph, background(contest))
+        feedback = await self._feedback(building.graph, scores)
+        return self._outcome(contest, building, scores, feedback)
 
-    async def _scored(self, building: Building, info: str) -> _Scored:
-        graph, options = building.graph, self.options
+    async def _scores(self, graph: SceneGraph, info: str) -> _Scores:
+        options = self.options
         components: dict[str, BySide] = {}
-        scored = _Scored(Scorecard({}, dict.fromkeys(SIDES, None)))
+        facts: list[Fact] = []
+        clashes: list[Clash] = []
+        counted = None
         if options.fact:
-            scored.facts = await FactCheck(self.model, options, info).check(graph)
-            components["fact"] = factuality(scored.facts, options.fact_by)
+            facts = await check_facts(self.model, options, info, graph)
+            components["fact"] = factuality(facts, options.fact_by)
         if options.persuasion:
-            comparison = Comparison(self.model, options, info, self._seed)
-            scored.clashes = await comparison.compare(graph)
-            components["persuasion"] = persuasion(scored.clashes, options.no_pairs)
+            clashes = await compare_pairs(self.model, options, info, graph, self._seed)
+            components["persuasion"] = persuasion(clashes, options.no_pairs)
         if options.structure:
-            scored.points = points(graph, options.kinds, options.rebutted)
-            components["structure"] = structure(scored.points, options.structure_by)
-        reasons = {
-            "fact": _first_fault(scored.facts), "persuasion": _first_fault(scored.clashes)
-        }  # fmt: skip
-        scored.card = scorecard(components, options, reasons)
-        return scored
+            counted = points(graph, options.kinds, options.rebutted)
+            components["structure"] = structure(counted, options.structure_by)
+        reasons = {"fact": _first_fault(facts), "persuasion": _first_fault(clashes)}
+        return _Scores(scorecard(components, options, reasons), facts, clashes, counted)
 
-    async def _feedback(self, building: Building, scored: _Scored) -> tuple[Detailed, str, str]:
-        """Return the findings, all of it in short, and why that could not be had."""
+    async def _feedback(self, graph: SceneGraph, scores: _Scores) -> _Feedback:
         if self.options.feedback == "none":
-            return {side: [] for side in SIDES}, "", ""
-        found = detailed(
-            building.graph, scored.facts, scored.clashes, scored.points, self.options.feedback_to
+            return _Feedback({side: [] for side in SIDES})
+        findings = detailed(
+            graph, scores.facts, scores.clashes, scores.points, self.options.feedback_to
         )
         if self.options.feedback == "detailed":
-            return found, "", ""
+            return _Feedback(findings)
         try:
-            told = await condensed(self.model, self.options, building.graph, scored.card, found)
+            summary = await condensed(self.model, self.options, graph, scores.card, findings)
         except ModelError as error:
-            return found, "", str(error)
-        return found, told, ""
+            return _Feedback(findings, fault=str(error))
+        return _Feedback(findings, summary)
 
     def _outcome(
-        self, contest: Contest, building: Building, scored: _Scored, found: Detailed, summary: str,
-        no_summary: str,
-    ) -> Outcome:  # fmt: skip
-        card = scored.card
-        by_score, by_judge = card.winner(self.options.margin), _direct(building)
+        self, contest: Contest, building: Building, scores: _Scores, feedback: _Feedback
+    ) -> Outcome:
+        card, judges = scores.card, self.options.judge != "none"
+        by_score, by_judge = card.winner(self.options.margin), _last_winner(building)
         winner = by_judge if self.options.decision == "dp" else by_score
-        winners: dict[str, Won] = {
+        sides: dict[str, Winner] = {
             **{name: larger(its) for name, its in card.components.items()},
             "sc": by_score, "dp": by_judge,
         }  # fmt: skip
         rows: dict[str, BySide] = {**card.components, "total": card.totals}
         close = close_call(card, self.options)
+        verdict = {"by_verdict": {"general": _speaker(contest, by_judge)}} if judges else {}
         return Outcome(
             winner=_speaker(contest, winner),
             scores={
                 speaker: {name: its[side] for name, its in rows.items()}
                 for speaker, side in contest.sides.items()
             },
-            winners={name: _speaker(contest, won) for name, won in winners.items()},
-            comment=" ".join(part for part in (summary, close) if part),
-            reason=self._reason(contest, building, card, winner, no_summary),
+            winners={name: _speaker(contest, won) for name, won in sides.items()},
+            comment=" ".join(part for part in (feedback.summary, close) if part),
+            reason=self._reason(contest, building, card, winner, feedback.fault),
             details={
-                **traced(building),
+                **_details(building),
                 "profile": self.options.profile, "decision": self.options.decision,
-                "side": winner, "sides": winners,
-                "by_score": {"general": _speaker(contest, by_score)},
-                **({"by_verdict": {"general": _speaker(contest, by_judge)}}
-                   if self.options.judge != "none" else {}),
-                "facts": [fact_record(one) for one in scored.facts],
-                "pairs": [clash_record(one) for one in scored.clashes],
-                "points": points_record(scored.points),
+                "side": winner, "sides": sides,
+                "by_score": {"general": _speaker(contest, by_score)}, **verdict,
+                "facts": [{**vars(fact), "score": fact.product} for fact in scores.facts],
+                "pairs": [
+                    {
+                        "pro": clash.pair.pro, "con": clash.pair.con,
+                        "answering": sorted(clash.pair.answering), "winner": clash.winner,
+                        "feedback": clash.feedback, "fault": clash.fault,
+                    }
+                    for clash in scores.clashes
+                ],
+                "points": {
+                    side: {
+                        "claims": list(its.claims), "supported": list(its.supported),
+                        "rebuttals": its.rebuttals, "struck": list(its.struck), "total": its.total,
+                    }
+                    for side, its in (scores.points or {}).items()
+                },
                 "feedback": {
-                    "detailed": {side: [one.record() for one in found[side]] for side in SIDES},
-                    "condensed": summary, "close": close,
+                    "detailed": {
+                        side: [one.record() for one in feedback.detailed[side]] for side in SIDES
+                    },
+                    "condensed": feedback.summary, "close": close,
                 },
             },
         )  # fmt: skip
 
     def _reason(
-        self, contest: Contest, building: Building, card: Scorecard, winner: Won, no_summary: str
+        self, contest: Contest, building: Building, card: Scorecard, winner: Winner, fault: str
     ) -> str:
-        told = [f"{name} could not be had: {why}" for name, why in card.missing.items()]
+        reasons = [f"{name} has no score: {why}" for name, why in card.missing.items()]
         steps = building.judge.steps
         if self.options.judge != "none" and (not steps or steps[-1].winner is None):
             why = steps[-1].fault if steps else "it was not asked"
-            told.append(f"the judge's last word could not be had: {why}")
-        told += [
-            f"the {read.heard.stamp.side} speech of round {read.heard.stamp.round} is not in the "
-            f"graph: {'; '.join(read.faults)}"
-            for read in building.reads
-            if read.degraded
-        ]
+            reasons.append(f"the judge's last verdict is missing: {why}")
+        for report in building.reports:
+            if report.degraded:
+                origin = report.speech.origin
+                reasons.append(
+                    f"the {origin.side} speech of round {origin.round} is not in the graph: "
+                    f"{'; '.join(report.faults)}"
+                )
         if winner in SIDES and _speaker(contest, winner) is None:
-            told.append(f"the side {winner} won, and DebGraph tells no speakers of a side apart")
-        if no_summary:
-            told.append(f"the condensed feedback could not be had: {no_summary}")
-        return "; ".join(told)
+            reasons.append(f"the side {winner} won; DebGraph does not rank the speakers of a side")
+        if fault:
+            reasons.append(f"the condensed feedback is missing: {fault}")
+        return "; ".join(reasons)
 
 
-def _direct(building: Building) -> Won:
-    """The judge's last word."""
+def _graph_of(outcome: Outcome) -> SceneGraph | None:
+    """Return the graph in an outcome's details, if there is one."""
+    graph = outcome.details.get("graph")
+    return from_json(graph) if isinstance(graph, Mapping) and graph.get("nodes") else None
+
+
+def _details(building: Building) -> dict[str, Any]:
+    """Return the graph and how it was built, as JSON."""
+    return {
+        "graph": as_json(building.graph),
+        "timeline": [vars(step) for step in building.judge.steps],
+        "speeches": [
+            {
+                **vars(report.speech.origin), "added": list(report.added),
+                "relations": dict(Counter(relation.value for relation in report.relations)),
+                "asked": report.asked, "faults": list(report.faults), "degraded": report.degraded,
+                "shortened": report.shortened, "explanation": report.explanation,
+            }
+            for report in building.reports
+        ],
+        "circles": building.graph.cycles(),
+        "degraded": any(report.degraded for report in building.reports),
+    }  # fmt: skip
+
+
+def _last_winner(building: Building) -> Winner:
+    """Return the winner in the judge's last verdict."""
     return building.judge.steps[-1].winner if building.judge.steps else None
 
 
-def _speaker(contest: Contest, won: Won) -> str | None:
-    """The speaker of a side that has one; a side of several has no one winner."""
-    if won is None or won == TIE:
-        return won
-    speakers = contest.of(won)
+def _speaker(contest: Contest, winner: Winner) -> str | None:
+    """Return the speaker of the winning side; None if the side has several speakers."""
+    if winner is None or winner == TIE:
+        return winner
+    speakers = contest.of(winner)
     return speakers[0] if len(speakers) == 1 else None
 
 
 def _why_empty(building: Building) -> str:
-    faults = [fault for read in building.reads for fault in read.faults]
+    faults = [fault for report in building.reports for fault in report.faults]
     return f"there is no graph: {faults[0] if faults else 'no argument was found in the speeches'}"
 
 
-def _first_fault(verdicts: list[Fact] | list[Clash]) -> str:
-    return next((one.fault for one in verdicts if one.fault), "")
+def _first_fault(verdicts: Sequence[Fact | Clash]) -> str:
+    return next((verdict.fault for verdict in verdicts if verdict.fault), "")

@@ -1,4 +1,4 @@
-"""Read a speech into the graph: ask for a draft, check it, merge it."""
+"""Read a speech into the graph: ask a model for a draft, check the draft, and merge it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,32 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from judges.debgraph.graph import MOTION, OTHER, Edge, Heard, Relation, SceneGraph, Stamp, meanings
+from judges.debgraph.graph import (
+    MEANINGS,
+    MOTION,
+    OTHER,
+    Edge,
+    Origin,
+    Relation,
+    RoundSpeech,
+    SceneGraph,
+    quoted,
+)
 from judges.debgraph.options import Options
-from judges.debgraph.showing import prompt_of, quoted, shown
-from touche_rad.models import Message, Model, ModelError
+from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.errors import InvalidAnswer, Truncated
 from touche_rad.models.output import Line
 from touche_rad.text import clean
 
+INDENT: Final = 2
+ARGUMENTS_AFTER_CUT: Final = 20
+"""If an answer without a bound was cut off, half as many arguments are asked for."""
+FEWEST_WORDS: Final = 50
+_LONGEST_FAULT: Final = 300
+
 
 class DraftArgument(BaseModel):
-    """An argument that a speech makes."""
+    """An argument of the speech."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -29,7 +44,7 @@ class DraftArgument(BaseModel):
 
 
 class DraftRelation(BaseModel):
-    """What one argument is to another."""
+    """A relation between two arguments."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -37,14 +52,9 @@ class DraftRelation(BaseModel):
     relation: Literal["claim", "premise", "conclusion", "first principle", "rebuttal"]
     target: int
 
-    @property
-    def kind(self) -> Relation:
-        """The relation by its name."""
-        return Relation(self.relation)
-
 
 class Draft(BaseModel):
-    """A graph that is not yet checked against the debate's; no field may be added to it."""
+    """A graph as the model wrote it, not yet checked; other fields are not allowed."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -55,305 +65,284 @@ class Draft(BaseModel):
 
 @cache
 def draft_schema(most: int, first: int = 1) -> type[Draft]:
-    """Return the schema with the most arguments that a server is told of; 0 tells of no bound.
+    """Return the schema of a draft of at most `most` arguments (0: no limit).
 
-    Where there is a bound, a server is told too which ids can be: the first that is free, and as
-    many as may come. A server that decodes by the schema stops there; an answer with more is not
-    refused, but read by the rules of the graph.
+    A server that decodes by the schema keeps these limits and the free ids, which begin at
+    `first`. The limits are not validated: a draft beyond them is checked by the rules of the graph.
     """
     if not most:
         return create_model("SceneGraph", __base__=Draft)
-    argument = create_model(
-        "DraftArgument", __base__=DraftArgument, id=(_within(first, first + most - 1), ...)
+    last = first + most - 1
+
+    def limited(kind: Any, **limits: int) -> Any:
+        return (Annotated[kind, Field(json_schema_extra={**limits})], ...)
+
+    argument: Any = create_model(
+        "DraftArgument", __base__=DraftArgument, id=limited(int, minimum=first, maximum=last)
     )
-    relation = create_model(
-        "DraftRelation",
-        __base__=DraftRelation,
-        source=(_within(1, first + most - 1), ...),
-        target=(_within(MOTION, first + most - 1), ...),
-    )
+    relation: Any = create_model(
+        "DraftRelation", __base__=DraftRelation,
+        source=limited(int, minimum=1, maximum=last),
+        target=limited(int, minimum=MOTION, maximum=last),
+    )  # fmt: skip
     return create_model(
-        "SceneGraph",
-        __base__=Draft,
-        arguments=(_listed(argument, most), ...),
-        relations=(_listed(relation, most + most // 4), ...),
-    )
+        "SceneGraph", __base__=Draft,
+        arguments=limited(list[argument], maxItems=most),
+        relations=limited(list[relation], maxItems=most_relations(most)),
+    )  # fmt: skip
 
 
-def _within(least: int, most: int) -> Any:
-    return Annotated[int, Field(json_schema_extra={"minimum": least, "maximum": most})]
-
-
-def _listed(kind: Any, most: int) -> Any:
-    return Annotated[list[kind], Field(json_schema_extra={"maxItems": most})]
+def most_relations(most: int) -> int:
+    """Return how many relations a draft of at most `most` arguments may have."""
+    return most + most // 4
 
 
 @dataclass
-class Reading:
-    """A draft as it can be merged."""
+class CheckedDraft:
+    """The valid part of a draft."""
 
     arguments: dict[int, str] = field(default_factory=dict)
-    """New ids, free in the graph, with their texts."""
+    """The texts of the new arguments by ids that are free in the graph."""
     relations: list[Edge] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     """What was wrong with the draft, in words for the model."""
 
-    @property
-    def valid(self) -> bool:
-        """Whether the draft was right as it came."""
-        return not self.faults
 
+def check(draft: Draft, graph: SceneGraph, origin: Origin, first_id: int = 0) -> CheckedDraft:
+    """Check a draft against the graph and keep the valid part.
 
-def read(draft: Draft, graph: SceneGraph, stamp: Stamp) -> Reading:
-    """Check a draft against the graph, and keep what stands."""
-    reading = Reading()
-    meant = _named(draft, graph, reading)
-    ids = _Ids(graph, stamp, meant, reading)
+    Args:
+        draft: The draft.
+        graph: The graph that the model was shown.
+        origin: The speech.
+        first_id: The first new id, if it is not the first free id of this graph.
+    """
+    checked = CheckedDraft()
+    ids = _new_ids(draft, graph, checked, first_id or graph.next_id)
+    relations = _Relations(graph, origin, ids, checked)
     for relation in draft.relations:
-        edge = ids.edge(relation)
-        if edge is not None and edge not in reading.relations:
-            reading.relations.append(edge)
-    return reading
+        edge = relations.edge(relation)
+        if edge is not None and edge not in checked.relations:
+            checked.relations.append(edge)
+    return checked
 
 
-def merge(reading: Reading, graph: SceneGraph, stamp: Stamp) -> None:
-    """Add to the graph what a reading kept (MG in the paper's first algorithm)."""
-    for id_, text in reading.arguments.items():
-        graph.add(id_, text, stamp)
-    for edge in reading.relations:
+def merge(checked: CheckedDraft, graph: SceneGraph, origin: Origin) -> None:
+    """Add the valid part of a draft to the graph (MG in the paper's algorithm 1)."""
+    for id_, text in checked.arguments.items():
+        graph.add(id_, text, origin)
+    for edge in checked.relations:
         graph.relate(edge)
 
 
-def _named(draft: Draft, graph: SceneGraph, reading: Reading) -> dict[int, int]:
-    """Number the new arguments, and return which id of the draft means which of the graph."""
-    there = {_plain(node.text): node.id for node in graph.arguments()}
-    meant: dict[int, int] = {}
-    free = graph.next_id
-    for one in draft.arguments:
-        text = clean(one.text)
-        same = there.get(_plain(text))
+def _new_ids(draft: Draft, graph: SceneGraph, checked: CheckedDraft, free: int) -> dict[int, int]:
+    """Number the new arguments and return the id in the graph for each id in the draft."""
+    known = {_letters(node.text): node.id for node in graph.arguments()}
+    ids: dict[int, int] = {}
+    for argument in draft.arguments:
+        text = clean(argument.text)
+        same = known.get(_letters(text))
         if not text:
-            reading.faults.append(f"argument {one.id} has no text")
-        elif one.id in meant:
-            reading.faults.append(f"the id {one.id} is given twice")
+            checked.faults.append(f"argument {argument.id} has no text")
+        elif argument.id in ids:
+            checked.faults.append(f"the id {argument.id} is used twice")
         elif same is not None:
-            meant[one.id] = same
-            reading.faults.append(f"argument {one.id} is there already: refer to it by its id")
+            ids[argument.id] = same
+            checked.faults.append(
+                f"argument {argument.id} is already in the graph: refer to it by its id {same}"
+            )
         else:
-            if one.id in graph:
-                reading.faults.append(f"the id {one.id} is taken: give new arguments new ids")
-            meant[one.id] = there[_plain(text)] = free
-            reading.arguments[free] = text
+            if argument.id in graph:
+                checked.faults.append(
+                    f"the id {argument.id} is already used: give new arguments new ids"
+                )
+            ids[argument.id] = known[_letters(text)] = free
+            checked.arguments[free] = text
             free += 1
-    return meant
+    return ids
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum()) or text
 
 
 @dataclass
-class _Ids:
-    """What the ends of a draft's relations mean."""
+class _Relations:
+    """Turns a draft's relations into edges of the graph."""
 
     graph: SceneGraph
-    stamp: Stamp
-    meant: dict[int, int]
-    reading: Reading
+    origin: Origin
+    ids: dict[int, int]
+    checked: CheckedDraft
 
-    def edge(self, told: DraftRelation) -> Edge | None:
-        """Return the relation, or None where it cannot stand; why is among the faults."""
-        relation = told.kind
-        source = self.meant.get(told.source, told.source)
-        target = self._target(told)
-        wrong = self._missing(told, source, target) or self._wrong(source, target, relation)
-        on_motion = relation.attacks and target == MOTION
-        if on_motion and wrong is None:
-            self._tell(told, "an argument on the motion (0) itself is a claim")
-            relation = Relation.CLAIM
-        if wrong is not None:
-            self._tell(told, wrong)
+    def edge(self, relation: DraftRelation) -> Edge | None:
+        """Return the edge, or None if the relation is not allowed; the fault is recorded."""
+        kind = Relation(relation.relation)
+        source = self.ids.get(relation.source, relation.source)
+        target = self.ids.get(relation.target, relation.target)
+        if kind.attacks and relation.target in self.graph:
+            target = relation.target  # a reused id means the opponent's argument in a rebuttal
+        fault = self._fault(relation, source, target, kind)
+        if fault is None and kind.attacks and target == MOTION:
+            self._record(relation, "an argument on the motion (0) itself is a claim")
+            kind = Relation.CLAIM
+        if fault is not None:
+            self._record(relation, fault)
             return None
-        return Edge(source, target, relation, self.stamp.round)
+        return Edge(source, target, kind, self.origin.round)
 
-    def _missing(self, told: DraftRelation, source: int, target: int) -> str | None:
-        ends = ((told.source, source), (told.target, target))
+    def _fault(
+        self, relation: DraftRelation, source: int, target: int, kind: Relation
+    ) -> str | None:
+        """Return why a relation is not allowed; a side relates only its own arguments."""
+        ends = {relation.source: source, relation.target: target}
         missing = [
-            str(said)
-            for said, end in ends
-            if end not in self.graph and end not in self.reading.arguments
+            str(id_)
+            for id_, end in ends.items()
+            if end not in self.graph and end not in self.checked.arguments
         ]
-        return f"there is no argument {' or '.join(missing)}" if missing else None
-
-    def _wrong(self, source: int, target: int, relation: Relation) -> str | None:
-        """Why a relation cannot stand; a side speaks for itself alone."""
-        own, other = self.stamp.side, OTHER[self.stamp.side]
+        own, other = self.origin.side, OTHER[self.origin.side]
+        if missing:
+            return f"there is no argument {' or '.join(missing)}"
         if source == target:
             return "an argument cannot be related to itself"
         if source == MOTION:
             return "the motion (0) can only be a target"
         if self._side(source) != own:
             return "the source must be an argument of your own side"
-        if relation.attacks and self._side(target) == own:
+        if kind.attacks and self._side(target) == own:
             return "a rebuttal must have a target of the other side"
-        if not relation.attacks and self._side(target) == other:
+        if not kind.attacks and self._side(target) == other:
             return "only a rebuttal may have a target of the other side"
         return None
 
-    def _target(self, told: DraftRelation) -> int:
-        """What a target means: a taken id that was given anew is the opponent's in a rebuttal."""
-        if told.kind.attacks and told.target in self.graph:
-            return told.target
-        return self.meant.get(told.target, told.target)
-
     def _side(self, id_: int) -> str | None:
-        return self.stamp.side if id_ in self.reading.arguments else self.graph.side(id_)
+        return self.origin.side if id_ in self.checked.arguments else self.graph.side(id_)
 
-    def _tell(self, told: DraftRelation, why: str) -> None:
-        self.reading.faults.append(f"{told.source} {told.relation} {told.target}: {why}")
-
-
-def _plain(text: str) -> str:
-    return "".join(letter for letter in text.casefold() if letter.isalnum()) or text
-
-
-INDENT: Final = 2
-MOST_AFTER_CUT: Final = 20
-"""Half of it is asked for where an answer without a bound was cut off."""
-FEWEST_WORDS: Final = 50
-_LONGEST_FAULT: Final = 300
+    def _record(self, relation: DraftRelation, fault: str) -> None:
+        self.checked.faults.append(
+            f"{relation.source} {relation.relation} {relation.target}: {fault}"
+        )
 
 
 @dataclass(frozen=True)
-class Read:
-    """What became of one speech."""
+class SpeechReport:
+    """How one speech was read."""
 
-    heard: Heard
+    speech: RoundSpeech
     added: tuple[int, ...] = ()
     relations: tuple[Relation, ...] = ()
     asked: int = 0
-    """How often the graph of this speech was asked for."""
+    """Number of times the graph of this speech was asked for."""
     faults: tuple[str, ...] = ()
     degraded: bool = False
-    """Whether the speech left nothing in the graph because of faults."""
+    """Whether nothing of the speech is in the graph because of faults."""
     shortened: bool = False
-    """Whether the model had no room for all of the speech."""
+    """Whether the speech was cut because the prompt was too long for the model."""
     explanation: str = ""
 
 
 class SpeechReader:
-    """Reads speeches into a graph, one after the other."""
+    """Reads the speeches of a debate into its graph, one after the other."""
 
     def __init__(self, model: Model, options: Options, info: str) -> None:
-        """Take what is the same for all speeches of a debate."""
         self._model, self._options, self._info = model, options, info
 
-    async def take(self, graph: SceneGraph, heard: Heard, thoughts: Sequence[str]) -> Read:
-        """Ask for what a speech adds until it can be merged, and merge it."""
-        counters = self._options.counter and len(graph) > 0
-        known = graph if counters else SceneGraph(graph.motion)
-        told, most = Read(heard), self._options.most
+    async def read(
+        self, graph: SceneGraph, speech: RoundSpeech, thoughts: Sequence[str]
+    ) -> SpeechReport:
+        """Ask for the graph of a speech until it can be merged, and merge it."""
+        counter = self._options.counter and len(graph) > 0
+        shown = graph if counter else SceneGraph(graph.motion)
+        most, report = self._options.most, SpeechReport(speech)
         for asked in range(1, self._options.retry_cap + 2):
-            again = _again(told.faults) if asked > 1 else ()
-            told = replace(told, asked=asked)
-            ladder = _Ladder(self._versions(known, heard, thoughts, counters), again)
+            versions = _Versions(
+                self._versions(shown, speech, thoughts, counter, most),
+                _again(report.faults) if asked > 1 else (),
+            )
+            report = replace(report, asked=asked)
             try:
                 draft = await self._model.ask(
-                    ladder.first, draft_schema(most, known.next_id), shorten=ladder.shorter,
-                    step="debgraph.counter" if counters else "debgraph.graph",
+                    versions.first, draft_schema(most, shown.next_id), shorten=versions.shorter,
+                    step="debgraph.counter" if counter else "debgraph.graph",
                 )  # fmt: skip
             except InvalidAnswer as error:
-                told = replace(told, faults=(str(error)[:_LONGEST_FAULT],))
+                report = replace(report, faults=(str(error)[:_LONGEST_FAULT],))
                 continue
             except Truncated:
-                most = max(1, (most or MOST_AFTER_CUT) // 2)
-                told = replace(told, faults=(f"it was cut off: draw {most} new arguments at most",))
+                most = max(1, (most or ARGUMENTS_AFTER_CUT) // 2)
+                fault = f"the answer was cut off: write at most {most} new arguments"
+                report = replace(report, faults=(fault,))
                 continue
             except ModelError as error:
-                return replace(told, faults=(str(error),), degraded=True)
-            reading = read(draft, known, heard.stamp)
-            told = replace(
-                told, faults=tuple(reading.faults), explanation=clean(draft.explanation),
-                shortened=ladder.short,
+                return replace(report, faults=(str(error),), degraded=True)
+            checked = check(draft, shown, speech.origin, graph.next_id)
+            report = replace(
+                report, faults=tuple(checked.faults), explanation=clean(draft.explanation),
+                shortened=versions.shortened,
             )  # fmt: skip
-            if reading.valid or (self._options.faulty == "mend" and _holds(reading, draft)):
-                return _merged(reading, graph, known, told)
-        return replace(told, degraded=True)
+            if not checked.faults or (self._options.faulty == "mend" and _usable(checked, draft)):
+                merge(checked, graph, speech.origin)
+                relations = tuple(edge.relation for edge in checked.relations)
+                return replace(report, added=tuple(checked.arguments), relations=relations)
+        return replace(report, degraded=True)
 
     def _versions(
-        self, graph: SceneGraph, heard: Heard, thoughts: Sequence[str], counters: bool
-    ) -> Iterator[tuple[bool, tuple[Message, ...]]]:
-        """Yield the prompt, then shorter ones, each with whether it lacks some of the speech."""
-        yield False, self._messages(graph, heard, heard.text, thoughts, counters)
-        if counters and self._options.show == "json":
-            yield False, self._messages(graph, heard, heard.text, thoughts, counters, "lines")
-        words = heard.text.split()
+        self, graph: SceneGraph, speech: RoundSpeech, thoughts: Sequence[str], counter: bool,
+        most: int,
+    ) -> Iterator[tuple[bool, tuple[Message, ...]]]:  # fmt: skip
+        """Yield the prompt, then shorter ones, each with whether its speech is cut."""
+        side, prompt = (
+            speech.origin.side,
+            Prompt.load(__package__, "counter" if counter else "graph"),
+        )
+        values = {
+            "relations": MEANINGS, "example": _example(), "motion": quoted(graph.motion),
+            "info": self._info, "side": side, "most": most, "most_relations": most_relations(most),
+            "next_id": graph.next_id, "thoughts": [quoted(thought) for thought in thoughts],
+        }  # fmt: skip
+        graphs = [graph.as_lines()]
+        if self._options.show == "json":
+            graphs.insert(0, graph.as_json(INDENT))
+        words, text = speech.text.split(), quoted(speech.text)
+        for shown in graphs if counter else graphs[:1]:
+            more = {"other": OTHER[side], "graph": shown} if counter else {}
+            yield False, prompt.messages(**values, **more, speech=text)
+        more = {"other": OTHER[side], "graph": graphs[-1]} if counter else {}
         while len(words) > FEWEST_WORDS:
             words = words[: len(words) // 2]
-            said = " ".join(words)
-            yield True, self._messages(graph, heard, said, thoughts, counters, "lines")
-
-    def _messages(
-        self, graph: SceneGraph, heard: Heard, speech: str, thoughts: Sequence[str],
-        counters: bool, show: Literal["lines", "json"] | None = None,
-    ) -> tuple[Message, ...]:  # fmt: skip
-        side = heard.stamp.side
-        values = {
-            "relations": meanings(), "example": _example(), "motion": quoted(graph.motion),
-            "info": self._info, "side": side, "speech": quoted(speech),
-            "most": self._options.most, "thoughts": [quoted(one) for one in thoughts],
-        }  # fmt: skip
-        if not counters:
-            return prompt_of("graph").messages(**values)
-        return prompt_of("counter").messages(
-            **values, other=OTHER[side], next_id=graph.next_id,
-            graph=shown(graph, show or self._options.show, INDENT),
-        )  # fmt: skip
+            yield True, prompt.messages(**values, **more, speech=quoted(" ".join(words)))
 
 
-class _Ladder:
-    """The versions of a prompt, longest first, each with what was wrong with earlier answers."""
+class _Versions:
+    """The versions of a prompt, longest first, each followed by the faults of earlier answers."""
 
     def __init__(
         self, versions: Iterator[tuple[bool, tuple[Message, ...]]], again: tuple[Message, ...]
     ) -> None:
         self._versions, self._again = versions, again
-        self.short, first = next(versions)
+        self.shortened, first = next(versions)
         self.first = (*first, *again)
 
     def shorter(self, _: Sequence[Message]) -> Sequence[Message] | None:
-        found = next(self._versions, None)
-        if found is None:
+        version = next(self._versions, None)
+        if version is None:
             return None
-        self.short, messages = found
+        self.shortened, messages = version
         return (*messages, *self._again)
 
 
-def _merged(reading: Reading, graph: SceneGraph, known: SceneGraph, told: Read) -> Read:
-    if known is not graph:
-        reading = _moved(reading, graph.next_id - known.next_id)
-    merge(reading, graph, told.heard.stamp)
-    relations = tuple(edge.relation for edge in reading.relations)
-    return replace(told, added=tuple(reading.arguments), relations=relations)
-
-
-def _holds(reading: Reading, draft: Draft) -> bool:
-    """Whether something is left of a draft that had something."""
-    return bool(reading.arguments or reading.relations) or not (draft.arguments or draft.relations)
+def _usable(checked: CheckedDraft, draft: Draft) -> bool:
+    """Whether something is left of a draft that was not empty."""
+    empty = not (draft.arguments or draft.relations)
+    return empty or bool(checked.arguments or checked.relations)
 
 
 def _again(faults: Sequence[str]) -> tuple[Message, ...]:
-    """What is said when a graph is asked for again."""
-    return prompt_of("again").messages(faults=faults[:8])
+    """Return the message that asks again for a graph."""
+    return Prompt.load(__package__, "again").messages(faults=faults[:8])
 
 
-def _moved(reading: Reading, by: int) -> Reading:
-    """Give a graph that was read by itself the next free ids of the whole."""
-    return Reading(
-        {id_ + by: text for id_, text in reading.arguments.items()},
-        [
-            replace(edge, source=edge.source + by, target=edge.target and edge.target + by)
-            for edge in reading.relations
-        ],
-        reading.faults,
-    )
-
-
+@cache
 def _example() -> str:
     return files(__package__).joinpath("example.json").read_text("utf-8").strip()

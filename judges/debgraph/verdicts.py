@@ -1,29 +1,84 @@
-"""Factuality of arguments and persuasion of clashing pairs, asked for one by one or in batches."""
+"""Ask whether each argument is true, and which argument of each rebuttal is more persuasive."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Annotated, Any, Final, Generic, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field, JsonValue, create_model
+from pydantic import BeforeValidator, Field, create_model
 
-from judges.debgraph.graph import Node, SceneGraph
+from judges.debgraph.graph import SceneGraph, quoted
 from judges.debgraph.options import Options
-from judges.debgraph.showing import prompt_of, quoted
 from touche_rad.contest import Side
-from touche_rad.models import Model, ModelError
+from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.output import Line, Page
 from touche_rad.text import clean, cut_to_words
 
 T = TypeVar("T")
+WORDS: Final = 250
+"""Words of one piece of feedback, as in the paper."""
+BATCH_WORDS: Final = 30
+"""Words of one piece of feedback if one call asks for many."""
+
+
+def _lower_case(value: Any) -> Any:
+    """Read `Pro` as pro and JSON's true as "true"."""
+    return str(value).strip().lower() if isinstance(value, (str, bool)) else value
+
+
+def _probability(value: Any) -> Any:
+    """Read a percentage, or any number above 1, as a probability."""
+    text = str(value).strip()
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        return value
+    return number / 100 if number > 1 or text.endswith("%") else number
+
+
+TrueOrFalse = Annotated[Literal["true", "false"], BeforeValidator(_lower_case)]
+ProOrCon = Annotated[Literal["pro", "con"], BeforeValidator(_lower_case)]
+ProConOrTie = Annotated[Literal["pro", "con", "tie"], BeforeValidator(_lower_case)]
+Confidence = Annotated[float, Field(ge=0, le=1), BeforeValidator(_probability)]
+
+
+@dataclass(frozen=True)
+class _Question:
+    """One kind of verdict: its prompt and the keys of its JSON object."""
+
+    prompt: str
+    step: str
+    schema: str
+    number: str
+    """The key that says which item a verdict in a list is about."""
+    keys: Mapping[str, Any]
+
+    def answer_schema(self, options: Options, count: int) -> Any:
+        """Return the schema of one verdict, or of a list of numbered verdicts."""
+        each = options.ask == "each"
+        keys: dict[str, Any] = {} if each else {self.number: (int, ...)}
+        keys |= {key: (kind, ...) for key, kind in self.keys.items()}
+        if options.feedback != "none":
+            keys["feedback"] = (Page if each else Line, "")
+        verdict: Any = create_model(self.schema, **keys)
+        if each:
+            return verdict
+        exact = Field(json_schema_extra={"minItems": count, "maxItems": count})
+        return create_model(f"{self.schema}s", verdicts=(list[verdict], exact))
+
+
+_FACT: Final = _Question(
+    "facts", "debgraph.fact", "FactVerdict", "id", {"label": TrueOrFalse, "confidence": Confidence}
+)
+_PAIR: Final = _Question("pairs", "debgraph.pair", "PairVerdict", "pair", {"winner": ProOrCon})
 
 
 def batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
-    """Return the items in as few groups as their size allows, in order and of like length."""
+    """Divide the items into as few groups as possible, in order and of similar length."""
     if not items:
         return []
     count = -(-len(items) // size)
@@ -31,112 +86,52 @@ def batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
     return [items[begin:end] for begin, end in pairwise(ends)]
 
 
-def at_most(count: int) -> dict[str, JsonValue]:
-    """Return the bounds of a list, for a server that decodes by them; an answer may differ."""
-    return {"minItems": count, "maxItems": count}
+async def _ask_all(
+    model: Model, options: Options, question: _Question, items: Sequence[T],
+    shown: Callable[[Sequence[T]], dict[int, Mapping[str, Any]]], **values: Any,
+) -> list[Any]:  # fmt: skip
+    """Return the verdict on each item, or a text that says why there is none.
 
+    Args:
+        model: The model.
+        options: Whether one call asks about one item or many, and whether for feedback.
+        question: What is asked.
+        items: The items.
+        shown: Returns what the prompt shows of a group of items, by number.
+        values: Other values of the prompt.
+    """
+    each = options.ask == "each"
+    words = 0 if options.feedback == "none" else WORDS if each else BATCH_WORDS
 
-def _lowered(told: Any) -> Any:
-    """`Pro` is pro, and JSON's true is "true"."""
-    return str(told).strip().lower() if isinstance(told, (str, bool)) else told
-
-
-def _share(told: Any) -> Any:
-    """A percentage is a probability: what is above 1 can be nothing else."""
-    try:
-        value = float(str(told).strip().removesuffix("%"))
-    except ValueError:
-        return told
-    return value / 100 if value > 1 or str(told).strip().endswith("%") else value
-
-
-TrueOrFalse = Annotated[Literal["true", "false"], BeforeValidator(_lowered)]
-ProOrCon = Annotated[Literal["pro", "con"], BeforeValidator(_lowered)]
-ProConOrTie = Annotated[Literal["pro", "con", "tie"], BeforeValidator(_lowered)]
-Confidence = Annotated[float, Field(ge=0, le=1), BeforeValidator(_share)]
-"""How sure the model says it is."""
-
-
-V = TypeVar("V", bound=BaseModel)
-
-BATCH_WORDS: Final = 30
-"""Words of feedback on each, where many are asked for at once."""
-
-
-class Verdicts(Generic[V]):
-    """How one kind of verdict is asked for."""
-
-    def __init__(self, bare: type[V], *, name: str, number: str, prompt: str, step: str) -> None:
-        """Make the schemas.
-
-        Args:
-            bare: The verdict without feedback.
-            name: What it is called with feedback.
-            number: The field that says what a verdict among many is on.
-            prompt: The prompt's name.
-            step: What the calls are counted under.
-        """
-        self._name, self._number, self._prompt, self._step = name, number, prompt, step
-        make: Any = create_model
-        numbered = make(
-            f"Numbered{bare.__name__}", __base__=bare, **{number: (int, ...)},
-            __doc__=f"A verdict on what has this {number}.",
-        )  # fmt: skip
-        said = f"{bare.__doc__} With feedback."
-        self._alone: dict[bool, type[V]] = {
-            False: bare, True: make(name, __base__=bare, feedback=(Page, ""), __doc__=said)
-        }  # fmt: skip
-        self._among: dict[bool, type[V]] = {
-            False: numbered,
-            True: make(
-                f"Numbered{name}", __base__=numbered, feedback=(Line, ""),
-                __doc__=f"{numbered.__doc__} With feedback.",
-            ),
-        }  # fmt: skip
-
-    async def ask(
-        self, model: Model, options: Options, numbers: Sequence[int], **shown: Any
-    ) -> dict[int, V]:
-        """Return the verdicts by number, the first of each; some may be missing.
-
-        Args:
-            model: The model.
-            options: Whether each is asked about by itself, and whether feedback is wanted.
-            numbers: What a verdict may be on.
-            shown: What the prompt shows besides.
-        """
-        each, wanted = options.ask == "each", options.feedback != "none"
-        words = options.feedback_words if each else min(BATCH_WORDS, options.feedback_words)
-        messages = prompt_of(self._prompt).messages(
-            each=each, words=words if wanted else 0, **shown
+    async def ask(group: Sequence[T]) -> list[Any]:
+        numbered = shown(group)
+        messages = Prompt.load(__package__, question.prompt).messages(
+            each=each, words=words, items=numbered, **values
         )
+        schema = question.answer_schema(options, len(group))
+        answer: Any = await model.ask(messages, schema, step=question.step)
         if each:
-            return {numbers[0]: await model.ask(messages, self._alone[wanted], step=self._step)}
-        item: Any = self._among[wanted]
-        bounds = Field(json_schema_extra=at_most(len(numbers)))
-        schema: Any = create_model(f"{self._name}s", verdicts=(list[item], bounds))
-        answer: Any = await model.ask(messages, schema, step=self._step)
-        first: dict[int, V] = {}
-        for one in answer.verdicts:
-            first.setdefault(getattr(one, self._number), one)
-        return first
+            return [answer]
+        first: dict[int, Any] = {}
+        for verdict in answer.verdicts:
+            first.setdefault(getattr(verdict, question.number), verdict)
+        return [first.get(number, "the model gave no verdict on it") for number in numbered]
+
+    groups = batches(items, 1 if each else options.batch)
+    answers = await model.ask_all([partial(ask, group) for group in groups])
+    found: list[Any] = []
+    for group, answer in zip(groups, answers, strict=True):
+        found += [str(answer)] * len(group) if isinstance(answer, ModelError) else answer
+    return found
 
 
-class FactLabel(BaseModel):
-    """Whether an argument is true, and how sure that is."""
-
-    label: TrueOrFalse
-    confidence: Confidence
-
-
-_FACT_VERDICTS: Final = Verdicts(
-    FactLabel, name="FactVerdict", number="id", prompt="facts", step="debgraph.fact"
-)
+def _feedback(verdict: Any) -> str:
+    return cut_to_words(clean(getattr(verdict, "feedback", "")), WORDS)
 
 
 @dataclass(frozen=True)
 class Fact:
-    """What was found of one argument; without a label, `fault` says why there is none."""
+    """The verdict on an argument; without a label, `fault` says why."""
 
     id: int
     side: Side
@@ -147,63 +142,31 @@ class Fact:
 
     @property
     def product(self) -> float | None:
-        """The label times the confidence: what is false earns nothing, however sure."""
+        """The label times the confidence: a false argument scores 0, however sure the model is."""
         return None if self.label is None else float(self.label) * self.confidence
 
 
-class FactCheck:
-    """Asks of each argument, alone or with others."""
-
-    def __init__(self, model: Model, options: Options, info: str) -> None:
-        self._model, self._options, self._info = model, options, info
-
-    async def check(self, graph: SceneGraph) -> list[Fact]:
-        """Return a verdict on each argument of the graph."""
-        nodes = list(graph.arguments())
-        size = 1 if self._options.ask == "each" else self._options.batch
-        groups = batches(nodes, size)
-        found = await self._model.ask_all([partial(self._asked, graph, group) for group in groups])
-        facts: list[Fact] = []
-        for group, answer in zip(groups, found, strict=True):
-            if isinstance(answer, ModelError):
-                facts += [Fact(node.id, node.side, fault=str(answer)) for node in group]
-            else:
-                facts += [self._fact(node, answer.get(node.id)) for node in group]
-        return facts
-
-    def _fact(self, node: Node, told: FactLabel | None) -> Fact:
-        if told is None:
-            return Fact(node.id, node.side, fault="the model said nothing on this argument")
-        label = told.label == "true"
-        said = "" if label else clean(str(getattr(told, "feedback", "")))
-        words = self._options.feedback_words
-        return Fact(node.id, node.side, label, told.confidence, cut_to_words(said, words))
-
-    async def _asked(self, graph: SceneGraph, group: Sequence[Node]) -> dict[int, FactLabel]:
-        return await _FACT_VERDICTS.ask(
-            self._model, self._options, [node.id for node in group],
-            motion=quoted(graph.motion), info=self._info,
-            arguments=[{"id": node.id, "text": quoted(node.text)} for node in group],
-        )  # fmt: skip
-
-
-Winner = Literal["pro", "con", "split"]
-
-
-class PairWinner(BaseModel):
-    """Which side's argument is more persuasive."""
-
-    winner: ProOrCon
-
-
-_PAIR_VERDICTS: Final = Verdicts(
-    PairWinner, name="PairVerdict", number="pair", prompt="pairs", step="debgraph.pair"
-)
+async def check_facts(model: Model, options: Options, info: str, graph: SceneGraph) -> list[Fact]:
+    """Return a verdict on each argument of the graph; feedback is kept only on false ones."""
+    nodes = list(graph.arguments())
+    verdicts = await _ask_all(
+        model, options, _FACT, nodes, lambda group: {n.id: {"text": quoted(n.text)} for n in group},
+        motion=quoted(graph.motion), info=info,
+    )  # fmt: skip
+    facts = []
+    for node, verdict in zip(nodes, verdicts, strict=True):
+        if isinstance(verdict, str):
+            facts.append(Fact(node.id, node.side, fault=verdict))
+            continue
+        label = verdict.label == "true"
+        feedback = "" if label else _feedback(verdict)
+        facts.append(Fact(node.id, node.side, label, verdict.confidence, feedback))
+    return facts
 
 
 @dataclass(frozen=True)
 class Pair:
-    """An argument of either side that a rebuttal joins, and who answers whom."""
+    """Two arguments joined by a rebuttal, and the sides that rebut."""
 
     pro: int
     con: int
@@ -212,105 +175,83 @@ class Pair:
 
 @dataclass(frozen=True)
 class Clash:
-    """What was found of a pair; `split` where the two orders disagree."""
+    """The verdict on a pair; `split` if the two orders disagree."""
 
     pair: Pair
-    winner: Winner | None = None
+    winner: Literal["pro", "con", "split"] | None = None
     feedback: str = ""
     fault: str = ""
 
     def share(self, side: Side) -> float | None:
-        """What a side gets of the pair."""
+        """Return a side's share of the pair."""
         if self.winner is None:
             return None
         return 0.5 if self.winner == "split" else float(self.winner == side)
 
 
 def pairs_of(graph: SceneGraph, how: Literal["once", "edges"]) -> list[Pair]:
-    """Return the rebuttal pairs, in the order in which they came about."""
-    found: list[Pair] = []
+    """Return the pairs of each rebuttal, or each pair once, in the order of the debate."""
+    pairs: list[Pair] = []
     for edge in graph.edges():
-        if not edge.relation.attacks:
-            continue
-        side: Side = graph.node(edge.source).side
-        ends = (edge.source, edge.target) if side == "pro" else (edge.target, edge.source)
-        found.append(Pair(*ends, frozenset({side})))
+        if edge.relation.attacks:
+            side: Side = graph.node(edge.source).side
+            ends = (edge.source, edge.target) if side == "pro" else (edge.target, edge.source)
+            pairs.append(Pair(*ends, frozenset({side})))
     if how == "edges":
-        return found
-    joined: dict[tuple[int, int], Pair] = {}
-    for pair in found:
-        ends = (pair.pro, pair.con)
-        before = joined.get(ends, pair)
-        joined[ends] = replace(pair, answering=before.answering | pair.answering)
-    return list(joined.values())
+        return pairs
+    once: dict[tuple[int, int], Pair] = {}
+    for pair in pairs:
+        before = once.get((pair.pro, pair.con), pair)
+        once[pair.pro, pair.con] = replace(pair, answering=before.answering | pair.answering)
+    return list(once.values())
 
 
 def pro_first(seed: int, pro: str, con: str) -> bool:
-    """Whether the pro argument is shown first, by chance and not by its side.
+    """Choose at random, by the texts and the seed, whether the pro argument is shown first.
 
-    The same two texts come in the same order when their sides are exchanged.
+    If the sides are exchanged, the same two texts are shown in the same order.
     """
     low, high = sorted((pro, con))
     drawn = hashlib.sha256(f"{seed}\0{low}\0{high}".encode("utf-8", "replace")).digest()[0] % 2
     return (pro == low) == (drawn == 0)
 
 
-class Comparison:
-    """Asks of each pair, alone or with others, in one order or in both."""
+async def compare_pairs(
+    model: Model, options: Options, info: str, graph: SceneGraph, seed: int
+) -> list[Clash]:
+    """Return a verdict on each pair of the graph, from one order of its arguments or from both."""
+    pairs = pairs_of(graph, options.pairs)
+    first = [
+        options.order != "random"
+        or pro_first(seed, graph.node(pair.pro).text, graph.node(pair.con).text)
+        for pair in pairs
+    ]
 
-    def __init__(self, model: Model, options: Options, info: str, seed: int) -> None:
-        self._model, self._options, self._info, self._seed = model, options, info, seed
-
-    async def compare(self, graph: SceneGraph) -> list[Clash]:
-        """Return a verdict on each pair of the graph."""
-        pairs = pairs_of(graph, self._options.pairs)
-        first = [self._pro_first(graph, pair) for pair in pairs]
-        found = await self._in_order(graph, pairs, first)
-        if self._options.order != "both":
-            return found
-        other = await self._in_order(graph, pairs, [not one for one in first])
-        return [_of_both(one, two) for one, two in zip(found, other, strict=True)]
-
-    def _pro_first(self, graph: SceneGraph, pair: Pair) -> bool:
-        if self._options.order != "random":
-            return True
-        return pro_first(self._seed, graph.node(pair.pro).text, graph.node(pair.con).text)
-
-    async def _in_order(
-        self, graph: SceneGraph, pairs: Sequence[Pair], first: Sequence[bool]
-    ) -> list[Clash]:
-        size = 1 if self._options.ask == "each" else self._options.batch
-        groups = batches(list(zip(pairs, first, strict=True)), size)
-        found = await self._model.ask_all([partial(self._asked, graph, group) for group in groups])
-        clashes: list[Clash] = []
-        for group, answer in zip(groups, found, strict=True):
-            for number, (pair, _) in enumerate(group, 1):
-                if isinstance(answer, ModelError):
-                    clashes.append(Clash(pair, fault=str(answer)))
-                else:
-                    clashes.append(self._clash(pair, answer.get(number)))
-        return clashes
-
-    def _clash(self, pair: Pair, told: PairWinner | None) -> Clash:
-        if told is None:
-            return Clash(pair, fault="the model said nothing on this pair")
-        said = clean(str(getattr(told, "feedback", "")))
-        return Clash(pair, told.winner, cut_to_words(said, self._options.feedback_words))
-
-    async def _asked(
-        self, graph: SceneGraph, group: Sequence[tuple[Pair, bool]]
-    ) -> dict[int, PairWinner]:
-        return await _PAIR_VERDICTS.ask(
-            self._model, self._options, range(1, len(group) + 1),
-            motion=quoted(graph.motion), info=self._info,
-            pairs=[
-                {"number": number, "arguments": _in_turn(graph, pair, pro_is_first)}
-                for number, (pair, pro_is_first) in enumerate(group, 1)
-            ],
+    async def compare(pro_is_first: Sequence[bool]) -> list[Clash]:
+        verdicts = await _ask_all(
+            model, options, _PAIR, list(zip(pairs, pro_is_first, strict=True)), shown,
+            motion=quoted(graph.motion), info=info,
         )  # fmt: skip
+        return [
+            Clash(pair, fault=verdict) if isinstance(verdict, str)
+            else Clash(pair, verdict.winner, _feedback(verdict))
+            for pair, verdict in zip(pairs, verdicts, strict=True)
+        ]  # fmt: skip
+
+    def shown(group: Sequence[tuple[Pair, bool]]) -> dict[int, Mapping[str, Any]]:
+        return {
+            number: {"arguments": _arguments(graph, pair, pro_is_first)}
+            for number, (pair, pro_is_first) in enumerate(group, 1)
+        }
+
+    clashes = await compare(first)
+    if options.order != "both":
+        return clashes
+    other = await compare([not one for one in first])
+    return [_of_both(one, two) for one, two in zip(clashes, other, strict=True)]
 
 
-def _in_turn(graph: SceneGraph, pair: Pair, pro_is_first: bool) -> list[dict[str, Any]]:
+def _arguments(graph: SceneGraph, pair: Pair, pro_is_first: bool) -> list[dict[str, Any]]:
     ends: list[tuple[Side, int]] = [("pro", pair.pro), ("con", pair.con)]
     return [
         {"side": side, "text": quoted(graph.node(id_).text), "answers": side in pair.answering}
@@ -319,7 +260,7 @@ def _in_turn(graph: SceneGraph, pair: Pair, pro_is_first: bool) -> list[dict[str
 
 
 def _of_both(one: Clash, two: Clash) -> Clash:
-    """A pair that was asked in both orders; who wins in one alone wins half of it."""
+    """Join the verdicts from both orders; a side that wins in one order only gets half."""
     if one.winner is None or two.winner is None:
         return one if one.winner is None else replace(two, feedback=one.feedback)
     return one if one.winner == two.winner else replace(one, winner="split")

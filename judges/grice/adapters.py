@@ -1,19 +1,18 @@
-"""The panels of the papers as judges of the four maxims, where they have something to say.
+"""The panels of the papers as judges of the four maxims.
 
-Which dimension speaks for which maxim, and why:
+A maxim is judged by the dimension of a panel that fits it:
 
-- `debatrix-grice`, all four: a column each, with the task's own question as its dimension. Debatrix
-  leaves open what a column looks at, and its memory of the talk is what Relation needs.
-- `debgraph-grice`, Quantity: what the system's turn adds to the graph is at least one argument, at
-  most one that attacks the user and at most one that defends its own: the definition itself.
-  Relation: a rebuttal of something the user said; a claim against the motion alone is half of it.
-- `inspirescore-grice`, Quality: fact authenticity with the cited arguments as the only evidence.
-  Relation: topic relevance, bounded by the model-free judge's verdict, since it knows no stance.
-  Manner: the mean of argument clarity and arrangement.
+- `debatrix-grice`: all four maxims, with a column for each. The task's question for a maxim is the
+  column's dimension. Debatrix leaves open what a column examines, and its memory of the debate is
+  what Relation needs.
+- `debgraph-grice`: Quantity, because its definition can be counted in the graph: the system's turn
+  adds at least one argument, at most one that attacks the user and at most one that defends its own
+  side. Relation: the turn rebuts something the user said; a claim on the motion alone scores half.
+- `inspirescore-grice`: Quality by fact authenticity, with the cited arguments as the only evidence.
+  Manner by the mean of argument clarity and arrangement. Relation by topic relevance, at most the
+  score of the judge `rest`, because topic relevance ignores stance.
 
-A maxim that a panel has no dimension for is the model-free judge's (`grounded`), and says so. The
-graph has no place for clarity, and "deduced from the arguments" is no relation in it; emotional
-appeal and logical validity say nothing about a maxim.
+The other maxims are judged by the judge in the option `rest`, which needs no model by default.
 """
 
 from __future__ import annotations
@@ -22,124 +21,143 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import anyio
+from pydantic import Field
 
-from judges.debatrix.column import Column, Found
+from judges.debatrix.calls import JudgeCalls
+from judges.debatrix.column import Column, ColumnResult
 from judges.debatrix.dimensions import Dimension
-from judges.debatrix.questions import Mark, Questions
-from judges.debatrix.speeches import Case
+from judges.debatrix.speeches import PreparedDebate
+from judges.debgraph import DebGraph
 from judges.debgraph.building import build
 from judges.debgraph.graph import MOTION, SceneGraph
-from judges.debgraph.options import Options as GraphOptions
 from judges.grice.sinai.examples import questions
 from judges.inspirescore import InspireScore
-from judges.inspirescore.options import InspireScoreOptions
+from judges.inspirescore.aggregation import mean
 from touche_rad.contest import SYSTEM, USER, Contest, Speech, to_contest
 from touche_rad.debate import Argument, Debate, Hit, Maxim, Response, Verdict
 from touche_rad.models import ModelError
-from touche_rad.plugins import ArgumentIndex, Options, Services, find
+from touche_rad.plugins import ArgumentIndex, Services, find
+from touche_rad.plugins import Options as PluginOptions
+from touche_rad.plugins.registry import parse_plugin
+from touche_rad.plugins.timeouts import Calls
 from touche_rad.text import clean
 
 SHOWN = 2
-"""How many of the cited arguments annotators saw."""
+"""Cited arguments that the annotators saw."""
 _LONGEST = 1_000
+"""Characters of a cited argument."""
 
 
 class _Adapter:
-    """What all three share: the maxims that the panel is silent on."""
+    """What two of the judges share: the model, and the judge for the other maxims."""
 
     needs: ClassVar = ("model",)
+
+    class Options(PluginOptions):
+        """The judge for the other maxims."""
+
+        rest: str = Field("grounded", description="judge for the maxims that the panel lacks")
 
     def __init__(self, options: Options, services: Services) -> None:
         self.model = services.need_model("a panel as a judge")
         self.services = services
-        self._free: Any = find("judge", "grounded").make(services)
+        name, given = parse_plugin(options.rest)
+        self._rest: Any = find("judge", name).make(services, given)
+        self._call, self._name = Calls(), name
 
-    async def _rest(self, debate: Debate, said: Mapping[Maxim, Verdict]) -> dict[Maxim, Verdict]:
-        """Add what the panel does not speak for."""
-        if len(said) == len(Maxim):
-            return {maxim: said[maxim] for maxim in Maxim}
-        seen = await anyio.to_thread.run_sync(self._free.judge, debate)
-        return {maxim: said.get(maxim) or _model_free(seen[maxim]) for maxim in Maxim}
+    async def _complete(
+        self, debate: Debate, verdicts: Mapping[Maxim, Verdict]
+    ) -> dict[Maxim, Verdict]:
+        """Add the verdicts on the maxims that the panel has no dimension for."""
+        others: Mapping[Maxim, Verdict] = await self._call(self._rest.judge, debate)
+        return {
+            maxim: verdicts.get(maxim)
+            or Verdict(
+                score=others[maxim].score,
+                rationale=f"judge {self._name}: {others[maxim].rationale}",
+            )
+            for maxim in Maxim
+        }
 
 
-def _model_free(verdict: Verdict) -> Verdict:
-    told = f"model-free: {verdict.rationale}"
-    return Verdict(score=verdict.score, rationale=told)
-
-
-def _none(reason: str) -> Verdict:
+def _no_score(reason: str) -> Verdict:
     return Verdict(score=None, rationale=reason)
 
 
-class DebatrixGrice(_Adapter):
+class DebatrixGrice:
     """Debatrix with the four maxims as its dimensions: a chronological column each."""
+
+    needs: ClassVar = ("model",)
+
+    def __init__(self, options: PluginOptions, services: Services) -> None:
+        self.model = services.need_model("judge debatrix-grice")
 
     async def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
         """Judge the last response."""
         if debate.last.response is None:
-            return dict.fromkeys(Maxim, _none("the last turn has no response"))
+            return dict.fromkeys(Maxim, _no_score("the last turn has no response"))
         verdicts = await self._columns(debate)
         return {maxim: verdicts[maxim][-1] for maxim in Maxim}
 
     async def judge_all(self, debate: Debate) -> Sequence[Mapping[Maxim, Verdict]] | None:
-        """Judge all responses in one pass: a column hears each turn once."""
+        """Judge all responses in one pass, in which each column reads each turn once."""
         verdicts = await self._columns(debate)
         return [
             {maxim: verdicts[maxim][turn] for maxim in Maxim} for turn in range(len(debate.turns))
         ]
 
     async def _columns(self, debate: Debate) -> dict[Maxim, list[Verdict]]:
-        case = Case(_with_sources(debate))
-        found: dict[Maxim, Found] = {}
+        prepared = PreparedDebate(_with_sources(debate))
+        results: dict[Maxim, ColumnResult] = {}
 
-        async def hear(maxim: Maxim) -> None:
+        async def run(maxim: Maxim) -> None:
             dimension = Dimension(maxim.value, 1, 0, questions()[maxim], "")
-            codes = tuple(one.code for one in case.debaters)
-            asked = Questions(self.model, case.header(dimension), codes)
-            found[maxim] = heard = Found(dimension)
-            await Column(dimension, asked, "full").listen(case, heard)
+            calls = JudgeCalls(self.model, prepared.header(dimension), prepared.codes)
+            results[maxim] = ColumnResult(dimension)
+            await Column(dimension, calls, "full").analyse_speeches(prepared, results[maxim])
 
         async with anyio.create_task_group() as group:
             for maxim in Maxim:
-                group.start_soon(hear, maxim)
-        places = {entry.number: place for place, entry in enumerate(case.speeches)}
-        answered = [
+                group.start_soon(run, maxim)
+        places = {entry.number: place for place, entry in enumerate(prepared.speeches)}
+        responses = [
             places.get(number)
-            for number, speech in enumerate(case.contest.speeches, 1)
+            for number, speech in enumerate(prepared.contest.speeches, 1)
             if speech.speaker == SYSTEM
         ]
         return {
-            maxim: [_from_ten(one, place) for place in answered] for maxim, one in found.items()
+            maxim: [_from_ten(result, place) for place in responses]
+            for maxim, result in results.items()
         }
 
 
-def _from_ten(found: Found, place: int | None) -> Verdict:
-    """A score from 1 to 10 on the line from 0 to 1: six and more are a yes."""
+def _from_ten(result: ColumnResult, place: int | None) -> Verdict:
+    """Map a score from 1 to 10 to one from 0 to 1: a score of six and more is a yes."""
     if place is None:
-        return _none("the response says nothing that could be judged")
-    mark: Mark | None = found.marks.get(place)
+        return _no_score("the response has no text to judge")
+    mark = result.marks.get(place)
     if mark is None or mark.score is None:
-        return _none("; ".join(found.reasons) or "the speech has no score")
+        return _no_score("; ".join(result.reasons) or "the speech has no score")
     return Verdict(score=(mark.score - 1) / 9, rationale=mark.comment)
 
 
 def _with_sources(debate: Debate) -> Contest:
-    """The debate as speeches, the system's with the arguments that they cite."""
-    whole = to_contest(debate)
-    answers = iter([turn.response for turn in debate.turns if turn.response is not None])
+    """Return the debate as speeches; the system's speeches contain the arguments they cite."""
+    contest = to_contest(debate)
+    responses = iter([turn.response for turn in debate.turns if turn.response is not None])
     speeches = [
         one
         if one.speaker == USER
-        else Speech(speaker=SYSTEM, text=_cited(one.text, next(answers)) or "(says nothing)")
-        for one in whole.speeches
+        else Speech(speaker=SYSTEM, text=_with_cited(one.text, next(responses)))
+        for one in contest.speeches
     ]
-    return whole.model_copy(update={"speeches": tuple(speeches)})
+    return contest.model_copy(update={"speeches": tuple(speeches)})
 
 
-def _cited(said: str, response: Response) -> str:
+def _with_cited(text: str, response: Response) -> str:
     sources = [clean(one.text)[:_LONGEST] for one in response.arguments[:SHOWN]]
-    told = [f"Retrieved argument {number}: {text}" for number, text in enumerate(sources, 1)]
-    return "\n".join([clean(said) or "(says nothing)", *told])
+    lines = [f"Retrieved argument {number}: {source}" for number, source in enumerate(sources, 1)]
+    return "\n".join([clean(text) or "(says nothing)", *lines])
 
 
 class DebGraphGrice(_Adapter):
@@ -147,48 +165,44 @@ class DebGraphGrice(_Adapter):
 
     async def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
         """Judge the last response."""
-        options = find("panel", "debgraph").parse({"judge": "none", "rounds": "pro"})
+        options = DebGraph.Options(judge="none", rounds="pro")
         try:
-            built = await build(self.model, cast(GraphOptions, options), to_contest(debate))
+            building = await build(self.model, options, to_contest(debate))
         except ModelError as error:
-            lost = _none(str(error))
-            return await self._rest(debate, {Maxim.QUANTITY: lost, Maxim.RELATION: lost})
-        graph = built.graph
-        added = newest(graph, len(debate.turns))
-        return await self._rest(
-            debate, {Maxim.QUANTITY: quantity(graph, added), Maxim.RELATION: relation(graph, added)}
-        )
+            failed = _no_score(str(error))
+            return await self._complete(debate, {Maxim.QUANTITY: failed, Maxim.RELATION: failed})
+        graph = building.graph
+        added = new_arguments(graph, len(debate.turns))
+        own = {Maxim.QUANTITY: quantity(graph, added), Maxim.RELATION: relation(graph, added)}
+        return await self._complete(debate, own)
 
 
-def newest(graph: SceneGraph, turn: int) -> set[int]:
-    """Return the system's arguments of a turn, counted from 1."""
-    return {node.id for node in graph.arguments("con") if node.stamp.round == turn}
+def new_arguments(graph: SceneGraph, turn: int) -> set[int]:
+    """Return the ids of the system's arguments in a turn, counted from 1."""
+    return {node.id for node in graph.arguments("con") if node.origin.round == turn}
 
 
 def quantity(graph: SceneGraph, added: set[int]) -> Verdict:
-    """At least one argument, at most one that attacks and at most one that defends."""
+    """Score 1 for at least one argument, at most one attack and at most one defence."""
     edges = [edge for edge in graph.edges() if edge.source in added]
     attacking = {e.source for e in edges if e.relation.attacks and graph.side(e.target) == "pro"}
-    earlier = {
+    defending = {
         e.source for e in edges
         if not e.relation.attacks and e.target not in added and graph.side(e.target) == "con"
     }  # fmt: skip
-    good = bool(added) and len(attacking) <= 1 and len(earlier) <= 1
-    told = f"{len(added)} arguments, {len(attacking)} attack the user's, {len(earlier)} defend"
-    return Verdict(score=float(good), rationale=told)
+    good = bool(added) and len(attacking) <= 1 and len(defending) <= 1
+    counts = f"{len(added)} arguments, {len(attacking)} attack the user's, {len(defending)} defend"
+    return Verdict(score=float(good), rationale=counts)
 
 
 def relation(graph: SceneGraph, added: set[int]) -> Verdict:
-    """A rebuttal of what the user said; of the motion alone, half of a yes."""
-    targets = [edge.target for edge in graph.edges() if edge.source in added]
-    rebuts = [
-        edge.target for edge in graph.edges()
-        if edge.source in added and edge.relation.attacks and graph.side(edge.target) == "pro"
-    ]  # fmt: skip
-    if rebuts:
-        return Verdict(score=1.0, rationale=f"rebuts the user's argument {rebuts[0]}")
-    if MOTION in targets:
-        return Verdict(score=0.5, rationale="argues against the motion, and answers nothing")
+    """Score 1 for a rebuttal of the user, and half for a claim on the motion alone."""
+    edges = [edge for edge in graph.edges() if edge.source in added]
+    rebutted = [e.target for e in edges if e.relation.attacks and graph.side(e.target) == "pro"]
+    if rebutted:
+        return Verdict(score=1.0, rationale=f"rebuts the user's argument {rebutted[0]}")
+    if any(edge.target == MOTION for edge in edges):
+        return Verdict(score=0.5, rationale="argues against the motion, but not against the user")
     return Verdict(score=0.0, rationale="nothing in it answers the user")
 
 
@@ -199,51 +213,40 @@ class InspireScoreGrice(_Adapter):
         """Judge the last response."""
         response = debate.last.response
         if response is None:
-            return dict.fromkeys(Maxim, _none("the last turn has no response"))
-        options = find("panel", "inspirescore").parse({
-            "dimensions": "AC,AA,TR,FA", "facts_from": "index", "cross_check": "false",
-            "without_evidence": "unknown",
-        })  # fmt: skip
-        index = cast(ArgumentIndex, _Only(response.arguments))
+            return dict.fromkeys(Maxim, _no_score("the last turn has no response"))
+        options = InspireScore.Options(
+            dimensions="AC,AA,TR,FA", facts_from="index", cross_check=False,
+            without_evidence="unknown",
+        )  # fmt: skip
+        index = cast(ArgumentIndex, _CitedArguments(response.arguments))
         services = Services(index=index, seed=self.services.seed, model=self.model)
-        panel = InspireScore(cast(InspireScoreOptions, options), services)
-        outcome = await panel.judge(_exchange(debate))
+        exchange = to_contest(debate.model_copy(update={"turns": debate.turns[-1:]}))
+        outcome = await InspireScore(options, services).judge(exchange)
         marks = outcome.scores.get(SYSTEM, {})
         reason = outcome.reason or "no score"
-        said = {
-            Maxim.QUALITY: _share(marks.get("fact_authenticity"), reason, "facts that hold"),
-            Maxim.MANNER: _share(
-                _mean(marks.get("argument_clarity"), marks.get("argument_arrangement")), reason,
-                "clarity and arrangement",
-            ),
-        }  # fmt: skip
-        verdicts = await self._rest(debate, said)
+        manner = mean([marks.get("argument_clarity"), marks.get("argument_arrangement")])
+        own = {
+            Maxim.QUALITY: _verdict(marks.get("fact_authenticity"), reason, "true facts"),
+            Maxim.MANNER: _verdict(manner, reason, "clarity and arrangement"),
+        }
+        verdicts = await self._complete(debate, own)
         relevance = marks.get("topic_relevance")
         if relevance is not None:
-            free = verdicts[Maxim.RELATION]
-            bounded = min(relevance, free.score if free.score is not None else 1.0)
-            told = f"topic relevance {relevance:.2f}; {free.rationale}"
-            verdicts[Maxim.RELATION] = Verdict(score=bounded, rationale=told)
+            rest = verdicts[Maxim.RELATION]
+            score = min(relevance, rest.score if rest.score is not None else 1.0)
+            rationale = f"topic relevance {relevance:.2f}; {rest.rationale}"
+            verdicts[Maxim.RELATION] = Verdict(score=score, rationale=rationale)
         return verdicts
 
 
-def _exchange(debate: Debate) -> Contest:
-    return to_contest(debate.model_copy(update={"turns": debate.turns[-1:]}))
-
-
-def _share(score: float | None, reason: str, what: str) -> Verdict:
+def _verdict(score: float | None, reason: str, what: str) -> Verdict:
     if score is None:
-        return _none(reason)
+        return _no_score(reason)
     return Verdict(score=score, rationale=f"{what}: {score:.2f}")
 
 
-def _mean(*scores: float | None) -> float | None:
-    known = [score for score in scores if score is not None]
-    return sum(known) / len(known) if known else None
-
-
-class _Only:
-    """Nothing but the cited arguments, whatever is searched for."""
+class _CitedArguments:
+    """An index that returns the cited arguments for every query."""
 
     def __init__(self, arguments: Sequence[Argument]) -> None:
         self._arguments = arguments

@@ -1,122 +1,103 @@
-"""Fact authenticity: claims are extracted, looked up and verified."""
+"""Fact authenticity: facts are extracted, looked up and verified."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
-from typing import Any, Final, Literal
+from itertools import chain, count, zip_longest
+from typing import Any, Final
 
 import anyio
 
+from judges.inspirescore.options import InspireScoreOptions
 from judges.inspirescore.responses import Response
-from judges.inspirescore.schemas import Told, Truth, bounded, in_batches, keyed, prompt
+from judges.inspirescore.schemas import Truth, TruthValue, ask_about, bounded, in_batches, keyed
 from retrieval.web import WebSearch, searched
-from touche_rad.models import Model, ModelError
+from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean
 
 LONGEST: Final = 400
-"""Letters of a piece that are shown."""
-Searches = Literal["each", "joined"]
+"""Characters of a fact, and of a piece of evidence."""
+LONGEST_QUERIES: Final = 2_000
+"""Characters of all queries of a response, as in the paper."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Something that was found, and where."""
+    """A piece of evidence and its source."""
 
     source: str
     text: str
 
 
 @dataclass(frozen=True)
-class Found:
-    """The pieces for each response, best first, and why some are missing."""
-
-    pieces: tuple[tuple[Piece, ...], ...]
-    faults: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Evidence:
-    """The sources, and how much of each is taken."""
+    """The sources of evidence."""
 
     index: ArgumentIndex | None
     web: WebSearch | None
-    hits: int
-    most: int
-    """How many pieces are shown for one response."""
-    searches: Searches = "each"
+    options: InspireScoreOptions
 
     @property
     def sources(self) -> list[str]:
-        """What is searched, for a person."""
+        """The names of the sources."""
         names = ["argument index"] if self.index is not None else []
         return names + ([self.web.place] if self.web is not None else [])
 
-    async def of(self, queries: Sequence[Sequence[str]]) -> Found:
-        """Look up each response's queries; a source that fails gives nothing, and says so."""
-        if self.searches == "joined":
+    async def search(
+        self, queries: Sequence[Sequence[str]]
+    ) -> tuple[list[tuple[Piece, ...]], tuple[str, ...]]:
+        """Search each response's queries; return the evidence for each, and what failed."""
+        if self.options.searches == "joined":
             queries = [[" ".join(own)] if own else [] for own in queries]
-        every = list(dict.fromkeys(chain.from_iterable(queries)))
-        by_query: dict[str, list[list[Piece]]] = {query: [] for query in every}
+        found: dict[str, list[list[Piece]]] = {query: [] for own in queries for query in own}
         faults: list[str] = []
         if self.index is not None:
             faults += await anyio.to_thread.run_sync(
-                self._from_index, self.index, by_query, abandon_on_cancel=True
+                self._search_index, self.index, found, abandon_on_cancel=True
             )
         if self.web is not None:
-            told = await searched(self.web, every, self.hits)
-            faults += [told.fault] if told.fault else []
-            for query, pages in zip(every, told.pages, strict=True):
-                pieces = [
-                    Piece(f"web: {page.address or page.title}", _short(page.text)) for page in pages
-                ]
-                by_query[query].append(pieces)
-        chosen = tuple(self._chosen([by_query[query] for query in own]) for own in queries)
-        return Found(chosen, tuple(faults))
+            results = await searched(self.web, list(found), self.options.hits)
+            faults += [results.fault] if results.fault else []
+            for lists, pages in zip(found.values(), results.pages, strict=True):
+                lists.append([
+                    Piece(f"web: {page.address or page.title}", clean(page.text)[:LONGEST])
+                    for page in pages
+                ])  # fmt: skip
+        return [self._best([found[query] for query in own]) for own in queries], tuple(faults)
 
-    def _from_index(
-        self, index: ArgumentIndex, by_query: dict[str, list[list[Piece]]]
-    ) -> list[str]:
-        for query, found in by_query.items():
+    def _search_index(self, index: ArgumentIndex, found: dict[str, list[list[Piece]]]) -> list[str]:
+        for query, lists in found.items():
             try:
-                hits = index.search("text", query, self.hits)
+                hits = index.search("text", query, self.options.hits)
             except Exception as error:
                 return [f"argument index: {clean(str(error))[:LONGEST] or type(error).__name__}"]
-            found.append(
-                [Piece(f"argument {hit.argument.id}", _short(hit.argument.text)) for hit in hits]
-            )
+            lists.append([
+                Piece(f"argument {hit.argument.id}", clean(hit.argument.text)[:LONGEST])
+                for hit in hits
+            ])  # fmt: skip
         return []
 
-    def _chosen(self, found: Sequence[Sequence[Sequence[Piece]]]) -> tuple[Piece, ...]:
-        """The best of every query and source before the second best of any, each text once."""
+    def _best(self, found: Sequence[Sequence[Sequence[Piece]]]) -> tuple[Piece, ...]:
+        """Take the best result of every query and source first, then the second; no text twice."""
         lists = [pieces for of_query in found for pieces in of_query]
         once: dict[str, Piece] = {}
         for piece in chain.from_iterable(zip_longest(*lists)):
             if piece is not None and piece.text:
                 once.setdefault(piece.text, piece)
-        return tuple(once.values())[: self.most]
-
-
-def _short(text: str) -> str:
-    return clean(text)[:LONGEST]
-
-
-LONGEST_QUERIES: Final = 2_000
-"""Letters of a response's queries together, as the paper bounds them."""
-LONGEST_FACT: Final = 400
+        return tuple(once.values())[: self.options.evidence]
 
 
 @dataclass(frozen=True)
-class Checked:
-    """A response's facts and what became of them."""
+class CheckedFacts:
+    """A response's facts with queries, evidence and verdicts."""
 
     response: Response
     facts: tuple[str, ...] = ()
     left_off: int = 0
-    """How many more the model found than are looked at."""
+    """Facts beyond the maximum."""
     queries: tuple[str, ...] = ()
     evidence: tuple[Piece, ...] = ()
     verdicts: tuple[Truth, ...] = ()
@@ -124,165 +105,122 @@ class Checked:
 
     @property
     def counted(self) -> tuple[int, int]:
-        """How many facts are true, and how many there are; unknown is not true."""
+        """The number of true facts and of all facts; unknown is not true."""
         return self.verdicts.count("true"), len(self.verdicts)
 
 
 @dataclass(frozen=True)
-class Checking:
-    """How facts are checked."""
+class FactChecker:
+    """Checks the facts of responses."""
 
     model: Model
     evidence: Evidence
-    size: int
-    """Responses in one call."""
-    at_once: bool
-    """Whether facts and queries come of one call."""
-    most_facts: int
-    most_queries: int
-    without: Literal["knowledge", "unknown"] = "knowledge"
-    """What a fact is checked against where nothing was found."""
+    options: InspireScoreOptions
 
-    async def checked(
+    async def check(
         self, motion: str, responses: Sequence[Response]
-    ) -> tuple[list[Checked], tuple[str, ...]]:
-        """Check each response's facts; what fails costs that response's facts alone."""
-        found = await self._each(motion, responses, self._extracted, Checked)
-        with_facts = [one for one in found if one.facts]
-        faults: tuple[str, ...] = ()
+    ) -> tuple[list[CheckedFacts], tuple[str, ...]]:
+        """Check each response's facts; return them, and what failed in the search."""
+        model, size = self.model, self.options.batch
+
+        async def extract(batch: Sequence[Response]) -> list[CheckedFacts]:
+            return await self._extract(motion, batch)
+
+        async def write_queries(batch: Sequence[CheckedFacts]) -> list[CheckedFacts]:
+            return await self._write_queries(motion, batch)
+
+        every = await in_batches(
+            model, responses, size, extract, lambda one, why: CheckedFacts(one, fault=why)
+        )
+        stated, faults = [one for one in every if one.facts], tuple[str, ...]()
         if self.evidence.sources:
-            if not self.at_once:
-                with_facts = await self._asked_for_queries(motion, with_facts)
-            looked_up = await self.evidence.of([one.queries for one in with_facts])
-            faults = looked_up.faults
-            with_facts = [
-                replace(one, evidence=pieces)
-                for one, pieces in zip(with_facts, looked_up.pieces, strict=True)
+            if self.options.detailed:
+                stated = await in_batches(
+                    model, stated, size, write_queries,
+                    lambda one, _: replace(one, queries=self._limited(one.facts)),
+                )  # fmt: skip
+            found, faults = await self.evidence.search([one.queries for one in stated])
+            stated = [replace(one, evidence=own) for one, own in zip(stated, found, strict=True)]
+        unknown: list[CheckedFacts] = []
+        if self.options.without_evidence == "unknown":
+            verdict: Truth = "unknown"
+            without = [one for one in stated if not one.evidence]
+            unknown = [replace(one, verdicts=(verdict,) * len(one.facts)) for one in without]
+            stated = [one for one in stated if one.evidence]
+        verified = await in_batches(
+            model, stated, size, self._verify, lambda one, why: replace(one, fault=why)
+        )
+        done = {one.response: one for one in [*unknown, *verified]}
+        return [done.get(one.response, one) for one in every], faults
+
+    async def _extract(self, motion: str, batch: Sequence[Response]) -> list[CheckedFacts]:
+        """Extract facts; if they are searched for, also their queries, unless that is a step."""
+        most, queries = self.options.facts, 0
+        kind: Any = bounded(Line, most)
+        if self.evidence.sources and not self.options.detailed:
+            queries = self.options.queries
+            kind = keyed("FactsAndQueries", {"facts": kind, "queries": bounded(Line, queries)})
+        answers = await ask_about(
+            self.model, "facts", "Facts", batch, [kind] * len(batch), motion=motion,
+            most_facts=most, most_queries=queries,
+        )  # fmt: skip
+        checked = []
+        for response, answer in zip(batch, answers, strict=True):
+            facts = _distinct(answer if isinstance(answer, list) else answer.facts)
+            own = self._limited(getattr(answer, "queries", []))
+            left_off = max(0, len(facts) - most)
+            checked.append(CheckedFacts(response, tuple(facts[:most]), left_off, own))
+        return checked
+
+    async def _write_queries(
+        self, motion: str, batch: Sequence[CheckedFacts]
+    ) -> list[CheckedFacts]:
+        """Ask for the queries in a call of their own, as the paper does."""
+        most = self.options.queries
+        answers = await ask_about(
+            self.model, "queries", "Queries", _numbered(batch), [bounded(Line, most)] * len(batch),
+            motion=motion, most_queries=most,
+        )  # fmt: skip
+        return [
+            replace(one, queries=self._limited(answer))
+            for one, answer in zip(batch, answers, strict=True)
+        ]
+
+    async def _verify(self, batch: Sequence[CheckedFacts]) -> list[CheckedFacts]:
+        """Ask for a verdict on each fact."""
+        numbered = _numbered(batch)
+        messages = Prompt.load(__package__, "verify").messages(
+            responses=[
+                {"facts": facts, "evidence": one.evidence}
+                for one, facts in zip(batch, numbered, strict=True)
             ]
-        done = {one.response: one for one in await self._verified(with_facts)}
-        return [done.get(one.response, one) for one in found], faults
-
-    async def _each(
-        self, motion: str, items: Sequence[Any], ask: Any, failed: Any
-    ) -> list[Checked]:
-        async def bound(batch: Sequence[Any]) -> list[Checked]:
-            made: list[Checked] = await ask(motion, batch)
-            return made
-
-        found = await in_batches(self.model, items, self.size, bound)
+        )
+        names = [name for facts in numbered for name in facts]
+        schema = keyed("Verdicts", dict.fromkeys(names, TruthValue))
+        answer = await self.model.ask(messages, schema, step="inspirescore.verify")
         return [
-            failed(item, fault=str(one)) if isinstance(one, ModelError) else one
-            for item, one in zip(items, found, strict=True)
+            replace(one, verdicts=tuple(getattr(answer, name) for name in facts))
+            for one, facts in zip(batch, numbered, strict=True)
         ]
 
-    async def _extracted(self, motion: str, batch: Sequence[Response]) -> list[Checked]:
-        queries = self.most_queries if self.at_once and self.evidence.sources else 0
-        facts = bounded(Line, self.most_facts)
-        kind: Any = facts
-        if queries:
-            kind = keyed("FactsAndQueries", {"facts": facts, "queries": bounded(Line, queries)})
-        keys = _keys(batch)
-        messages = prompt("facts").messages(
-            motion=motion, responses=dict(zip(keys, batch, strict=True)),
-            most_facts=self.most_facts, most_queries=queries,
-        )  # fmt: skip
-        answer = await self.model.ask(
-            messages, keyed("Facts", dict.fromkeys(keys, kind)), step="inspirescore.facts"
-        )
-        return [self._read(one, getattr(answer, key)) for key, one in zip(keys, batch, strict=True)]
-
-    def _read(self, response: Response, answer: Any) -> Checked:
-        told = answer if isinstance(answer, list) else answer.facts
-        asked = [] if isinstance(answer, list) else answer.queries
-        facts = _distinct(told)
-        return Checked(
-            response, tuple(facts[: self.most_facts]), max(0, len(facts) - self.most_facts),
-            self._bounded(asked),
-        )  # fmt: skip
-
-    def _bounded(self, told: Sequence[str]) -> tuple[str, ...]:
-        queries: list[str] = []
-        for query in _distinct(told)[: self.most_queries]:
-            if len("\n".join([*queries, query])) <= LONGEST_QUERIES:
-                queries.append(query)
-        return tuple(queries)
-
-    async def _asked_for_queries(self, motion: str, items: Sequence[Checked]) -> list[Checked]:
-        """The paper's second step; where it fails the facts are searched for as they stand."""
-
-        def plain(item: Checked, fault: str) -> Checked:
-            return replace(item, queries=self._bounded(item.facts))
-
-        return await self._each(motion, items, self._queried, plain)
-
-    async def _queried(self, motion: str, batch: Sequence[Checked]) -> list[Checked]:
-        keys = _keys(batch)
-        messages = prompt("queries").messages(
-            motion=motion, most_queries=self.most_queries, responses=_numbered(keys, batch)
-        )
-        schema = keyed("Queries", dict.fromkeys(keys, bounded(Line, self.most_queries)))
-        answer = await self.model.ask(messages, schema, step="inspirescore.queries")
-        return [
-            replace(one, queries=self._bounded(getattr(answer, key)))
-            for key, one in zip(keys, batch, strict=True)
-        ]
-
-    async def _verified(self, items: Sequence[Checked]) -> list[Checked]:
-        """The last step; a fact without evidence goes by the model's knowledge, or is unknown."""
-        if self.without == "unknown":
-            done = [_all_unknown(one) for one in items if not one.evidence]
-            items = [one for one in items if one.evidence]
-        else:
-            done = []
-
-        def failed(item: Checked, fault: str) -> Checked:
-            return replace(item, fault=fault)
-
-        return [*done, *await self._each("", items, self._judged, failed)]
-
-    async def _judged(self, _: str, batch: Sequence[Checked]) -> list[Checked]:
-        keys = _keys(batch)
-        numbered = _numbered(keys, batch)
-        messages = prompt("verify").messages(
-            responses={
-                key: {"facts": numbered[key], "evidence": one.evidence}
-                for key, one in zip(keys, batch, strict=True)
-            }
-        )
-        names = [name for facts in numbered.values() for name in facts]
-        answer = await self.model.ask(
-            messages, keyed("Verdicts", dict.fromkeys(names, Told)), step="inspirescore.verify"
-        )
-        return [
-            replace(one, verdicts=tuple(getattr(answer, name) for name in numbered[key]))
-            for key, one in zip(keys, batch, strict=True)
-        ]
+    def _limited(self, queries: Sequence[str]) -> tuple[str, ...]:
+        """Keep the queries up to their maximum number and length."""
+        kept: list[str] = []
+        for query in _distinct(queries)[: self.options.queries]:
+            if len("\n".join([*kept, query])) <= LONGEST_QUERIES:
+                kept.append(query)
+        return tuple(kept)
 
 
-def _all_unknown(item: Checked) -> Checked:
-    unknown: Truth = "unknown"
-    return replace(item, verdicts=(unknown,) * len(item.facts))
+def _numbered(batch: Sequence[CheckedFacts]) -> list[dict[str, str]]:
+    """Return each response's facts by key; the numbers continue from response to response."""
+    numbers = count(1)
+    return [{f"fact_{next(numbers)}": fact for fact in one.facts} for one in batch]
 
 
-def _keys(batch: Sequence[Any]) -> list[str]:
-    return [f"response_{number}" for number in range(1, len(batch) + 1)]
-
-
-def _numbered(keys: Sequence[str], batch: Sequence[Checked]) -> Mapping[str, Mapping[str, str]]:
-    """Each response's facts by a number that runs on over the whole call."""
-    numbered: dict[str, dict[str, str]] = {}
-    number = 0
-    for key, one in zip(keys, batch, strict=True):
-        numbered[key] = {}
-        for fact in one.facts:
-            number += 1
-            numbered[key][f"fact_{number}"] = fact
-    return numbered
-
-
-def _distinct(told: Sequence[str]) -> list[str]:
-    """What was told, each once, in order, without what says nothing."""
+def _distinct(texts: Sequence[str]) -> list[str]:
+    """Return the texts that are not empty, each once and in order."""
     once: dict[str, str] = {}
-    for line in (clean(one)[:LONGEST_FACT] for one in told):
-        once.setdefault(line.casefold(), line)
-    return [line for line in once.values() if line]
+    for text in (clean(one)[:LONGEST] for one in texts):
+        once.setdefault(text.casefold(), text)
+    return [text for text in once.values() if text]

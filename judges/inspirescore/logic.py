@@ -1,188 +1,162 @@
-"""Logical validity: a response is put into first-order logic, and its conclusions are decided.
+"""Logical validity: a response is written in first-order logic, and its conclusions are decided.
 
-The model decides them, as in the paper, and so does a solver; the one is the score and the other
-stands beside it, since a model's word on logic is an opinion.
+The model decides them, as in the paper, and so does a solver. One of the two is the score; the
+other is reported beside it, because a model's verdict on logic can be wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import anyio
 
 from judges.inspirescore.fol import Decision, Solver
+from judges.inspirescore.options import Decider, InspireScoreOptions
 from judges.inspirescore.responses import Response
 from judges.inspirescore.schemas import (
+    Conclusion,
     Expression,
-    Inferred,
     Predicate,
     Truth,
+    ask_about,
     bounded,
     in_batches,
     keyed,
-    prompt,
 )
-from touche_rad.models import Model, ModelError
+from touche_rad.models import Model
 from touche_rad.models.output import Page
 from touche_rad.text import clean
 
-By = Literal["model", "solver"]
 LONGEST = 1_200
-"""Letters of a formula that go on; the solver's reader says what is too long."""
+"""Characters of a formula that are kept; the parser refuses one that is too long."""
 
 
 @dataclass(frozen=True)
 class Formalised:
-    """A response in first-order logic, and what was decided of its conclusions."""
+    """A response in first-order logic, and the verdicts on its conclusions."""
 
     response: Response
     predicates: tuple[Predicate, ...] = ()
     premises: tuple[Expression, ...] = ()
     conclusions: tuple[Expression, ...] = ()
     left_off: int = 0
+    """Premises and conclusions beyond the maximum."""
     plan: str = ""
-    inferred: tuple[Inferred, ...] = ()
+    inferred: tuple[Conclusion, ...] = ()
     solved: tuple[Decision, ...] = ()
     fault: str = ""
 
-    def verdicts(self, by: By) -> tuple[Truth, ...]:
-        """What the model or the solver says of each conclusion; nothing where it was not asked."""
+    def verdicts(self, by: Decider) -> tuple[Truth, ...]:
+        """Return the verdict of the model or of the solver on each conclusion, if it was asked."""
         if by == "model":
             return tuple(one.verdict for one in self.inferred)
         return tuple(one.truth for one in self.solved)
 
-    def counted(self, by: By) -> tuple[int, int]:
-        """How many conclusions are true, and how many there are."""
+    def counted(self, by: Decider) -> tuple[int, int]:
+        """Return the number of true conclusions and of all decided conclusions."""
         verdicts = self.verdicts(by)
         return verdicts.count("true"), len(verdicts)
 
 
 @dataclass(frozen=True)
-class Reasoning:
-    """How logic is checked."""
+class LogicChecker:
+    """Checks the logic of responses."""
 
     model: Model
     solver: Solver | None
-    size: int
-    by: By
-    """Whose word is the score."""
-    both: bool
-    """Whether the other is asked too."""
-    detailed: bool
-    most_premises: int
-    most_conclusions: int
+    options: InspireScoreOptions
 
-    async def decided(self, motion: str, responses: Sequence[Response]) -> list[Formalised]:
+    async def check(self, motion: str, responses: Sequence[Response]) -> list[Formalised]:
         """Formalise each response and decide its conclusions; a failure costs one response."""
+        model, size = self.model, self.options.batch
 
         async def formalise(batch: Sequence[Response]) -> list[Formalised]:
-            return await self._formalised(motion, batch)
+            return await self._formalise(motion, batch)
 
-        found = await in_batches(self.model, responses, self.size, formalise)
-        made = [
-            Formalised(response, fault=str(one)) if isinstance(one, ModelError) else one
-            for response, one in zip(responses, found, strict=True)
-        ]
-        concluding = [one for one in made if one.conclusions]
-        if self.by == "model" or self.both:
-            concluding = await self._all_inferred(concluding)
+        every = await in_batches(
+            model, responses, size, formalise, lambda one, why: Formalised(one, fault=why)
+        )
+        concluding = [one for one in every if one.conclusions]
+        if self.options.logic == "model" or self.options.cross_check:
+            concluding = await in_batches(
+                model, concluding, size, self._infer, lambda one, why: replace(one, fault=why)
+            )
         if self.solver is not None:
             concluding = await anyio.to_thread.run_sync(
-                self._all_solved, self.solver, concluding, abandon_on_cancel=True
+                _solve, self.solver, concluding, abandon_on_cancel=True
             )
         done = {one.response: one for one in concluding}
-        return [done.get(one.response, one) for one in made]
+        return [done.get(one.response, one) for one in every]
 
-    async def _formalised(self, motion: str, batch: Sequence[Response]) -> list[Formalised]:
-        keys = _keys(batch)
-        messages = prompt("formalise").messages(
-            motion=motion, responses=dict(zip(keys, batch, strict=True)),
-            most_premises=self.most_premises, most_conclusions=self.most_conclusions,
-        )  # fmt: skip
+    async def _formalise(self, motion: str, batch: Sequence[Response]) -> list[Formalised]:
+        premises, conclusions = self.options.premises, self.options.conclusions
         kind = keyed("Logic", {
-            "predicates": bounded(Predicate, 2 * self.most_premises),
-            "premises": bounded(Expression, self.most_premises),
-            "conclusions": bounded(Expression, self.most_conclusions),
+            "predicates": bounded(Predicate, 2 * premises),
+            "premises": bounded(Expression, premises),
+            "conclusions": bounded(Expression, conclusions),
         })  # fmt: skip
-        schema = keyed("Formalised", dict.fromkeys(keys, kind))
-        answer = await self.model.ask(messages, schema, step="inspirescore.formalise")
-        return [self._read(one, getattr(answer, key)) for key, one in zip(keys, batch, strict=True)]
+        answers = await ask_about(
+            self.model, "formalise", "Formalised", batch, [kind] * len(batch), motion=motion,
+            most_premises=premises, most_conclusions=conclusions,
+        )  # fmt: skip
+        return [self._read(one, answer) for one, answer in zip(batch, answers, strict=True)]
 
     def _read(self, response: Response, answer: Any) -> Formalised:
+        most = self.options.premises
         premises = [_cleaned(one) for one in answer.premises]
         conclusions = [_cleaned(one) for one in answer.conclusions if one.formula.strip()]
-        kept = conclusions[: self.most_conclusions]
+        kept = conclusions[: self.options.conclusions]
         return Formalised(
-            response,
-            tuple(
-                Predicate(symbol=clean(one.symbol)[:LONGEST], meaning=clean(one.meaning)[:LONGEST])
-                for one in answer.predicates[: 2 * self.most_premises]
-            ),
-            tuple(premises[: self.most_premises]), tuple(kept),
-            left_off=max(0, len(premises) - self.most_premises) + len(conclusions) - len(kept),
+            response, tuple(_cleaned(one) for one in answer.predicates[: 2 * most]),
+            tuple(premises[:most]), tuple(kept),
+            left_off=max(0, len(premises) - most) + len(conclusions) - len(kept),
         )  # fmt: skip
 
-    async def _all_inferred(self, items: Sequence[Formalised]) -> list[Formalised]:
-        """The paper's second step."""
-        found = await in_batches(self.model, items, self.size, self._inferred)
-        return [
-            replace(item, fault=str(one)) if isinstance(one, ModelError) else one
-            for item, one in zip(items, found, strict=True)
+    async def _infer(self, batch: Sequence[Formalised]) -> list[Formalised]:
+        """Ask the model whether each conclusion follows (the paper's second step)."""
+        plan: dict[str, Any] = {"plan": Page} if self.options.detailed else {}
+        kinds = [
+            keyed(f"Conclusions_{place}", {**plan, **dict.fromkeys(_names(one), Conclusion)})
+            for place, one in enumerate(batch, 1)
         ]
-
-    async def _inferred(self, batch: Sequence[Formalised]) -> list[Formalised]:
-        keys = _keys(batch)
-        messages = prompt("infer").messages(
-            responses=dict(zip(keys, batch, strict=True)), detailed=self.detailed
-        )
-        kinds = {key: self._inference(key, one) for key, one in zip(keys, batch, strict=True)}
-        answer = await self.model.ask(
-            messages, keyed("Inference", kinds), step="inspirescore.infer"
+        answers = await ask_about(
+            self.model, "infer", "Inference", batch, kinds, detailed=self.options.detailed
         )
         return [
-            self._judged(one, getattr(answer, key)) for key, one in zip(keys, batch, strict=True)
-        ]
+            replace(
+                one, inferred=tuple(getattr(answer, name) for name in _names(one)),
+                plan=clean(getattr(answer, "plan", "")),
+            )
+            for one, answer in zip(batch, answers, strict=True)
+        ]  # fmt: skip
 
-    def _inference(self, key: str, item: Formalised) -> Any:
-        names = [f"conclusion_{number}" for number in range(1, len(item.conclusions) + 1)]
-        plan: dict[str, Any] = {"plan": Page} if self.detailed else {}
-        return keyed(f"Conclusions_{key}", {**plan, **dict.fromkeys(names, Inferred)})
 
-    def _judged(self, item: Formalised, answer: Any) -> Formalised:
-        inferred = tuple(
-            getattr(answer, f"conclusion_{number}")
-            for number in range(1, len(item.conclusions) + 1)
-        )
-        return replace(item, inferred=inferred, plan=clean(getattr(answer, "plan", "")))
+def _names(item: Formalised) -> list[str]:
+    return [f"conclusion_{number}" for number in range(1, len(item.conclusions) + 1)]
 
-    @staticmethod
-    def _all_solved(solver: Solver, items: Sequence[Formalised]) -> list[Formalised]:
-        solved = []
-        for item in items:
-            premises = [one.formula for one in item.premises]
-            decisions = (solver.decide(premises, one.formula) for one in item.conclusions)
-            solved.append(replace(item, solved=tuple(decisions)))
-        return solved
+
+def _solve(solver: Solver, items: Sequence[Formalised]) -> list[Formalised]:
+    solved = []
+    for item in items:
+        premises = [one.formula for one in item.premises]
+        decisions = (solver.decide(premises, one.formula) for one in item.conclusions)
+        solved.append(replace(item, solved=tuple(decisions)))
+    return solved
 
 
 def agreement(items: Sequence[Formalised]) -> tuple[int, int]:
-    """Return on how many conclusions the model and the solver agree, of how many both decided."""
+    """Return on how many conclusions model and solver agree, and how many both decided."""
     pairs = [
-        (one, other)
+        pair
         for item in items
         if item.inferred and item.solved
-        for one, other in zip(item.verdicts("model"), item.verdicts("solver"), strict=True)
+        for pair in zip(item.verdicts("model"), item.verdicts("solver"), strict=True)
     ]
     return sum(one == other for one, other in pairs), len(pairs)
 
 
-def _cleaned(expression: Expression) -> Expression:
-    return Expression(
-        formula=clean(expression.formula)[:LONGEST], meaning=clean(expression.meaning)[:LONGEST]
-    )
-
-
-def _keys(batch: Sequence[Any]) -> list[str]:
-    return [f"response_{number}" for number in range(1, len(batch) + 1)]
+def _cleaned(item: Any) -> Any:
+    """Return a predicate or an expression with clean texts of limited length."""
+    return item.model_copy(update={key: clean(text)[:LONGEST] for key, text in item})

@@ -1,26 +1,27 @@
-"""The panel `inspirescore`: six dimensions of each speaker, a total, and a winner by code."""
+"""The panel `inspirescore`: six dimensions of each speaker, a total, and a computed winner."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import anyio
 
 from judges.inspirescore.aggregation import SUBJECTIVE
-from judges.inspirescore.facts import Checking, Evidence
-from judges.inspirescore.fol import Solver, solver_is_here
-from judges.inspirescore.logic import Reasoning
+from judges.inspirescore.drawing import drawing
+from judges.inspirescore.facts import Evidence, FactChecker
+from judges.inspirescore.fol import Solver, solver_is_installed
+from judges.inspirescore.logic import LogicChecker
 from judges.inspirescore.options import InspireScoreOptions
 from judges.inspirescore.outcome import Findings, outcome
-from judges.inspirescore.responses import Response, responses_of, speakers_of
-from judges.inspirescore.showing import shown
-from judges.inspirescore.subjective import scored, units_of
+from judges.inspirescore.responses import responses_of, speakers_of
+from judges.inspirescore.subjective import score_units, units_of
 from retrieval.web import web_search
 from touche_rad.contest import Contest, Outcome
 from touche_rad.plugins import Services
 from touche_rad.text import clean
 
-LONGEST_INFO = 2_000
+LONGEST_INFO: Final = 2_000
+"""Characters of the motion and of the background information."""
 
 
 class InspireScore:
@@ -31,68 +32,56 @@ class InspireScore:
     Options = InspireScoreOptions
 
     def __init__(self, options: InspireScoreOptions, services: Services) -> None:
-        self.options = chosen = options
+        self.options = options
         self.model = services.need_model("panel inspirescore")
-        detailed = chosen.profile == "paper"
-        web = web_search(chosen.web) if "web" in chosen.sources else None
-        self._checking = Checking(
-            self.model,
-            Evidence(
-                services.index if "index" in chosen.sources else None, web, chosen.hits,
-                chosen.evidence, chosen.searches,
-            ),
-            size=chosen.batch, at_once=not detailed, most_facts=chosen.facts,
-            most_queries=chosen.queries, without=chosen.without_evidence,
-        )  # fmt: skip
-        solves = chosen.logic == "solver" or (chosen.cross_check and solver_is_here())
-        self._reasoning = Reasoning(
-            self.model, Solver() if solves else None, size=chosen.batch, by=chosen.logic,
-            both=chosen.cross_check, detailed=detailed, most_premises=chosen.premises,
-            most_conclusions=chosen.conclusions,
-        )  # fmt: skip
+        index = services.index if "index" in options.sources else None
+        web = web_search(options.web) if "web" in options.sources else None
+        self._facts = FactChecker(self.model, Evidence(index, web, options), options)
+        solves = options.logic == "solver" or (options.cross_check and solver_is_installed())
+        self._logic = LogicChecker(self.model, Solver() if solves else None, options)
 
     @staticmethod
     def drawing(outcome: Outcome, contest: Contest | None) -> str:
         """Show what was checked, for the report."""
-        return shown(outcome)
+        return drawing(outcome)
 
     @staticmethod
     def drawing_style() -> str:
-        """The page's own will do."""
+        """Return no CSS: the page's own is enough."""
         return ""
 
     @staticmethod
     def drawing_script() -> str:
-        """Nothing moves."""
+        """Return no JavaScript."""
         return ""
 
     async def judge(self, contest: Contest) -> Outcome:
-        """Score each speaker; what fails costs the dimension that it is for, and not the others."""
-        responses = responses_of(contest, self.options.longest)
-        said = [one for one in responses if not one.empty]
+        """Score each speaker; a failed step costs only its own dimensions."""
+        options = self.options
+        responses = responses_of(contest, options.longest)
+        spoken = [response for response in responses if not response.empty]
         motion = clean(contest.motion)[:LONGEST_INFO]
-        findings = Findings(speakers_of(contest), responses)
+        info = clean(contest.info)[:LONGEST_INFO]
+        findings = Findings(tuple(speakers_of(contest).values()), responses)
+
+        async def score() -> None:
+            units = units_of(responses, options.subjective_scope)
+            size = max(1, options.batch // max(1, len(contest.sides)))
+            findings.subjective = await score_units(
+                self.model, motion, info, units, size=size, detailed=options.detailed
+            )
+
+        async def check_facts() -> None:
+            findings.facts, findings.search_faults = await self._facts.check(motion, spoken)
+
+        async def check_logic() -> None:
+            findings.logic = await self._logic.check(motion, spoken)
+
         async with anyio.create_task_group() as group:
-            if set(self.options.wanted) & set(SUBJECTIVE):
-                group.start_soon(self._score, contest, responses, motion, findings)
-            if "fact_authenticity" in self.options.wanted:
-                group.start_soon(self._check, said, motion, findings)
-            if "logical_validity" in self.options.wanted:
-                group.start_soon(self._decide, said, motion, findings)
-        return outcome(findings, self.options, self._checking.evidence.sources)
-
-    async def _score(
-        self, contest: Contest, responses: tuple[Response, ...], motion: str, findings: Findings
-    ) -> None:
-        units = units_of(responses, self.options.subjective_scope)
-        findings.scored = await scored(
-            self.model, motion, clean(contest.info)[:LONGEST_INFO], units,
-            size=max(1, self.options.batch // max(1, len(contest.sides))),
-            detailed=self.options.profile == "paper",
-        )  # fmt: skip
-
-    async def _check(self, said: list[Response], motion: str, findings: Findings) -> None:
-        findings.checked, findings.source_faults = await self._checking.checked(motion, said)
-
-    async def _decide(self, said: list[Response], motion: str, findings: Findings) -> None:
-        findings.formalised = await self._reasoning.decided(motion, said)
+            if set(options.selected) & set(SUBJECTIVE):
+                group.start_soon(score)
+            if "fact_authenticity" in options.selected:
+                group.start_soon(check_facts)
+            if "logical_validity" in options.selected:
+                group.start_soon(check_logic)
+        return outcome(findings, options, self._facts.evidence.sources)

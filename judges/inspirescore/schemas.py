@@ -1,9 +1,9 @@
-"""Prompts, answer schemas, and batches that are halved if the model fails."""
+"""Batched calls, which are halved if one fails, and the schemas of their answers."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
@@ -12,55 +12,57 @@ from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.errors import InvalidAnswer, PromptTooLong, Truncated
 from touche_rad.models.output import Line, Page, Paragraph
 
-
-@cache
-def prompt(name: str) -> Prompt:
-    """Return `NAME.jinja`."""
-    return Prompt.load("judges.inspirescore", name)
-
-
 T = TypeVar("T")
 R = TypeVar("R")
-Ask = Callable[[Sequence[T]], Awaitable[Sequence[R]]]
 
 
 async def in_batches(
-    model: Model, items: Sequence[T], size: int, ask: Ask[T, R]
-) -> list[R | ModelError]:
-    """Return what is answered of each item, or why nothing is.
+    model: Model, items: Sequence[T], size: int,
+    ask: Callable[[Sequence[T]], Awaitable[Sequence[R]]], failed: Callable[[T, str], R],
+) -> list[R]:  # fmt: skip
+    """Ask about all items, `size` in a call, and return one result per item.
 
-    A batch whose prompt or answer does not fit is halved, down to single items; of `n` items no
-    more than `2n - 1` calls are made.
+    A batch whose prompt or answer does not fit is asked again in halves, down to single items: n
+    items cost at most 2n - 1 calls. `failed` makes the result of an item without an answer.
     """
+
+    async def whole_or_halves(batch: Sequence[T]) -> list[R]:
+        try:
+            return list(await ask(batch))
+        except ModelError as error:
+            if len(batch) == 1 or not isinstance(error, Truncated | PromptTooLong | InvalidAnswer):
+                return [failed(item, str(error)) for item in batch]
+        half = len(batch) // 2
+        return [*await whole_or_halves(batch[:half]), *await whole_or_halves(batch[half:])]
+
     batches = [items[at : at + size] for at in range(0, len(items), size)]
-    calls: list[Callable[[], Awaitable[list[R | ModelError]]]]
-    calls = [partial(_whole_or_halves, batch, ask) for batch in batches]
-    found = await model.ask_all(calls)
+    found = await model.ask_all([partial(whole_or_halves, batch) for batch in batches])
     return [one for batch in found if not isinstance(batch, ModelError) for one in batch]
 
 
-async def _whole_or_halves(batch: Sequence[T], ask: Ask[T, R]) -> list[R | ModelError]:
-    try:
-        return list(await ask(batch))
-    except (Truncated, PromptTooLong, InvalidAnswer) as error:
-        if len(batch) == 1:
-            return [error]
-    except ModelError as error:
-        return [error] * len(batch)
-    half = len(batch) // 2
-    first = await _whole_or_halves(batch[:half], ask)
-    return [*first, *await _whole_or_halves(batch[half:], ask)]
+async def ask_about(
+    model: Model, step: str, schema: str, responses: Sequence[Any], kinds: Sequence[Any],
+    **values: Any,
+) -> list[Any]:  # fmt: skip
+    """Ask the prompt of a step about some responses, and return the answer on each."""
+    keys = [f"response_{number}" for number in range(1, len(responses) + 1)]
+    messages = Prompt.load(__package__, step).messages(
+        responses=dict(zip(keys, responses, strict=True)), **values
+    )
+    keyed_schema = keyed(schema, dict(zip(keys, kinds, strict=True)))
+    answer = await model.ask(messages, keyed_schema, step=f"inspirescore.{step}")
+    return [getattr(answer, key) for key in keys]
 
 
 Truth = Literal["true", "false", "unknown"]
 
 
-def _bare(said: Any) -> Any:
-    """A truth may come as JSON's own, in capitals, or in the braces that the paper asks for."""
-    return str(said).strip(" {}.\"'").lower() if isinstance(said, str | bool) else said
+def _bare(value: Any) -> Any:
+    """Accept JSON's true, capital letters, and the braces that the paper asks for."""
+    return str(value).strip(" {}.\"'").lower() if isinstance(value, str | bool) else value
 
 
-Told = Annotated[Truth, BeforeValidator(_bare)]
+TruthValue = Annotated[Truth, BeforeValidator(_bare)]
 Mark = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
@@ -74,25 +76,25 @@ class Marks(BaseModel):
     topic_relevance: Mark
 
 
-class Analysed(BaseModel):
-    """One score with the analysis that it stands on."""
+class AnalysedMark(BaseModel):
+    """One score after its analysis."""
 
     analysis: Line
     score: Mark
 
 
 class AnalysedMarks(BaseModel):
-    """The same with an analysis of each, and the sum that the paper lets the model make."""
+    """A side's four scores, each after an analysis, and the total that the paper asks for."""
 
-    emotional_appeal: Analysed
-    argument_clarity: Analysed
-    argument_arrangement: Analysed
-    topic_relevance: Analysed
+    emotional_appeal: AnalysedMark
+    argument_clarity: AnalysedMark
+    argument_arrangement: AnalysedMark
+    topic_relevance: AnalysedMark
     total_score: float
 
 
 class Predicate(BaseModel):
-    """A predicate and what it says."""
+    """A predicate and its meaning."""
 
     symbol: Line
     meaning: Line
@@ -105,27 +107,27 @@ class Expression(BaseModel):
     meaning: Line
 
 
-class Inferred(BaseModel):
-    """A conclusion's verdict, behind the steps that lead to it."""
+class Conclusion(BaseModel):
+    """The steps to a verdict on a conclusion, and the verdict."""
 
     steps: Paragraph
-    verdict: Told
+    verdict: TruthValue
 
 
-def _values(said: Any) -> Any:
-    """A list may come as the paper's own form has it, numbered: {"fact-1": ..., "fact-2": ...}."""
-    return list(said.values()) if isinstance(said, dict) else said
+def _values(value: Any) -> Any:
+    """Accept a numbered list, as in the paper: {"fact-1": ..., "fact-2": ...}."""
+    return list(value.values()) if isinstance(value, dict) else value
 
 
 def bounded(kind: Any, most: int) -> Any:
-    """A list that a server ends at a bound, and that is not refused for one item more."""
+    """Return a list type with a limit for the server; a longer list is still accepted."""
     return Annotated[
         list[kind], BeforeValidator(_values), Field(json_schema_extra={"maxItems": most})
     ]
 
 
 def keyed(name: str, kinds: Mapping[str, Any]) -> type[BaseModel]:
-    """An object with a field for each key."""
+    """Return a schema with a field for each key."""
     fields: Any = {key: (kind, ...) for key, kind in kinds.items()}
     made: type[BaseModel] = create_model(name, **fields)
     return made
@@ -134,7 +136,7 @@ def keyed(name: str, kinds: Mapping[str, Any]) -> type[BaseModel]:
 def round_scores(
     name: str, keys: Sequence[str], labels: Sequence[str], detailed: bool
 ) -> type[BaseModel]:
-    """The scores of one round: in detail also the winner and the reason that the paper asks for."""
+    """Return the schema of a round's scores; in detail also with a winner and the reason."""
     if not detailed:
         return keyed(name, dict.fromkeys(keys, Marks))
     more = {"winner": Literal[tuple(labels)], "reason": Page}

@@ -1,4 +1,4 @@
-"""The four judged dimensions: each side of a round, or of the whole debate, in one look."""
+"""The four judged dimensions: all sides of a round, or of the whole debate, in one call."""
 
 from __future__ import annotations
 
@@ -6,26 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pydantic import BaseModel
-
 from judges.inspirescore.aggregation import SUBJECTIVE
-from judges.inspirescore.responses import Response, Speaker, rounds_of
-from judges.inspirescore.schemas import (
-    AnalysedMarks,
-    Marks,
-    in_batches,
-    keyed,
-    prompt,
-    round_scores,
-)
-from touche_rad.models import Model, ModelError
-
-Scope = Literal["round", "debate"]
+from judges.inspirescore.responses import Response, Speaker
+from judges.inspirescore.schemas import Marks, in_batches, keyed, round_scores
+from touche_rad.models import Model, Prompt
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What is scored at once: a round, or the debate."""
+    """What is scored at once: a round or the whole debate."""
 
     key: str
     name: str
@@ -33,77 +22,72 @@ class Unit:
 
     @property
     def speakers(self) -> list[Speaker]:
-        """Who says something in it."""
-        return list({one.speaker: one for one in self.responses})
+        """The speakers who say something in it."""
+        return list(dict.fromkeys(response.speaker for response in self.responses))
 
 
 @dataclass(frozen=True)
-class Scored:
-    """What the model said of a unit."""
+class UnitScores:
+    """The model's scores of a unit."""
 
     unit: Unit
     scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """By speaker and dimension."""
-    told: Mapping[str, Any] = field(default_factory=dict)
-    """The analyses, and in the paper's profile the totals and the winner the model thinks of."""
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    """The analyses; with the setting `detailed` also the model's totals, winner and reason."""
     fault: str = ""
 
 
-def units_of(responses: Sequence[Response], scope: Scope) -> list[Unit]:
-    """Return what is scored at once; who says nothing in it is not scored."""
-    said = [one for one in responses if not one.empty]
+def units_of(responses: Sequence[Response], scope: Literal["round", "debate"]) -> list[Unit]:
+    """Return the units to score; empty responses are left out."""
+    spoken = [response for response in responses if not response.empty]
     if scope == "debate":
-        return [Unit("debate", "The whole debate", tuple(said))] if said else []
+        return [Unit("debate", "The whole debate", tuple(spoken))] if spoken else []
     return [
-        Unit(f"round_{ours[0].round}", f"Round {ours[0].round}", tuple(ours))
-        for ours in rounds_of(said)
-        if ours
+        Unit(f"round_{number}", f"Round {number}", tuple(r for r in spoken if r.round == number))
+        for number in sorted({response.round for response in spoken})
     ]
 
 
-async def scored(
+async def score_units(
     model: Model, motion: str, info: str, units: Sequence[Unit], *, size: int, detailed: bool
-) -> list[Scored]:
+) -> list[UnitScores]:
     """Score the units, `size` of them in a call."""
 
-    async def ask(batch: Sequence[Unit]) -> list[Scored]:
-        speakers = list({one: one for unit in batch for one in unit.speakers})
-        messages = prompt("subjective").messages(
-            motion=motion, info=info, units=batch, detailed=detailed,
-            labels=[one.label for one in speakers], keys=[one.key for one in speakers],
-        )  # fmt: skip
-        schema = keyed("Subjective", {unit.key: _schema(unit, detailed) for unit in batch})
-        answer = await model.ask(messages, schema, step="inspirescore.subjective")
-        return [_read(unit, getattr(answer, unit.key)) for unit in batch]
+    async def ask(batch: Sequence[Unit]) -> list[UnitScores]:
+        schemas = {}
+        for unit in batch:
+            keys, labels = [s.key for s in unit.speakers], [s.label for s in unit.speakers]
+            schemas[unit.key] = round_scores(f"Scores_{unit.key}", keys, labels, detailed)
+        speakers = list(dict.fromkeys(speaker for unit in batch for speaker in unit.speakers))
+        messages = Prompt.load(__package__, "subjective").messages(
+            motion=motion, info=info, units=batch, detailed=detailed, speakers=speakers
+        )
+        answer = await model.ask(
+            messages, keyed("Subjective", schemas), step="inspirescore.subjective"
+        )
+        return [_unit_scores(unit, getattr(answer, unit.key)) for unit in batch]
 
-    found = await in_batches(model, units, size, ask)
-    return [
-        Scored(unit, fault=str(one)) if isinstance(one, ModelError) else one
-        for unit, one in zip(units, found, strict=True)
-    ]
-
-
-def _schema(unit: Unit, detailed: bool) -> type[BaseModel]:
-    speakers = unit.speakers
-    keys, labels = [one.key for one in speakers], [one.label for one in speakers]
-    return round_scores(f"Scores_{unit.key}", keys, labels, detailed)
+    return await in_batches(model, units, size, ask, lambda unit, why: UnitScores(unit, fault=why))
 
 
-def _read(unit: Unit, answer: Any) -> Scored:
+def _unit_scores(unit: Unit, answer: Any) -> UnitScores:
     scores: dict[str, dict[str, float]] = {}
     analyses: dict[str, Any] = {}
     totals: dict[str, float] = {}
     for speaker in unit.speakers:
-        side: Marks | AnalysedMarks = getattr(answer, speaker.key)
-        if isinstance(side, Marks):
-            scores[speaker.name] = {one: getattr(side, one) for one in SUBJECTIVE}
-            analyses[speaker.name] = side.analysis
+        marks = getattr(answer, speaker.key)
+        given = {one: getattr(marks, one) for one in SUBJECTIVE}
+        if isinstance(marks, Marks):
+            scores[speaker.name], analyses[speaker.name] = given, marks.analysis
         else:
-            scores[speaker.name] = {one: getattr(side, one).score for one in SUBJECTIVE}
-            analyses[speaker.name] = {one: getattr(side, one).analysis for one in SUBJECTIVE}
-            totals[speaker.name] = side.total_score
-    told: dict[str, Any] = {"analysis": analyses}
+            scores[speaker.name] = {one: mark.score for one, mark in given.items()}
+            analyses[speaker.name] = {one: mark.analysis for one, mark in given.items()}
+            totals[speaker.name] = marks.total_score
+    details: dict[str, Any] = {"analysis": analyses}
     if totals:
-        named = {one.label: one.name for one in unit.speakers}
-        told |= {"total_told": totals, "winner_told": named[answer.winner], "reason": answer.reason}
-    return Scored(unit, scores, told)
+        names = {speaker.label: speaker.name for speaker in unit.speakers}
+        details |= {
+            "model_totals": totals, "model_winner": names[answer.winner], "reason": answer.reason
+        }  # fmt: skip
+    return UnitScores(unit, scores, details)

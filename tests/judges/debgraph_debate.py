@@ -8,12 +8,13 @@ from typing import Any
 
 import anyio
 
+from judges.debgraph import DebGraph
 from tests.models.by_schema import answering
 from tests.models.scripted import Scripted
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
-from touche_rad.plugins import Services, find
+from touche_rad.plugins import Services
 
 CONTEST = Contest(
     id="c", motion="MOTION", info="SLIDE", sides={"ada": "pro", "bob": "con"},
@@ -100,8 +101,8 @@ ANSWERS: dict[str, Any] = {
     "Timeline": {"rounds": [
         {"thoughts": "THOUGHT-1", "winner": "pro"}, {"thoughts": "THOUGHT-2", "winner": "con"},
     ]},
-    "FactVerdict": alone, "FactLabel": alone, "FactVerdicts": many,
-    "PairVerdict": {"winner": "pro", "feedback": "WHY"}, "PairWinner": {"winner": "pro"},
+    "FactVerdict": alone, "FactVerdicts": many,
+    "PairVerdict": {"winner": "pro", "feedback": "WHY"},
     "PairVerdicts": pairs, "Condensed": {"summary": "IN-SHORT"},
 }  # fmt: skip
 
@@ -117,10 +118,9 @@ def judged(
 
     async def work() -> Outcome:
         model = Model(Address(server.url, "tiny"), deadline=deadline)
-        made = find("panel", "debgraph").make(Services(model=model), options)
+        panel = DebGraph(DebGraph.Options.model_validate(options), Services(model=model))
         try:
-            outcome: Outcome = await made.judge(contest)
-            return outcome
+            return await panel.judge(contest)
         finally:
             await model.close()
 

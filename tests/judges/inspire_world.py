@@ -9,12 +9,13 @@ from typing import Any
 
 import anyio
 
+from judges.inspirescore import InspireScore
 from tests.models.by_schema import answering
 from tests.models.scripted import Scripted
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
-from touche_rad.plugins import ArgumentIndex, Services, find
+from touche_rad.plugins import ArgumentIndex, Services
 
 MOTION = "MOTION: night buses should be free"
 CRITERIA = ("emotional_appeal", "argument_clarity", "argument_arrangement", "topic_relevance")
@@ -44,10 +45,10 @@ def judged(
 ) -> Outcome:
     async def run() -> Outcome:
         model = Model(Address(server.url, "tiny"), deadline=5)
-        made = find("panel", "inspirescore").make(Services(index=index, model=model), options)
+        services = Services(index=index, model=model)
+        panel = InspireScore(InspireScore.Options.model_validate(options), services)
         try:
-            outcome: Outcome = await made.judge(debate)
-            return outcome
+            return await panel.judge(debate)
         finally:
             await model.close()
 
@@ -99,9 +100,7 @@ def facts(stated: Mapping[str, list[str]]) -> Callable[[str], Any]:
         for key, text in sections(prompt).items():
             own = next((its for word, its in stated.items() if word in text), [])
             queries = [f"QUERY {fact}" for fact in own]
-            made[key] = (
-                {"facts": own, "queries": queries} if "keys facts and queries" in prompt else own
-            )
+            made[key] = {"facts": own, "queries": queries} if "\n- queries: " in prompt else own
         return made
 
     return answer

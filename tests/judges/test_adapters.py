@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
-from judges.debgraph.graph import Edge, Relation, SceneGraph, Stamp
-from judges.grice.adapters import newest, quantity, relation
+from judges.debgraph.graph import Edge, Origin, Relation, SceneGraph
+from judges.grice.adapters import new_arguments, quantity, relation
 from tests.judges.debgraph_debate import draft
 from tests.models import scripted
 from tests.models.by_schema import filling, prompt_of, schema_of
@@ -107,9 +107,9 @@ def graph(*relations: tuple[int, Relation, int]) -> SceneGraph:
     """The user's 1 and 3, the system's 2 in the first round and 4, 5, 6 in the second."""
     made = SceneGraph("motion")
     for id_, side, number in ((1, "pro", 1), (2, "con", 1), (3, "pro", 2)):
-        made.add(id_, f"argument {id_}", Stamp(side, number))  # type: ignore[arg-type]
+        made.add(id_, f"argument {id_}", Origin(side, number))  # type: ignore[arg-type]
     for id_ in {source for source, _, _ in relations} - {1, 2, 3}:
-        made.add(id_, f"argument {id_}", Stamp("con", 2))
+        made.add(id_, f"argument {id_}", Origin("con", 2))
     for source, how, target in relations:
         made.relate(Edge(source, target, how))
     return made
@@ -126,7 +126,7 @@ REBUTS, SUPPORTS, CLAIMS = Relation.REBUTTAL, Relation.PREMISE, Relation.CLAIM
 )  # fmt: skip
 def test_quantity_is_one_attack_and_one_defence_at_most(relations: Any, good: bool) -> None:
     made = graph(*relations)
-    assert quantity(made, newest(made, 2)).yes is good
+    assert quantity(made, new_arguments(made, 2)).yes is good
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_quantity_is_one_attack_and_one_defence_at_most(relations: Any, good: bo
 )  # fmt: skip
 def test_relation_is_a_rebuttal_of_the_user(relations: Any, score: float) -> None:
     made = graph(*relations)
-    assert relation(made, newest(made, 2)).score == score
+    assert relation(made, new_arguments(made, 2)).score == score
 
 
 def test_debgraph_draws_the_talk_and_leaves_the_rest_to_the_model_free_judge(
@@ -153,7 +153,7 @@ def test_debgraph_draws_the_talk_and_leaves_the_rest_to_the_model_free_judge(
     assert verdicts[Maxim.RELATION].score == 1.0
     assert "attack the user's" in verdicts[Maxim.QUANTITY].rationale
     for maxim in (Maxim.QUALITY, Maxim.MANNER):
-        assert verdicts[maxim].rationale.startswith("model-free")
+        assert verdicts[maxim].rationale.startswith("judge grounded: ")
 
 
 def test_inspirescore_checks_facts_by_the_cited_arguments_alone(server: Scripted) -> None:
@@ -164,7 +164,7 @@ def test_inspirescore_checks_facts_by_the_cited_arguments_alone(server: Scripted
     assert "Formalised" not in told, "logic says nothing about a maxim"
     assert verdicts[Maxim.QUALITY].score == 1.0
     assert verdicts[Maxim.MANNER].score == 1.0
-    assert verdicts[Maxim.QUANTITY].rationale.startswith("model-free")
+    assert verdicts[Maxim.QUANTITY].rationale.startswith("judge grounded: ")
     assert "topic relevance" in verdicts[Maxim.RELATION].rationale
 
 

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.debatrix.panel import by_score, by_votes, weighted
+from judges.debatrix import Debatrix
+from judges.debatrix.combining import by_score, by_votes, weighted
 from judges.debatrix.speeches import pieces, prepared
 from tests.models import scripted
 from tests.models.by_schema import answering, prompt_of, schema_of
@@ -55,9 +56,9 @@ def step(told: str) -> str:
         "The new speech, number": "analyse", "Your analysis of speech": "speech",
         "Analyse the debate as a whole": "debate", "did in the debate. Give": "debater",
         "Comment on who won": "winner", "does this comment give": "score",
-        "does this comment name": "pick", "into one systematic analysis": "summary",
+        "Which winner does this comment name": "pick", "into one systematic analysis": "summary",
         "Speak to the panel": "discuss", "The panel's discussion:": "verdict",
-        "and say who won": "direct",
+        "Judge the debate by these speeches": "direct",
     }  # fmt: skip
     return next(name for words, name in steps.items() if words in told)
 
@@ -106,9 +107,8 @@ def judged(server: Scripted, contest: Contest, **options: str) -> Outcome:
     async def judge() -> Outcome:
         model = Model(Address(server.url, "tiny"), deadline=5)
         try:
-            panel = find("panel", "debatrix").make(Services(model=model), options)
-            found: Outcome = await panel.judge(contest)
-            return found
+            panel = Debatrix(Debatrix.Options.model_validate(options), Services(model=model))
+            return await panel.judge(contest)
         finally:
             await model.close()
 
@@ -205,7 +205,7 @@ def test_half_looks_back_on_speeches(server: Scripted) -> None:
 
 def test_none_looks_back_on_nothing(server: Scripted) -> None:
     judged(server, SIX, context="none", dimensions="argument")
-    assert all("Nothing was said before" in told for told in asked(server, "analyse"))
+    assert all("There are no earlier speeches" in told for told in asked(server, "analyse"))
     assert len(asked(server)) == 7
 
 
@@ -277,9 +277,8 @@ def test_by_decision_the_winner_follows_from_the_scores(server: Scripted) -> Non
 def test_four_teams_know_their_duties_and_no_tie(server: Scripted) -> None:
     outcome = judged(server, BP, dimensions="argument")
     for told in asked(server):
-        for element in ("Opens the case", "Closes the opposition", "points of information",
-                        "Each team is judged against every other"):  # fmt: skip
-            assert element in told
+        for duty in ("Opens the case", "Closes the opposition", "points of information"):
+            assert duty in told
         assert '"tie"' not in told
     schema = server.asked[-1]["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["winner"]["enum"] == [f"debater_{n}" for n in range(1, 5)]

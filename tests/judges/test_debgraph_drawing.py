@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import subprocess
+from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.debgraph.drawing import WIDTH, drawing, figure, layout, script, style, wrapped
-from judges.debgraph.export import as_json
-from judges.debgraph.graph import OTHER, Edge, Relation, SceneGraph, Stamp, chain
+from judges.debgraph.drawing import WIDTH, figure, layout, script, style, wrapped
+from judges.debgraph.graph import OTHER, Edge, Origin, Relation, SceneGraph, chain
 from touche_rad.contest import Side
 
 SIDES: tuple[Side, Side] = ("pro", "con")
@@ -26,7 +26,7 @@ def sixty(seed: int = 1) -> SceneGraph:
     graph = SceneGraph("The motion of sixty arguments. " * 4)
     for id_ in range(1, 61):
         side = SIDES[(id_ - 1) // 10 % 2]
-        graph.add(id_, f"Argument {id_} says " + "something " * chance.randint(1, 30), Stamp(side, 1 + (id_ - 1) // 20))  # fmt: skip
+        graph.add(id_, f"Argument {id_} says " + "something " * chance.randint(1, 30), Origin(side, 1 + (id_ - 1) // 20))  # fmt: skip
         against = [node.id for node in graph.arguments(OTHER[side])]
         own = [node.id for node in graph.arguments(side) if node.id != id_]
         if against and chance.random() < 0.5:
@@ -36,6 +36,11 @@ def sixty(seed: int = 1) -> SceneGraph:
         else:
             graph.relate(Edge(id_, 0, Relation.CLAIM))
     return graph
+
+
+def drawing(graph: SceneGraph, names: Mapping[Side, str] | None = None) -> str:
+    """A page's part that holds one drawing."""
+    return f"<style>{style()}</style>\n{figure(graph, names)}<script>{script()}</script>\n"
 
 
 class Seen(HTMLParser):
@@ -99,7 +104,7 @@ def test_rounds_come_one_below_the_other() -> None:
     placed = layout(graph)
     assert [number for number, _ in placed.bands] == [1, 2, 3]
     for number, y in placed.bands:
-        inside = [placed.cards[n.id] for n in graph.arguments() if n.stamp.round == number]
+        inside = [placed.cards[n.id] for n in graph.arguments() if n.origin.round == number]
         assert min(card.y for card in inside) > y
         later = [begin for next_one, begin in placed.bands if next_one == number + 1]
         assert all(card.y + card.height < begin for card in inside for begin in later)
@@ -108,7 +113,7 @@ def test_rounds_come_one_below_the_other() -> None:
 def test_a_premise_stands_below_its_claim_and_further_out() -> None:
     graph = SceneGraph("m")
     for id_, side in ((1, "pro"), (2, "pro"), (3, "pro"), (4, "con"), (5, "con")):
-        graph.add(id_, "x", Stamp(side, 1))  # type: ignore[arg-type]
+        graph.add(id_, "x", Origin(side, 1))  # type: ignore[arg-type]
     graph.relate(Edge(3, 1, Relation.PREMISE))
     graph.relate(Edge(5, 4, Relation.PREMISE))
     cards = layout(graph).cards
@@ -120,9 +125,9 @@ def test_a_premise_stands_below_its_claim_and_further_out() -> None:
 
 def test_sides_and_relations_differ_in_colour_and_in_form() -> None:
     graph = SceneGraph("m")
-    graph.add(1, "x", Stamp("pro", 1))
-    graph.add(2, "y", Stamp("con", 1))
-    graph.add(3, "z", Stamp("con", 1))
+    graph.add(1, "x", Origin("pro", 1))
+    graph.add(2, "y", Origin("con", 1))
+    graph.add(3, "z", Origin("con", 1))
     graph.relate(Edge(2, 1, Relation.REBUTTAL))
     graph.relate(Edge(3, 2, Relation.PREMISE))
     text = drawing(graph)
@@ -156,8 +161,8 @@ HOSTILE = '</title></svg></script><script>alert(1)</script><img src=x onerror="a
 @given(st.text(st.characters()) | st.just(HOSTILE))
 def test_no_text_becomes_markup(text: str) -> None:
     graph = SceneGraph(text)
-    graph.add(1, text, Stamp("pro", 1, text))
-    graph.add(2, "x" + text, Stamp("con", 1, text))
+    graph.add(1, text, Origin("pro", 1, text))
+    graph.add(2, "x" + text, Origin("con", 1, text))
     graph.relate(Edge(2, 1, Relation.REBUTTAL))
     seen = Seen(drawing(graph, {"pro": text, "con": text}))
     assert seen.open == []
@@ -186,30 +191,22 @@ def test_two_drawings_share_a_page_without_sharing_names() -> None:
         assert set(re.findall(r"url\(#([^)]+)\)", text)) == own
 
 
-def test_a_page_may_hold_style_and_script_once_for_many_drawings() -> None:
-    graph = sixty()
-    alone, parts = drawing(graph), (style(), figure(graph), script())
-    assert all(part in alone for part in parts)
-    assert not re.search("<style|<script| style=", parts[1])
-
-
-def test_an_outcomes_graph_is_drawn_as_the_graph_itself() -> None:
-    graph = sixty()
-    assert drawing(as_json(graph)) == drawing(graph)
+def test_a_drawing_alone_has_no_style_and_no_script() -> None:
+    assert not re.search("<style|<script| style=", figure(sixty()))
 
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_a_graph_of_nearly_nothing_is_drawn(count: int) -> None:
     graph = SceneGraph("")
     for id_ in range(1, count + 1):
-        graph.add(id_, "", Stamp("con", 1))
+        graph.add(id_, "", Origin("con", 1))
     assert Seen(drawing(graph)).open == []
 
 
 def test_a_circle_is_drawn() -> None:
     graph = SceneGraph("m")
     for id_ in (1, 2, 3):
-        graph.add(id_, f"argument {id_}", Stamp("pro", 1))
+        graph.add(id_, f"argument {id_}", Origin("pro", 1))
         if id_ > 1:
             graph.relate(Edge(id_ - 1, id_, Relation.PREMISE))
     graph.relate(Edge(3, 1, Relation.PREMISE))

@@ -128,7 +128,7 @@ def test_without_anything_to_search_no_queries_are_asked_for(server: Scripted) -
     assert "Queries" not in called(server)
     for told in prompts(server, "Verdicts"):
         assert "(nothing was found)" in told
-        assert "found nothing at all, go by what you know" in told
+        assert "use your own knowledge" in told
 
 
 @pytest.mark.parametrize(
@@ -151,16 +151,13 @@ def test_only_what_was_wanted_is_asked_and_scored(
 # What the model is shown
 
 
-def test_the_judge_is_shown_four_criteria_with_both_ends_and_every_round(server: Scripted) -> None:
+def test_the_judge_is_shown_every_round_in_order(server: Scripted) -> None:
     judged(server)
     (told,) = prompts(server, "Subjective")
-    for element in (
-        "Emotional appeal", "Argument clarity", "Argument arrangement",
-        "Relevance to the debate topic", "from 0 to 1", "cold", "grips", "muddled", "grasped",
-        "heap", "leads to the next", "wanders", "to the point", MOTION, "INFO-SLIDE",
-        "Reasoning: ANN-1-REASONS\nArgument: ANN-1-CLAIM", "BOB-3 says no.", "round_1, round_2, round_3",
+    for shown in (
+        MOTION, "INFO-SLIDE", "Reasoning: ANN-1-REASONS\nArgument: ANN-1-CLAIM", "BOB-3 says no.",
     ):  # fmt: skip
-        assert element in told
+        assert shown in told
     assert told.index("ANN-1") < told.index("BOB-1") < told.index("ANN-2")
 
 
@@ -171,14 +168,11 @@ def test_the_papers_judge_also_analyses_adds_up_and_names_a_winner(server: Scrip
     assert list(map(round_shown, one_per_round)) == [1, 2, 3]
     for told in one_per_round:
         number = round_shown(told)
-        assert "a short analysis of each side under each criterion" in told
-        assert "total_score" in told
-        assert "winner" in told
         assert f"ANN-{number}" in told
         assert f"ANN-{number % 3 + 1}" not in told
     told_of = as_json(outcome)["details"]["subjective"][0]
-    assert told_of["winner_told"] == "bob"
-    assert told_of["total_told"] == {"ann": 99, "bob": 99}
+    assert told_of["model_winner"] == "bob"
+    assert told_of["model_totals"] == {"ann": 99, "bob": 99}
     assert (outcome.winner, outcome.winners["subjective"]) == ("ann", "ann")
 
 
@@ -190,68 +184,26 @@ def test_names_do_not_reach_the_model(server: Scripted) -> None:
     assert "Quentin" not in told
 
 
-def test_facts_are_single_ideas_numbered_on_from_reasoning_to_argument(server: Scripted) -> None:
+def test_facts_are_numbered_on_from_response_to_response(server: Scripted) -> None:
     judged(server)
-    (told,) = prompts(server, "Facts")
-    for element in (
-        "one statement with one idea", "do not overlap", "the reasoning first",
-        "numbering runs on from one to the other", MOTION, "response_6 (Con, round 3)",
-    ):  # fmt: skip
-        assert element in told
     (checked,) = prompts(server, "Verdicts")
     assert "fact_1: ANN-1 fact\nfact_2: ANN-1 RUMOUR" in checked
     assert "fact_8: ANN-3 fact" in checked
-    for meaning in ("supports it strongly", "disproves it strongly", "too little"):
-        assert meaning in checked
 
 
-def test_queries_are_made_of_the_facts_and_bounded(server: Scripted, web: SearXNGServer) -> None:
-    answer_as(server, detailed=True)
-    judged(server, profile="paper", web=web.url)
-    told = next(one for one in prompts(server, "Queries") if "BOB-2" in one)
-    for element in (
-        "BOB-2 fact",
-        "BOB-2 LIE",
-        "precise",
-        "grouped",
-        "2000 characters",
-        "nothing but",
-    ):
-        assert element in told
-
-
-def test_formulas_are_asked_for_with_every_sign_and_a_sentence_each(server: Scripted) -> None:
-    judged(server)
-    (told,) = prompts(server, "Formalised")
-    for element in (
-        *"∧∨⊕¬→↔∀∃",
-        "premises",
-        "conclusions",
-        "the sentence that it stands for",
-        MOTION,
-    ):
-        assert element in told
-
-
-def test_inference_is_asked_for_by_the_papers_rules(server: Scripted) -> None:
+def test_inference_is_asked_for_from_the_formulas_and_their_sentences(server: Scripted) -> None:
     judged(server)
     (told,) = prompts(server, "Inference")
-    for element in (
-        "{true}, {false} or {unknown}", "follows of necessity", "the premises contradict it",
-        "do not settle it", "the premises alone", "mean the same", "from the name where it is obvious",
-        "name the rule", "if-part counts as a premise", "that premise is left aside",
-        "innermost first", "negation before and, and before or, or before implication, implication before equivalence",
-        "the sentence counts", "which premises or earlier steps", "in words what happens",
+    for shown in (
         "P(x): PREDICATE-MEANING", "1. P(a) (MEANS P(a))", "conclusion_2: P(a) (MEANS P(a))",
     ):  # fmt: skip
-        assert element in told
-    assert "plan" not in told
+        assert shown in told
+    assert "ANN" not in told
 
 
 def test_the_paper_makes_a_plan_before_it_infers(server: Scripted) -> None:
     answer_as(server, detailed=True)
     outcome = judged(server, profile="paper")
-    assert all("First make a plan" in told for told in prompts(server, "Inference"))
     assert on_the_way(outcome, "ann", 1)["plan"] == "PLAN"
 
 
@@ -397,7 +349,7 @@ def test_formulas_that_cannot_be_read_are_unknown_to_the_solver(server: Scripted
     assert outcome.scores["ann"]["logical_validity"] == 0
     conclusions = on_the_way(outcome, "ann", 1)["conclusions"]
     assert {one["solver"] for one in conclusions} == {"unknown"}
-    assert all("cannot be read" in one["solver_reason"] for one in conclusions)
+    assert all("cannot be parsed" in one["solver_reason"] for one in conclusions)
     (told,) = prompts(server, "Inference")
     assert "\n=== system" not in told
 
@@ -586,7 +538,7 @@ def test_a_side_without_facts_is_flagged_and_compared_on_what_both_have(server: 
     assert outcome.winners["fact_authenticity"] is None
     assert outcome.winner == "ann", "facts, which only one side stated, do not decide"
     assert "Pro states no fact" in outcome.reason
-    assert "the winner is by what all have: emotional_appeal" in outcome.reason
+    assert "the winner is decided by the common dimensions: emotional_appeal" in outcome.reason
 
 
 def test_a_side_without_facts_may_get_nothing_for_them(server: Scripted) -> None:
@@ -709,9 +661,9 @@ def test_a_debate_gives_no_orders(server: Scripted) -> None:
     ("option", "said"),
     [("dimensions", "EA,XX"), ("dimensions", ","), ("facts_from", "index,books"), ("logic", "prover"), ("batch", "0")],
 )  # fmt: skip
-def test_a_wrong_option_is_told(server: Scripted, option: str, said: str) -> None:
+def test_a_wrong_option_is_refused(option: str, said: str) -> None:
     with pytest.raises(OptionError, match=option):
-        judged(server, **{option: said})
+        find("panel", "inspirescore").parse({option: said})
 
 
 def test_the_panel_needs_a_model() -> None:

@@ -10,7 +10,7 @@ import networkx as nx
 import pytest
 
 from judges.debgraph.export import as_json
-from judges.debgraph.graph import Edge, Relation, SceneGraph, Stamp
+from judges.debgraph.graph import Edge, Relation, SceneGraph, Origin
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
@@ -164,7 +164,7 @@ def test_graphs_are_written_for_other_programs_under_names_that_are_no_paths(
 
 def two_arguments() -> SceneGraph:
     graph = SceneGraph("The motion")
-    graph.add(1, "One", Stamp("pro", 1))
-    graph.add(2, "Two", Stamp("con", 1))
+    graph.add(1, "One", Origin("pro", 1))
+    graph.add(2, "Two", Origin("con", 1))
     graph.relate(Edge(2, 1, Relation.REBUTTAL))
     return graph

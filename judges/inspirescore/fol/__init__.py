@@ -1,6 +1,6 @@
-"""First-order logic as language models write it: read with care, and decided by a solver."""
+"""First-order logic as language models write it: a tolerant parser, and a solver."""
 
-from judges.inspirescore.fol.reading import Unreadable, read
-from judges.inspirescore.fol.solver import Decision, Solver, solver_is_here
+from judges.inspirescore.fol.parser import FormulaError, parse
+from judges.inspirescore.fol.solver import Decision, Solver, solver_is_installed
 
-__all__ = ["Decision", "Solver", "Unreadable", "read", "solver_is_here"]
+__all__ = ["Decision", "FormulaError", "Solver", "parse", "solver_is_installed"]

@@ -1,8 +1,8 @@
-"""What a prover says of a conclusion: z3, held to a bounded effort that is the same every time.
+"""Decide conclusions with z3, with a limited effort that is the same in every run.
 
-The words are the paper's: true is what follows, false what the premises contradict, unknown the
-rest. Of a conditional conclusion the if-part is a premise, and goes before a premise that alone
-contradicts it. From premises that contradict each other nothing is said to follow.
+The verdicts are the paper's: a conclusion is true if it follows, false if the premises contradict
+it, else unknown. The if-part of a conditional conclusion is a premise and replaces a premise that
+contradicts it alone. If the premises contradict each other, nothing follows.
 """
 
 from __future__ import annotations
@@ -12,82 +12,81 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from judges.inspirescore.fol.reading import (
+from judges.inspirescore.fol.parser import (
     Atom,
     Bound,
     Formula,
+    FormulaError,
     Joined,
     Not,
     Term,
-    Unreadable,
-    read,
+    parse,
 )
 from touche_rad.errors import UserError
 from touche_rad.text import clean
 
 Truth = Literal["true", "false", "unknown"]
 EFFORT: Final = 500_000
-"""z3's own count of steps for one conclusion, the same every time; what takes longer is unknown."""
+"""z3's count of steps for one conclusion; a conclusion that needs more is unknown."""
 SECONDS: Final = 10
 MOST_PREMISES: Final = 40
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What the solver says, and why where it does not know."""
+    """The verdict, and why it is unknown."""
 
     truth: Truth
     reason: str = ""
 
 
-def solver_is_here() -> bool:
+def solver_is_installed() -> bool:
     """Whether z3 is installed."""
     return importlib.util.find_spec("z3") is not None
 
 
 class Solver:
-    """Decides conclusions one at a time, each in a world of its own; threads may share it."""
+    """Decides conclusions; each has its own z3 context, so threads may share a solver."""
 
     def __init__(self, effort: int = EFFORT) -> None:
-        """Say how much effort one conclusion may take."""
-        if not solver_is_here():
+        if not solver_is_installed():
             raise UserError("the solver needs the extra logic: pip install 'touche-rad[logic]'")
         self._effort = effort
 
     def decide(self, premises: Sequence[str], conclusion: str) -> Decision:
-        """Say whether the premises make the conclusion true, false, or neither."""
+        """Decide whether the premises make the conclusion true, false, or neither."""
         try:
-            wanted = read(conclusion)
-        except Unreadable as error:
-            return Decision("unknown", f"the conclusion cannot be read: {error}")
-        known, unread = _readable(premises[:MOST_PREMISES])
-        unread += max(0, len(premises) - MOST_PREMISES)
+            wanted = parse(conclusion)
+        except FormulaError as error:
+            return Decision("unknown", f"the conclusion cannot be parsed: {error}")
+        known, unparsed = _parsed(premises[:MOST_PREMISES])
+        unparsed += max(0, len(premises) - MOST_PREMISES)
         found = self._decided(known, wanted)
-        if found.truth == "unknown" and unread:
-            return Decision("unknown", f"{found.reason}; {unread} of the premises cannot be read")
+        if found.truth == "unknown" and unparsed:
+            return Decision("unknown", f"{found.reason}; {unparsed} premises cannot be parsed")
         return found
 
     def _decided(self, premises: Sequence[Formula], conclusion: Formula) -> Decision:
         import z3
 
         try:
-            return _World(self._effort).decided(premises, conclusion)
+            return _Problem(self._effort).decided(premises, conclusion)
         except z3.Z3Exception as error:
             return Decision("unknown", f"the solver failed: {clean(str(error))[:200]}")
 
 
-def _readable(premises: Sequence[str]) -> tuple[list[Formula], int]:
+def _parsed(premises: Sequence[str]) -> tuple[list[Formula], int]:
     known: list[Formula] = []
     for text in premises:
         try:
-            known.append(read(text))
-        except Unreadable:
+            known.append(parse(text))
+        except FormulaError:
             continue
     return known, len(premises) - len(known)
 
 
-class _World:
-    """One question: the things, predicates and functions that its formulas speak of."""
+class _Problem:
+    """One conclusion with its terms, predicates and functions in z3."""
 
     def __init__(self, effort: int) -> None:
         import z3
@@ -108,28 +107,28 @@ class _World:
             bare = bare.part
         if isinstance(bare, Joined) and bare.by == "implies":
             condition, then = self._formula(bare.left, things), self._formula(bare.right, things)
-            known = self._made_room([*known], condition)
+            known = self._consistent_with([*known], condition)
             return self._either([*known, condition], then, self._not(then))
         holds = self._formula(bare, things)
         return self._either(known, holds, self._not(self._formula(conclusion, {})))
 
     def _either(self, known: list[Any], holds: Any, fails: Any) -> Decision:
-        """Whether what is known excludes that it fails, or that it holds."""
-        follows = self._impossible([*known, self._not(holds)])
-        against = self._impossible([*known, self._not(fails)])
+        """Decide by whether the premises exclude that it fails, or that it holds."""
+        follows = self._contradictory([*known, self._not(holds)])
+        against = self._contradictory([*known, self._not(fails)])
         if follows and against:
             return Decision("unknown", "the premises contradict each other")
         if follows or against:
             return Decision("true" if follows else "false")
-        told = "the solver gave up" if self._gave_up else "neither it nor its contrary follows"
+        told = "the solver gave up" if self._gave_up else "neither it nor its negation follows"
         return Decision("unknown", told)
 
-    def _made_room(self, known: list[Any], condition: Any) -> list[Any]:
-        if not self._impossible([*known, condition]):
+    def _consistent_with(self, known: list[Any], condition: Any) -> list[Any]:
+        if not self._contradictory([*known, condition]):
             return known
-        return [one for one in known if not self._impossible([one, condition])]
+        return [one for one in known if not self._contradictory([one, condition])]
 
-    def _impossible(self, formulas: Sequence[Any]) -> bool:
+    def _contradictory(self, formulas: Sequence[Any]) -> bool:
         if self._left <= 0:
             self._gave_up = True
             return False
@@ -144,7 +143,7 @@ class _World:
         return bool(found == self._z3.unsat)
 
     def _spent(self, solver: Any) -> int:
-        """What this world has cost so far."""
+        """Return the steps used so far."""
         return int(solver.statistics().get_key_value("rlimit count"))
 
     def _not(self, formula: Any) -> Any:
@@ -181,7 +180,7 @@ class _World:
         return self._symbol("is", term.name, len(terms))(*terms)
 
     def _symbol(self, kind: str, name: str, arity: int) -> Any:
-        """A predicate or a function; one name with another number of parts is another."""
+        """Return a predicate or a function; a name with another number of terms is another one."""
         key = (kind, name, arity)
         if key not in self._named:
             gives = self._z3.BoolSort(self._context) if kind == "says" else self._thing

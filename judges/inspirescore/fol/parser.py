@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 LONGEST: Final = 1_000
-"""Letters of a formula that is read; a longer one is not."""
+"""Characters of a formula; a longer one is refused."""
 
 
-class Unreadable(ValueError):
-    """A text that is no formula, or one of more parts than are read."""
+class FormulaError(ValueError):
+    """The text is no formula, or too large a formula."""
 
 
 class Token(NamedTuple):
-    """A sign by its meaning, or a name."""
+    """A sign with its meaning, or a name."""
 
     kind: str
     text: str
@@ -56,13 +56,13 @@ _GLOSS: Final = re.compile(r"::=.*", re.DOTALL)
 
 
 def tokens(text: str) -> list[Token]:
-    """Return the formula's tokens; a gloss behind `::=` and LaTeX's frame are no part of it.
+    """Return the tokens, without the explanation after `::=` and without LaTeX's dollar signs.
 
     Raises:
-        Unreadable: It is too long, or has a sign that is not known.
+        FormulaError: The text is too long or has an unknown sign.
     """
     if len(text) > LONGEST:
-        raise Unreadable(f"longer than {LONGEST} letters")
+        raise FormulaError(f"longer than {LONGEST} characters")
     bare = _TEXT.sub(lambda found: found[1].replace(" ", ""), _GLOSS.sub("", text)).strip()
     bare = bare.rstrip(".")
     found: list[Token] = []
@@ -85,7 +85,7 @@ def _token(text: str, at: int) -> Token:
     sign = _SIGN.match(text, at)
     if sign:
         return Token(_MEANING[sign[0]], sign[0])
-    raise Unreadable(f"no sign of logic: {text[at : at + 1]!r}")
+    raise FormulaError(f"unknown sign: {text[at : at + 1]!r}")
 
 
 Connective = Literal["and", "or", "xor", "implies", "iff"]
@@ -103,7 +103,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Atom:
-    """A predicate of terms; `=` is the one predicate that means something."""
+    """A predicate of terms; only `=` has a fixed meaning."""
 
     name: str
     terms: tuple[Term, ...] = ()
@@ -111,14 +111,14 @@ class Atom:
 
 @dataclass(frozen=True)
 class Not:
-    """What holds where its part does not."""
+    """The negation of a formula."""
 
     part: Formula
 
 
 @dataclass(frozen=True)
 class Joined:
-    """Two formulas and what joins them."""
+    """Two formulas and their connective."""
 
     by: Connective
     left: Formula
@@ -127,7 +127,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Bound:
-    """A formula said of all things, or of some."""
+    """A formula with a quantifier."""
 
     quantifier: Quantifier
     variable: str
@@ -156,83 +156,40 @@ def _variables(term: Term) -> Iterator[str]:
 
 
 def closed(formula: Formula) -> Formula:
-    """Return the formula with its free variables said of all things, as the paper's example is."""
+    """Bind the free variables with "for all", as the paper's example means them."""
     for name in sorted(free(formula), reverse=True):
         formula = Bound("all", name, formula)
     return formula
 
 
-def shown(formula: Formula) -> str:
-    """Return the formula as text, every join in brackets."""
-    if isinstance(formula, Atom):
-        if formula.name == "=":
-            return f"{_said(formula.terms[0])} = {_said(formula.terms[1])}"
-        return _applied(formula.name, formula.terms)
-    if isinstance(formula, Not):
-        return f"¬{_bracketed(formula.part)}"
-    if isinstance(formula, Bound):
-        sign = "∀" if formula.quantifier == "all" else "∃"
-        return f"{sign}{formula.variable} {_outermost(formula.part)}"
-    signs = {"and": "∧", "or": "∨", "xor": "⊕", "implies": "→", "iff": "↔"}
-    return f"({_side(formula.left)} {signs[formula.by]} {_side(formula.right)})"
-
-
-def _side(formula: Formula) -> str:
-    """One side of a join, so that a quantifier in it ends where it does."""
-    text = shown(formula)
-    return f"({text})" if _binds(formula) else text
-
-
-def _binds(formula: Formula) -> bool:
-    return _binds(formula.part) if isinstance(formula, Not) else isinstance(formula, Bound)
-
-
-def _bracketed(formula: Formula) -> str:
-    text = shown(formula)
-    return f"({text})" if isinstance(formula, Atom) and formula.name == "=" else text
-
-
-def _outermost(formula: Formula) -> str:
-    text = shown(formula)
-    return text if isinstance(formula, Joined) else f"({text})"
-
-
-def _said(term: Term) -> str:
-    return _applied(term.name, term.of)
-
-
-def _applied(name: str, terms: tuple[Term, ...]) -> str:
-    return f"{name}({', '.join(map(_said, terms))})" if terms else name
-
-
 DEEPEST: Final = 24
-"""Formulas and terms within each other."""
+"""Maximum depth of nested formulas and terms."""
 MOST_TOKENS: Final = 300
 _LEVELS: Final[tuple[Connective, ...]] = ("iff", "implies", "xor", "or", "and")
 _LETTER: Final = re.compile(r"[u-z]\d{0,2}['’]{0,2}")
-"""A name like this is a variable where nothing binds it: it is meant of all things."""
+"""An unbound name like this is a variable."""
 _END: Final = Token("end", "")
 
 
-def read(text: str) -> Formula:
-    """Return the formula, closed.
+def parse(text: str) -> Formula:
+    """Return the formula, with its free variables bound.
 
     Raises:
-        Unreadable: It is none.
+        FormulaError: The text is no formula.
     """
     found = tokens(text)
     if len(found) > MOST_TOKENS:
-        raise Unreadable(f"more than {MOST_TOKENS} signs and names")
+        raise FormulaError(f"more than {MOST_TOKENS} signs and names")
     if not found:
-        raise Unreadable("nothing is there")
-    reader = _Reader(found)
-    formula = reader.formula(0, 0)
-    reader.expect("end")
+        raise FormulaError("the formula is empty")
+    parser = _Parser(found)
+    formula = parser.formula(0, 0)
+    parser.expect("end")
     return closed(formula)
 
 
-class _Reader:
-    """Recursive descent, of a bounded depth."""
+class _Parser:
+    """A recursive descent parser with a limited depth."""
 
     def __init__(self, found: Sequence[Token]) -> None:
         self._tokens = found
@@ -252,13 +209,13 @@ class _Reader:
         """Take a token of this kind."""
         token = self._take()
         if token.kind != kind:
-            raise Unreadable(f"expected {kind!r}, got {token.text or 'the end'!r}")
+            raise FormulaError(f"expected {kind!r}, got {token.text or 'the end'!r}")
         return token
 
     def formula(self, level: int, depth: int) -> Formula:
-        """Read a formula whose joins bind at least as tight as this level."""
+        """Parse a formula whose connectives bind at least as tightly as this level."""
         if depth > DEEPEST:
-            raise Unreadable(f"more than {DEEPEST} deep")
+            raise FormulaError(f"more than {DEEPEST} deep")
         if level == len(_LEVELS):
             return self._unit(depth)
         by = _LEVELS[level]
@@ -286,7 +243,7 @@ class _Reader:
 
     def _nested(self, depth: int) -> Formula:
         if depth > DEEPEST:
-            raise Unreadable(f"more than {DEEPEST} deep")
+            raise FormulaError(f"more than {DEEPEST} deep")
         return self._unit(depth + 1)
 
     def _quantified(self, depth: int) -> Formula:
@@ -298,19 +255,19 @@ class _Reader:
         if self._next.kind == ".":
             self._take()
         if depth + len(names) > DEEPEST:
-            raise Unreadable(f"more than {DEEPEST} deep")
+            raise FormulaError(f"more than {DEEPEST} deep")
         self._bound += names
-        reaches_far = self._next.kind not in ("(", "all", "some", "not") or self._named_later(names)
-        part = self.formula(0, depth + 1) if reaches_far else self._nested(depth)
+        wide = self._next.kind not in ("(", "all", "some", "not") or self._used_later(names)
+        part = self.formula(0, depth + 1) if wide else self._nested(depth)
         del self._bound[-len(names) :]
         for name in reversed(names):
             part = Bound("all" if quantifier == "all" else "some", name, part)
         return part
 
-    def _named_later(self, names: Sequence[str]) -> bool:
-        """Whether a variable is named behind the bracket that its quantifier stands before.
+    def _used_later(self, names: Sequence[str]) -> bool:
+        """Whether a variable occurs after the bracket that follows its quantifier.
 
-        Then the bracket is not where the quantifier ends, whatever the rules say.
+        Then the quantifier reaches further than the bracket, whatever the rules say.
         """
         wanted = set(names)
         before, open_brackets, passed = "", 0, False
@@ -331,7 +288,7 @@ class _Reader:
         term = self._term(depth)
         if self._next.kind not in ("=", "differs"):
             if term.variable or token.text[0].isdigit():
-                raise Unreadable(f"{token.text!r} is a thing and says nothing")
+                raise FormulaError(f"{token.text!r} is a term, not a formula")
             return Atom(term.name, term.of)
         differs = self._take().kind == "differs"
         same = Atom("=", (term, self._term(depth)))
@@ -339,7 +296,7 @@ class _Reader:
 
     def _term(self, depth: int) -> Term:
         if depth > DEEPEST:
-            raise Unreadable(f"more than {DEEPEST} deep")
+            raise FormulaError(f"more than {DEEPEST} deep")
         name = self.expect("name").text
         if self._next.kind != "(":
             return Term(name, variable=name in self._bound or bool(_LETTER.fullmatch(name)))

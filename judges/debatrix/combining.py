@@ -1,0 +1,115 @@
+"""Combine the dimensions' verdicts into the panel's, by a summary, a discussion or votes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from judges.debatrix.calls import DebateVerdict, JudgeCalls, Mark
+from judges.debatrix.column import ColumnResult
+from touche_rad.contest import TIE
+from touche_rad.models import ModelError
+
+
+def by_score(
+    scores: Mapping[str, float | None], *, margin: float = 0, ties: bool = True
+) -> str | None:
+    """Return the debater with the highest score.
+
+    Args:
+        scores: The score of each debater; if one is missing, there is no winner.
+        margin: The largest difference between the first two that is a tie.
+        ties: Whether a tie is allowed; if not, equal scores have no winner.
+    """
+    known = {name: score for name, score in scores.items() if score is not None}
+    if not known or len(known) < len(scores):
+        return None
+    first, *others = sorted(known, key=lambda name: -known[name])
+    if others and known[first] - known[others[0]] <= margin:
+        return TIE if ties else None
+    return first
+
+
+def by_votes(
+    winners: Mapping[str, str | None], weights: Mapping[str, float], *, ties: bool = True
+) -> str | None:
+    """Return the winner of the dimensions with the most weight; a tied dimension has no vote."""
+    votes: dict[str, float] = {}
+    for dimension, winner in winners.items():
+        if winner is not None and winner != TIE:
+            votes[winner] = votes.get(winner, 0.0) + weights[dimension]
+    if not any(winner is not None for winner in winners.values()):
+        return None
+    best = max(votes.values(), default=0.0)
+    leading = [name for name, vote in votes.items() if math.isclose(vote, best)]
+    if len(leading) == 1:
+        return leading[0]
+    return TIE if ties else None
+
+
+def weighted(scores: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
+    """Return the weighted mean of one debater's scores, without missing ones."""
+    known = {dimension: score for dimension, score in scores.items() if score is not None}
+    whole = sum(weights[dimension] for dimension in known)
+    if not whole:
+        return None
+    return sum(weights[dimension] * score for dimension, score in known.items()) / whole
+
+
+async def combine_by_summary(
+    chair: JudgeCalls, results: Sequence[ColumnResult]
+) -> tuple[str, DebateVerdict]:
+    """Return the chair's analysis of all dimensions, and the verdict on it."""
+    views = [
+        {"name": one.dimension.name, "weight": one.dimension.weight, "text": one.analysis}
+        for one in results
+        if one.analysis
+    ]
+    try:
+        analysis, verdict = await chair.summarise(views)
+        return analysis, verdict or await chair.judge_debate(analysis)
+    except ModelError as error:
+        return "", DebateVerdict(reason=f"the panel: {error}")
+
+
+async def combine_by_discussion(
+    chair: JudgeCalls, judges: Mapping[str, JudgeCalls], results: Sequence[ColumnResult],
+    rounds: int,
+) -> tuple[str, DebateVerdict]:  # fmt: skip
+    """Let the dimensions' judges speak in turn, and return what they said with the verdict."""
+    statements: list[dict[str, Any]] = []
+    for one in [one for one in results if one.analysis] * rounds:
+        name = one.dimension.name
+        try:
+            text = await judges[name].discuss(one.analysis, statements)
+        except ModelError:
+            text = one.analysis
+        statements.append({"name": name, "weight": one.dimension.weight, "text": text})
+    analysis = "\n\n".join(
+        f"{one['name']} (weight {one['weight']:g}): {one['text']}" for one in statements
+    )
+    try:
+        return analysis, await chair.judge_debate(analysis)
+    except ModelError as error:
+        return analysis, DebateVerdict(reason=f"the panel: {error}")
+
+
+def combine_by_votes(
+    results: Sequence[ColumnResult], codes: Sequence[str], *, ties: bool
+) -> DebateVerdict:
+    """Combine the dimensions' own verdicts by their weights, without a call."""
+    weights = {one.dimension.name: one.dimension.weight for one in results}
+    verdicts = {one.dimension.name: one.verdict for one in results if one.verdict}
+    winners = {name: verdict.winner for name, verdict in verdicts.items()}
+    marks = {}
+    for code in codes:
+        scores = {
+            name: verdict.marks[code].score
+            for name, verdict in verdicts.items()
+            if code in verdict.marks
+        }
+        mean = weighted(scores, weights)
+        marks[code] = Mark(score=None if mean is None else round(mean, 6))
+    winner = by_votes(winners, weights, ties=ties)
+    return DebateVerdict(marks, winner, reason="" if winner else "the dimensions have no winner")
