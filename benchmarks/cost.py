@@ -48,9 +48,9 @@ DEFAULTS = {
     ),
     "panels": (
         "debatrix", "debatrix(columns=single)", "debatrix(profile=paper)", "debgraph",
-        "debgraph(profile=paper)", "inspirescore", "inspirescore(subjective_scope=debate)",
-        "inspirescore(facts_from=none)", "inspirescore(logic=solver,cross_check=false)",
-        "inspirescore(profile=paper)", "inspirescore(profile=paper,subjective_scope=debate)",
+        "debgraph(profile=paper)", "inspirescore", "inspirescore(profile=debate)",
+        "inspirescore(facts_from=none)", "inspirescore(profile=solver)",
+        "inspirescore(profile=paper)", "inspirescore(profile=paper-debate)",
     ),
 }  # fmt: skip
 Views = Sequence[tuple[Debate, Sequence[Debate]]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Annotated, Any, Literal
@@ -156,52 +156,38 @@ class JudgeCalls:
         answer = await self._ask("discuss", Comment, own=own, earlier=earlier)
         return str(answer.comment)
 
-    async def judge_debate(self, analysis: str) -> DebateVerdict:
-        """Judge the debaters and the winner by an analysis of the debate."""
-        if not self.separate:
-            answer = await self._ask(
-                "verdict", self._schema(analysed=False), analysis=analysis,
-                answer=self._answer(analysed=False),
+    async def judge_debate(
+        self, *, analysis: str = "", speeches: Sequence[Entry] = ()
+    ) -> DebateVerdict:
+        """Judge the debaters and the winner, by an analysis of the debate or by its speeches."""
+
+        async def ask(schema: type[BaseModel], code: str = "", answer: str = "") -> Any:
+            return await self._ask(
+                "verdict", schema, "past", analysis=analysis, past=speeches, code=code,
+                answer=answer, decides=self.decides, ties=self.ties,
             )  # fmt: skip
-            return self._verdict(answer)
+
+        if not self.separate:
+            schema = self._schema(analysed=False)
+            return self._verdict(await ask(schema, answer=self._answer(analysed=False)))
 
         async def debater(code: str) -> Mark:
-            answer = await self._ask("debater", Comment, code=code, analysis=analysis)
-            return await self._score(f"{code} in the debate", answer.comment)
+            return await self._score(f"{code} in the debate", (await ask(Comment, code)).comment)
 
         async def winner() -> DebateVerdict:
-            answer = await self._ask(
-                "winner", Comment, decides=self.decides, ties=self.ties, analysis=analysis
-            )
-            return await self._pick(answer.comment)
+            return await self._pick((await ask(Comment)).comment)
 
-        calls = [partial(debater, code) for code in self.codes]
-        return self._joined(await self.model.ask_all([*calls, winner]))
-
-    async def judge_directly(self, past: Sequence[Entry]) -> DebateVerdict:
-        """Judge by the speeches themselves, without any analysis."""
-        values = {"past": past, "decides": self.decides, "ties": self.ties}
-        if not self.separate:
-            answer = await self._ask(
-                "direct", self._schema(analysed=False), "past", **values, task="all", code="",
-                answer=self._answer(analysed=False),
-            )  # fmt: skip
-            return self._verdict(answer)
-
-        async def debater(code: str) -> Mark:
-            answer = await self._ask(
-                "direct", Comment, "past", **values, task="debater", code=code, answer=""
-            )
-            return await self._score(f"{code} in the debate", answer.comment)
-
-        async def winner() -> DebateVerdict:
-            answer = await self._ask(
-                "direct", Comment, "past", **values, task="winner", code="", answer=""
-            )
-            return await self._pick(answer.comment)
-
-        calls = [partial(debater, code) for code in self.codes]
-        return self._joined(await self.model.ask_all([*calls, winner]))
+        calls: list[Callable[[], Awaitable[Mark | DebateVerdict]]] = [
+            partial(debater, code) for code in self.codes
+        ]
+        *answers, won = await self.model.ask_all([*calls, winner])
+        marks = {
+            code: mark if isinstance(mark, Mark) else Mark(reason=str(mark))
+            for code, mark in zip(self.codes, answers, strict=True)
+        }
+        if not isinstance(won, DebateVerdict):
+            return DebateVerdict(marks, reason=str(won))
+        return DebateVerdict(marks, won.winner, won.comment)
 
     async def _score(self, what: str, comment: str) -> Mark:
         """Ask for the score in a comment (the paper's second call)."""
@@ -213,17 +199,6 @@ class JudgeCalls:
         schema = _winner_schema(self.codes, self.ties)
         answer = await self._ask("pick", schema, comment=comment, codes=self.codes, ties=self.ties)
         return DebateVerdict(winner=answer.winner, comment=clean(comment))
-
-    def _joined(self, found: Sequence[Any]) -> DebateVerdict:
-        """Join the debaters' marks and the winner; a failed call leaves its reason."""
-        *answers, won = found
-        marks = {
-            code: mark if isinstance(mark, Mark) else Mark(reason=str(mark))
-            for code, mark in zip(self.codes, answers, strict=True)
-        }
-        if not isinstance(won, DebateVerdict):
-            return DebateVerdict(marks, reason=str(won))
-        return DebateVerdict(marks, won.winner, won.comment)
 
     def _schema(self, *, analysed: bool) -> type[BaseModel]:
         return _verdict_schema(self.codes, self.ties, analysed)

@@ -69,7 +69,7 @@ class Column:
                 analyses, decide=decide
             )
             if result.verdict is None and decide:
-                result.verdict = await self.calls.judge_debate(result.analysis)
+                result.verdict = await self.calls.judge_debate(analysis=result.analysis)
         except ModelError as error:
             result.overlong = isinstance(error, PromptTooLong)
             result.reasons.append(f"the debate: {error}")
@@ -115,7 +115,7 @@ class Column:
 
     async def _judge_directly(self, debate: PreparedDebate, result: ColumnResult) -> None:
         try:
-            result.verdict = await self.calls.judge_directly(debate.speeches)
+            result.verdict = await self.calls.judge_debate(speeches=debate.speeches)
         except ModelError as error:
             result.overlong = isinstance(error, PromptTooLong)
             result.reasons.append(f"the debate: {error}")

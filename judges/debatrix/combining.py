@@ -68,7 +68,7 @@ async def combine_by_summary(
     ]
     try:
         analysis, verdict = await chair.summarise(views)
-        return analysis, verdict or await chair.judge_debate(analysis)
+        return analysis, verdict or await chair.judge_debate(analysis=analysis)
     except ModelError as error:
         return "", DebateVerdict(reason=f"the panel: {error}")
 
@@ -90,7 +90,7 @@ async def combine_by_discussion(
         f"{one['name']} (weight {one['weight']:g}): {one['text']}" for one in statements
     )
     try:
-        return analysis, await chair.judge_debate(analysis)
+        return analysis, await chair.judge_debate(analysis=analysis)
     except ModelError as error:
         return analysis, DebateVerdict(reason=f"the panel: {error}")
 

@@ -50,7 +50,7 @@ class _Feedback:
 
 
 class DebGraph:
-    """Builds a graph of the arguments and scores facts, persuasion, structure (DebGraph)."""
+    """Draws a graph of the arguments and scores facts, persuasion, structure (DebGraph)."""
 
     needs: ClassVar = ("model",)
     Options = DebGraphOptions

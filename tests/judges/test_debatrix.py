@@ -57,8 +57,8 @@ def step(told: str) -> str:
         "Analyse the debate as a whole": "debate", "did in the debate. Give": "debater",
         "Comment on who won": "winner", "does this comment give": "score",
         "Which winner does this comment name": "pick", "into one systematic analysis": "summary",
-        "Speak to the panel": "discuss", "The panel's discussion:": "verdict",
-        "Judge the debate by these speeches": "direct",
+        "Speak to the panel": "discuss",
+        "decide who won the debate": "verdict",
     }  # fmt: skip
     return next(name for words, name in steps.items() if words in told)
 
@@ -222,7 +222,7 @@ def test_direct_judges_by_the_whole_debate_at_once(
 
 def test_direct_in_dimensions_still_meets_in_a_panel(server: Scripted) -> None:
     judged(server, SIX, context="direct")
-    assert Counter(step(told) for told in asked(server)) == {"direct": 4, "summary": 1}
+    assert Counter(step(told) for told in asked(server)) == {"verdict": 4, "summary": 1}
 
 
 def test_in_a_discussion_each_knows_what_was_said(server: Scripted) -> None:
