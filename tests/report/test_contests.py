@@ -10,7 +10,7 @@ import networkx as nx
 import pytest
 
 from judges.debgraph.export import as_json
-from judges.debgraph.graph import Edge, Relation, SceneGraph, Origin
+from judges.debgraph.graph import Edge, Origin, Relation, SceneGraph
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
