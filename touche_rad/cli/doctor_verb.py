@@ -17,7 +17,7 @@ import click
 from touche_rad import __version__
 from touche_rad.cli import options as shared
 from touche_rad.errors import ToucheRadError
-from touche_rad.models.places import named_by_environment
+from touche_rad.models.endpoint import named_by_environment
 from touche_rad.plugins import KINDS, open_index, registered
 
 Check = dict[str, Any]

@@ -226,7 +226,7 @@ def _annotator(given: Mapping[str, Any], chosen: shared.Chosen, *, quiet: bool) 
             say("note: only --annotate asks a model; -m is not used", quiet=quiet)
         return None
     from touche_rad.debaters.rdebater.schemes import Annotator
-    from touche_rad.models.places import named_by_environment
+    from touche_rad.models.endpoint import named_by_environment
 
     if not (given["model"] or named_by_environment()):
         raise UserError(

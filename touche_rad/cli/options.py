@@ -260,7 +260,7 @@ def model_for(
         chosen: What `-o` was given; `model.KEY` and `vllm.KEY` are read here.
         out: The run that a trace goes beside.
     """
-    from touche_rad.models.places import named_by_environment
+    from touche_rad.models.endpoint import named_by_environment
 
     said = given.get("model") or named_by_environment()
     needed = any("model" in plugin.needs for plugin in plugins.values())
@@ -282,7 +282,7 @@ def model_for(
 def made(given: Mapping[str, Any], chosen: Chosen, out: Path | None = None) -> Model:
     """Make the model that the options describe; nothing is started or asked yet."""
     from touche_rad.models import Model
-    from touche_rad.models.places import open_backend
+    from touche_rad.models.endpoint import open_backend
     from touche_rad.models.usage import Usage
 
     quiet = given.get("quiet", False)

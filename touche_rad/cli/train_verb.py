@@ -141,7 +141,7 @@ def judge(
     """
     import json
 
-    from touche_rad.models.places import named_by_environment
+    from touche_rad.models.endpoint import named_by_environment
     from touche_rad.plugins import trainer
 
     chosen = shared.choose(ctx, "judge", given["output"], given["option"])

@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 import anyio
 
 from touche_rad.errors import UserError
-from touche_rad.models.call import Call, Trace
+from touche_rad.models.usage import Call, Trace
 from touche_rad.secrets import redact
 
 log = logging.getLogger("touche_rad")

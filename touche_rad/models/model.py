@@ -14,14 +14,12 @@ import anyio
 from pydantic import BaseModel
 
 from touche_rad.models.cache import Answers, key_of
-from touche_rad.models.call import Call, Trace
 from touche_rad.models.endpoint import Address, Backend, Endpoint
 from touche_rad.models.errors import ModelError, PromptTooLong
-from touche_rad.models.forms import LIKELY, Forms, one_of
-from touche_rad.models.output import Chances, bounded_schema, chances, parse_object
+from touche_rad.models.output import Chances, bounded_schema, chances, parse_object, words_of
 from touche_rad.models.prompts import Message
-from touche_rad.models.sending import Sender, words_of
-from touche_rad.models.usage import Prefixes, Usage
+from touche_rad.models.sending import LIKELY, Forms, Sender, one_of
+from touche_rad.models.usage import Call, Prefixes, Trace, Usage
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Send a request with retries, concurrency limit, budget and deadline; read the reply."""
+"""Send a request with retries, concurrency limit, budget, deadline and JSON format."""
 
 from __future__ import annotations
 
@@ -9,27 +9,33 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 import anyio
+from pydantic import BaseModel
 
-from touche_rad.models.call import Call, Trace
 from touche_rad.models.endpoint import NONE, Backend
 from touche_rad.models.errors import (
     BadRequest,
     Busy,
-    EmptyReply,
     InvalidAnswer,
     ModelError,
     NotCached,
-    PromptTooLong,
-    Refusal,
     Timeout,
     Truncated,
 )
-from touche_rad.models.output import probabilities
-from touche_rad.models.usage import Cost, Usage
+from touche_rad.models.output import (
+    NoObject,
+    bounded_schema,
+    check_room,
+    chosen,
+    cost_of,
+    parse_object,
+    words_of,
+)
+from touche_rad.models.prompts import Message
+from touche_rad.models.usage import Call, Trace, Usage
 
 MOST: Final = 256
 _SLOWER: Final = 2.0
@@ -100,81 +106,6 @@ class Limiter:
     def busy(self) -> None:
         """Note that the server had too much: half as many at once."""
         self.limit = max(1.0, self.limit / 2)
-
-
-_BLANKS: Final = 20
-
-
-def _first(reply: Mapping[str, Any], model: str) -> Mapping[str, Any]:
-    choices = reply.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise EmptyReply(f"{model}: the answer holds no choice")
-    first: Mapping[str, Any] = choices[0]
-    message = first.get("message")
-    if isinstance(message, dict) and message.get("refusal"):
-        raise Refusal(f"{model} refused: {str(message['refusal'])[:200]}")
-    if first.get("finish_reason") == "content_filter":
-        raise Refusal(f"{model} refused: content filter")
-    return first
-
-
-def words_of(reply: Mapping[str, Any], model: str) -> str:
-    """Return what the model said, or raise why there is nothing whole."""
-    first = _first(reply, model)
-    message = first.get("message")
-    said = message.get("content") if isinstance(message, dict) else None
-    if first.get("finish_reason") == "length":
-        cut = Truncated(f"{model}: the answer was cut off; allow more tokens")
-        cut.blank = isinstance(said, str) and len(said) - len(said.rstrip()) >= _BLANKS
-        raise cut
-    if not isinstance(said, str) or not said.strip():
-        raise EmptyReply(f"{model}: the answer holds no words")
-    return said
-
-
-def chosen(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, float]:
-    """Return how likely each choice was; where the server does not say, the chosen one has 1."""
-    first = _first(reply, str(reply.get("model", "the model")))
-    tokens = (first.get("logprobs") or {}).get("content") or [{}]
-    likely = probabilities(tokens[0].get("top_logprobs") if tokens else None, choices)
-    if likely is not None:
-        return likely
-    message = first.get("message") or {}
-    said = str(message.get("content") or "").strip().strip("\"'.").lower()
-    fitting = [choice for choice in choices if said.startswith(choice.lower())]
-    if len(fitting) != 1:
-        raise InvalidAnswer(f"the answer is none of {', '.join(choices)}: {said[:80]!r}")
-    return {choice: float(choice == fitting[0]) for choice in choices}
-
-
-def check_room(reply: Mapping[str, Any], body: Mapping[str, Any]) -> None:
-    """Raise where an answer was cut off before its own bound: the prompt left it no room."""
-    choices = reply.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(first, dict) or first.get("finish_reason") != "length":
-        return
-    written = cost_of(reply).completion_tokens
-    if 0 < written < body["max_tokens"]:
-        raise PromptTooLong(f"{body['model']}: the prompt leaves room for {written} tokens only")
-
-
-def cost_of(reply: Mapping[str, Any]) -> Cost:
-    """Return the tokens that the server says it used."""
-    told = reply.get("usage")
-    if not isinstance(told, dict):
-        return Cost()
-    cost = Cost(
-        prompt_tokens=_whole(told.get("prompt_tokens")),
-        completion_tokens=_whole(told.get("completion_tokens")),
-    )
-    details = told.get("prompt_tokens_details")
-    if isinstance(details, dict):
-        cost.cached_tokens = _whole(details.get("cached_tokens"))
-    return cost
-
-
-def _whole(value: Any) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
 
 
 Loops = WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter]
@@ -269,3 +200,103 @@ class Sender:
         call.cost.add(used)
         self.trace.tell(call, body, reply, begun=begun)
         return reply
+
+
+S = TypeVar("S", bound=BaseModel)
+
+LIKELY: Final = {"logprobs": True, "top_logprobs": 20}
+"""What asks a server how likely each word of the answer was."""
+_MODES: Final = ("json_schema", "json_object", "text")
+_FORMAT_WORDS: Final = (
+    "response_format",
+    "json_schema",
+    "guided",
+    "structured",
+    "grammar",
+    "schema",
+)
+
+
+class Forms:
+    """The forms of one model's answers; what its server has not is remembered."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._mode = 0
+
+    async def valid(
+        self,
+        sender: Sender,
+        call: Call,
+        body: Mapping[str, Any],
+        schema: type[S],
+        choices: Sequence[str],
+    ) -> tuple[Mapping[str, Any], S]:
+        """Return a reply and its object; the model is told once what is wrong with its answer.
+
+        Raises:
+            Invalid: The second answer does not fit the schema either.
+        """
+        reply = await self._said(sender, call, body, schema, choices)
+        said = words_of(reply, self._model)
+        try:
+            return reply, parse_object(said, schema)
+        except NoObject as error:
+            told = str(error)
+        call.cost.repairs += 1
+        more = [Message("assistant", said).wire(), Message("user", _repair(told)).wire()]
+        again = {**body, "messages": [*body["messages"], *more]}
+        reply = await self._said(sender, call, again, schema, choices)
+        try:
+            return reply, parse_object(words_of(reply, self._model), schema)
+        except NoObject as error:
+            raise InvalidAnswer(
+                f"{self._model}: the answer does not fit {schema.__name__}: {error}"
+            ) from None
+
+    async def _said(
+        self,
+        sender: Sender,
+        call: Call,
+        body: Mapping[str, Any],
+        schema: type[BaseModel],
+        choices: Sequence[str],
+    ) -> Mapping[str, Any]:
+        freely = False
+        while True:
+            mode = "text" if freely else _MODES[self._mode]
+            wanted = {**body, **_format(mode, schema)}
+            bodies = [{**wanted, **LIKELY}, wanted] if choices else [wanted]
+            try:
+                return await sender.first_taken(
+                    call, bodies, lambda reply: words_of(reply, self._model)
+                )
+            except BadRequest as error:
+                if mode == "text" or not any(word in str(error).lower() for word in _FORMAT_WORDS):
+                    raise
+                self._mode = max(self._mode, _MODES.index(mode) + 1)
+            except Truncated as error:
+                if not error.blank or mode == "text":
+                    raise
+                freely = True
+
+
+async def one_of(
+    sender: Sender, call: Call, body: Mapping[str, Any], choices: tuple[str, ...]
+) -> dict[str, float]:
+    """Return how likely each choice is as the answer."""
+    held = {"structured_outputs": {"choice": list(choices)}}
+    bodies = [{**body, **LIKELY, **held}, {**body, **LIKELY}, body]
+    reply = await sender.first_taken(call, bodies, lambda reply: chosen(reply, choices))
+    return chosen(reply, choices)
+
+
+def _format(mode: str, schema: type[BaseModel]) -> dict[str, Any]:
+    if mode == "json_schema":
+        inner = {"name": schema.__name__, "schema": bounded_schema(schema), "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": inner}}
+    return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}
+
+
+def _repair(told: str) -> str:
+    return f"That is not valid: {told}. Answer again with nothing but the corrected JSON object."
