@@ -233,6 +233,7 @@ def _peak(path: Path) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.long
 def test_a_long_file_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> None:
     line = (
         json.dumps({"simulation": {"userTurns": [TURN | {"utterance": "word " * 2000}] * 5}}) + "\n"

@@ -105,6 +105,7 @@ def placed(text: str, where: str) -> Debate:
     return debate(ZOO, ZOO, user=text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["response", "argument", "user"])
 @pytest.mark.parametrize("kind", LONG)
 def test_work_grows_no_faster_than_the_text(kind, where):

@@ -220,6 +220,7 @@ def test_opposing_puts_chains_behind_the_first_attackers_and_words_last(
     assert found, "where no claims are known, words find something still"
 
 
+@pytest.mark.long
 def test_the_demo_collection_answers_its_own_claims(demo_index_path: Path) -> None:
     from touche_rad.plugins import open_index
 

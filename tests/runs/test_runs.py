@@ -402,7 +402,7 @@ from functools import partial
 from tests.runs import fakes
 from tests.runs.test_runs import IDENTITY, answerer
 from touche_rad.errors import ToucheRadError
-from touche_rad.respond import respond
+from touche_rad.runs.respond import respond
 from touche_rad.runs.runner import RunOptions, run
 source, out = Path(sys.argv[1]), Path(sys.argv[2])
 work = partial(respond, source, out, answerer({debater}), identity=IDENTITY,

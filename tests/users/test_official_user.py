@@ -287,6 +287,7 @@ def test_only_words_are_mirrored() -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_killed_run_asks_only_for_the_debates_that_are_missing(
     server: Scripted, stage: Stage
 ) -> None:
