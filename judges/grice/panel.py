@@ -1,4 +1,4 @@
-"""The panel `grice`: a judge of single turns decides a debate by what both sides' speeches get."""
+"""The panel `grice`: a judge of single responses scores each speech; the higher mean wins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from touche_rad.users.perspective import seen_by
 
 GENERAL: Final = "general"
 _EQUAL: Final = 1e-9
-"""Sums of floats in another order must not part what is equal."""
+"""Rounding errors of floats must not decide a debate."""
 
 Scores = dict[str, float | None]
 
@@ -31,11 +31,11 @@ class GricePanel:
     uses: ClassVar = ("model",)
 
     class Options(PluginOptions):
-        """Who judges the speeches, and what a tie is."""
+        """The judge of the speeches, and the margin of a tie."""
 
         judge: str = Field("grounded", description="the judge, as NAME or NAME(KEY=VALUE,...)")
         margin: float = Field(
-            0.02, ge=0, le=1, description="means no further apart than this are a tie"
+            0.02, ge=0, le=1, description="largest difference of the means that is a tie"
         )
 
     def __init__(self, options: Options, services: Services) -> None:
@@ -48,7 +48,7 @@ class GricePanel:
         self._margin = options.margin
 
     async def judge(self, contest: Contest) -> Outcome:
-        """Judge every speech as the answer to what its speaker had heard."""
+        """Judge every speech as the response to the speeches before it."""
         scores: dict[str, Scores] = {}
         reasons: list[str] = []
         for speaker in contest.speakers:
@@ -67,7 +67,7 @@ class GricePanel:
         )
 
     async def _verdicts(self, seen: Debate) -> Sequence[ViewVerdicts]:
-        """Judge each answered turn by itself: none needs another's verdict."""
+        """Judge all responses at once; their verdicts are independent."""
         found: dict[int, ViewVerdicts] = {}
 
         async def one(turn: int) -> None:
@@ -80,7 +80,7 @@ class GricePanel:
         return [found[turn] for turn in sorted(found)]
 
     def _winner(self, scores: Mapping[str, float | None]) -> str | None:
-        """Return who is ahead by more than the margin; nobody, where anyone has no score."""
+        """Return who leads by more than the margin, or a tie; None if a score is missing."""
         known = {speaker: score for speaker, score in scores.items() if score is not None}
         if len(known) < len(scores) or not known:
             return None
@@ -92,7 +92,7 @@ class GricePanel:
 
 
 def _means(verdicts: Sequence[ViewVerdicts]) -> Scores:
-    """Return the mean of each maxim, and of them all; what was not judged counts nowhere."""
+    """Return the mean of each maxim and of all four; missing verdicts are left out."""
     means: Scores = {}
     for maxim in Maxim:
         given = [one.verdicts[maxim].score for one in verdicts if maxim not in one.unscored]

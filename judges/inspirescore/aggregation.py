@@ -1,8 +1,8 @@
-"""The paper's arithmetic: means over rounds, shares over a debate, and one figure of all.
+"""The paper's arithmetic: means over rounds, shares over a debate, and the total.
 
-The paper prints no formula for the figure of all; its tables have the unweighted mean of six
-dimensions. R-Debater prints the mean of three under the same name. What could not be had is None
-and stays out of every mean.
+The paper prints no formula for the total; its tables contain the unweighted mean of six dimensions.
+R-Debater prints the mean of three under the same name. A missing score is None and is left out of
+every mean.
 """
 
 from __future__ import annotations
@@ -18,21 +18,25 @@ SUBJECTIVE: Final = (
 OBJECTIVE: Final = ("fact_authenticity", "logical_validity")
 DIMENSIONS: Final = (*SUBJECTIVE, *OBJECTIVE)
 
-_SAME: Final = 1e-9
-"""What floats lose by being added up in another order; it decides no debate."""
+_EQUAL: Final = 1e-9
+"""Rounding errors of floats must not decide a debate."""
 
 Scores: TypeAlias = Mapping[str, float | None]
 Total = Literal["six_mean", "three_mean"]
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean of what is there (equation 1, over rounds)."""
-    there = [value for value in values if value is not None]
-    return sum(there) / len(there) if there else None
+    """Return the mean of the scores that exist (equation 1, over rounds)."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def share(counted: Iterable[tuple[int, int]]) -> float | None:
-    """Return all that holds by all there is (equations 2 and 3): no mean of the rounds' shares."""
+    """Return the share over the whole debate (equations 2 and 3), not a mean over rounds.
+
+    Args:
+        counted: The number of true items and of all items, for each response.
+    """
     pairs = list(counted)
     of = sum(whole for _, whole in pairs)
     return sum(part for part, _ in pairs) / of if of else None
@@ -49,12 +53,12 @@ def objective(scores: Scores) -> float | None:
 
 
 def six_mean(scores: Scores) -> float | None:
-    """Return InspireScore as its own paper's tables have it."""
+    """Return the total of the InspireScore paper."""
     return mean(scores.get(one) for one in DIMENSIONS)
 
 
 def three_mean(scores: Scores) -> float | None:
-    """Return InspireScore as R-Debater's tables have it: the judged four count as one."""
+    """Return the total of R-Debater: the four judged dimensions count as one."""
     return mean([subjective(scores), *(scores.get(one) for one in OBJECTIVE)])
 
 
@@ -65,17 +69,17 @@ TOTALS: Final[Mapping[Total, Callable[[Scores], float | None]]] = {
 
 
 def winner(scores: Scores, tolerance: float = 0.0) -> str | None:
-    """Return who has the most, `tie` where the best are equal, None where somebody has none."""
+    """Return the speaker with the highest score, or `tie`; None if a score is missing."""
     known = {name: score for name, score in scores.items() if score is not None}
     if not known or len(known) < len(scores):
         return None
     best = max(known.values())
-    first = [name for name, score in known.items() if best - score <= tolerance + _SAME]
+    first = [name for name, score in known.items() if best - score <= tolerance + _EQUAL]
     return first[0] if len(first) == 1 else TIE
 
 
 def common(scores: Mapping[str, Scores]) -> tuple[str, ...]:
-    """Return the dimensions that everybody has a score of: totals are compared on these."""
+    """Return the dimensions in which every speaker has a score; totals are compared on these."""
     return tuple(
         one for one in DIMENSIONS
         if scores and all(its.get(one) is not None for its in scores.values())

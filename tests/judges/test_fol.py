@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judges.inspirescore.fol import Decision, FormulaError, Solver, parse
-from judges.inspirescore.fol.parser import LONGEST, Atom, Bound, Formula, Joined, Not, Term
+from judges.inspirescore.fol.parser import LONGEST, Atom, Binary, Formula, Not, Quantified, Term
 
 
 def shown(formula: Formula) -> str:
@@ -22,7 +22,7 @@ def shown(formula: Formula) -> str:
         return _applied(formula.name, formula.terms)
     if isinstance(formula, Not):
         return f"¬{_bracketed(formula.part)}"
-    if isinstance(formula, Bound):
+    if isinstance(formula, Quantified):
         sign = "∀" if formula.quantifier == "all" else "∃"
         return f"{sign}{formula.variable} {_outermost(formula.part)}"
     signs = {"and": "∧", "or": "∨", "xor": "⊕", "implies": "→", "iff": "↔"}
@@ -36,7 +36,7 @@ def _side(formula: Formula) -> str:
 
 
 def _binds(formula: Formula) -> bool:
-    return _binds(formula.part) if isinstance(formula, Not) else isinstance(formula, Bound)
+    return _binds(formula.part) if isinstance(formula, Not) else isinstance(formula, Quantified)
 
 
 def _bracketed(formula: Formula) -> str:
@@ -46,7 +46,7 @@ def _bracketed(formula: Formula) -> str:
 
 def _outermost(formula: Formula) -> str:
     text = shown(formula)
-    return text if isinstance(formula, Joined) else f"({text})"
+    return text if isinstance(formula, Binary) else f"({text})"
 
 
 def _said(term: Term) -> str:
@@ -138,10 +138,10 @@ def formulas(draw: Any, bound: tuple[str, ...] = (), depth: int = 0) -> Formula:
     if kind == "joined":
         by = draw(st.sampled_from(["and", "or", "xor", "implies", "iff"]))
         left = draw(formulas(bound, depth + 1))
-        return Joined(by, left, draw(formulas(bound, depth + 1)))
+        return Binary(by, left, draw(formulas(bound, depth + 1)))
     name = f"v{draw(st.integers(0, 10**9))}"
     quantifier = draw(st.sampled_from(["all", "some"]))
-    return Bound(quantifier, name, draw(formulas((*bound, name), depth + 1)))
+    return Quantified(quantifier, name, draw(formulas((*bound, name), depth + 1)))
 
 
 @given(formulas())
@@ -267,7 +267,7 @@ propositions: Any = st.recursive(
     letters,
     lambda inner: (
         inner.map(Not)
-        | st.builds(Joined, st.sampled_from(["and", "or", "xor", "implies", "iff"]), inner, inner)
+        | st.builds(Binary, st.sampled_from(["and", "or", "xor", "implies", "iff"]), inner, inner)
     ),
     max_leaves=6,
 )
@@ -278,7 +278,7 @@ def holds(formula: Formula, world: dict[str, bool]) -> bool:
         return world[formula.name]
     if isinstance(formula, Not):
         return not holds(formula.part, world)
-    assert isinstance(formula, Joined)
+    assert isinstance(formula, Binary)
     left, right = holds(formula.left, world), holds(formula.right, world)
     return {
         "and": left and right, "or": left or right, "xor": left != right,
@@ -290,7 +290,7 @@ def holds(formula: Formula, world: dict[str, bool]) -> bool:
 @given(st.lists(propositions, max_size=3), propositions)
 @settings(max_examples=60, deadline=None)
 def test_the_solver_agrees_with_truth_tables(premises: list[Formula], conclusion: Formula) -> None:
-    if isinstance(conclusion, Joined) and conclusion.by == "implies":
+    if isinstance(conclusion, Binary) and conclusion.by == "implies":
         conclusion = Not(Not(conclusion))
     worlds = [
         dict(zip("ABC", row, strict=True)) for row in itertools.product([True, False], repeat=3)

@@ -117,7 +117,7 @@ class Not:
 
 
 @dataclass(frozen=True)
-class Joined:
+class Binary:
     """Two formulas and their connective."""
 
     by: Connective
@@ -126,7 +126,7 @@ class Joined:
 
 
 @dataclass(frozen=True)
-class Bound:
+class Quantified:
     """A formula with a quantifier."""
 
     quantifier: Quantifier
@@ -134,18 +134,18 @@ class Bound:
     part: Formula
 
 
-Formula: TypeAlias = Atom | Not | Joined | Bound
+Formula: TypeAlias = Atom | Not | Binary | Quantified
 
 
-def free(formula: Formula) -> frozenset[str]:
+def free_variables(formula: Formula) -> frozenset[str]:
     """Return the variables that no quantifier binds."""
     if isinstance(formula, Atom):
         return frozenset(name for term in formula.terms for name in _variables(term))
     if isinstance(formula, Not):
-        return free(formula.part)
-    if isinstance(formula, Joined):
-        return free(formula.left) | free(formula.right)
-    return free(formula.part) - {formula.variable}
+        return free_variables(formula.part)
+    if isinstance(formula, Binary):
+        return free_variables(formula.left) | free_variables(formula.right)
+    return free_variables(formula.part) - {formula.variable}
 
 
 def _variables(term: Term) -> Iterator[str]:
@@ -155,10 +155,10 @@ def _variables(term: Term) -> Iterator[str]:
         yield from _variables(part)
 
 
-def closed(formula: Formula) -> Formula:
+def close(formula: Formula) -> Formula:
     """Bind the free variables with "for all", as the paper's example means them."""
-    for name in sorted(free(formula), reverse=True):
-        formula = Bound("all", name, formula)
+    for name in sorted(free_variables(formula), reverse=True):
+        formula = Quantified("all", name, formula)
     return formula
 
 
@@ -185,7 +185,7 @@ def parse(text: str) -> Formula:
     parser = _Parser(found)
     formula = parser.formula(0, 0)
     parser.expect("end")
-    return closed(formula)
+    return close(formula)
 
 
 class _Parser:
@@ -223,8 +223,8 @@ class _Parser:
         while self._next.kind == by:
             self._take()
             if by == "implies":
-                return Joined(by, left, self.formula(level, depth + 1))
-            left = Joined(by, left, self.formula(level + 1, depth))
+                return Binary(by, left, self.formula(level, depth + 1))
+            left = Binary(by, left, self.formula(level + 1, depth))
         return left
 
     def _unit(self, depth: int) -> Formula:
@@ -261,7 +261,7 @@ class _Parser:
         part = self.formula(0, depth + 1) if wide else self._nested(depth)
         del self._bound[-len(names) :]
         for name in reversed(names):
-            part = Bound("all" if quantifier == "all" else "some", name, part)
+            part = Quantified("all" if quantifier == "all" else "some", name, part)
         return part
 
     def _used_later(self, names: Sequence[str]) -> bool:

@@ -14,11 +14,11 @@ from typing import Any, Final, Literal
 
 from judges.inspirescore.fol.parser import (
     Atom,
-    Bound,
+    Binary,
     Formula,
     FormulaError,
-    Joined,
     Not,
+    Quantified,
     Term,
     parse,
 )
@@ -102,10 +102,10 @@ class _Problem:
     def decided(self, premises: Sequence[Formula], conclusion: Formula) -> Decision:
         known = [self._formula(one, {}) for one in premises]
         bare, things = conclusion, dict[str, Any]()
-        while isinstance(bare, Bound) and bare.quantifier == "all":
+        while isinstance(bare, Quantified) and bare.quantifier == "all":
             things[bare.variable] = self._new_thing(bare.variable)
             bare = bare.part
-        if isinstance(bare, Joined) and bare.by == "implies":
+        if isinstance(bare, Binary) and bare.by == "implies":
             condition, then = self._formula(bare.left, things), self._formula(bare.right, things)
             known = self._consistent_with([*known], condition)
             return self._either([*known, condition], then, self._not(then))
@@ -162,7 +162,7 @@ class _Problem:
             return self._symbol("says", formula.name, len(terms))(*terms)
         if isinstance(formula, Not):
             return z3.Not(self._formula(formula.part, things))
-        if isinstance(formula, Joined):
+        if isinstance(formula, Binary):
             left, right = self._formula(formula.left, things), self._formula(formula.right, things)
             joins = {
                 "and": z3.And, "or": z3.Or, "xor": z3.Xor, "implies": z3.Implies,
