@@ -63,7 +63,9 @@ class Solver:
         unparsed += max(0, len(premises) - MOST_PREMISES)
         found = self._decided(known, wanted)
         if found.truth == "unknown" and unparsed:
-            return Decision("unknown", f"{found.reason}; {unparsed} premises cannot be parsed")
+            return Decision(
+                "unknown", f"{found.reason}; premises that cannot be parsed: {unparsed}"
+            )
         return found
 
     def _decided(self, premises: Sequence[Formula], conclusion: Formula) -> Decision:
