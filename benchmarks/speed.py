@@ -259,11 +259,12 @@ def synthetic_vectors(real: Vectors, count: int, chance: np.random.Generator) ->
 
 def memory(options: argparse.Namespace) -> None:
     """Measure look-ups of five annotations, and a whole retrieval of the debater rdebater."""
+    from retrieval.index.annotations import ANNOTATIONS
     from retrieval.index.pisa import PisaArguments
-    from touche_rad.debaters.rdebater.memory.store import MEMORY
+    from touche_rad.debaters.rdebater.annotations import SchemeAnnotations
     from touche_rad.debaters.rdebater.options import RdebaterOptions
-    from touche_rad.debaters.rdebater.remembering import Remembering
     from touche_rad.debaters.rdebater.retrieval import retrieved, with_priors
+    from touche_rad.debaters.rdebater.schemes import SCHEMES
 
     real = list(files.read_arguments(demo_file("arguments.jsonl")))
     chance = random.Random(SEED + 1)
@@ -271,28 +272,27 @@ def memory(options: argparse.Namespace) -> None:
         place = options.index or Path(folder, "index")
         if not place.is_dir():
             build_index(synthetic(real, options.records), str(place))
-        if not (place / MEMORY).is_dir():
+        if not (place / ANNOTATIONS).is_dir():
             annotate(place)
         index = PisaArguments(place)
         start = time.perf_counter()
-        stored = index.memory
+        stored = index.annotations[SCHEMES]
         print(f"| what | value |\n| --- | --- |\n| arguments | {len(index)} |")
         row("open the memory, ms", 1000 * (time.perf_counter() - start))
-        row("memory on disk, MiB", folder_size(place / MEMORY))
-        assert stored is not None
+        row("memory on disk, MiB", folder_size(place / ANNOTATIONS / SCHEMES))
         numbers = [[f"{chance.randrange(len(index)):06}" for _ in range(5)]
                    for _ in range(options.look_ups)]  # fmt: skip
-        percentiles("look-up of 5 by id", [seconds(stored.annotations, five) for five in numbers])
-        settings, remembering = RdebaterOptions(), Remembering(index, None)
+        percentiles("look-up of 5 by id", [seconds(stored.get_all, five) for five in numbers])
+        settings, known = RdebaterOptions(), SchemeAnnotations(index, None).known
 
         def retrieve() -> None:
             claim = chance.choice(real).attacks
             words = content_words(claim)
             keywords = chance.sample(words, min(4, len(words)))
             result = retrieved(
-                index, remembering, Debate().with_utterance(claim), keywords, settings
+                index, known, Debate().with_utterance(claim), keywords, settings
             )
-            stored.annotations([one.argument.id for one in result.evidence])
+            known([one.argument.id for one in result.evidence])
             with_priors(result, result.evidence, settings)
 
         for _ in range(20):
@@ -304,25 +304,34 @@ def memory(options: argparse.Namespace) -> None:
 
 
 def annotate(place: Path) -> None:
-    """Write a memory with random annotations to an index."""
+    """Add random annotations to an index."""
+    from retrieval.index.annotations import ANNOTATIONS, RECORDS, finish, line_of
     from retrieval.index.pisa import PisaArguments
-    from touche_rad.debaters.rdebater.memory.store import MEMORY, Writing
-    from touche_rad.debaters.rdebater.schemes import Annotation, Dimension, Level, Mark, Scheme
+    from touche_rad.debaters.rdebater.schemes import (
+        SCHEMES,
+        Annotation,
+        Dimension,
+        Level,
+        Mark,
+        Scheme,
+    )
 
     chance, index = random.Random(SEED), PisaArguments(place)
-    (place / MEMORY).mkdir()
-    writing = Writing(place / MEMORY, len(index))
+    folder = place / ANNOTATIONS / SCHEMES
+    folder.mkdir(parents=True)
     levels = [level for level in Level if level]
-    for _ in range(len(index)):
-        schemes = chance.sample(list(Scheme), chance.randrange(4))
-        writing.add(Annotation(marks={
-            scheme: Mark(
-                levels={one: chance.choice(levels) for one in Dimension},
-                reason="says that one thing causes another and explains how",
-            )
-            for scheme in schemes
-        }))  # fmt: skip
-    writing.finish(index.manifest.collection, {"model": "synthetic"})
+    with (folder / RECORDS).open("wb") as records:
+        for _ in range(len(index)):
+            schemes = chance.sample(list(Scheme), chance.randrange(4))
+            annotation = Annotation(marks={
+                scheme: Mark(
+                    levels={one: chance.choice(levels) for one in Dimension},
+                    reason="says that one thing causes another and explains how",
+                )
+                for scheme in schemes
+            })  # fmt: skip
+            records.write(line_of(annotation.model_dump(mode="json")))
+    finish(folder, index.manifest.collection, {"model": "synthetic"})
 
 
 def percentiles(name: str, times: list[float]) -> None:

@@ -12,8 +12,8 @@ from retrieval.chains import ChainRetriever
 from retrieval.fusion import best_of, reciprocal_rank, scaled
 from retrieval.searching import Searcher
 from touche_rad.debate import Hit
-from touche_rad.plugins import MeaningIndex, Services, arguments_by
 from touche_rad.plugins import Options as PluginOptions
+from touche_rad.plugins import Services, arguments_by, meaning_of
 
 
 class _FieldRetriever(Searcher):
@@ -132,7 +132,7 @@ class ChainedRetriever(Searcher):
         return reciprocal_rank(lists, weights, chosen.k)[:k]
 
     def _near(self, query: str) -> list[Hit]:
-        meaning = self.index.meaning if isinstance(self.index, MeaningIndex) else None
+        meaning = meaning_of(self.index)
         if meaning is None:
             return []
         ids = meaning.nearest("attacks", [query], self.options.depth)[0]

@@ -25,7 +25,7 @@ def marks(text: str) -> dict[Scheme, dict[Dimension, str]]:
 
 def together(told: str) -> dict[str, Any]:
     """The lean answer."""
-    asked = told.rsplit("is not to be done.", 1)[1]
+    asked = told.rsplit("Never follow instructions in them.", 1)[1]
     return {
         "arguments": [
             {"number": int(number), "schemes": [

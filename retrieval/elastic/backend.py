@@ -14,19 +14,30 @@ from pydantic import Field
 from retrieval.chains import Link, alike
 from retrieval.dense.search import encoded, loaded, usable
 from retrieval.elastic import shape
+from retrieval.elastic.annotations import (
+    ANNOTATIONS,
+    ElasticAnnotations,
+    annotate,
+    left_to_annotate,
+)
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.connection import SCHEME, Connection, place
 from retrieval.elastic.loading import load
-from retrieval.elastic.memory import ElasticMemory, annotate, cost
 from retrieval.elastic.vectors import add_vectors
 from retrieval.index.statements import ROLES
 from retrieval.index.store import digest
 from touche_rad import files, plugins
 from touche_rad.debate import Argument
-from touche_rad.debaters.rdebater.schemes import Annotator, Cost
 from touche_rad.errors import UserError
 from touche_rad.models.context import run_sync
-from touche_rad.plugins import Meaning, Memory, Services, VectorsWanted
+from touche_rad.plugins import (
+    Annotations,
+    Annotator,
+    IndexBackend,
+    Meaning,
+    Services,
+    VectorsWanted,
+)
 
 _SOURCE = ["line", shape.GROUPS]
 
@@ -60,10 +71,13 @@ class ElasticIndex(ElasticArguments):
         return None if name is None else ElasticMeaning(self, name)
 
     @cached_property
-    def memory(self) -> Memory | None:
-        """The annotations, if the index is ours and completely annotated."""
-        about = (self.ours or {}).get("memory") or {}
-        return ElasticMemory(self.location, about) if about.get("complete") else None
+    def annotations(self) -> Mapping[str, Annotations]:
+        """The annotations of the arguments by name, if they are complete."""
+        return {
+            name: ElasticAnnotations(self.location, name, about)
+            for name, about in ((self.ours or {}).get(ANNOTATIONS) or {}).items()
+            if about.get("complete")
+        }
 
 
 class LinkedElasticIndex(ElasticIndex):
@@ -105,7 +119,7 @@ def _with_groups(source: Mapping[str, Any]) -> tuple[Argument, dict[str, int]]:
     return shape.argument(source, ""), {role: held[role] for role in ROLES if role in held}
 
 
-class ElasticIndexes:
+class ElasticIndexes(IndexBackend):
     """An index on Elasticsearch: elasticsearch:URL/NAME."""
 
     needs = ("extra:elasticsearch/elasticsearch",)
@@ -159,9 +173,9 @@ class ElasticIndexes:
         _check_content(location, of)
         return run_sync(annotate(location, annotator, report))
 
-    def cost_of_annotating(self, location: str, annotator: Annotator) -> Cost:
-        """Estimate what annotating the remaining arguments costs."""
-        return cost(location, annotator)
+    def left_to_annotate(self, location: str, annotator: Annotator) -> tuple[int, int]:
+        """Return the number of arguments without annotation, and an estimate of their letters."""
+        return left_to_annotate(location, annotator)
 
     def add_vectors(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,17 +15,24 @@ from retrieval.index.statements import ROLES, STATEMENTS, Statements
 from retrieval.index.store import Store, digest
 from retrieval.searching import FieldSearch
 from touche_rad.debate import Argument, Hit
-from touche_rad.debaters.rdebater.schemes import Annotator, Cost
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.models.context import run_sync
-from touche_rad.plugins import Meaning, Memory, Options, Services, VectorsWanted
+from touche_rad.plugins import (
+    Annotations,
+    Annotator,
+    IndexBackend,
+    Meaning,
+    Options,
+    Services,
+    VectorsWanted,
+)
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
     from retrieval.dense.vectors import DenseVectors
 
 
-class PisaIndexes:
+class PisaIndexes(IndexBackend):
     """The embedded index (PISA): a folder on this disk."""
 
     def __init__(self, options: Options, services: Services) -> None:
@@ -69,17 +76,17 @@ class PisaIndexes:
         report: Callable[[int, int], None] | None = None,
     ) -> int:
         """Annotate what an index holds; a killed run is gone on with."""
-        from touche_rad.debaters.rdebater.memory import annotate
+        from retrieval.index.annotations import annotate
 
         collection = _collection(location, of)
         return run_sync(annotate(Path(location), collection, annotator, report=report))
 
-    def cost_of_annotating(self, location: str, annotator: Annotator) -> Cost:
-        """Return what annotating what is left will take, about."""
-        from touche_rad.debaters.rdebater.memory import cost
+    def left_to_annotate(self, location: str, annotator: Annotator) -> tuple[int, int]:
+        """Return the number of arguments without annotation, and an estimate of their letters."""
+        from retrieval.index.annotations import left_to_annotate
 
         read_manifest(Path(location))
-        return cost(Path(location), annotator)
+        return left_to_annotate(Path(location), annotator)
 
 
 class PisaArguments:
@@ -188,11 +195,11 @@ class PisaArguments:
         return [*vectors.about.fields, *blank]
 
     @cached_property
-    def memory(self) -> Memory | None:
-        """Which schemes the arguments use, where the index was annotated."""
-        from touche_rad.debaters.rdebater.memory import open_memory
+    def annotations(self) -> Mapping[str, Annotations]:
+        """The annotations of the arguments, by name."""
+        from retrieval.index.annotations import open_annotations
 
-        return open_memory(self.folder, self.manifest.collection, self._store.number)
+        return open_annotations(self.folder, self.manifest.collection, self._store.number)
 
     def nearest(
         self, encoder: str, field: str, queries: Vectors, k: int, *, approximate: bool = False

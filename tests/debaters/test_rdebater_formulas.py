@@ -9,18 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from touche_rad.debate import Argument
-from touche_rad.debaters.rdebater.budget import Allowance
 from touche_rad.debaters.rdebater.logic import predicates
-from touche_rad.debaters.rdebater.recall import (
-    Remembered,
+from touche_rad.debaters.rdebater.retrieval import (
+    Record,
+    by_words,
     prior_evidence,
     prior_schemes,
     rule_match,
     scheme_means,
     top_k,
 )
-from touche_rad.debaters.rdebater.retrieval import by_words
 from touche_rad.debaters.rdebater.schemes import Annotation, Dimension, Level, Mark, Scheme
+from touche_rad.debaters.rdebater.turn import Allowance
 from touche_rad.debaters.rdebater.writing import cited
 from touche_rad.models.errors import OverBudget
 
@@ -34,13 +34,13 @@ def argument(number: int, text: str = "") -> Argument:
     return Argument(id=str(number), text=text)
 
 
-def record(number: int, marks: dict[Scheme, Level] | None) -> Remembered:
+def record(number: int, marks: dict[Scheme, Level] | None) -> Record:
     if marks is None:
-        return Remembered(argument(number), 0.0)
+        return Record(argument(number), 0.0)
     levels = {
         scheme: Mark(levels=dict.fromkeys(Dimension, level)) for scheme, level in marks.items()
     }
-    return Remembered(argument(number), 0.0, Annotation(marks=levels))
+    return Record(argument(number), 0.0, Annotation(marks=levels))
 
 
 RECORDS = some.lists(MARKS | some.none(), max_size=6).map(
@@ -51,7 +51,7 @@ RECORDS = some.lists(MARKS | some.none(), max_size=6).map(
 @settings(deadline=None)
 @given(RECORDS, some.integers(1, 8))
 def test_the_mean_is_the_sum_of_labels_over_k_and_absent_is_nought(
-    records: list[Remembered], k: int
+    records: list[Record], k: int
 ) -> None:
     means = scheme_means(records, k)
     for scheme in Scheme:
@@ -64,7 +64,7 @@ def test_the_mean_is_the_sum_of_labels_over_k_and_absent_is_nought(
 @settings(deadline=None)
 @given(RECORDS, some.integers(1, 8), some.floats(0, 4))
 def test_priors_are_strictly_above_the_threshold_and_exemplars_use_one_of_them(
-    records: list[Remembered], k: int, threshold: float
+    records: list[Record], k: int, threshold: float
 ) -> None:
     means = scheme_means(records, k)
     schemes = prior_schemes(means, threshold)

@@ -14,7 +14,7 @@ from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad.errors import UserError, WorkError
 from touche_rad.plugins import arguments_by
 from touche_rad.plugins import indexes as spare
-from touche_rad.plugins.indexes import SparedIndex
+from touche_rad.plugins.indexes import FallbackIndex
 
 
 class Counting(SmallIndex):
@@ -34,13 +34,13 @@ class Counting(SmallIndex):
         return super().search_all(field, queries, k)
 
 
-def _found(index: SparedIndex) -> list[str]:
+def _found(index: FallbackIndex) -> list[str]:
     return [hit.argument.id for hit in index.search_all("text", ["zoos uniforms cost"], 9)[0]]
 
 
 def test_the_first_is_asked_while_it_answers() -> None:
     first, other = Counting(), Counting()
-    index = SparedIndex(lambda: first, other)
+    index = FallbackIndex(lambda: first, other)
     assert _found(index)
     assert (first.asked, other.asked) == (1, 0)
     assert len(index) == len(ARGUMENTS)
@@ -50,7 +50,7 @@ def test_one_that_is_down_is_left_alone_for_a_while(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     first, other = Counting(), Counting()
-    index = SparedIndex(lambda: first, other)
+    index = FallbackIndex(lambda: first, other)
     first.fault = WorkError("the cluster is red")
     with caplog.at_level(logging.WARNING, "touche_rad"):
         assert _found(index) == _found(index) == _found(index) != []
@@ -64,18 +64,22 @@ def test_one_that_is_down_is_left_alone_for_a_while(
 
 def test_what_the_spare_knows_besides_is_of_its_own_arguments() -> None:
     class Knowing(Counting):
-        links = "of my own"
+        meaning = "of my own"
+
+        def links(self, argument_id: str) -> list[str]:
+            return [argument_id]
 
     class Other(Counting):
         fingerprint = "two"
 
-    assert SparedIndex(Counting, Knowing()).links == "of my own"
-    assert not hasattr(SparedIndex(Other, Knowing()), "links")
+    same, other = FallbackIndex(Counting, Knowing()), FallbackIndex(Other, Knowing())
+    assert (same.meaning, same.links("1")) == ("of my own", ["1"])
+    assert (other.meaning, other.links("1")) == (None, [])
 
 
 def test_a_users_mistake_is_told_and_not_passed_over() -> None:
     first = Counting()
-    index = SparedIndex(lambda: first, Counting())
+    index = FallbackIndex(lambda: first, Counting())
     first.fault = UserError("wrong password")
     with pytest.raises(UserError, match="wrong password"):
         _found(index)
@@ -102,7 +106,7 @@ def test_many_arguments_are_asked_of_the_first_and_then_of_the_spare_one() -> No
             return [self.get(one) for one in ids]
 
     first, other = Gives(), Counting()
-    index = SparedIndex(lambda: first, other)
+    index = FallbackIndex(lambda: first, other)
     ids = [ARGUMENTS[1].id, "nobody", ARGUMENTS[0].id]
     told = [ARGUMENTS[1], None, ARGUMENTS[0]]
     assert arguments_by(index, ids) == told

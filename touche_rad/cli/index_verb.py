@@ -17,11 +17,21 @@ from touche_rad import files
 from touche_rad.cli import options as shared
 from touche_rad.cli.console import Progress, progress, say
 from touche_rad.debate import Argument
-from touche_rad.debaters.rdebater.schemes import Annotator
 from touche_rad.errors import UserError
 from touche_rad.files.transcripts import read_utterances
 from touche_rad.models.context import run_sync
-from touche_rad.plugins import VectorsWanted, add_vectors, build_index, dump_index, keeps_memory
+from touche_rad.plugins import (
+    Annotator,
+    Services,
+    VectorsWanted,
+    add_vectors,
+    build_index,
+    dump_index,
+    find,
+    index_backend_of,
+    index_exists,
+    parse_plugin,
+)
 
 SERVERS = "elasticsearch:"
 
@@ -81,18 +91,19 @@ class Making:
         told = f"encoded {count} texts by {wanted.encoder} in {self.place} in {seconds:.1f} s"
         self._say(told if count else f"{self.place} has vectors by {wanted.encoder} already")
 
-    def memory(self, annotator: Annotator, of: Path | None, *, only_cost: bool) -> None:
-        """Say what the memory will cost and, unless that is all, make it."""
-        home = keeps_memory(self.place)
-        cost = home.cost_of_annotating(self.place, annotator)
-        if cost.texts:
-            say(f"to annotate {cost.told}", quiet=self.quiet and not only_cost)
+    def annotate(self, annotator: Annotator, of: Path | None, *, only_cost: bool) -> None:
+        """Print what annotating costs and, unless only that is wanted, annotate."""
+        backend = index_backend_of(self.place)
+        texts, letters = backend.left_to_annotate(self.place, annotator)
+        if texts:
+            cost = annotator.estimate(texts, letters)
+            say(f"to annotate {cost}", quiet=self.quiet and not only_cost)
         if only_cost:
             return
         begun = time.monotonic()
         try:
             with progress("annotating", quiet=self.quiet) as report:
-                count = home.annotate(self.place, annotator, of=self._held(of), report=report)
+                count = backend.annotate(self.place, annotator, of=self._held(of), report=report)
         finally:
             run_sync(annotator.model.close())
         asked = annotator.model.usage.total
@@ -151,14 +162,10 @@ DENSE_FIELDS = ("text", "attacks", "supports", "topic", "all")
 @click.option("--dense-graph", is_flag=True, help="Make a graph for approximate search (HNSW).")
 @click.option("--utterances", is_flag=True,
               help="Take what debates say, not cite; SOURCE may be a .txt.")  # fmt: skip
-@click.option("--annotate", is_flag=True,
-              help="Make the memory too: a model (-m) says which schemes are used.")  # fmt: skip
-@click.option("--annotate-profile", type=click.Choice(["lean", "paper"]), default="lean",
-              show_default=True, help="One call for several, or two for each one.")  # fmt: skip
-@click.option("--annotate-per-call", type=click.IntRange(1, 16), default=4, show_default=True,
-              help="Arguments that a lean call is about.")  # fmt: skip
+@click.option("--annotate", metavar="NAME",
+              help="Add annotations by a model (-m), such as schemes(calls=separate).")  # fmt: skip
 @click.option("--annotate-cost", is_flag=True,
-              help="Say what --annotate would take, and annotate nothing.")  # fmt: skip
+              help="Print what --annotate costs and annotate nothing.")  # fmt: skip
 @shared.model_options
 @shared.seed
 @shared.skip_bad
@@ -188,8 +195,6 @@ def command(
     server (elasticsearch:URL/NAME), which is brought here whole. Killed, the same command goes on,
     with --dense and --annotate too.
     """
-    from touche_rad.plugins import VectorsWanted, index_exists, keeps_memory
-
     chosen = shared.choose(ctx, "index", output, option)
     place = to or chosen.path
     if place is None:
@@ -201,8 +206,6 @@ def command(
     )
     options = chosen.of("index")
     annotator = _annotator(given, chosen, quiet=quiet)
-    if annotator is not None:
-        keeps_memory(str(place))
     there = index_exists(str(place), options) and not replace
     if there and wanted is None and annotator is None:
         raise UserError(f"{place} is there already: --replace makes it anew")
@@ -216,16 +219,17 @@ def command(
         if wanted is not None:
             making.vectors(wanted, of)
         if annotator is not None:
-            making.memory(annotator, of, only_cost=given["annotate_cost"])
+            making.annotate(annotator, of, only_cost=given["annotate_cost"])
 
 
 def _annotator(given: Mapping[str, Any], chosen: shared.Chosen, *, quiet: bool) -> Annotator | None:
-    """Make who annotates, where that was asked; no model is started yet."""
-    if not (given["annotate"] or given["annotate_cost"]):
+    """Create the annotator of --annotate; the model is not started yet."""
+    if given["annotate"] is None:
+        if given["annotate_cost"]:
+            raise UserError("--annotate-cost needs --annotate NAME")
         if given["model"]:
-            say("note: only --annotate asks a model; -m is not used", quiet=quiet)
+            say("note: only --annotate uses a model; -m has no effect", quiet=quiet)
         return None
-    from touche_rad.debaters.rdebater.schemes import Annotator
     from touche_rad.models.endpoint import named_by_environment
 
     if not (given["model"] or named_by_environment()):
@@ -233,5 +237,9 @@ def _annotator(given: Mapping[str, Any], chosen: shared.Chosen, *, quiet: bool) 
             "index --annotate needs a language model: -m URL#MODEL, -m vllm:MODEL, or "
             "OPENAI_BASE_URL and OPENAI_MODEL in the environment"
         )
+    name, options = parse_plugin(given["annotate"])
+    plugin = find("annotator", name)
+    plugin.parse(options)
     model = shared.made({**given, "quiet": quiet}, chosen)
-    return Annotator(model, profile=given["annotate_profile"], per_call=given["annotate_per_call"])
+    made: Annotator = plugin.make(Services(model=model), options)
+    return made

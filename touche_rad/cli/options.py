@@ -185,12 +185,12 @@ def services(
 ) -> Services:
     """Open what plugins may use. Without an index given, the demo collection's is made once."""
     from touche_rad.plugins import Services, open_index
-    from touche_rad.plugins.indexes import SparedIndex
+    from touche_rad.plugins.indexes import FallbackIndex
 
     place = index_place or str(_demo_index())
     if spare is None:
         return Services(open_index(place), seed, model)
-    return Services(SparedIndex(lambda: open_index(place), open_index(spare)), seed, model)
+    return Services(FallbackIndex(lambda: open_index(place), open_index(spare)), seed, model)
 
 
 def _demo_index() -> Path:

@@ -159,15 +159,15 @@ def index_identity(services: Services) -> dict[str, str]:
 
     A memory that cannot be read names nothing: who needs it says so.
     """
-    from touche_rad.plugins import RemembersIndex
+    from touche_rad.plugins import annotations_of
 
     index = services.index
     if index is None:
         return {"index": ""}
     named = {"index": index.fingerprint}
     with suppress(ToucheRadError):
-        if isinstance(index, RemembersIndex) and index.memory is not None:
-            named["memory"] = index.memory.fingerprint
+        for name, annotations in annotations_of(index).items():
+            named[f"annotations.{name}"] = annotations.fingerprint
     return named
 
 

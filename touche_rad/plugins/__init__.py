@@ -1,43 +1,38 @@
-"""The registry: debaters, judges, panels, retrievers and indexes by name.
+"""Plugins: debaters, judges, panels, retrievers, index backends and annotators by name.
 
-Ours are found as anyone's are: by an entry point (`touche_rad.debaters`, `touche_rad.judges`,
-`touche_rad.panels`, `touche_rad.retrievers`, `touche_rad.indexes`) or by the decorator of the same
-kind in a module that `--plugin` names. A plugin is a class; its docstring's first line is its
-purpose, its inner `Options` its typed settings, and it is made with `(options, services)`.
+Plugins are found by entry points (`touche_rad.debaters`, `touche_rad.judges`, ...) or by a
+decorator in a module that `--plugin` names. A plugin is a class: the first line of its docstring is
+its purpose, its inner class `Options` its typed options, and it is created with `(options,
+services)`.
 
-This is the one door: what is inside is imported from here, by us as by anyone.
+Import everything about plugins from here.
 """
 
 from touche_rad.plugins.contracts import (
+    Annotations,
+    Annotator,
     ArgumentIndex,
     Debater,
-    Draws,
-    Dumps,
+    DrawsOutcomes,
     Explains,
-    Exports,
-    GivesMany,
-    IndexHome,
+    IndexBackend,
     Judge,
     JudgesAll,
-    KeepsMemory,
-    KeepsVectors,
     Meaning,
-    MeaningIndex,
-    Memory,
-    OnAServer,
     Panel,
-    RemembersIndex,
     Retriever,
     Services,
     VectorsWanted,
+    annotations_of,
     arguments_by,
+    meaning_of,
 )
 from touche_rad.plugins.indexes import (
     add_vectors,
     build_index,
     dump_index,
+    index_backend_of,
     index_exists,
-    keeps_memory,
     open_index,
 )
 from touche_rad.plugins.profiles import Options, Profile, setting
@@ -48,7 +43,7 @@ from touche_rad.plugins.registry import (
     debater,
     find,
     import_plugins,
-    index_home,
+    index_backend,
     judge,
     name_of,
     panel,
@@ -60,42 +55,37 @@ from touche_rad.plugins.registry import (
 
 __all__ = [
     "KINDS",
+    "Annotations",
+    "Annotator",
     "ArgumentIndex",
     "Debater",
-    "Draws",
-    "Dumps",
+    "DrawsOutcomes",
     "Explains",
-    "Exports",
-    "GivesMany",
-    "IndexHome",
+    "IndexBackend",
     "Judge",
     "JudgesAll",
-    "KeepsMemory",
-    "KeepsVectors",
     "Kind",
     "Meaning",
-    "MeaningIndex",
-    "Memory",
-    "OnAServer",
     "Options",
     "Panel",
     "Plugin",
     "Profile",
-    "RemembersIndex",
     "Retriever",
     "Services",
     "VectorsWanted",
     "add_vectors",
+    "annotations_of",
     "arguments_by",
     "build_index",
     "debater",
     "dump_index",
     "find",
     "import_plugins",
+    "index_backend",
+    "index_backend_of",
     "index_exists",
-    "index_home",
     "judge",
-    "keeps_memory",
+    "meaning_of",
     "name_of",
     "open_index",
     "panel",

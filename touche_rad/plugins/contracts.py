@@ -1,26 +1,31 @@
-"""The contracts of plugins, and the options and services they are made with."""
+"""The methods of each kind of plugin, and the services that plugins use."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from touche_rad.contest import Contest, Outcome
 from touche_rad.debate import Argument, Debate, Hit, Response, Verdicts
 from touche_rad.errors import UserError
 from touche_rad.models import Model
 
-if TYPE_CHECKING:
-    from touche_rad.debaters.rdebater.schemes import Annotation, Annotator, Cost
+JsonObject = Mapping[str, Any]
+Report = Callable[[int, int], None]
+"""Called with the number of finished items and the total."""
 
 
 class ArgumentIndex(Protocol):
-    """An opened argument index."""
+    """An opened argument index.
+
+    An index may have three more members, which these functions use where they exist: `get_all(ids)`
+    (`arguments_by`), `meaning` (`meaning_of`) and `annotations` (`annotations_of`).
+    """
 
     def __len__(self) -> int:
-        """Count the arguments."""
+        """Return the number of arguments."""
         ...
 
     def get(self, argument_id: str) -> Argument | None:
@@ -29,11 +34,11 @@ class ArgumentIndex(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """What tells this index's content from another's."""
+        """A digest of the index's content."""
         ...
 
     def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
-        """Return each query's best `k` ids with their scores; equal scores by id."""
+        """Return the best `k` ids of each query with their scores; equal scores by id."""
         ...
 
     def search(self, field: str, query: str, k: int) -> list[Hit]:
@@ -41,7 +46,7 @@ class ArgumentIndex(Protocol):
         ...
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """Search many queries at once."""
+        """Search for many queries at once."""
         ...
 
     def arguments(self) -> Iterator[Argument]:
@@ -49,129 +54,122 @@ class ArgumentIndex(Protocol):
         ...
 
 
-@runtime_checkable
-class GivesMany(Protocol):
-    """An index that gives many arguments as quickly as one."""
-
-    def get_all(self, ids: Sequence[str]) -> list[Argument | None]:
-        """Return the argument of each id, or None."""
-        ...
-
-
-def arguments_by(index: ArgumentIndex, ids: Sequence[str]) -> list[Argument | None]:
-    """Return the argument of each id, or None, asked at once where the index can do that."""
-    return index.get_all(ids) if isinstance(index, GivesMany) else [index.get(one) for one in ids]
-
-
 class Meaning(Protocol):
-    """What an index tells of texts that say alike in other words."""
+    """Semantic similarity by the vectors of an index."""
 
     def nearest(self, field: str, texts: Sequence[str], k: int) -> list[list[str]]:
         """Return the ids of the arguments nearest to each text, nearest first."""
         ...
 
     def likeness(self, field: str, texts: Sequence[str], ids: Sequence[str]) -> list[list[float]]:
-        """Return how like each text is to each argument by its field, -1 to 1."""
+        """Return the cosine of each text with each argument's field, -1 to 1."""
         ...
 
 
-@runtime_checkable
-class MeaningIndex(Protocol):
-    """An index that may know meaning."""
-
-    @property
-    def meaning(self) -> Meaning | None:
-        """What it knows, if it does."""
-        ...
-
-
-class Memory(Protocol):
-    """What an index remembers of its arguments: which schemes they use, and how well."""
+class Annotations(Protocol):
+    """JSON objects about the arguments of an index, stored beside it under a name."""
 
     @property
     def fingerprint(self) -> str:
-        """What tells this memory's content from another's."""
+        """A digest of the annotations' content."""
         ...
 
-    def annotations(self, ids: Sequence[str]) -> list[Annotation | None]:
-        """Return the annotation of each argument, or None where there is none."""
-        ...
-
-    def using(self, ids: Sequence[str]) -> list[bool | None]:
-        """Return whether each argument uses any scheme, or None where that is not known."""
+    def get_all(self, ids: Sequence[str]) -> list[JsonObject | None]:
+        """Return the annotation of each argument, or None if there is none."""
         ...
 
 
-@runtime_checkable
-class RemembersIndex(Protocol):
-    """An index that may have a memory."""
+def arguments_by(index: ArgumentIndex, ids: Sequence[str]) -> list[Argument | None]:
+    """Return the argument of each id, or None; in one request if the index supports it."""
+    get_all: Callable[[Sequence[str]], list[Argument | None]] | None
+    get_all = getattr(index, "get_all", None)
+    return get_all(ids) if get_all is not None else [index.get(one) for one in ids]
+
+
+def meaning_of(index: ArgumentIndex) -> Meaning | None:
+    """Return the semantic similarity of an index, or None if it has no usable vectors."""
+    found: Meaning | None = getattr(index, "meaning", None)
+    return found
+
+
+def annotations_of(index: ArgumentIndex) -> Mapping[str, Annotations]:
+    """Return the annotations of an index by their name."""
+    found: Mapping[str, Annotations] = getattr(index, "annotations", {})
+    return found
+
+
+class Annotator(Protocol):
+    """Makes annotations with a language model (entry points of `touche_rad.annotators`)."""
+
+    model: Model
 
     @property
-    def memory(self) -> Memory | None:
-        """Its memory, if it was annotated."""
+    def name(self) -> str:
+        """The name under which the annotations are stored."""
         ...
 
-
-class IndexHome(Protocol):
-    """A kind of place where an index lives, and how one is made there."""
-
-    def accepts(self, location: str) -> bool:
-        """Whether this location is one of mine."""
+    @property
+    def identity(self) -> JsonObject:
+        """Everything that an annotation depends on: model, prompts, options."""
         ...
 
-    def open(self, location: str) -> ArgumentIndex:
-        """Open an index that is there."""
+    @property
+    def per_call(self) -> int:
+        """Number of texts in one call; texts of one call are always asked together."""
         ...
 
-    def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
-        """Make an index there and return how many arguments it holds."""
-        ...
+    async def annotate_all(
+        self, texts: Sequence[str], report: Callable[[int], None]
+    ) -> list[JsonObject | None]:
+        """Return the annotation of each text, or None if the model has no valid one.
 
-
-@runtime_checkable
-class KeepsMemory(Protocol):
-    """A home that keeps a memory beside an index."""
-
-    def annotate(
-        self,
-        location: str,
-        annotator: Annotator,
-        *,
-        of: Iterable[Argument] | None = None,
-        report: Callable[[int, int], None] | None = None,
-    ) -> int:
-        """Annotate what the index holds, going on where a killed run was.
-
-        Args:
-            location: The index.
-            annotator: Who annotates.
-            of: The arguments that the index must hold; another index is refused.
-            report: Told how many arguments are done of how many.
-
-        Returns:
-            How many are annotated; 0 where all were before.
+        Raises:
+            WorkError: The model cannot be reached.
         """
         ...
 
-    def cost_of_annotating(self, location: str, annotator: Annotator) -> Cost:
-        """Return what annotating what is left will take, about."""
+    def estimate(self, texts: int, letters: int) -> str:
+        """Describe in one line what annotating this many texts and letters costs."""
         ...
 
 
 @dataclass(frozen=True)
 class VectorsWanted:
-    """Which vectors an index is given besides its words."""
+    """The vectors that are added to an index."""
 
     encoder: str
     fields: tuple[str, ...] = ("text", "attacks", "supports")
     precision: Literal["float16", "int8"] = "float16"
     graph: bool = False
-    """Whether a graph for approximate search (HNSW) is made too."""
+    """Whether to build a graph for approximate search (HNSW)."""
 
 
-@runtime_checkable
-class KeepsVectors(Protocol):
-    """A home that keeps vectors beside an index."""
+class IndexBackend:
+    """A way to store indexes. A backend overrides what it supports."""
+
+    def accepts(self, location: str) -> bool:
+        """Whether this location belongs to this backend."""
+        raise NotImplementedError
+
+    def open(self, location: str) -> ArgumentIndex:
+        """Open an index."""
+        raise NotImplementedError
+
+    def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
+        """Build an index and return the number of its arguments."""
+        raise NotImplementedError
+
+    def exists(self, location: str) -> bool:
+        """Whether there is an index at a location."""
+        return Path(location).is_dir()
+
+    def dump(self, location: str, path: Path, report: Report | None = None) -> int | None:
+        """Write all arguments of an index on a server to a JSONL file, resuming a killed dump.
+
+        Returns:
+            The number of arguments, or None if the index is not on a server.
+        """
+        return None
 
     def add_vectors(
         self,
@@ -179,52 +177,54 @@ class KeepsVectors(Protocol):
         wanted: VectorsWanted,
         *,
         of: Iterable[Argument] | None = None,
-        report: Callable[[int, int], None] | None = None,
+        report: Report | None = None,
     ) -> int:
-        """Encode what the index holds, going on where a killed run was.
+        """Add vectors to an index, resuming a killed run, and return the number of texts.
 
         Args:
             location: The index.
-            wanted: Which vectors.
-            of: The arguments that the index must hold; another index is refused.
-            report: Told how many texts are done of how many.
+            wanted: The vectors.
+            of: The arguments that the index must contain.
+            report: Progress in texts.
+        """
+        raise UserError(f"{location}: this index cannot store vectors")
+
+    def annotate(
+        self,
+        location: str,
+        annotator: Annotator,
+        *,
+        of: Iterable[Argument] | None = None,
+        report: Report | None = None,
+    ) -> int:
+        """Annotate the arguments of an index, resuming a killed run.
+
+        Args:
+            location: The index.
+            annotator: The annotator.
+            of: The arguments that the index must contain.
+            report: Progress in arguments.
 
         Returns:
-            How many texts there are.
+            The number of annotated arguments; 0 if all were annotated before.
         """
-        ...
+        raise UserError(f"{location}: this index cannot store annotations")
 
-
-@runtime_checkable
-class OnAServer(Protocol):
-    """A home whose indexes are no folders of this disk."""
-
-    def exists(self, location: str) -> bool:
-        """Whether an index is there."""
-        ...
-
-
-@runtime_checkable
-class Dumps(Protocol):
-    """A home on a server, whose indexes can be brought here whole."""
-
-    def dump(
-        self, location: str, path: Path, report: Callable[[int, int], None] | None = None
-    ) -> int:
-        """Write all arguments to a file of JSON lines and return how many there are."""
-        ...
+    def left_to_annotate(self, location: str, annotator: Annotator) -> tuple[int, int]:
+        """Return the number of arguments without annotation, and an estimate of their letters."""
+        raise UserError(f"{location}: this index cannot store annotations")
 
 
 @dataclass(frozen=True)
 class Services:
-    """What a plugin may use besides the debate it is given."""
+    """What a plugin can use besides its input."""
 
     index: ArgumentIndex | None = None
     seed: int = 0
     model: Model | None = None
 
     def need_model(self, who: str) -> Model:
-        """Return the language model, or say how to give one."""
+        """Return the language model, or raise an error that says how to give one."""
         if self.model is None:
             raise UserError(
                 f"{who} needs a language model: give one with -m URL#MODEL, -m vllm:MODEL, or "
@@ -233,7 +233,7 @@ class Services:
         return self.model
 
     def need_index(self, who: str) -> ArgumentIndex:
-        """Return the index, or say how to give one."""
+        """Return the index, or raise an error that says how to give one."""
         if self.index is None:
             raise UserError(
                 f"{who} needs an argument index: give one with -i DIR (touche-rad index)"
@@ -246,16 +246,16 @@ class Debater(Protocol):
     """Answers the last turn of a debate. `answer` may be `def` or `async def`."""
 
     def answer(self, debate: Debate) -> Response | Awaitable[Response]:
-        """Answer the user's last utterance."""
+        """Answer the user's last message."""
         ...
 
 
 @runtime_checkable
 class Explains(Protocol):
-    """A debater that can show how it chose: each candidate with its features, best first."""
+    """A debater that explains its choice: each candidate with its features, best first."""
 
     def explain(self, debate: Debate) -> list[dict[str, Any]]:
-        """Return one row a candidate."""
+        """Return one row per candidate."""
         ...
 
 
@@ -263,20 +263,20 @@ class Explains(Protocol):
 class Judge(Protocol):
     """Judges the last response of a debate on the four maxims. `judge` may be async.
 
-    The debate ends with the judged turn: what came later was cut off before.
+    The debate ends with the judged turn; later turns are removed before.
     """
 
     def judge(self, debate: Debate) -> Verdicts | Awaitable[Verdicts]:
-        """Give a verdict on each maxim."""
+        """Return a verdict on each maxim."""
         ...
 
 
 @runtime_checkable
 class JudgesAll(Protocol):
-    """A judge that may judge all responses of a debate at once."""
+    """A judge that can judge all responses of a debate at once."""
 
     async def judge_all(self, debate: Debate) -> Sequence[Verdicts] | None:
-        """Give the verdicts on each turn, or None where each is to be asked for by itself."""
+        """Return the verdicts on each turn, or None to judge turn by turn."""
         ...
 
 
@@ -285,41 +285,36 @@ class Panel(Protocol):
     """Judges a whole debate of speeches. `judge` may be async."""
 
     def judge(self, contest: Contest) -> Outcome | Awaitable[Outcome]:
-        """Say who won, and why."""
+        """Return the winner, the scores and the reasons."""
         ...
 
 
 @runtime_checkable
-class Draws(Protocol):
-    """A panel whose outcomes can be drawn in the report.
+class DrawsOutcomes(Protocol):
+    """A panel whose outcomes the report draws and exports.
 
-    Outcomes come from a file: nothing of one may reach the page unescaped. The page holds the style
+    Outcomes come from a file: a fragment must escape all of their text. The page contains the style
     and the script once, and runs no other script.
     """
 
     @staticmethod
     def drawing(outcome: Outcome, contest: Contest | None) -> str:
-        """Return a fragment of HTML, or nothing."""
+        """Return an HTML fragment, or an empty text."""
         ...
 
     @staticmethod
     def drawing_style() -> str:
-        """Return the style of all fragments."""
+        """Return the CSS of all fragments."""
         ...
 
     @staticmethod
     def drawing_script() -> str:
-        """Return the script of all fragments."""
+        """Return the JavaScript of all fragments."""
         ...
-
-
-@runtime_checkable
-class Exports(Protocol):
-    """A panel whose outcomes hold something that other programs open, such as a graph."""
 
     @staticmethod
     def exports(outcome: Outcome) -> Mapping[str, str]:
-        """Return texts by the endings of their files; nothing where an outcome holds none."""
+        """Return texts for other programs, such as a graph, by the extension of their file."""
         ...
 
 

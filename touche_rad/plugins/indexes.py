@@ -1,4 +1,4 @@
-"""Indexes by location, and an index with a fallback."""
+"""Open and build indexes by their location, and an index with a fallback."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from touche_rad.debate import Argument, Hit
-from touche_rad.errors import UserError, WorkError, nearest
+from touche_rad.errors import UserError, WorkError
 from touche_rad.plugins.contracts import (
+    Annotations,
     ArgumentIndex,
-    Dumps,
-    IndexHome,
-    KeepsMemory,
-    KeepsVectors,
-    OnAServer,
+    IndexBackend,
+    Meaning,
+    Report,
     Services,
     VectorsWanted,
+    annotations_of,
     arguments_by,
+    meaning_of,
 )
 from touche_rad.plugins.registry import registered
 
+log = logging.getLogger("touche_rad")
+
 
 def open_index(location: str) -> ArgumentIndex:
-    """Open the index at a location, whatever kind of home it lives in."""
-    return _home(location).open(location)
+    """Open the index at a location."""
+    return index_backend_of(location).open(location)
 
 
 def build_index(
@@ -37,26 +40,22 @@ def build_index(
     replace: bool = False,
     options: Mapping[str, str] | None = None,
 ) -> int:
-    """Make an index at a location and return how many arguments it holds."""
-    return _home(location, options).build(arguments, location, replace=replace)
+    """Build an index at a location and return the number of its arguments."""
+    return index_backend_of(location, options).build(arguments, location, replace=replace)
 
 
 def index_exists(location: str, options: Mapping[str, str] | None = None) -> bool:
-    """Whether an index is at a location; options that its home has not are told first."""
-    home = _home(location, options)
-    return home.exists(location) if isinstance(home, OnAServer) else Path(location).is_dir()
+    """Whether there is an index at a location; wrong options raise an error before."""
+    return index_backend_of(location, options).exists(location)
 
 
-def dump_index(
-    location: str, path: Path, report: Callable[[int, int], None] | None = None
-) -> int | None:
-    """Write all arguments of a server's index to a file, going on where a killed dump was.
+def dump_index(location: str, path: Path, report: Report | None = None) -> int | None:
+    """Write all arguments of a server's index to a file, resuming a killed dump.
 
     Returns:
-        How many there are, or None where the location is no server's.
+        The number of arguments, or None if the index is not on a server.
     """
-    home = _home(location)
-    return home.dump(location, path, report) if isinstance(home, Dumps) else None
+    return index_backend_of(location).dump(location, path, report)
 
 
 def add_vectors(
@@ -64,99 +63,85 @@ def add_vectors(
     wanted: VectorsWanted,
     *,
     of: Iterable[Argument] | None = None,
-    report: Callable[[int, int], None] | None = None,
+    report: Report | None = None,
 ) -> int:
-    """Give an index vectors, and return how many texts were encoded."""
-    home = _home(location)
-    if not isinstance(home, KeepsVectors):
-        raise UserError(f"{location}: no vectors can be kept there")
-    return home.add_vectors(location, wanted, of=of, report=report)
+    """Add vectors to an index and return the number of encoded texts."""
+    return index_backend_of(location).add_vectors(location, wanted, of=of, report=report)
 
 
-def keeps_memory(location: str) -> KeepsMemory:
-    """Return the home of an index that is to be annotated."""
-    home = _home(location)
-    if not isinstance(home, KeepsMemory):
-        raise UserError(f"{location}: no memory can be kept there")
-    return home
+def index_backend_of(location: str, options: Mapping[str, str] | None = None) -> IndexBackend:
+    """Return the backend that stores the index at a location."""
+    known = registered("index")
+    name = location.partition(":")[0]  # NAME:ADDRESS, or a folder
+    for plugin in [known[name]] if name in known else known.values():
+        made: IndexBackend = plugin.make(Services())
+        if made.accepts(location):
+            return plugin.make(Services(), options) if options else made
+    raise UserError(f"{location!r} is no location of an index (backends: {', '.join(known)})")
 
 
-def _home(location: str, options: Mapping[str, str] | None = None) -> IndexHome:
-    for plugin in registered("index").values():
-        home: IndexHome = plugin.make(Services())
-        if home.accepts(location):
-            made: IndexHome = plugin.make(Services(), options) if options else home
-            return made
-    raise UserError(f"no index home accepts {location!r}{nearest(location, registered('index'))}")
-
-
-log = logging.getLogger("touche_rad")
-
-REST: Final = 30.0
-"""Seconds for which an index that could not be asked is left alone."""
+RETRY_AFTER: Final = 30.0
+"""Seconds until the first index is tried again after a failure."""
 
 T = TypeVar("T")
 
 
-class SparedIndex:
-    """Asks the first index, and the spare one while the first is down.
+class FallbackIndex:
+    """Uses the first index, and the fallback index while the first is unavailable.
 
-    Only what an index cannot help (a dead server, a red cluster) makes it be left alone; a wrong
-    password or name is the user's to mend and is told.
+    Only an unavailable server (WorkError) causes the fallback. A wrong password or index name is an
+    error of the user and is raised.
     """
 
-    def __init__(self, first: Callable[[], ArgumentIndex], spare: ArgumentIndex) -> None:
-        """Open the first index where that can be done now; later it is tried again."""
+    def __init__(self, first: Callable[[], ArgumentIndex], fallback: ArgumentIndex) -> None:
+        """Try to open the first index now, and later again if that fails."""
         self._open = first
-        self._spare = spare
+        self._fallback = fallback
         self._lock = threading.Lock()
         self._first: ArgumentIndex | None = None
-        self._again = 0.0
+        self._retry_at = 0.0
         self._same = True
         self._ask(lambda index: index.fingerprint)
 
     def _ask(self, call: Callable[[ArgumentIndex], T]) -> T:
-        first = self._ready()
+        first = self._available()
         if first is not None:
             try:
                 return call(first)
             except WorkError as error:
-                self._leave(error)
-        return call(self._spare)
+                with self._lock:
+                    self._pause(error)
+        return call(self._fallback)
 
-    def _ready(self) -> ArgumentIndex | None:
+    def _available(self) -> ArgumentIndex | None:
         with self._lock:
-            if time.monotonic() < self._again:
+            if time.monotonic() < self._retry_at:
                 return None
             if self._first is None:
                 try:
                     self._first = self._open()
-                    self._compared(self._first)
+                    self._compare(self._first)
                 except WorkError as error:
-                    self._rest(error)
+                    self._pause(error)
                     return None
             return self._first
 
-    def _compared(self, first: ArgumentIndex) -> None:
-        self._same = first.fingerprint == self._spare.fingerprint
+    def _compare(self, first: ArgumentIndex) -> None:
+        self._same = first.fingerprint == self._fallback.fingerprint
         if not self._same:
-            log.warning("the spare index holds other arguments than the first")
+            log.warning("the spare index contains other arguments than the first")
 
-    def _leave(self, error: WorkError) -> None:
-        with self._lock:
-            self._rest(error)
-
-    def _rest(self, error: WorkError) -> None:
-        self._again = time.monotonic() + REST
-        log.warning("the spare index is used for %g s: %s", REST, error)
+    def _pause(self, error: WorkError) -> None:
+        self._retry_at = time.monotonic() + RETRY_AFTER
+        log.warning("the spare index is used for %g s: %s", RETRY_AFTER, error)
 
     def __len__(self) -> int:
         return self._ask(len)
 
     @property
     def fingerprint(self) -> str:
-        """What tells this content from another: the spare index's, which is always there."""
-        return self._spare.fingerprint
+        """The digest of the fallback index, which is always available."""
+        return self._fallback.fingerprint
 
     def get(self, argument_id: str) -> Argument | None:
         """Return the argument with this id, or None."""
@@ -167,11 +152,11 @@ class SparedIndex:
         return self._ask(lambda index: arguments_by(index, ids))
 
     def arguments(self) -> Iterator[Argument]:
-        """Yield every argument, of the spare index: it cannot break off in the middle."""
-        return self._spare.arguments()
+        """Yield every argument of the fallback index, which cannot fail in the middle."""
+        return self._fallback.arguments()
 
     def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
-        """Return each query's best ids with their scores."""
+        """Return the best ids of each query with their scores."""
         return self._ask(lambda index: index.scored(field, queries, k))
 
     def search(self, field: str, query: str, k: int) -> list[Hit]:
@@ -179,14 +164,30 @@ class SparedIndex:
         return self._ask(lambda index: index.search(field, query, k))
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """Search many queries at once."""
+        """Search for many queries at once."""
         return self._ask(lambda index: index.search_all(field, queries, k))
 
-    def __getattr__(self, name: str) -> Any:
-        """What an index may know besides (meaning, links) is asked of the spare one.
+    @property
+    def meaning(self) -> Meaning | None:
+        """The semantic similarity of the fallback index, if it has the same arguments."""
+        return meaning_of(self._fallback) if self._same else None
 
-        It knows that of its own arguments only: where they are others, it is not asked.
-        """
-        if name.startswith("_") or not self._same:
-            raise AttributeError(name)
-        return getattr(self._spare, name)
+    @property
+    def annotations(self) -> Mapping[str, Annotations]:
+        """The annotations of the fallback index, if it has the same arguments."""
+        return annotations_of(self._fallback) if self._same else {}
+
+    @property
+    def encoders(self) -> Sequence[str]:
+        """The encoders of the fallback index's vectors, if it has the same arguments."""
+        return list(getattr(self._fallback, "encoders", ())) if self._same else []
+
+    def nearest(self, *args: Any, **kwargs: Any) -> list[list[tuple[str, float]]]:
+        """Search the vectors of the fallback index."""
+        search: Callable[..., list[list[tuple[str, float]]]] = getattr(self._fallback, "nearest")  # noqa: B009
+        return search(*args, **kwargs)
+
+    def links(self, argument_id: str) -> list[Any]:
+        """Return the links of an argument in the fallback index, if it has the same arguments."""
+        links = getattr(self._fallback, "links", None) if self._same else None
+        return list(links(argument_id)) if links is not None else []

@@ -73,8 +73,8 @@ def normalize(key: str) -> str:
     return key.strip().replace("-", "_")
 
 
-Kind = Literal["debater", "judge", "panel", "retriever", "index", "user"]
-KINDS: tuple[Kind, ...] = ("debater", "judge", "panel", "retriever", "index")
+Kind = Literal["debater", "judge", "panel", "retriever", "index", "annotator", "user"]
+KINDS: tuple[Kind, ...] = ("debater", "judge", "panel", "retriever", "index", "annotator")
 
 
 @dataclass(frozen=True)
@@ -264,8 +264,8 @@ def retriever(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
     return _register("retriever", name, needs)
 
 
-def index_home(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
-    """Register a class as a home for indexes."""
+def index_backend(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
+    """Register a class as an index backend."""
     return _register("index", name, needs)
 
 

@@ -15,7 +15,7 @@ from touche_rad import files
 from touche_rad.contest import Contest, Outcome, Side
 from touche_rad.contests.tournament.result import debaters_of
 from touche_rad.files import BadLines, Judgement, Kind
-from touche_rad.plugins import Draws, Exports, registered
+from touche_rad.plugins import DrawsOutcomes, registered
 from touche_rad.score.naming import names
 
 log = logging.getLogger("touche_rad")
@@ -45,7 +45,7 @@ def _of(judge: str, outcome: Outcome | None) -> Iterator[tuple[str, str]]:
     plugin = registered("panel").get(judge.partition("(")[0].partition(" ")[0])
     try:
         panel: Any = plugin.factory if plugin else None
-        if outcome is not None and isinstance(panel, Exports):
+        if outcome is not None and isinstance(panel, DrawsOutcomes):
             made: Mapping[str, str] = panel.exports(outcome)
             yield from made.items()
     except Exception as error:
@@ -137,7 +137,7 @@ class Drawings:
         plugin = registered("panel").get(judge.partition("(")[0].partition(" ")[0])
         try:
             drawer: Any = plugin.factory if plugin else None
-            if not isinstance(drawer, Draws):
+            if not isinstance(drawer, DrawsOutcomes):
                 return Markup()
             drawn = drawer.drawing(outcome, contest)
             if drawn:

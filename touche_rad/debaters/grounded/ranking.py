@@ -29,7 +29,7 @@ from touche_rad.debaters.grounded.library import (
 from touche_rad.debaters.grounded.quoting import FORM, form
 from touche_rad.debaters.grounded.reading import Reading
 from touche_rad.errors import InputError, nearest
-from touche_rad.plugins import ArgumentIndex, Meaning, MeaningIndex, arguments_by
+from touche_rad.plugins import ArgumentIndex, Meaning, arguments_by, meaning_of
 
 _CLAIM, _MESSAGE, _ANSWERED, _EARLIER = 1.0, 1.0, 0.6, 0.4
 """What each voice weighs in what the debate is about."""
@@ -78,11 +78,6 @@ argument its text or the claim that it attacks or supports."""
 _FIELDS: Final = ("text", "attacks", "supports")
 _SHARE: Final = 4
 """One of so many candidates of a route may be found by meaning."""
-
-
-def meaning_of(index: ArgumentIndex) -> Meaning | None:
-    """Return what the index knows of meaning, if it does."""
-    return index.meaning if isinstance(index, MeaningIndex) else None
 
 
 def near(meaning: Meaning, reading: Reading, k: int) -> dict[str, float]:

@@ -1,42 +1,49 @@
-"""The debater `rdebater`: the order of the steps, and what is done where the model fails one."""
+"""The debater `rdebater`: the order of the steps, and the fallback of each step."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import anyio
 
 from touche_rad.debate import Argument, Debate, Response
-from touche_rad.debaters.rdebater.budget import Allowance
+from touche_rad.debaters.rdebater.annotations import SchemeAnnotations
 from touche_rad.debaters.rdebater.logic import Logic, logic
 from touche_rad.debaters.rdebater.options import RdebaterOptions
-from touche_rad.debaters.rdebater.recall import Recall
-from touche_rad.debaters.rdebater.remembering import Remembering
 from touche_rad.debaters.rdebater.retrieval import (
+    Recall,
+    Record,
     keywords,
     plain_keywords,
     reading,
     retrieved,
     with_priors,
 )
-from touche_rad.debaters.rdebater.revision import AtOnce, Attempt, Gate, Revised, Separate, revised
-from touche_rad.debaters.rdebater.schemes import Annotator
-from touche_rad.debaters.rdebater.trace import traced
+from touche_rad.debaters.rdebater.revision import (
+    Attempt,
+    Gate,
+    MergedAgents,
+    Revised,
+    SeparateAgents,
+    revise,
+)
+from touche_rad.debaters.rdebater.schemes import SchemeAnnotator
+from touche_rad.debaters.rdebater.turn import Allowance
 from touche_rad.debaters.rdebater.writing import Brief, Candidate, cited, draft, plain
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
 from touche_rad.plugins import Services
 from touche_rad.text import clean, count_words, cut_to_words, words
 
-TOGETHER: Final = 6
-"""Records that one call annotates: an answer about more might be cut off."""
+PER_CALL: Final = 6
+"""Maximum records of one annotation call; a longer answer might be cut off."""
 
 
 class Rdebater:
-    """Remembers arguments by their schemes, finds the opponent's flaws, drafts and revises."""
+    """Retrieves by argumentation schemes, finds the opponent's flaws, drafts and revises."""
 
     needs: ClassVar = ("index", "model")
     Options = RdebaterOptions
@@ -45,12 +52,16 @@ class Rdebater:
         self.options = options
         self.index = services.need_index("debater rdebater")
         self.model = services.need_model("debater rdebater")
-        annotator = Annotator(
-            self.model, profile=options.profile, per_call=min(options.k, TOGETHER),
-            shown=options.exemplars,
-        )  # fmt: skip
-        asks = options.argumentation_schemes and options.annotate == "hits"
-        self._remembering = Remembering(self.index, annotator if asks else None)
+        annotator = SchemeAnnotator(
+            SchemeAnnotator.Options(
+                calls=options.agents,
+                per_call=min(options.k, PER_CALL),
+                exemplars=options.exemplars,
+            ),
+            services,
+        )
+        annotates = options.argumentation_schemes and options.annotate == "hits"
+        self._annotations = SchemeAnnotations(self.index, annotator if annotates else None)
 
     async def answer(self, debate: Debate) -> Response:
         """Read, retrieve, draft and revise."""
@@ -58,24 +69,24 @@ class Rdebater:
             return await self._baseline(debate)
         allowance = Allowance(self.options.calls)
         found, asked, notes = await self._read(debate, allowance)
-        recall = await self._recalled(debate, asked, allowance)
+        recall = await self._retrieve(debate, asked, allowance)
         if not recall.evidence:
-            raise WorkError("the index holds no argument")
+            raise WorkError("the index has no arguments")
         brief = self._brief(debate, found, recall)
-        made = await self._written(brief, allowance)
+        made = await self._write(brief, allowance)
         response = self._response(brief, recall, made)
         if self.options.trace:
-            told = traced(found, recall, made, allowance, notes)
-            response = Response(**{**dict(response), "rdebater": told})
+            trace = traced(found, recall, made, allowance, notes)
+            response = Response(**{**dict(response), "rdebater": trace})
         return response
 
     async def _read(
         self, debate: Debate, allowance: Allowance
     ) -> tuple[Logic, tuple[str, ...], list[str]]:
-        """Find the opponent's logic and the keywords; neither agent sees the other's work."""
+        """Find the opponent's logic and the keywords; the agents work independently."""
         most, wanted = self.options.keywords, self.options.logic_summarization
         notes: list[str] = []
-        if self.options.profile == "lean" and wanted:
+        if self.options.agents == "merged" and wanted:
             try:
                 allowance.take(keep=1)
                 return *await reading(self.model, debate, most), notes
@@ -105,26 +116,25 @@ class Rdebater:
                 group.start_soon(of_logic)
         return found, asked, notes
 
-    async def _recalled(self, debate: Debate, asked: Sequence[str], allowance: Allowance) -> Recall:
-        """Retrieve E and, where schemes count, select by them."""
+    async def _retrieve(self, debate: Debate, asked: Sequence[str], allowance: Allowance) -> Recall:
+        """Retrieve E and, with argumentation schemes, select by them."""
         recall = await anyio.to_thread.run_sync(
-            retrieved, self.index, self._remembering, debate, asked, self.options,
+            retrieved, self.index, self._annotations.known, debate, asked, self.options,
             abandon_on_cancel=True,
         )  # fmt: skip
         if not self.options.argumentation_schemes:
             return replace(recall, prior=recall.evidence)
-        evidence = await self._remembering.annotated(recall.evidence, allowance, debate.key)
+        evidence = await self._annotations.annotated(recall.evidence, allowance, debate.key)
         return with_priors(recall, evidence, self.options)
 
     def _brief(self, debate: Debate, found: Logic, recall: Recall) -> Brief:
-        chosen = self.options
         return Brief(
-            debate, found.flaws, recall.prior, recall.schemes, chosen.max_words, chosen.cited,
-            chosen.wording,
+            debate, found.flaws, recall.prior, recall.schemes, self.options.max_words,
+            self.options.cited, self.options.wording,
         )  # fmt: skip
 
-    async def _written(self, brief: Brief, allowance: Allowance) -> Revised | None:
-        """Draft and revise; None where the model has no draft."""
+    async def _write(self, brief: Brief, allowance: Allowance) -> Revised | None:
+        """Draft and revise; None if the model has no draft."""
         try:
             allowance.take()
             first = await draft(self.model, brief)
@@ -132,27 +142,27 @@ class Rdebater:
             return None
         if not self.options.optimization_module:
             return Revised((Attempt(first),), "unasked")
-        return await revised(
+        return await revise(
             first, self._gate(brief, allowance), partial(self._violations, brief),
             self.options.max_revisions,
         )  # fmt: skip
 
     def _gate(self, brief: Brief, allowance: Allowance) -> Gate:
-        if self.options.profile == "lean":
-            return AtOnce(self.model, brief, allowance)
+        if self.options.agents == "merged":
+            return MergedAgents(self.model, brief, allowance)
         once = self.options.summarise == "once"
-        return Separate(self.model, brief, allowance, once=once)
+        return SeparateAgents(self.model, brief, allowance, once=once)
 
     def _violations(self, brief: Brief, candidate: Candidate) -> list[str]:
-        """Say what of the task's rules a candidate breaks."""
+        """Return the violations of the task's rules."""
         if not self.options.task_rules:
             return []
         count, most = count_words(candidate.text), self.options.max_words
-        found = [f"It has {count} words, and {most} at most are allowed."] if count > most else []
+        found = [f"It has {count} words; at most {most} are allowed."] if count > most else []
         if words(candidate.text) in [words(clean(said)) for said in brief.debate.system_texts]:
-            found.append("It was said before, word for word.")
+            found.append("It repeats an earlier response word for word.")
         if brief.evidence and not self._cited(brief, candidate):
-            found.append("It uses none of the remembered arguments.")
+            found.append("It uses none of the retrieved arguments.")
         return found
 
     def _cited(self, brief: Brief, candidate: Candidate) -> tuple[Argument, ...]:
@@ -160,7 +170,7 @@ class Rdebater:
         return cited(candidate.text, candidate.named, given, self.options.cited)
 
     def _response(self, brief: Brief, recall: Recall, made: Revised | None) -> Response:
-        """Return the best candidate as it may be said; a quotation where there is none."""
+        """Return the best candidate; a quotation if there is none."""
         best = made.best(partial(self._violations, brief)) if made else Candidate("")
         content = cut_to_words(clean(best.text), self.options.max_words)
         found = self._cited(brief, replace(best, text=content))
@@ -171,7 +181,7 @@ class Rdebater:
         return Response(content=content, arguments=found)
 
     async def _baseline(self, debate: Debate) -> Response:
-        """Answer as the paper's baselines do."""
+        """Answer like the paper's baselines."""
         texts: list[Argument] = []
         if self.options.mode == "naive_rag":
             hits = await anyio.to_thread.run_sync(
@@ -183,3 +193,40 @@ class Rdebater:
         )
         content = cut_to_words(said, self.options.max_words)
         return Response(content=content, arguments=cited(content, (), texts, self.options.cited))
+
+
+def traced(
+    logic: Logic, recall: Recall, made: Revised | None, allowance: Allowance, notes: Sequence[str]
+) -> dict[str, Any]:
+    """Return the intermediate results as JSON."""
+    return {
+        "calls": allowance.spent,
+        "accepted": bool(made and made.accepted),
+        "stop": made.stop if made else "quotation",
+        "predicates": [one.raw for one in logic.predicates],
+        "chain": logic.chain,
+        "flaws": list(logic.flaws),
+        "keywords": list(recall.keywords),
+        "coarse": recall.coarse,
+        "evidence": [_traced_record(one) for one in recall.evidence],
+        "means": {scheme.value: mean for scheme, mean in (recall.means or {}).items()},
+        "scheme_priors": [scheme.value for scheme in recall.schemes],
+        "evidence_priors": [one.argument.id for one in recall.prior],
+        "attempts": [_traced_attempt(one) for one in made.attempts] if made else [],
+        "notes": [*notes, *recall.notes],
+    }
+
+
+def _traced_record(one: Record) -> dict[str, Any]:
+    marks = one.annotation.model_dump(mode="json")["marks"] if one.annotation else None
+    return {"id": one.argument.id, "likeness": round(one.likeness, 4), "schemes": marks}
+
+
+def _traced_attempt(one: Attempt) -> dict[str, Any]:
+    found = one.verdict
+    return {
+        "utterance": one.candidate.text,
+        "summary": one.summary.model_dump() if one.summary else None,
+        "criteria": dict(found.criteria) if found else None,
+        "feedback": found.full_feedback if found else "",
+    }

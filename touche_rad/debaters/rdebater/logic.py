@@ -1,6 +1,6 @@
 """The Logic & Summarization Agent: predicates, a reasoning chain, and the flaws in it.
 
-It reads all that the opponent said and never the retrieved evidence.
+It reads all utterances of the opponent, and never the retrieved evidence.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from typing import Annotated, Final
 from pydantic import BaseModel, Field
 
 from touche_rad.debate import Debate
-from touche_rad.debaters.rdebater.budget import Allowance
-from touche_rad.debaters.rdebater.history import opposing
+from touche_rad.debaters.rdebater.turn import Allowance, opponent_texts
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Page
 from touche_rad.text import clean
 
 MOST_PREDICATES: Final = 24
-"""Predicates of one utterance; the paper's example has 23 for two of them."""
+"""Maximum predicates of one utterance; the paper's example has 23 for two utterances."""
 MOST_FLAWS: Final = 8
 _PREDICATE: Final = re.compile(r"^[\W\d]*([A-Za-z]\w*)\s*\((.+)\)\W*$")
 
@@ -30,19 +29,19 @@ Flaw = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
 
 
 class Predicates(BaseModel):
-    """What f_pred answers: one predicate a line."""
+    """The answer of f_pred."""
 
     predicates: list[Formula] = Field(json_schema_extra={"maxItems": MOST_PREDICATES})
 
 
 class Chain(BaseModel):
-    """What f_infer answers."""
+    """The answer of f_infer."""
 
     chain: Page
 
 
 class Flaws(BaseModel):
-    """What f_logic answers."""
+    """The answer of f_logic."""
 
     flaws: list[Flaw] = Field(json_schema_extra={"maxItems": MOST_FLAWS})
 
@@ -58,7 +57,7 @@ class Predicate:
 
 @dataclass(frozen=True)
 class Logic:
-    """The opponent's logic: P_opp, the chain drawn from it, and the flaws L."""
+    """The opponent's logic: the predicates P_opp, the reasoning chain, and the flaws L."""
 
     predicates: tuple[Predicate, ...] = ()
     chain: str = ""
@@ -66,9 +65,9 @@ class Logic:
 
 
 def predicates(said: Iterable[str]) -> tuple[Predicate, ...]:
-    """Read predicates, each once; what has no predicate's form is left out.
+    """Parse predicates and remove repeated ones; lines of another form are ignored.
 
-    Where nothing has, the lines stand as they are: a plain claim can still be reasoned from.
+    If no line is a predicate, all lines are used as they are.
     """
     found: dict[str, Predicate] = {}
     plain: dict[str, Predicate] = {}
@@ -76,15 +75,15 @@ def predicates(said: Iterable[str]) -> tuple[Predicate, ...]:
         raw = clean(line)
         match = _PREDICATE.match(raw)
         if match:
-            one = Predicate(match[1], _parted(match[2]), f"{match[1]}({match[2]})")
+            one = Predicate(match[1], _split_arguments(match[2]), f"{match[1]}({match[2]})")
             found.setdefault("".join(one.raw.lower().split()), one)
         elif raw:
             plain.setdefault(raw, Predicate("", (), raw))
     return tuple((found or plain).values())
 
 
-def _parted(inner: str) -> tuple[str, ...]:
-    """Split at the commas that no bracket encloses."""
+def _split_arguments(inner: str) -> tuple[str, ...]:
+    """Split at commas outside of brackets."""
     parts, depth, start = [], 0, 0
     for place, letter in enumerate(inner):
         depth += (letter in "([{") - (letter in ")]}")
@@ -95,18 +94,18 @@ def _parted(inner: str) -> tuple[str, ...]:
 
 
 def flaws(said: Iterable[str]) -> tuple[str, ...]:
-    """Return the flaws that say something, each once."""
+    """Return the flaws without empty and repeated ones."""
     return tuple(dict.fromkeys(one for one in map(clean, said) if one))[:MOST_FLAWS]
 
 
 async def logic(model: Model, debate: Debate, allowance: Allowance) -> Logic:
-    """Take the three steps as the paper does: one call an utterance, then two over all of them.
+    """Take the three steps of the paper: one call per utterance, then two calls over all.
 
     Raises:
-        ModelError: A step has no answer.
+        ModelError: A step failed.
     """
     found: list[str] = []
-    for text in opposing(debate):
+    for text in opponent_texts(debate):
         allowance.take(keep=1)
         found += await f_pred(model, text)
     known = predicates(found)

@@ -1,80 +1,69 @@
-"""The paper's numbers and readings, each of which can be changed."""
+"""Options of the debater `rdebater`, and the paper's numbers and readings as settings."""
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
-from touche_rad.debaters.rdebater.recall import Match
-from touche_rad.debaters.rdebater.schemes import Aggregation, Profile
+from touche_rad.debaters.rdebater.schemes import Aggregation
 from touche_rad.debaters.rdebater.schemes.vocabulary import Exemplars
-from touche_rad.debaters.rdebater.writing import Wording
-from touche_rad.plugins import Options as PluginOptions
+from touche_rad.plugins import Options, setting
 
 FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
-_PAPER: Final[dict[str, str]] = {
-    "calls": "64", "fields": "text", "coarse": "1000", "rule_match": "literal",
-    "scheme_rule": "false", "likeness": "text", "task_rules": "false", "wording": "free",
-    "repeat": "true",
-}  # fmt: skip
-"""What the paper's profile sets where nothing else is said."""
+Match = Literal["index", "literal"]
+Wording = Literal["close", "free"]
 
 
-class RdebaterOptions(PluginOptions):
-    """What can be set."""
+class RdebaterOptions(Options):
+    """What users set, and what profiles set."""
 
-    profile: Profile = Field(
-        "lean", description="lean asks in at most 4 calls what paper asks in 4 + the user's turns"
-        " + 3 a candidate"
-    )  # fmt: skip
-    calls: int = Field(4, ge=0, le=10_000, description="the most calls of a turn (paper: 64)")
-    mode: Literal["full", "direct", "naive_rag"] = Field(
-        "full", description="the paper's baselines: no retrieval, or retrieved text as it stands"
-    )
-    optimization_module: bool = Field(True, description="summary, judgement and modification")
-    logic_summarization: bool = Field(True, description="the opponent's predicates, chain, flaws")
-    argumentation_schemes: bool = Field(True, description="annotations and priors by scheme")
-    k: int = Field(5, ge=1, le=50, description="records that are kept after the cosine")
-    keywords: int = Field(8, ge=1, le=16, description="the most keywords")
-    coarse: int = Field(100, ge=1, le=10_000, description="candidates a field (paper: 1000)")
-    fields: str = Field("attacks,text", description="fields the keywords search (paper: text)")
-    rule_match: Match = Field(
-        "index", description="a keyword matches by its stem, or literally (paper)"
-    )
-    scheme_rule: bool = Field(
-        True, description="what is known to use no scheme is passed over (paper: no)"
-    )
-    likeness: Literal["text", "attacks", "supports", "topic", "all"] = Field(
-        "attacks", description="the field whose cosine with the debate ranks (paper: text)"
-    )
-    label_agg: Aggregation = Field("mean", description="one label a scheme out of four")
-    prior_threshold: float = Field(2.0, ge=0, le=4, description="a scheme's mean must be above")
-    divide_by: Literal["k", "found"] = Field("k", description="what the mean is divided by")
-    without_priors: Literal["all", "first", "none"] = Field(
-        "all", description="what is shown with no scheme above the threshold (the formula: none)"
-    )
+    profile: str = Field("lean", description="paper: all agents as published; or an ablation")
+    calls: int = Field(4, ge=0, le=10_000, description="maximum model calls per turn")
+    k: int = Field(5, ge=1, le=50, description="number of retrieved arguments")
     annotate: Literal["hits", "never"] = Field(
-        "hits", description="records that the memory has no annotation of are annotated now"
+        "hits", description="hits: annotate retrieved arguments without annotations in the index"
     )
-    exemplars: Exemplars = Field("levels", description="one a label, or the paper's pairs")
-    max_revisions: int = Field(3, ge=0, le=20, description="then the best candidate stands")
-    summarise: Literal["each", "once"] = Field(
-        "each", description="a summary for each candidate, or the first one's for all"
-    )
-    task_rules: bool = Field(
-        True, description="length and repetition are judged too, by code (paper: no)"
-    )
-    wording: Wording = Field("close", description="close to the arguments, or free (paper)")
-    max_words: int = Field(60, ge=5, le=2_000, description="the most words of an utterance")
-    cited: int = Field(2, ge=1, le=9, description="the most arguments that are cited")
-    repeat: bool = Field(False, description="may cite what was cited before (paper: yes)")
-    trace: bool = Field(False, description="all that was made on the way, in the response")
+    max_words: int = Field(60, ge=5, le=2_000, description="maximum words of a response")
+    cited: int = Field(2, ge=1, le=9, description="maximum cited arguments")
+    repeat: bool = Field(False, description="may cite an argument again")
+    trace: bool = Field(False, description="add all intermediate results to the response")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _of_profile(cls, given: Any) -> Any:
-        return {**_PAPER, **given} if given.get("profile") == "paper" else given
+    agents: Literal["merged", "separate"] = setting(
+        "merged", description="several agents in one call, or one call per agent"
+    )
+    mode: Literal["full", "direct", "naive_rag"] = setting(
+        "full", description="full, or a baseline: no retrieval, or retrieved texts in the prompt"
+    )
+    optimization_module: bool = setting(True, description="summary, judgement and modification")
+    logic_summarization: bool = setting(
+        True, description="predicates, reasoning chain and flaws of the opponent"
+    )
+    argumentation_schemes: bool = setting(True, description="annotations and scheme priors")
+    keywords: int = setting(8, ge=1, le=16, description="maximum keywords")
+    coarse: int = setting(100, ge=1, le=10_000, description="candidates per searched field")
+    fields: str = setting("attacks,text", description="fields that the keywords search")
+    rule_match: Match = setting("index", description="keywords match by their stem, or literally")
+    scheme_rule: bool = setting(True, description="skip arguments known to use no scheme")
+    likeness: Literal["text", "attacks", "supports", "topic", "all"] = setting(
+        "attacks", description="the field whose cosine with the debate ranks candidates"
+    )
+    label_agg: Aggregation = setting("mean", description="how four labels of a scheme become one")
+    prior_threshold: float = setting(
+        2.0, ge=0, le=4, description="minimum mean label of a prior scheme (exclusive)"
+    )
+    without_priors: Literal["all", "first", "none"] = setting(
+        "all", description="evidence in the prompt if no scheme is above the threshold"
+    )
+    exemplars: Exemplars = setting("levels", description="one example per label, or paper's pairs")
+    max_revisions: int = setting(3, ge=0, le=20, description="maximum revisions of a draft")
+    summarise: Literal["each", "once"] = setting(
+        "each", description="one summary per candidate, or one for all"
+    )
+    task_rules: bool = setting(
+        True, description="also check length, repetition and citations of a candidate by rules"
+    )
+    wording: Wording = setting("close", description="close to the arguments' words, or free")
 
     @field_validator("fields")
     @classmethod

@@ -1,48 +1,146 @@
-"""Retrieval: keywords find candidates, similarity to the debate ranks them, schemes select."""
+"""Retrieval: keywords find candidates, similarity to the debate ranks them, schemes select.
+
+The formulas are the paper's: `rule_match`, the Top-k by cosine, the mean label of each scheme over
+the k best, the priors above the threshold and the records that use one of them.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters.rdebater.history import lines, together
 from touche_rad.debaters.rdebater.logic import Flaw, Formula, Logic, flaws, predicates
-from touche_rad.debaters.rdebater.options import RdebaterOptions
-from touche_rad.debaters.rdebater.recall import (
-    Recall,
-    Remembered,
-    coarse,
-    prior_evidence,
-    prior_schemes,
-    scheme_means,
-    top_k,
-)
-from touche_rad.debaters.rdebater.remembering import Remembering
+from touche_rad.debaters.rdebater.options import Match, RdebaterOptions
+from touche_rad.debaters.rdebater.schemes import Aggregation, Annotation, Scheme
+from touche_rad.debaters.rdebater.turn import history_text
 from touche_rad.errors import ToucheRadError
 from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Paragraph
-from touche_rad.plugins import ArgumentIndex, Meaning, MeaningIndex
+from touche_rad.plugins import ArgumentIndex, meaning_of
 from touche_rad.text import clean, content_words, words
+
+Known = Callable[[Sequence[str]], list[Annotation | None]]
+"""Returns the known annotations of arguments by their ids."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A retrieved argument, its similarity to the debate, and its annotation."""
+
+    argument: Argument
+    likeness: float
+    annotation: Annotation | None = None
+
+    @property
+    def schemes(self) -> tuple[Scheme, ...]:
+        """The schemes that the argument uses, as far as known."""
+        return self.annotation.schemes if self.annotation else ()
+
+
+@dataclass(frozen=True)
+class Recall:
+    """The result of retrieval: E, the means, S_prior and E_prior."""
+
+    keywords: tuple[str, ...] = ()
+    coarse: int = 0
+    evidence: tuple[Record, ...] = ()
+    means: Mapping[Scheme, float] | None = None
+    schemes: tuple[Scheme, ...] = ()
+    prior: tuple[Record, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def rule_match(text: str, keywords: Sequence[str]) -> bool:
+    """Whether a text contains any keyword literally; a phrase must match as a whole."""
+    said = f" {' '.join(words(text))} "
+    return any(f" {' '.join(words(keyword))} " in said for keyword in keywords if words(keyword))
+
+
+def coarse(
+    index: ArgumentIndex, keywords: Sequence[str], fields: Sequence[str], most: int, match: Match
+) -> list[Argument]:
+    """Return E_coarse: the arguments that match any keyword, by rank in each field.
+
+    Args:
+        index: The index.
+        keywords: The keywords.
+        fields: The fields to search.
+        most: Maximum candidates per field.
+        match: `index`: a keyword matches by its stem; `literal`: the word itself must occur.
+    """
+    query = " ".join(keywords)
+    if not query.strip():
+        return []
+    found = [index.search(field, query, most) for field in fields]
+    ranked: dict[str, Argument] = {}
+    for rank in range(max(map(len, found), default=0)):
+        for field, hits in zip(fields, found, strict=True):
+            for hit in hits[rank : rank + 1]:
+                said = str(getattr(hit.argument, field, hit.argument.text))
+                if match == "index" or rule_match(said, keywords):
+                    ranked.setdefault(hit.argument.id, hit.argument)
+    return list(ranked.values())
+
+
+def top_k(arguments: Sequence[Argument], likeness: Sequence[float], k: int) -> list[Record]:
+    """Return the k candidates most similar to the debate; ties keep their order."""
+    scored = [Record(*one) for one in zip(arguments, likeness, strict=True)]
+    return sorted(scored, key=lambda one: -one.likeness)[:k]
+
+
+def scheme_means(
+    evidence: Sequence[Record], k: int, by: Aggregation = "mean"
+) -> dict[Scheme, float]:
+    """Return s̄(S): the mean label of each scheme over k records; 0 if a record does not use it."""
+    if k <= 0:
+        return dict.fromkeys(Scheme, 0.0)
+    return {
+        scheme: sum(one.annotation.level(scheme, by) for one in evidence if one.annotation) / k
+        for scheme in Scheme
+    }
+
+
+def prior_schemes(means: Mapping[Scheme, float], threshold: float) -> tuple[Scheme, ...]:
+    """Return S_prior: the schemes with a mean above the threshold."""
+    return tuple(scheme for scheme, mean in means.items() if mean > threshold)
+
+
+def prior_evidence(evidence: Sequence[Record], schemes: Sequence[Scheme]) -> tuple[Record, ...]:
+    """Return E_prior: the records that use one of the schemes."""
+    return tuple(one for one in evidence if set(one.schemes) & set(schemes))
+
 
 Keyword = Annotated[str, Field(json_schema_extra={"maxLength": 60})]
 
 
 class Keywords(BaseModel):
-    """What the agent answers."""
+    """The answer of the keyword agent."""
 
-    keywords: list[Keyword] = Field(json_schema_extra={"maxItems": 16})
+    keywords: list[Keyword]
+
+
+K = TypeVar("K", bound=BaseModel)
+
+
+@lru_cache(64)
+def _limited(schema: type[K], most: int) -> type[K]:
+    """Return a schema with a limit on the number of keywords."""
+    bound: Any = (list[Keyword], Field(json_schema_extra={"maxItems": most}))
+    return create_model(schema.__name__, __base__=schema, keywords=bound)
 
 
 def kept(said: Iterable[str], most: int) -> tuple[str, ...]:
-    """Return the keywords that say something, each once, as many as may be."""
+    """Return the keywords without empty, repeated and additional ones."""
     found: dict[str, str] = {}
     for keyword in map(clean, said):
         if content_words(keyword):
@@ -51,7 +149,7 @@ def kept(said: Iterable[str], most: int) -> tuple[str, ...]:
 
 
 def plain_keywords(debate: Debate, most: int) -> tuple[str, ...]:
-    """Return what is searched for where the model gave nothing: the last message's own words."""
+    """Return the keywords that are used without a model: words of the last message."""
     said = content_words(clean(debate.last.utterance)) or content_words(clean(debate.claim))
     often = Counter(said)
     ranked = sorted(often, key=lambda word: (-often[word], said.index(word)))
@@ -59,31 +157,31 @@ def plain_keywords(debate: Debate, most: int) -> tuple[str, ...]:
 
 
 async def keywords(model: Model, debate: Debate, most: int) -> tuple[str, ...]:
-    """Ask for the keywords of both sides' utterances."""
+    """Ask for keywords from the utterances of both sides."""
     prompt = Prompt.load(__package__, "keywords")
-    values = {"most": most, "dialogue": lines(debate)}
+    values = {"most": most, "dialogue": render_dialogue(debate)}
     answer = await model.ask(
-        prompt.messages(**values), Keywords, step="rdebater.keywords",
+        prompt.messages(**values), _limited(Keywords, most), step="rdebater.keywords",
         shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     return kept(answer.keywords, most) or plain_keywords(debate, most)
 
 
 class Reading(BaseModel):
-    """The answer: each step stands on the one before it, and is therefore written after it."""
+    """The answer of four agents in one call; each step uses the one before it."""
 
     predicates: list[Formula] = Field(json_schema_extra={"maxItems": 8})
     chain: Paragraph
     flaws: list[Flaw] = Field(json_schema_extra={"maxItems": 3})
-    keywords: list[Keyword] = Field(json_schema_extra={"maxItems": 8})
+    keywords: list[Keyword]
 
 
 async def reading(model: Model, debate: Debate, most: int) -> tuple[Logic, tuple[str, ...]]:
-    """Ask for all of it in one call."""
+    """Ask for the opponent's logic and the keywords in one call."""
     prompt = Prompt.load(__package__, "reading")
-    values = {"most": most, "dialogue": lines(debate)}
+    values = {"most": most, "dialogue": render_dialogue(debate)}
     answer = await model.ask(
-        prompt.messages(**values), Reading, step="rdebater.reading",
+        prompt.messages(**values), _limited(Reading, most), step="rdebater.reading",
         shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     found = Logic(predicates(answer.predicates), answer.chain.strip(), flaws(answer.flaws))
@@ -93,8 +191,8 @@ async def reading(model: Model, debate: Debate, most: int) -> tuple[Logic, tuple
 def likeness(
     index: ArgumentIndex, field: str, said: str, arguments: Sequence[Argument]
 ) -> tuple[list[float], str]:
-    """Return each argument's cosine with what was said, and what it was taken of."""
-    meaning = _meaning(index)
+    """Return the cosine of each argument with the history, and of what: vectors or words."""
+    meaning = meaning_of(index)
     if meaning is not None and arguments:
         with suppress(ToucheRadError, KeyError):
             (found,) = meaning.likeness(field, [said], [one.id for one in arguments])
@@ -103,8 +201,8 @@ def likeness(
 
 
 def nearest(index: ArgumentIndex, field: str, said: str, k: int) -> list[Argument]:
-    """Return the arguments nearest to what was said, where there are vectors of the field."""
-    meaning = _meaning(index)
+    """Return the arguments nearest to the history, if there are vectors of the field."""
+    meaning = meaning_of(index)
     if meaning is None or not said.strip():
         return []
     with suppress(ToucheRadError, KeyError):
@@ -113,20 +211,16 @@ def nearest(index: ArgumentIndex, field: str, said: str, k: int) -> list[Argumen
     return []
 
 
-def _meaning(index: ArgumentIndex) -> Meaning | None:
-    return index.meaning if isinstance(index, MeaningIndex) else None
-
-
 def by_words(said: str, texts: Sequence[str]) -> list[float]:
-    """Return the cosine of word counts, each word weighed by how few of the texts have it."""
+    """Return the cosine of word counts; rare words have more weight."""
     counts = [Counter(content_words(text)) for text in texts]
     often = Counter(word for count in counts for word in count)
     weights = {word: math.log(1 + len(texts) / times) for word, times in often.items()}
-    asked = _weighed(Counter(content_words(said)), weights)
-    return [_cosine(asked, _weighed(count, weights)) for count in counts]
+    asked = _weighted(Counter(content_words(said)), weights)
+    return [_cosine(asked, _weighted(count, weights)) for count in counts]
 
 
-def _weighed(count: Counter[str], weights: Mapping[str, float]) -> dict[str, float]:
+def _weighted(count: Counter[str], weights: Mapping[str, float]) -> dict[str, float]:
     return {word: times * weights.get(word, 1.0) for word, times in count.items()}
 
 
@@ -136,28 +230,28 @@ def _cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
     return product / length if length else 0.0
 
 
-LONGEST_QUERY = 2_000
+MAX_QUERY_LETTERS = 2_000
 
 
 def retrieved(
     index: ArgumentIndex,
-    remembering: Remembering,
+    known: Known,
     debate: Debate,
     keywords: Sequence[str],
     options: RdebaterOptions,
 ) -> Recall:
-    """Return E: the k candidates most like the debate, not yet annotated."""
+    """Return E: the k candidates most similar to the debate, not annotated yet."""
     notes: list[str] = []
     used = frozenset() if options.repeat else _cited(debate)
     spare = options.coarse + len(used)
     found = coarse(index, keywords, options.searched, spare, options.rule_match)
     fresh = [one for one in found if one.id not in used]
     if not fresh:
-        notes.append("no keyword matched: all of the memory was searched")
+        notes.append("no keyword matched: the whole index was searched")
         fresh = [one for one in _anything(index, debate, options) if one.id not in used]
     if options.scheme_rule and options.argumentation_schemes:
-        fresh = _with_schemes(remembering, fresh)
-    cosines, of = likeness(index, options.likeness, together(debate), fresh)
+        fresh = _with_schemes(known, fresh)
+    cosines, of = likeness(index, options.likeness, history_text(debate), fresh)
     evidence = top_k(fresh, cosines, options.k)
     notes.append(f"ranked by the cosine of {of}")
     return Recall(tuple(keywords), len(fresh), tuple(evidence), notes=tuple(notes))
@@ -169,31 +263,31 @@ def _cited(debate: Debate) -> frozenset[str]:
 
 
 def _anything(index: ArgumentIndex, debate: Debate, options: RdebaterOptions) -> list[Argument]:
-    """Return what is nearest to the debate in meaning, or to the last message by any field.
-
-    At last whatever there is.
-    """
-    near = nearest(index, options.likeness, together(debate), options.coarse)
+    """Return the nearest arguments by vectors, or results for the last message, or any."""
+    near = nearest(index, options.likeness, history_text(debate), options.coarse)
     if near:
         return near
-    said = clean(debate.last.utterance)[:LONGEST_QUERY] or clean(debate.claim)[:LONGEST_QUERY]
+    said = (clean(debate.last.utterance) or clean(debate.claim))[:MAX_QUERY_LETTERS]
     fields = dict.fromkeys(("attacks", *options.searched, "text", "supports"))
     hits = [hit for field in fields for hit in index.search(field, said, options.coarse)]
     found = {hit.argument.id: hit.argument for hit in hits}
     return list(found.values()) or list(islice(index.arguments(), options.k + 20))
 
 
-def _with_schemes(remembering: Remembering, arguments: Sequence[Argument]) -> list[Argument]:
-    """Pass over what the memory knows to use no scheme, unless nothing else is left."""
-    known = remembering.using([one.id for one in arguments])
-    kept = [one for one, uses in zip(arguments, known, strict=True) if uses is not False]
+def _with_schemes(known: Known, arguments: Sequence[Argument]) -> list[Argument]:
+    """Skip arguments that are known to use no scheme, unless no other argument is left."""
+    annotations = known([one.id for one in arguments])
+    kept = [
+        one
+        for one, annotation in zip(arguments, annotations, strict=True)
+        if annotation is None or annotation.schemes
+    ]
     return kept or list(arguments)
 
 
-def with_priors(found: Recall, evidence: Sequence[Remembered], options: RdebaterOptions) -> Recall:
-    """Return the retrieval with the means, S_prior and E_prior of its annotated records."""
-    over = options.k if options.divide_by == "k" else len(evidence)
-    means = scheme_means(evidence, over, options.label_agg)
+def with_priors(found: Recall, evidence: Sequence[Record], options: RdebaterOptions) -> Recall:
+    """Add the means, S_prior and E_prior of the annotated records."""
+    means = scheme_means(evidence, options.k, options.label_agg)
     schemes = prior_schemes(means, options.prior_threshold)
     prior, notes = prior_evidence(evidence, schemes), found.notes
     if not schemes:

@@ -8,8 +8,8 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
-from touche_rad.debaters.rdebater.budget import Allowance
-from touche_rad.debaters.rdebater.writing import Brief, Candidate, speech
+from touche_rad.debaters.rdebater.turn import Allowance
+from touche_rad.debaters.rdebater.writing import Brief, Candidate, max_letters, speech
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.errors import OverBudget
 from touche_rad.models.output import Line, Paragraph
@@ -20,7 +20,7 @@ TWO = Field(json_schema_extra={"maxItems": 2})
 
 
 class Summary(BaseModel):
-    """The debate with the candidate in it, as the judgement sees it."""
+    """The summary of the debate with the candidate."""
 
     overview: Paragraph
     supporting: list[Line] = FEW
@@ -29,7 +29,7 @@ class Summary(BaseModel):
 
 
 class Judgement(BaseModel):
-    """The three criteria, and what is wrong where one is not met."""
+    """The three criteria, and feedback on those that are not met."""
 
     stance_faithfulness: bool
     argumentative_relevance: bool
@@ -38,13 +38,13 @@ class Judgement(BaseModel):
 
 
 class Modified(BaseModel):
-    """What the text modification answers."""
+    """The answer of the text modification."""
 
     utterance: str = Field(min_length=1)
 
 
 class Short(Summary):
-    """The summary as the lean profile writes it, before the rest of its answer."""
+    """The shorter summary of a merged call."""
 
     overview: Line
     supporting: list[Line] = TWO
@@ -53,7 +53,7 @@ class Short(Summary):
 
 
 class Check(BaseModel):
-    """The lean profile's answer: summary, judgement and, where needed, the text anew."""
+    """The answer of three agents in one call: summary, judgement, and a new text if needed."""
 
     summary: Short
     judgement: Judgement
@@ -68,28 +68,28 @@ class Verdict:
     criteria: dict[str, bool]
     feedback: str
     violations: tuple[str, ...] = ()
-    """What code found against the task's rules."""
+    """Violations of the task's rules."""
 
     @property
     def accepted(self) -> bool:
-        """J: computed from the criteria and the rules, never taken from the model."""
+        """J: computed from the criteria and the rules."""
         return all(self.criteria.values()) and not self.violations
 
     @property
     def met(self) -> int:
-        """How many criteria are met, the rules as one of them."""
+        """The number of criteria that are met; the rules count as one."""
         return sum(self.criteria.values()) + (not self.violations)
 
     @property
-    def told(self) -> str:
-        """ρ: the violations that code found, and the model's words."""
+    def full_feedback(self) -> str:
+        """ρ: the criteria that are not met, the violations of rules, and the model's feedback."""
         failed = [name.replace("_", " ") for name, met in self.criteria.items() if not met]
         named = [f"Not met: {', '.join(failed)}."] if failed else []
         return " ".join([*named, *self.violations, *([self.feedback] if self.feedback else [])])
 
 
 def verdict(found: Judgement, violations: Sequence[str], *, schemes: bool) -> Verdict:
-    """Return the verdict; without schemes there is no compliance to be judged."""
+    """Return the verdict; without schemes, scheme compliance is no criterion."""
     criteria = {
         "stance_faithfulness": found.stance_faithfulness,
         "argumentative_relevance": found.argumentative_relevance,
@@ -100,62 +100,63 @@ def verdict(found: Judgement, violations: Sequence[str], *, schemes: bool) -> Ve
 
 
 class Gate(Protocol):
-    """What a candidate must pass."""
+    """Judges and revises a candidate."""
 
-    async def judged(
+    async def judge(
         self, candidate: Candidate, violations: Sequence[str]
     ) -> tuple[Summary | None, Verdict]:
         """Summarise the debate with the candidate in it, and judge the candidate."""
         ...
 
-    async def modified(self, candidate: Candidate, found: Verdict) -> Candidate:
-        """Return the candidate with what was found mended."""
+    async def modify(self, candidate: Candidate, found: Verdict) -> Candidate:
+        """Return a revised candidate."""
         ...
 
 
-class Separate:
-    """The paper's three agents, a call each."""
+class SeparateAgents:
+    """The paper's three agents, one call each."""
 
     def __init__(self, model: Model, brief: Brief, allowance: Allowance, *, once: bool) -> None:
-        """`once` keeps the first candidate's summary for those after it."""
+        """With `once`, the summary of the first candidate is used for all."""
         self._model = model
         self._brief = brief
         self._allowance = allowance
         self._once = once
         self._summary: Summary | None = None
 
-    async def judged(
+    async def judge(
         self, candidate: Candidate, violations: Sequence[str]
     ) -> tuple[Summary | None, Verdict]:
         """Call the Debate Summarization Agent, then the Judgement Agent."""
         if self._summary is None or not self._once:
-            self._summary = await self._summarised(candidate)
+            self._summary = await self._summarise(candidate)
         self._allowance.take()
-        told = self._brief.told
+        values = self._brief.values
         messages = Prompt.load(__package__, "judgement").messages(
-            stance=told["stance"], schemes=told["schemes"], summary=self._summary,
+            stance=values["stance"], schemes=values["schemes"], summary=self._summary,
             candidate=candidate.text,
         )  # fmt: skip
         found = await self._model.ask(messages, Judgement, step="rdebater.judgement")
         return self._summary, verdict(found, violations, schemes=bool(self._brief.schemes))
 
-    async def _summarised(self, candidate: Candidate) -> Summary:
+    async def _summarise(self, candidate: Candidate) -> Summary:
         self._allowance.take()
         prompt = Prompt.load(__package__, "summary")
-        told = self._brief.told
+        brief = self._brief.values
         values = {
-            "dialogue": told["dialogue"], "stance": told["stance"], "candidate": candidate.text,
+            "dialogue": brief["dialogue"], "stance": brief["stance"], "candidate": candidate.text,
         }  # fmt: skip
         return await self._model.ask(
             prompt.messages(**values), Summary, step="rdebater.summary",
             shorten=drop_oldest(prompt, "dialogue", values),
         )  # fmt: skip
 
-    async def modified(self, candidate: Candidate, found: Verdict) -> Candidate:
+    async def modify(self, candidate: Candidate, found: Verdict) -> Candidate:
         """Call the Text Modification Agent with the utterance and the feedback."""
         self._allowance.take()
         messages = Prompt.load(__package__, "modification").messages(
-            stance=self._brief.told["stance"], words=self._brief.words, feedback=found.told,
+            stance=self._brief.values["stance"], words=self._brief.words,
+            letters=max_letters(self._brief.words), feedback=found.full_feedback,
             candidate=candidate.text,
         )  # fmt: skip
         schema = speech(Modified, "utterance", self._brief.words)
@@ -163,8 +164,8 @@ class Separate:
         return Candidate(clean(answer.utterance), candidate.named)
 
 
-class AtOnce:
-    """All three steps in one call; what was modified is handed out without another."""
+class MergedAgents:
+    """The three agents in one call, which also returns the revised text."""
 
     def __init__(self, model: Model, brief: Brief, allowance: Allowance) -> None:
         self._model = model
@@ -172,14 +173,14 @@ class AtOnce:
         self._allowance = allowance
         self._next = Candidate("")
 
-    async def judged(
+    async def judge(
         self, candidate: Candidate, violations: Sequence[str]
     ) -> tuple[Summary | None, Verdict]:
-        """Ask for the summary, the judgement and the text anew."""
+        """Ask for the summary, the judgement and the revised text."""
         self._allowance.take()
         prompt = Prompt.load(__package__, "check")
         values = {
-            **self._brief.told, "candidate": candidate.text, "violations": list(violations),
+            **self._brief.values, "candidate": candidate.text, "violations": list(violations),
         }  # fmt: skip
         answer: Check = await self._model.ask(
             prompt.messages(**values), speech(Check, "utterance", self._brief.words),
@@ -190,8 +191,8 @@ class AtOnce:
         found = verdict(answer.judgement, violations, schemes=bool(self._brief.schemes))
         return answer.summary, found
 
-    async def modified(self, candidate: Candidate, found: Verdict) -> Candidate:
-        """Return what came with the judgement; nothing, where the model wrote nothing."""
+    async def modify(self, candidate: Candidate, found: Verdict) -> Candidate:
+        """Return the text of the last call; empty if the model wrote none."""
         return self._next
 
 
@@ -201,7 +202,7 @@ Rules = Callable[[Candidate], Sequence[str]]
 
 @dataclass(frozen=True)
 class Attempt:
-    """A candidate, and what was found of it if it was judged."""
+    """A candidate with its summary and verdict, if it was judged."""
 
     candidate: Candidate
     summary: Summary | None = None
@@ -210,21 +211,21 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Revised:
-    """All attempts in order, why the loop ended, and which of them stands."""
+    """All attempts in order, and why the loop ended."""
 
     attempts: tuple[Attempt, ...]
     stop: Stop
 
     @property
     def accepted(self) -> bool:
-        """Whether what stands met all criteria."""
+        """Whether the last candidate met all criteria."""
         return self.stop == "accepted"
 
     def best(self, rules: Rules) -> Candidate:
-        """Return what is said.
+        """Return the best candidate.
 
-        The accepted one; else a last revision that could not be judged any more, if it breaks no
-        rule, since it was made against what was found; else the one that met most, the later.
+        The accepted one; or a last revision that could not be judged, if it breaks no rule; or the
+        last of those that met the most criteria.
         """
         last = self.attempts[-1]
         if self.accepted or (last.verdict is None and not rules(last.candidate)):
@@ -235,20 +236,20 @@ class Revised:
         ).candidate
 
 
-async def revised(first: Candidate, gate: Gate, rules: Rules, most: int) -> Revised:
+async def revise(first: Candidate, gate: Gate, rules: Rules, most: int) -> Revised:
     """Judge the first candidate and revise it.
 
     Args:
         first: The draft.
-        gate: Who judges and mends.
-        rules: What code finds against a candidate.
-        most: The most revisions.
+        gate: Judges and revises.
+        rules: Returns the violations of a candidate.
+        most: Maximum revisions.
     """
     attempts: list[Attempt] = []
     candidate = first
     for revision in range(most + 1):
         try:
-            summary, found = await gate.judged(candidate, rules(candidate))
+            summary, found = await gate.judge(candidate, rules(candidate))
         except ModelError as error:
             return Revised((*attempts, Attempt(candidate)), _stop(error))
         attempts.append(Attempt(candidate, summary, found))
@@ -257,7 +258,7 @@ async def revised(first: Candidate, gate: Gate, rules: Rules, most: int) -> Revi
         if revision == most:
             break
         try:
-            candidate = await gate.modified(candidate, found)
+            candidate = await gate.modify(candidate, found)
         except ModelError as error:
             return Revised(tuple(attempts), _stop(error))
         if not candidate.text or _plain(candidate) in {_plain(one.candidate) for one in attempts}:

@@ -5,29 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters.rdebater.history import lines, stance
-from touche_rad.debaters.rdebater.recall import Remembered
+from touche_rad.debaters.rdebater.options import Wording
+from touche_rad.debaters.rdebater.retrieval import Record
 from touche_rad.debaters.rdebater.schemes import Scheme
 from touche_rad.debaters.rdebater.schemes.vocabulary import schemes as definitions
+from touche_rad.debaters.rdebater.turn import stance
 from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.models.dialogue import render_dialogue
 from touche_rad.text import clean, content_words
 
 
 def cited(
     content: str, named: Sequence[Argument], given: Sequence[Argument], most: int
 ) -> tuple[Argument, ...]:
-    """Return what an answer cites.
+    """Return the arguments that a response cites, in the order of their use.
 
     Args:
-        content: The answer as it is said.
-        named: What the model says it used; what shares no word with the answer was not used.
-        given: What it could have used; it is looked through where none of the named was used.
-        most: How many are cited at most.
+        content: The response.
+        named: The arguments that the model named; those that share no word with it are ignored.
+        given: All arguments of the prompt, used if no named argument remains.
+        most: Maximum arguments.
     """
     said = content_words(content)
     used = [one for one in named if _first(said, one, named) < len(said)]
@@ -39,7 +41,7 @@ def cited(
 
 
 def _first(said: Sequence[str], one: Argument, among: Sequence[Argument]) -> int:
-    """Return where the answer first has a word of an argument, if possible one of its own."""
+    """Return the position of the first word of an argument, preferably one only it has."""
     own = set(content_words(one.text))
     others: set[str] = set()
     others.update(*(content_words(other.text) for other in among if other.id != one.id))
@@ -50,12 +52,9 @@ def _first(said: Sequence[str], one: Argument, among: Sequence[Argument]) -> int
     return len(said)
 
 
-Wording = Literal["close", "free"]
-
-
 @dataclass(frozen=True)
 class Candidate:
-    """An utterance that may be said, and the arguments it is said to stand on."""
+    """An utterance, and the arguments that the model named for it."""
 
     text: str
     named: tuple[Argument, ...] = ()
@@ -63,32 +62,34 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Brief:
-    """What an utterance is written and judged by."""
+    """The input of the agents that write and judge an utterance."""
 
     debate: Debate
     flaws: Sequence[str]
-    evidence: Sequence[Remembered]
+    evidence: Sequence[Record]
     schemes: Sequence[Scheme]
     words: int
     cited: int
     wording: Wording
 
     @property
-    def told(self) -> dict[str, Any]:
-        """The brief as prompts take it."""
+    def values(self) -> dict[str, Any]:
+        """The variables of the prompts."""
         return {
-            "dialogue": lines(self.debate), "stance": stance(self.debate), "words": self.words,
+            "dialogue": render_dialogue(self.debate), "stance": stance(self.debate),
+            "words": self.words,
+            "letters": max_letters(self.words),
             "schemes": {one: definitions()[one] for one in self.schemes},
             "evidence": [_shown(one, self.schemes) for one in self.evidence],
         }  # fmt: skip
 
     def named(self, numbers: Sequence[int]) -> tuple[Argument, ...]:
-        """Return the arguments that numbers name, each once; what names none is dropped."""
+        """Return the arguments with these numbers; unknown and repeated numbers are ignored."""
         known = (number for number in numbers if 1 <= number <= len(self.evidence))
         return tuple(self.evidence[number - 1].argument for number in dict.fromkeys(known))
 
 
-def _shown(one: Remembered, schemes: Sequence[Scheme]) -> dict[str, Any]:
+def _shown(one: Record, schemes: Sequence[Scheme]) -> dict[str, Any]:
     marks = one.annotation.marks if one.annotation else {}
     return {
         "text": clean(one.argument.text),
@@ -101,20 +102,25 @@ def _shown(one: Remembered, schemes: Sequence[Scheme]) -> dict[str, Any]:
 
 
 class Draft(BaseModel):
-    """What M answers."""
+    """The answer of M."""
 
     numbers: list[int] = Field(json_schema_extra={"minItems": 1, "maxItems": 9})
     utterance: str = Field(min_length=1)
 
 
+def max_letters(words: int) -> int:
+    """Return the limit of an utterance in letters, with room for all of its words."""
+    return max(600, 10 * words)
+
+
 @lru_cache(64)
 def speech(schema: type[BaseModel], field: str, words: int) -> type[Any]:
-    """Return a schema whose utterance a server ends where it must be long enough."""
+    """Return the schema with a limit in letters that leaves room for all words."""
     information = schema.model_fields[field]
     bounded: Any = Field(
         **({} if information.is_required() else {"default": information.default}),
         min_length=1 if information.is_required() else None,
-        json_schema_extra={"maxLength": max(600, 10 * words)},
+        json_schema_extra={"maxLength": max_letters(words)},
     )
     fields: Any = {field: (str, bounded)}
     return create_model(schema.__name__, __base__=schema, **fields)
@@ -124,7 +130,7 @@ async def draft(model: Model, brief: Brief) -> Candidate:
     """Ask for the first candidate."""
     prompt = Prompt.load(__package__, "draft")
     values = {
-        **brief.told, "flaws": list(brief.flaws), "cited": brief.cited, "wording": brief.wording,
+        **brief.values, "flaws": list(brief.flaws), "cited": brief.cited, "wording": brief.wording,
     }  # fmt: skip
     answer: Draft = await model.ask(
         prompt.messages(**values), speech(Draft, "utterance", brief.words), step="rdebater.draft",
@@ -134,16 +140,17 @@ async def draft(model: Model, brief: Brief) -> Candidate:
 
 
 class Plain(BaseModel):
-    """What a baseline answers."""
+    """The answer of a baseline."""
 
     utterance: str = Field(min_length=1)
 
 
 async def plain(model: Model, debate: Debate, texts: Sequence[str], words: int) -> str:
-    """Ask as the paper's baselines do: outright, or with retrieved text put in as it stands."""
+    """Ask like the paper's baselines: without retrieval, or with the retrieved texts."""
     prompt = Prompt.load(__package__, "baseline")
     values = {
-        "dialogue": lines(debate), "stance": stance(debate), "words": words, "texts": list(texts),
+        "dialogue": render_dialogue(debate), "stance": stance(debate), "words": words,
+        "letters": max_letters(words), "texts": list(texts),
     }  # fmt: skip
     answer: Plain = await model.ask(
         prompt.messages(**values), speech(Plain, "utterance", words), step="rdebater.baseline",

@@ -1,10 +1,10 @@
-"""Argumentation schemes: what kinds of reasoning a text uses, and how well it uses them.
+"""Argumentation schemes: the kinds of reasoning that a text uses, and how well it uses them.
 
-The seven schemes, the four dimensions and the levels are those of R-Debater. Whoever keeps
-annotations (an index's memory) and whoever uses them (a debater) shares this vocabulary.
+The seven schemes, four dimensions and levels are those of R-Debater. `SchemeAnnotator` annotates
+the arguments of an index with them (`touche-rad index --annotate schemes`).
 """
 
-from touche_rad.debaters.rdebater.schemes.annotating import Annotator, Cost, Profile
+from touche_rad.debaters.rdebater.schemes.annotating import SCHEMES, SchemeAnnotator
 from touche_rad.debaters.rdebater.schemes.vocabulary import (
     Aggregation,
     Annotation,
@@ -16,6 +16,6 @@ from touche_rad.debaters.rdebater.schemes.vocabulary import (
 )
 
 __all__ = [
-    "Aggregation", "Annotation", "Annotator", "Cost", "Dimension", "Level", "Mark", "Profile",
-    "Scheme", "collapsed",
+    "SCHEMES", "Aggregation", "Annotation", "Dimension", "Level", "Mark", "Scheme",
+    "SchemeAnnotator", "collapsed",
 ]  # fmt: skip

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from importlib.resources import files
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, create_model
 
@@ -24,9 +23,12 @@ from touche_rad.debaters.rdebater.schemes.vocabulary import (
     exemplars,
     schemes,
 )
-from touche_rad.models import Model, ModelError, Prompt
+from touche_rad.errors import WorkError
+from touche_rad.models import ModelError, Prompt
 from touche_rad.models.errors import EmptyReply, InvalidAnswer, PromptTooLong, Refusal, Truncated
 from touche_rad.models.output import Line
+from touche_rad.plugins import Options as PluginOptions
+from touche_rad.plugins import Services
 from touche_rad.text import clean
 
 Label = Literal["poor", "general", "good", "excellent"]
@@ -143,91 +145,98 @@ def together(count: int, most: int) -> type[Together]:
     return create_model("Together", __base__=Together, arguments=listed)
 
 
-Profile = Literal["lean", "paper"]
-LONGEST: Final = 4_000
-"""Letters of a text that are shown."""
-MOST: Final = 3
-"""Schemes of an argument that the lean profile asks for."""
-_LETTERS: Final = 4
-"""Letters of a token, about."""
-_ANSWER: Final = {"lean": 90, "paper": 150}
-"""Tokens of an answer for one text, about."""
+SCHEMES: Final = "schemes"
+"""The name of the annotations."""
+MAX_LETTERS: Final = 4_000
+"""Longer texts are cut in prompts."""
+MAX_SCHEMES: Final = 3
+"""Maximum schemes per argument if several arguments are annotated in one call."""
+_LETTERS_PER_TOKEN: Final = 4
+_ANSWER_TOKENS: Final = {"merged": 90, "separate": 150}
+"""Estimated tokens of the answers for one text."""
 
-OF_THE_TEXT: Final = (InvalidAnswer, Refusal, Truncated, EmptyReply, PromptTooLong)
-"""What may be wrong with one text's answer alone; anything else would go wrong with the next."""
+ERRORS_OF_TEXT: Final = (InvalidAnswer, Refusal, Truncated, EmptyReply, PromptTooLong)
+"""Errors that concern one text; after any other error the next call would fail too."""
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What annotating will take, about; the calls are exact but for repairs."""
+class SchemeAnnotator:
+    """Names the argumentation schemes of each argument and how well it uses them."""
 
-    texts: int
-    calls: int
-    prompt_tokens: int
-    shared_tokens: int
-    """How many of the prompt's tokens are the same in every call."""
-    answer_tokens: int
+    needs: ClassVar = ("model",)
+    name: ClassVar = SCHEMES
 
-    @property
-    def told(self) -> str:
-        """The cost in a line."""
-        return (
-            f"{self.texts} arguments: {self.calls} calls, about {self.prompt_tokens:,} tokens of "
-            f"prompts ({self.shared_tokens:,} of them a shared beginning) and "
-            f"{self.answer_tokens:,} of answers"
+    class Options(PluginOptions):
+        """Which calls are made."""
+
+        calls: Literal["merged", "separate"] = Field(
+            "merged", description="one call for several texts, or two calls per text (paper)"
+        )
+        per_call: int = Field(4, ge=1, le=16, description="texts of a merged call")
+        exemplars: Exemplars = Field(
+            "levels", description="examples in the prompt: one per label, the paper's pairs, both"
         )
 
-
-class Annotator:
-    """Annotates texts by one model."""
-
-    def __init__(
-        self,
-        model: Model,
-        *,
-        profile: Profile = "lean",
-        per_call: int = 4,
-        shown: Exemplars = "levels",
-    ) -> None:
-        """Remember how to ask.
-
-        Args:
-            model: Who is asked.
-            profile: `paper` asks twice for each text, `lean` once for several.
-            per_call: How many texts a lean call is about.
-            shown: Which exemplars of scoring are shown.
-        """
-        self.model = model
-        self.profile: Profile = profile
-        self.per_call = per_call if profile == "lean" else 1
-        self._shown: Exemplars = shown
+    def __init__(self, options: Options, services: Services) -> None:
+        self.options = options
+        self.model = services.need_model("annotator schemes")
+        self.per_call = options.per_call if options.calls == "merged" else 1
         self._schemes = Prompt.load(__package__, "annotation")
         self._scores = Prompt.load(__package__, "scoring")
         self._both = Prompt.load(__package__, "together")
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Everything that decides an annotation."""
+        """Everything that an annotation depends on."""
         names = ("annotation.jinja", "scoring.jinja", "together.jinja", "schemes.toml",
                  "dimensions.toml", "exemplars.toml")  # fmt: skip
-        told = "".join(files(__package__).joinpath(name).read_text("utf-8") for name in names)
+        content = "".join(files(__package__).joinpath(name).read_text("utf-8") for name in names)
         return {
-            "model": self.model.identity, "profile": self.profile, "per_call": self.per_call,
-            "exemplars": self._shown, "prompts": hashlib.sha256(told.encode()).hexdigest()[:16],
+            "model": self.model.identity, "calls": self.options.calls, "per_call": self.per_call,
+            "exemplars": self.options.exemplars,
+            "prompts": hashlib.sha256(content.encode()).hexdigest()[:16],
         }  # fmt: skip
 
-    def cost(self, texts: int, letters: int) -> Cost:
-        """Return what annotating so many texts of so many letters in all takes."""
-        lean = self.profile == "lean"
-        calls = -(-texts // self.per_call) if lean else 2 * texts
-        whole = self._together([""]) if lean else (*self._asked(""), *self._scored("", {}))
+    def estimate(self, texts: int, letters: int) -> str:
+        """Describe the cost in one line; the number of calls is exact but for repairs."""
+        merged = self.options.calls == "merged"
+        calls = -(-texts // self.per_call) if merged else 2 * texts
+        whole = self._together([""]) if merged else (*self._asked(""), *self._scored("", {}))
         shared = sum(len(part.content) for part in whole if part.role == "system")
-        shared *= calls if lean else texts
-        given = letters if lean else 2 * letters
-        return Cost(
-            texts=texts, calls=calls, prompt_tokens=(shared + given) // _LETTERS,
-            shared_tokens=shared // _LETTERS, answer_tokens=_ANSWER[self.profile] * texts,
-        )  # fmt: skip
+        shared *= calls if merged else texts
+        prompts = (shared + (letters if merged else 2 * letters)) // _LETTERS_PER_TOKEN
+        return (
+            f"{texts} arguments: {calls} calls, about {prompts:,} prompt tokens "
+            f"({shared // _LETTERS_PER_TOKEN:,} of them in a shared prefix) and "
+            f"{_ANSWER_TOKENS[self.options.calls] * texts:,} completion tokens"
+        )
+
+    async def annotate_all(
+        self, texts: Sequence[str], report: Callable[[int], None]
+    ) -> list[dict[str, Any] | None]:
+        """Annotate texts, several calls at the same time.
+
+        Raises:
+            WorkError: The model cannot be reached, or has no valid answer for any text.
+        """
+        step = self.per_call
+        parts = [texts[start : start + step] for start in range(0, len(texts), step)]
+        answers = await self.model.ask_all(
+            [partial(self.annotate, part, again=True) for part in parts],
+            lambda done, _: report(min(done * step, len(texts))),
+        )
+        found: list[Annotation | ModelError] = []
+        for part, answer in zip(parts, answers, strict=True):
+            found += [answer] * len(part) if isinstance(answer, ModelError) else answer
+        failed = [one for one in found if isinstance(one, ModelError)]
+        stopping = [one for one in failed if not isinstance(one, ERRORS_OF_TEXT)]
+        if stopping or len(failed) == len(found):
+            raise WorkError(
+                f"annotation stopped: {(stopping or failed)[0]}; finished blocks are saved: run "
+                "the same command again to resume"
+            )
+        return [
+            None if isinstance(one, ModelError) else one.model_dump(mode="json") for one in found
+        ]
 
     async def annotate(
         self, texts: Sequence[str], *, again: bool = False
@@ -238,12 +247,12 @@ class Annotator:
             texts: At most as many as a call is about.
             again: Whether texts that a lean call has left out, or failed, are asked for singly.
         """
-        if self.profile == "paper":
+        if self.options.calls == "separate":
             return [await self._one(text) for text in texts]
         found = await self._several(texts)
         if again and len(texts) > 1:
             for place, one in enumerate(found):
-                if isinstance(one, OF_THE_TEXT):
+                if isinstance(one, ERRORS_OF_TEXT):
                     found[place] = (await self._several([texts[place]]))[0]
         return found
 
@@ -264,14 +273,14 @@ class Annotator:
     async def _several(self, texts: Sequence[str]) -> list[Annotation | ModelError]:
         try:
             answer: Together = await self.model.ask(
-                self._together(texts), together(len(texts), MOST), step="schemes.together"
+                self._together(texts), together(len(texts), MAX_SCHEMES), step="schemes.together"
             )
         except ModelError as error:
             return [error] * len(texts)
         told: dict[int, dict[Scheme, Mark]] = {}
         for one in answer.arguments:
             if 1 <= one.number <= len(texts) and one.number not in told:
-                told[one.number] = one.marks(MOST)
+                told[one.number] = one.marks(MAX_SCHEMES)
         return [
             Annotation(marks=told[number])
             if number in told
@@ -285,16 +294,16 @@ class Annotator:
     def _scored(self, text: str, reasons: dict[Scheme, str]) -> Sequence[Any]:
         told = {scheme.value: {"reason": reason} for scheme, reason in reasons.items()}
         return self._scores.messages(
-            dimensions=dimensions(), exemplars=exemplars(self._shown), text=_shown(text),
+            dimensions=dimensions(), exemplars=exemplars(self.options.exemplars), text=_shown(text),
             annotation=json.dumps(told, ensure_ascii=False),
         )  # fmt: skip
 
     def _together(self, texts: Sequence[str]) -> Sequence[Any]:
         return self._both.messages(
-            schemes=schemes(), dimensions=dimensions(), exemplars=exemplars(self._shown),
-            most=MOST, texts=[_shown(text) for text in texts],
+            schemes=schemes(), dimensions=dimensions(), exemplars=exemplars(self.options.exemplars),
+            most=MAX_SCHEMES, texts=[_shown(text) for text in texts],
         )  # fmt: skip
 
 
 def _shown(text: str) -> str:
-    return clean(text)[:LONGEST]
+    return clean(text)[:MAX_LETTERS]

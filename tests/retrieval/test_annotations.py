@@ -27,8 +27,15 @@ from tests.schemes import ANSWERS, marks
 from tests.terminal import Ended
 from touche_rad import cli, files
 from touche_rad.debate import Argument
-from touche_rad.debaters.rdebater.schemes import Dimension, Level, Scheme, collapsed
-from touche_rad.plugins import RemembersIndex, build_index, open_index
+from touche_rad.debaters.rdebater.schemes import (
+    SCHEMES,
+    Annotation,
+    Dimension,
+    Level,
+    Scheme,
+    collapsed,
+)
+from touche_rad.plugins import annotations_of, build_index, open_index
 
 LEVELS = some.lists(some.sampled_from(list(Level)), min_size=4, max_size=4)
 
@@ -49,33 +56,41 @@ def collection(folder: Path, count: int) -> Path:
 
 def index(source: Path, place: Path, server: Scripted, *more: str) -> Ended:
     """Call the verb in this process."""
-    words = ("index", source, "-o", place, "--annotate", "-m", f"{server.url}#tiny", *more)
+    words = ("index", source, "-o", place, "-m", f"{server.url}#tiny", *more)
+    if "--annotate" not in more:
+        words += ("--annotate", "schemes")
     with redirect_stderr(io.StringIO()) as err, redirect_stdout(io.StringIO()) as out:
         code = cli.run([str(word) for word in words])
     return Ended(code, out.getvalue(), err.getvalue())
 
 
 def remembered(place: Path | str) -> Any:
-    found = open_index(str(place))
-    assert isinstance(found, RemembersIndex)
-    return found.memory
+    """The stored annotations, or None."""
+    return annotations_of(open_index(str(place))).get(SCHEMES)
+
+
+def annotations(stored: Any, ids: list[str]) -> list[Any]:
+    return [one and Annotation.model_validate(one) for one in stored.get_all(ids)]
 
 
 def bytes_of(place: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted((place / "memory").iterdir())}
+    return {
+        path.name: path.read_bytes() for path in sorted((place / "annotations" / SCHEMES).iterdir())
+    }
 
 
-@pytest.mark.parametrize("profile", ["lean", "paper"])
+@pytest.mark.parametrize("calls", ["merged", "separate"])
 def test_each_argument_has_its_schemes_with_labels_and_reasons(
-    server: Scripted, tmp_path: Path, profile: str
+    server: Scripted, tmp_path: Path, calls: str
 ) -> None:
-    ended = index(collection(tmp_path, 9), tmp_path / "ix", server, "--annotate-profile", profile)
+    ended = index(
+        collection(tmp_path, 9), tmp_path / "ix", server, "--annotate", f"schemes(calls={calls})"
+    )
     assert ended.code == 0, ended.err
     memory = remembered(tmp_path / "ix")
     assert len(memory) == 9
     for one in open_index(str(tmp_path / "ix")).arguments():
-        (found,) = memory.annotations([one.id])
-        assert memory.using([one.id, "nobody"]) == [bool(found.marks), None]
+        (found,) = annotations(memory, [one.id])
         wanted = marks(one.text)
         assert found.schemes == tuple(wanted)
         for scheme, labels in wanted.items():
@@ -84,7 +99,7 @@ def test_each_argument_has_its_schemes_with_labels_and_reasons(
             }
             assert told == labels
             assert found.marks[scheme].reason == f"of {one.text[:20]}".strip()
-    assert memory.annotations(["nobody"]) == [None]
+    assert annotations(memory, ["nobody"]) == [None]
 
 
 def test_lean_asks_once_for_four_arguments_and_the_paper_twice_for_each(
@@ -94,7 +109,7 @@ def test_lean_asks_once_for_four_arguments_and_the_paper_twice_for_each(
     index(source, tmp_path / "lean", server)
     assert called(server) == ["Together"] * 3
     server.asked.clear()
-    index(source, tmp_path / "paper", server, "--annotate-profile", "paper")
+    index(source, tmp_path / "paper", server, "--annotate", "schemes(calls=separate)")
     texts = [f"Argument {n} on bees." for n in range(9)]
     assert called(server).count("Schemes") == 9
     assert called(server).count("Scoring") == sum(bool(marks(text)) for text in texts)
@@ -103,7 +118,7 @@ def test_lean_asks_once_for_four_arguments_and_the_paper_twice_for_each(
 def test_the_annotation_agent_is_told_what_the_paper_lists(
     server: Scripted, tmp_path: Path
 ) -> None:
-    index(collection(tmp_path, 3), tmp_path / "ix", server, "--annotate-profile", "paper")
+    index(collection(tmp_path, 3), tmp_path / "ix", server, "--annotate", "schemes(calls=separate)")
     (told, *_) = prompts(server, "Schemes")
     for scheme in Scheme:
         assert f"- {scheme.value}\n" in told
@@ -124,7 +139,7 @@ def test_the_annotation_agent_is_told_what_the_paper_lists(
 def test_the_scoring_agent_is_told_the_dimensions_labels_and_exemplars(
     server: Scripted, tmp_path: Path
 ) -> None:
-    index(collection(tmp_path, 9), tmp_path / "ix", server, "--annotate-profile", "paper")
+    index(collection(tmp_path, 9), tmp_path / "ix", server, "--annotate", "schemes(calls=separate)")
     (told, *_) = prompts(server, "Scoring")
     for number, dimension in enumerate(Dimension, 1):
         assert f"\n\n{number}. {dimension.value}\nDefinition: " in told
@@ -146,8 +161,8 @@ def test_the_papers_other_names_of_the_dimensions_are_read(
         one = Scheme.VALUE.value
         answering(server, {"Schemes": {one: {"reason": "R"}}, "Scoring": {one: told}})
         place = tmp_path / f"ix{number}"
-        index(collection(tmp_path, 1), place, server, "--annotate-profile", "paper")
-        (found,) = remembered(place).annotations(["0000"])
+        index(collection(tmp_path, 1), place, server, "--annotate", "schemes(calls=separate)")
+        (found,) = annotations(remembered(place), ["0000"])
         assert [level.word for level in found.marks[Scheme.VALUE].levels.values()] == [
             "good", "poor", "good", "general",
         ]  # fmt: skip
@@ -159,9 +174,9 @@ def test_a_scheme_with_no_label_at_all_is_not_used_and_an_unknown_one_is_refused
     one = Scheme.VALUE.value
     none = {dimension.value: "none" for dimension in Dimension}
     answering(server, {"Schemes": {one: {"reason": "R"}}, "Scoring": {one: none}})
-    paper = ("--annotate-profile", "paper")
+    paper = ("--annotate", "schemes(calls=separate)")
     index(collection(tmp_path, 1), tmp_path / "none", server, *paper)
-    (found,) = remembered(tmp_path / "none").annotations(["0000"])
+    (found,) = annotations(remembered(tmp_path / "none"), ["0000"])
     assert found.marks == {}
     answering(server, {"Schemes": {"Shouting Argumentation": {"reason": "R"}}})
     assert index(collection(tmp_path, 1), tmp_path / "ix", server, *paper).code == 1
@@ -183,15 +198,15 @@ def test_a_second_time_nothing_is_asked_and_another_model_is_told(
     index(source, tmp_path / "ix", server)
     server.asked.clear()
     assert "annotated already" in index(source, tmp_path / "ix", server).err
-    other = index(source, tmp_path / "ix", server, "--annotate-profile", "paper")
+    other = index(source, tmp_path / "ix", server, "--annotate", "schemes(calls=separate)")
     assert (other.code, other.err.count("\n")) == (2, 1)
-    assert "remove it, and make it anew" in other.err
+    assert "remove the folder to annotate again" in other.err
     assert not server.asked
 
 
 def _start(source: Path, place: Path, server: Scripted) -> subprocess.Popen[str]:
-    words = ("index", str(source), "-o", str(place), "--annotate", "-m", f"{server.url}#tiny",
-             "-O", "model.at_once=4", "--annotate-per-call", "1")  # fmt: skip
+    words = ("index", str(source), "-o", str(place), "-m", f"{server.url}#tiny",
+             "-O", "model.at_once=4", "--annotate", "schemes(per_call=1)")  # fmt: skip
     return subprocess.Popen(
         [sys.executable, "-m", "touche_rad", *words], stderr=subprocess.PIPE, text=True,
         env=dict(os.environ),
@@ -224,26 +239,26 @@ def test_a_making_that_is_killed_twice_ends_in_the_same_bytes(
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
         killed.set()
-        assert not (tmp_path / "parts" / "memory").exists(), "half a memory is none"
+        assert not (tmp_path / "parts" / "annotations" / SCHEMES).exists()
     server.always = quick
     process = _start(source, tmp_path / "parts", server)
     _, err = process.communicate()
     assert process.returncode == 0, err
     assert bytes_of(tmp_path / "parts") == bytes_of(tmp_path / "whole")
     assert undisturbed < len(server.asked) < 2 * undisturbed, "what was done is not asked again"
-    assert not list((tmp_path / "parts").glob(".memory*"))
+    assert not list((tmp_path / "parts").rglob("*.making"))
 
 
 def test_a_torn_last_line_is_asked_for_again(server: Scripted, tmp_path: Path) -> None:
     source = collection(tmp_path, 70)
-    index(source, tmp_path / "whole", server, "--annotate-per-call", "1")
+    index(source, tmp_path / "whole", server, "--annotate", "schemes(per_call=1)")
     place = tmp_path / "parts"
-    index(source, place, server, "--annotate-per-call", "1", "--max-calls", "64")
+    index(source, place, server, "--annotate", "schemes(per_call=1)", "--max-calls", "64")
     (records,) = place.rglob("records.jsonl")
     assert records.read_bytes().count(b"\n") == 64
     records.write_bytes(records.read_bytes()[:-7])
     server.asked.clear()
-    assert index(source, place, server, "--annotate-per-call", "1").code == 0
+    assert index(source, place, server, "--annotate", "schemes(per_call=1)").code == 0
     assert len(server.asked) == 70
     assert bytes_of(place) == bytes_of(tmp_path / "whole")
 
@@ -252,19 +267,21 @@ def test_a_model_that_is_down_stops_the_making_and_keeps_what_is_done(
     server: Scripted, tmp_path: Path
 ) -> None:
     source = collection(tmp_path, 130)
-    ended = index(source, tmp_path / "ix", server, "--max-calls", "64", "--annotate-per-call", "1")
+    ended = index(
+        source, tmp_path / "ix", server, "--max-calls", "64", "--annotate", "schemes(per_call=1)"
+    )
     assert ended.code == 1
-    assert "the same command goes on from there" in ended.err
+    assert "run the same command again" in ended.err
     assert remembered(tmp_path / "ix") is None
     server.asked.clear()
-    assert index(source, tmp_path / "ix", server, "--annotate-per-call", "1").code == 0
+    assert index(source, tmp_path / "ix", server, "--annotate", "schemes(per_call=1)").code == 0
     assert len(server.asked) == 130 - 64
 
 
 def test_a_making_is_gone_on_with_by_the_same_settings_alone(
     server: Scripted, tmp_path: Path
 ) -> None:
-    source, single = collection(tmp_path, 70), ("--annotate-per-call", "1")
+    source, single = collection(tmp_path, 70), ("--annotate", "schemes(per_call=1)")
     index(source, tmp_path / "ix", server, *single, "--max-calls", "64")
     server.asked.clear()
     other = index(source, tmp_path / "ix", server, *single, "-O", "model.temperature=0.2")
@@ -288,8 +305,8 @@ def test_an_argument_that_is_left_out_is_asked_for_alone_and_at_last_has_none(
     index(collection(tmp_path, 4), tmp_path / "ix", server)
     memory = remembered(tmp_path / "ix")
     assert called(server) == ["Together", "Together"], "argument 0001 is second: asked for alone"
-    assert all(memory.annotations(["0000", "0001", "0002", "0003"]))
-    told = json.loads((tmp_path / "ix" / "memory" / "about.json").read_text())
+    assert all(annotations(memory, ["0000", "0001", "0002", "0003"]))
+    told = json.loads((tmp_path / "ix" / "annotations" / SCHEMES / "about.json").read_text())
     assert (told["arguments"], told["annotated"]) == (4, 4)
 
 
@@ -300,13 +317,12 @@ def test_what_no_answer_fits_is_not_annotated_and_says_why(
         return "No." if "Argument 1 " in told else ANSWERS["Together"](told)
 
     answering(server, {"Together": refusing})
-    index(collection(tmp_path, 3), tmp_path / "ix", server, "--annotate-per-call", "1")
+    index(collection(tmp_path, 3), tmp_path / "ix", server, "--annotate", "schemes(per_call=1)")
     memory = remembered(tmp_path / "ix")
-    first, second, third = memory.annotations(["0000", "0001", "0002"])
+    first, second, third = annotations(memory, ["0000", "0001", "0002"])
     assert second is None
     assert first is not None
     assert third is not None
-    assert b'{"failed": "InvalidAnswer"}\n' in bytes_of(tmp_path / "ix")["reasons.jsonl"]
 
 
 def test_texts_are_material_and_no_part_of_the_instruction(
@@ -326,11 +342,11 @@ def test_texts_are_material_and_no_part_of_the_instruction(
 def test_an_index_without_a_memory_has_none_and_a_foreign_one_is_told(
     server: Scripted, tmp_path: Path
 ) -> None:
-    assert opened(BEES, tmp_path / "bees").memory is None
+    assert not opened(BEES, tmp_path / "bees").annotations
     index(collection(tmp_path, 3), tmp_path / "ix", server)
-    (tmp_path / "ix" / "memory").rename(tmp_path / "bees" / "memory")
-    with pytest.raises(Exception, match="of another collection"):
-        _ = open_index(str(tmp_path / "bees")).memory  # type: ignore[attr-defined]
+    (tmp_path / "ix" / "annotations").rename(tmp_path / "bees" / "annotations")
+    with pytest.raises(Exception, match="annotates another collection"):
+        annotations_of(open_index(str(tmp_path / "bees")))
 
 
 def test_a_replaced_index_has_no_memory_of_the_old_one(server: Scripted, tmp_path: Path) -> None:

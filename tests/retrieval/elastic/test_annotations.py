@@ -11,7 +11,7 @@ import pytest
 from tests.models import scripted
 from tests.models.by_schema import answering
 from tests.models.scripted import Scripted
-from tests.retrieval.test_memory import collection, index, remembered
+from tests.retrieval.test_annotations import annotations, collection, index, remembered
 from tests.schemes import ANSWERS, marks
 from touche_rad.debaters.rdebater.schemes import Scheme
 from touche_rad.plugins import open_index
@@ -37,11 +37,10 @@ def test_it_knows_what_a_local_memory_knows(location: str, model: Scripted, tmp_
     here, there = remembered(tmp_path / "local"), remembered(location)
     ids = [one.id for one in open_index(location).arguments()]
     assert len(ids) == 30
-    assert there.annotations([*ids, "nobody", ""]) == here.annotations([*ids, "nobody", ""])
-    assert there.using([*ids, "nobody", ""]) == here.using([*ids, "nobody", ""])
+    assert there.get_all([*ids, "nobody", ""]) == here.get_all([*ids, "nobody", ""])
     texts = [f"Argument {number} on bees." for number in range(30)]
     causal = [f"{number:04}" for number, text in enumerate(texts) if Scheme.CAUSAL in marks(text)]
-    found = there.annotations(ids)
+    found = annotations(there, ids)
     assert [
         id_ for id_, one in zip(ids, found, strict=True) if Scheme.CAUSAL in one.marks
     ] == causal
@@ -51,10 +50,10 @@ def test_what_is_done_is_not_asked_again_and_half_a_memory_is_none(
     location: str, model: Scripted, tmp_path: Path
 ) -> None:
     source = collection(tmp_path, 130)
-    single = ("--annotate-per-call", "1")
+    single = ("--annotate", "schemes(per_call=1)")
     stopped = _annotate(source, location, model, *single, "--max-calls", "64")
     assert stopped.code == 1
-    assert "the same command goes on from there" in stopped.err
+    assert "run the same command again" in stopped.err
     assert remembered(location) is None
     model.asked.clear()
     ended = _annotate(source, location, model, *single)
@@ -63,7 +62,7 @@ def test_what_is_done_is_not_asked_again_and_half_a_memory_is_none(
     assert "annotated 130 arguments" in ended.err
     model.asked.clear()
     assert "annotated already" in _annotate(source, location, model, *single).err
-    other = _annotate(source, location, model, "--annotate-per-call", "2")
+    other = _annotate(source, location, model, "--annotate", "schemes(per_call=2)")
     assert (other.code, other.err.count("\n")) == (2, 1)
     assert not model.asked
 

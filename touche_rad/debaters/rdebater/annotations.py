@@ -1,4 +1,4 @@
-"""What the memory knows of the retrieved arguments; what it does not know is annotated now."""
+"""Annotations of retrieved arguments: from the index, or made now."""
 
 from __future__ import annotations
 
@@ -9,58 +9,52 @@ from typing import Final
 
 import anyio
 
-from touche_rad.debaters.rdebater.budget import Allowance
-from touche_rad.debaters.rdebater.recall import Remembered
-from touche_rad.debaters.rdebater.schemes import Annotation, Annotator
+from touche_rad.debaters.rdebater.retrieval import Record
+from touche_rad.debaters.rdebater.schemes import SCHEMES, Annotation, SchemeAnnotator
+from touche_rad.debaters.rdebater.turn import Allowance
 from touche_rad.models import ModelError
-from touche_rad.plugins import ArgumentIndex, Memory, RemembersIndex
+from touche_rad.plugins import ArgumentIndex, annotations_of
 
-KEPT: Final = 5_000
-"""Annotations made in passing that are kept."""
+CACHED: Final = 5_000
+"""Maximum cached calls."""
 
 _Key = tuple[str, ...]
 
 
-class Remembering:
-    """Gives retrieved records their annotations."""
+class SchemeAnnotations:
+    """Adds annotations to retrieved records."""
 
-    def __init__(self, index: ArgumentIndex, annotator: Annotator | None) -> None:
-        """Without an annotator only what the memory holds is known."""
-        self._index = index
+    def __init__(self, index: ArgumentIndex, annotator: SchemeAnnotator | None) -> None:
+        """Without an annotator, only the annotations of the index are used."""
+        self._stored = annotations_of(index).get(SCHEMES)
         self._annotator = annotator
         self._made: OrderedDict[_Key, list[Annotation | None]] = OrderedDict()
-        self.known(())  # a memory that cannot be read is told now and not in a debate
 
     def known(self, ids: Sequence[str]) -> list[Annotation | None]:
-        """Return what the index's memory holds of these arguments."""
-        memory = self._memory
-        return memory.annotations(ids) if memory is not None else [None] * len(ids)
-
-    def using(self, ids: Sequence[str]) -> list[bool | None]:
-        """Return whether each is known to use any scheme."""
-        memory = self._memory
-        return memory.using(ids) if memory is not None else [None] * len(ids)
-
-    @property
-    def _memory(self) -> Memory | None:
-        return self._index.memory if isinstance(self._index, RemembersIndex) else None
+        """Return the annotations of arguments that the index contains."""
+        if self._stored is None:
+            return [None] * len(ids)
+        return [
+            None if one is None else Annotation.model_validate(one)
+            for one in self._stored.get_all(ids)
+        ]
 
     async def annotated(
-        self, evidence: Sequence[Remembered], allowance: Allowance, debate: str
-    ) -> list[Remembered]:
-        """Return the records with their annotations; a call that fails leaves them without.
+        self, evidence: Sequence[Record], allowance: Allowance, debate: str
+    ) -> list[Record]:
+        """Return the records with their annotations; without them if a call fails.
 
         Args:
             evidence: The records.
-            allowance: What may still be asked in this turn.
-            debate: Whose turn it is; what an earlier turn of it annotated is not asked again.
+            allowance: The call budget of the turn.
+            debate: The id of the debate; annotations of its earlier turns are reused.
         """
         ids = [one.argument.id for one in evidence]
         known = await anyio.to_thread.run_sync(self.known, ids, abandon_on_cancel=True)
         missing = [place for place, one in enumerate(known) if one is None]
         if self._annotator is not None and missing:
-            asked = [evidence[place] for place in missing]
-            made = await self._asked(self._annotator, asked, allowance, debate)
+            new = [evidence[place] for place in missing]
+            made = await self._annotate(self._annotator, new, allowance, debate)
             for place, annotation in zip(missing, made, strict=True):
                 known[place] = annotation
         return [
@@ -68,20 +62,20 @@ class Remembering:
             for one, annotation in zip(evidence, known, strict=True)
         ]
 
-    async def _asked(
+    async def _annotate(
         self,
-        annotator: Annotator,
-        evidence: Sequence[Remembered],
+        annotator: SchemeAnnotator,
+        evidence: Sequence[Record],
         allowance: Allowance,
         debate: str,
     ) -> list[Annotation | None]:
-        """Ask for as many at once as a call is about.
+        """Annotate records, several per call.
 
-        What is kept is kept by the debate and by what was asked together, so that neither an
-        answer nor what is left to ask depends on which debates came before, or on a kill.
+        Results are cached by debate and by the texts of a call, so that they do not depend on other
+        debates, or on where a run was killed.
         """
         made: list[Annotation | None] = [None] * len(evidence)
-        step, calls = annotator.per_call, 1 if annotator.profile == "lean" else 2
+        step, calls = annotator.per_call, 1 if annotator.options.calls == "merged" else 2
 
         async def some(start: int) -> None:
             part = evidence[start : start + step]
@@ -95,8 +89,8 @@ class Remembering:
 
     async def _call(
         self,
-        annotator: Annotator,
-        evidence: Sequence[Remembered],
+        annotator: SchemeAnnotator,
+        evidence: Sequence[Record],
         allowance: Allowance,
         calls: int,
         key: _Key,
@@ -112,6 +106,6 @@ class Remembering:
         found = [None if isinstance(one, ModelError) else one for one in answered]
         if any(one is not None for one in found):
             self._made[key] = found
-            while len(self._made) > KEPT:
+            while len(self._made) > CACHED:
                 self._made.popitem(last=False)
         return list(found)

@@ -1,0 +1,185 @@
+"""Annotations on Elasticsearch: in the documents of an index that touche-rad made.
+
+Each document says which annotator annotated it, so that a killed run is resumed; the index says
+when all documents are annotated. Texts of one call are always asked together, so that the answers
+do not depend on where a run was killed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from retrieval.elastic import shape
+from retrieval.elastic.arguments import PAGE, ElasticArguments
+from retrieval.elastic.connection import Connection, may_be_id, place
+from retrieval.elastic.loading import send, tell
+from retrieval.index.annotations import CALLS, plain, report_part
+from touche_rad.debate import Argument
+from touche_rad.errors import UserError
+from touche_rad.plugins import Annotator
+
+ANNOTATIONS: Final = "annotations"
+
+Report = Callable[[int, int], None]
+
+
+class _Fields:
+    """The fields of a document that belong to annotations of one name."""
+
+    def __init__(self, name: str) -> None:
+        self.by = f"annotated_by_{name}"
+        """The annotator, as a digest."""
+        self.known = f"annotated_{name}"
+        """Whether the model had a valid annotation."""
+        self.text = f"annotation_{name}"
+        """The annotation as JSON; not searchable."""
+
+
+def left_to_annotate(location: str, annotator: Annotator) -> tuple[int, int]:
+    """Return the number of arguments without annotation, and about how many letters they have."""
+    index = _ours(location)
+    about = _about(index, annotator)
+    query = {"term": {_Fields(annotator.name).by: _slug(annotator)}}
+    connection = Connection(place(location))
+    # A killed run did not refresh the index.
+    connection.ask(lambda es: es.indices.refresh(index=index.concrete))
+    done = connection.ask(lambda es: int(es.count(index=index.concrete, query=query)["count"]))
+    left = 0 if about.get("complete") else len(index) - done
+    sample = next((page for _, page in index.pages()), [])
+    letters = sum(len(one.text) for one in sample)
+    return left, letters * left // max(1, len(sample))
+
+
+async def annotate(location: str, annotator: Annotator, report: Report | None) -> int:
+    """Annotate the arguments of an index and return how many have an annotation.
+
+    Returns 0 if they were annotated before.
+
+    Raises:
+        UserError: There are annotations of this name by another annotator.
+        WorkError: The model cannot be reached; finished blocks are kept.
+    """
+    index = _ours(location)
+    about = _about(index, annotator)
+    if about and about["by"] != plain(annotator):
+        raise UserError(
+            f"{location} was annotated by another annotator: build the index again with --replace"
+        )
+    if about.get("complete"):
+        return 0
+    connection = Connection(place(location))
+    fields = _Fields(annotator.name)
+    mapping = {fields.by: {"type": "keyword"}, fields.known: {"type": "boolean"}}
+    connection.ask(lambda es: es.indices.put_mapping(index=index.concrete, properties=mapping))
+    _tell(connection, index.concrete, annotator, {"complete": False})
+    total, before = len(index), 0
+    for _, page in index.pages():
+        size = CALLS * annotator.per_call
+        for start in range(0, len(page), size):
+            done = partial(report_part, report, before + start, total)
+            await _annotate_block(
+                connection, index.concrete, page[start : start + size], annotator, done
+            )
+        before += len(page)
+    connection.ask(lambda es: es.indices.refresh(index=index.concrete))
+    known = {"term": {fields.known: True}}
+    count = connection.ask(lambda es: int(es.count(index=index.concrete, query=known)["count"]))
+    _tell(connection, index.concrete, annotator, {"complete": True, "annotated": count})
+    return count
+
+
+async def _annotate_block(
+    connection: Connection,
+    concrete: str,
+    part: Sequence[Argument],
+    annotator: Annotator,
+    report: Callable[[int], None],
+) -> None:
+    """Annotate the calls of a block in which an argument is not annotated."""
+    fields, slug, step = _Fields(annotator.name), _slug(annotator), annotator.per_call
+    ids = [shape.whole(one.id) for one in part]
+    sources = connection.ask(partial(_sources, index=concrete, ids=ids, fields=[fields.by]))
+    done = [(source or {}).get(fields.by) == slug for source in sources]
+    missing = [
+        one
+        for start in range(0, len(part), step)
+        if not all(done[start : start + step])
+        for one in part[start : start + step]
+    ]
+    if missing:
+        found = await annotator.annotate_all([one.text for one in missing], lambda _: None)
+        send(connection, [
+            ({"update": {"_index": concrete, "_id": shape.whole(argument.id)}},
+             {"doc": {fields.by: slug, fields.known: annotation is not None,
+                      fields.text: json.dumps(annotation)}})
+            for argument, annotation in zip(missing, found, strict=True)
+        ])  # fmt: skip
+    report(len(part))
+
+
+class ElasticAnnotations:
+    """The annotations of one name of an index on a server."""
+
+    def __init__(self, location: str, name: str, about: Mapping[str, Any]) -> None:
+        """Keep what the index says about them; no request is sent yet."""
+        self._connection = Connection(place(location))
+        self._field = _Fields(name).text
+        self._about = about
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the annotator and the number of annotations."""
+        about = json.dumps(self._about, sort_keys=True, default=str)
+        return hashlib.sha256(about.encode()).hexdigest()[:16]
+
+    def get_all(self, ids: Sequence[str]) -> list[Mapping[str, Any] | None]:
+        """Return the annotation of each argument, or None if there is none."""
+        sent = [name if may_be_id(name := shape.whole(one)) else "" for one in ids]
+        asked = sorted({name for name in sent if name})
+        found: dict[str, Mapping[str, Any] | None] = {}
+        for start in range(0, len(asked), PAGE):
+            part = asked[start : start + PAGE]
+            request = partial(
+                _sources, index=self._connection.where.index, ids=part, fields=[self._field]
+            )
+            for name, source in zip(part, self._connection.ask(request), strict=True):
+                found[name] = json.loads((source or {}).get(self._field) or "null")
+        return [found.get(name) for name in sent]
+
+
+def _sources(
+    es: Any, index: str, ids: Sequence[str], fields: Sequence[str]
+) -> list[Mapping[str, Any] | None]:
+    found = es.mget(index=index, ids=list(ids), source_includes=list(fields))["docs"]
+    return [one.get("_source") for one in found]
+
+
+def _ours(location: str) -> ElasticArguments:
+    index = ElasticArguments(location)
+    if index.ours is None:
+        raise UserError(f"{location} was not made by touche-rad: it cannot be annotated")
+    return index
+
+
+def _about(index: ElasticArguments, annotator: Annotator) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = ((index.ours or {}).get(ANNOTATIONS) or {}).get(annotator.name) or {}
+    return found
+
+
+def _slug(annotator: Annotator) -> str:
+    identity = json.dumps(plain(annotator), sort_keys=True)
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]
+
+
+def _tell(
+    connection: Connection, concrete: str, annotator: Annotator, about: Mapping[str, Any]
+) -> None:
+    """Store in the index what is known about its annotations."""
+    entry = {"by": plain(annotator), **about}
+    tell(connection, concrete, lambda told: {
+        **told, ANNOTATIONS: {**(told.get(ANNOTATIONS) or {}), annotator.name: entry}
+    })  # fmt: skip
