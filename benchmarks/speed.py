@@ -289,9 +289,7 @@ def memory(options: argparse.Namespace) -> None:
             claim = chance.choice(real).attacks
             words = content_words(claim)
             keywords = chance.sample(words, min(4, len(words)))
-            result = retrieved(
-                index, known, Debate().with_utterance(claim), keywords, settings
-            )
+            result = retrieved(index, known, Debate().with_utterance(claim), keywords, settings)
             known([one.argument.id for one in result.evidence])
             with_priors(result, result.evidence, settings)
 
