@@ -95,7 +95,13 @@ class Debate(Record):
         return tuple(turn.response.content for turn in self.turns if turn.response)
 
     def view(self, turn: int) -> Self:
-        """The debate as it stood when turn `turn` had been answered: later turns are cut off."""
+        """Return what a judge of the response in turn `turn` sees: the debate up to that response.
+
+        The task's annotators saw the conversation up to the judged response and the text of its
+        first two cited arguments, in order, and nothing later. Judges get the same conversation
+        from files and from the server, with all cited arguments; each judge limits itself to the
+        first two by default.
+        """
         return self._cut(self.turns[: turn + 1])
 
     def before_response(self, turn: int) -> Self:

@@ -76,9 +76,11 @@ class _WithNulls(Argument):
         return record | {key: None for key in self._nulls if not record.get(key)}
 
 
-def argument_of(value: Any, place: str = "") -> Argument:
-    """Read an argument; whoever wrote it may have left null what they had no use for."""
+def argument_of(value: Any, place: str = "", *, lenient: bool = False) -> Argument:
+    """Parse an argument; null texts and lists are read as empty and written as null again."""
     record = require_object(value, place)
+    if lenient:
+        record = _lenient_argument(record, place)
     nulls = tuple(key for key in (*_TEXTS, *_LISTS) if record.get(key, "") is None)
     try:
         if not nulls:
@@ -93,6 +95,19 @@ def argument_of(value: Any, place: str = "") -> Argument:
     return argument
 
 
+def _lenient_argument(record: JsonObject, place: str) -> JsonObject:
+    """Return the record with `id` and `text` as text, and without other fields of a wrong type."""
+    texts = {key: lenient_text(record.get(key), f"{place}.{key}") for key in ("id", "text")}
+    wrong = [key for key in (*_TEXTS, "original") if not isinstance(record.get(key), str | None)]
+    wrong += [key for key in _LISTS if not _is_list_of_texts(record.get(key))]
+    return {**drop_keys(record, wrong), **texts}
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    is_list = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return value is None or is_list
+
+
 def _expected(error: Any) -> str:
     if error["type"] == "missing":
         return "missing"
@@ -100,25 +115,30 @@ def _expected(error: Any) -> str:
     return f"expected {wanted}, got {short_repr(error['input'])}"
 
 
-def arguments_of(record: JsonObject, place: str) -> tuple[Argument, ...]:
-    """Read a list of arguments that may be missing or null."""
+def arguments_of(record: JsonObject, place: str, *, lenient: bool = False) -> tuple[Argument, ...]:
+    """Parse a list of arguments; it may be missing or null."""
     found = record.get("arguments")
     if found is None:
         return ()
     field = f"{place}.arguments" if place else "arguments"
     return tuple(
-        argument_of(value, f"{field}[{number}]")
+        argument_of(value, f"{field}[{number}]", lenient=lenient)
         for number, value in enumerate(require_list(found, field))
     )
 
 
 def content_of(content: Any, field: str) -> str:
-    """Read what was said: a system that answered null or a number said that, and it is no text."""
-    if content is None:
-        return ""
-    if isinstance(content, bool | dict | list):
+    """Parse what a system said; null is empty, and a number is its digits."""
+    if isinstance(content, bool):
         raise FieldError(field, f"expected text, got {short_repr(content)}")
-    return str(content)
+    return lenient_text(content, field)
+
+
+def lenient_text(value: Any, field: str) -> str:
+    """Parse a text where clients also send null, numbers or booleans."""
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, int | float) else require_text(value, field)
 
 
 def drop_keys(record: Mapping[str, Any], keys: Collection[str]) -> JsonObject:
@@ -141,29 +161,34 @@ def body_of(response: Response) -> JsonObject:
     return {"content": response.content, "arguments": cited, **rest}
 
 
-def user_turn_of(value: Any, place: str) -> Turn:
-    """Read one of the official client's user turns, with the system's response if there is one."""
+def user_turn_of(value: Any, place: str, *, lenient: bool = False) -> Turn:
+    """Parse one of the official client's user turns, with the system's response if it has one."""
     record = require_object(value, place)
-    utterance = require_text(*require_field(record, "utterance", place))
+    if lenient:
+        utterance = lenient_text(record.get("utterance"), f"{place}.utterance")
+    else:
+        utterance = require_text(*require_field(record, "utterance", place))
     rest = drop_keys(record, ("utterance", "response", SYSTEM))
     system = record.get(SYSTEM)
     if system is None:
         return Turn(utterance=utterance, **rest)
-    response = _response_of(require_object(system, f"{place}.{SYSTEM}"), f"{place}.{SYSTEM}")
+    place = f"{place}.{SYSTEM}"
+    response = _response_of(require_object(system, place), place, lenient)
     return Turn(utterance=utterance, response=response, **rest)
 
 
-def _response_of(system: JsonObject, place: str) -> Response:
+def _response_of(system: JsonObject, place: str, lenient: bool) -> Response:
     body = system.get("response")
     body = {} if body is None else require_object(body, f"{place}.response")
     said = system.get("utterance")
     if said is None:
-        if "utterance" not in system and "content" not in body:
+        if "utterance" not in system and "content" not in body and not lenient:
             raise FieldError(f"{place}.utterance", "missing")
         said = body.get("content")
+    parse_content = lenient_text if lenient else content_of
     return Response(
-        content=content_of(said, f"{place}.utterance"),
-        arguments=arguments_of(body, f"{place}.response"),
+        content=parse_content(said, f"{place}.utterance"),
+        arguments=arguments_of(body, f"{place}.response", lenient=lenient),
         **drop_keys(body, _BODY),
     )
 

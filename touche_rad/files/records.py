@@ -32,7 +32,7 @@ class FieldError(ValueError):
     def __init__(self, field: str, expected: str) -> None:
         self.field = field
         self.expected = expected
-        super().__init__(f"{field}: {expected}")
+        super().__init__(f"{field}: {expected}" if field else expected)
 
 
 class Line(NamedTuple):
@@ -61,9 +61,15 @@ def parse(text: str) -> Any:
         raise
     except ValueError:  # Python refuses to convert it: the time would grow with its square
         raise FieldError("", "expected JSON: a number has too many digits") from None
-    if text.count("[") + text.count("{") > DEEPEST and _depth_is_over(value, DEEPEST):
-        raise _too_deep()
+    if text.count("[") + text.count("{") > DEEPEST:
+        check_depth(value)
     return value
+
+
+def check_depth(value: Any) -> None:
+    """Raise FieldError if a value is nested too deeply to be serialised later."""
+    if _depth_is_over(value, DEEPEST):
+        raise _too_deep()
 
 
 def _too_deep() -> FieldError:

@@ -1,4 +1,9 @@
-"""Simulations: what the official client writes, one debate a line."""
+"""Simulations: what the official client writes, one debate a line.
+
+`parse_simulation` is the only parser of this shape. Files use it strictly: a wrong field is an
+error with file and line. The server and the scorer use it with `lenient`: the official client sends
+back whatever a system once answered, and one refused request ends its whole evaluation.
+"""
 
 from __future__ import annotations
 
@@ -30,24 +35,43 @@ from touche_rad.files.records import (
 
 
 def simulation_of(line: Line) -> Debate:
-    """Read one line of simulations."""
-    record = require_object(line.value, "")
+    """Parse one line of simulations."""
+    debate = parse_simulation(require_object(line.value, ""))
+    if not debate.id:
+        debate = debate.model_copy(update={"id": f"debate-{line.number}"})
+    return keeping(debate, SIMULATIONS, line.raw)
+
+
+def parse_simulation(
+    record: JsonObject, *, lenient: bool = False, last_turn: int | None = None
+) -> Debate:
+    """Parse a record with the key `simulation`.
+
+    Args:
+        record: The record.
+        lenient: Accept missing texts, and null, numbers and booleans as texts; ignore other
+            fields of a wrong type.
+        last_turn: Parse no turn after this one (default: all).
+
+    Raises:
+        FieldError: A field is missing or has a wrong type.
+    """
     simulation, place = require_field(record, "simulation")
     simulation = require_object(simulation, place)
     turns, field = require_field(simulation, "userTurns", place)
-    topic, user = _configuration(simulation)
+    turns = require_list(turns, field)
+    topic, user = _configuration(simulation, lenient)
     description = record.get("description")
-    debate = Debate(
-        id=_id(record, simulation) or f"debate-{line.number}",
+    return Debate(
+        id=_id(record, simulation),
         claim=topic,
         description=description if isinstance(description, str) else "",
         user=user,
         turns=tuple(
-            user_turn_of(turn, f"{field}[{number}]")
-            for number, turn in enumerate(require_list(turns, field))
+            user_turn_of(turn, f"{field}[{number}]", lenient=lenient)
+            for number, turn in enumerate(turns[: None if last_turn is None else last_turn + 1])
         ),
     )
-    return keeping(debate, SIMULATIONS, line.raw)
 
 
 def _id(record: JsonObject, simulation: JsonObject) -> str:
@@ -55,14 +79,19 @@ def _id(record: JsonObject, simulation: JsonObject) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _configuration(simulation: JsonObject) -> tuple[str, str]:
+def _configuration(simulation: JsonObject, lenient: bool) -> tuple[str, str]:
     """Return the claim and the simulated user's name, where the record has them."""
     place = "simulation.configuration"
     configuration = simulation.get("configuration")
-    if configuration is None:
+    if configuration is None or (lenient and not isinstance(configuration, dict)):
         return "", ""
     configuration = require_object(configuration, place)
-    topic = require_object(configuration.get("topic") or {}, f"{place}.topic")
+    topic = configuration.get("topic") or {}
+    if lenient and not isinstance(topic, dict):
+        topic = {}
+    topic = require_object(topic, f"{place}.topic")
+    if lenient and not isinstance(topic.get("description"), str):
+        topic = {}
     claim = optional_text(topic, "description", f"{place}.topic")
     user = configuration.get("user")
     model = user.get("model") if isinstance(user, dict) else ""

@@ -1,20 +1,24 @@
-"""What is sent and answered, read as the official client writes it and its users bend it.
+"""Bodies of requests and answers.
 
-Only what is needed is asked for; further fields are accepted and passed over. Text may be null or a
-number, since the client sends back whatever a system once answered.
+Only necessary fields are required, and unknown fields are accepted. A text may be null or a number,
+because the official client sends back whatever a system once answered.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from touche_rad.debate import Argument, Debate, Response, Turn
+from touche_rad.debate import Debate, Response, Turn
+from touche_rad.files.records import FieldError, check_depth, whole_characters
+from touche_rad.files.simulations import parse_simulation
 from touche_rad.text import clean
 
+MAX_TURNS: Final = 2000
 
-def _words(value: object) -> object:
+
+def _to_text(value: object) -> object:
     if value is None:
         return ""
     if isinstance(value, bool | int | float):
@@ -22,15 +26,11 @@ def _words(value: object) -> object:
     return clean(value) if isinstance(value, str) else value
 
 
-def _listed(value: object) -> object:
-    return [] if value is None else value
-
-
-Words = Annotated[str, BeforeValidator(_words, json_schema_input_type=str | float | bool | None)]
+Text = Annotated[str, BeforeValidator(_to_text, json_schema_input_type=str | float | bool | None)]
 
 
 class Body(BaseModel):
-    """Base: fields that we do not know are no fault."""
+    """Base: unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -39,11 +39,11 @@ class Message(Body):
     """One utterance of the conversation."""
 
     role: Literal["user", "assistant", "system"]
-    content: Words = ""
+    content: Text = ""
 
 
 class ChatRequest(Body):
-    """The conversation so far; the last message is the user's, and is to be answered."""
+    """The conversation so far; the last message is the user's."""
 
     messages: list[Message] = Field(min_length=1, max_length=4000)
 
@@ -64,7 +64,7 @@ class CitedArgument(Body):
 
 
 class ChatAnswer(Body):
-    """The answer, and the arguments it stands on, first used first."""
+    """The answer, and the arguments it uses, in the order of use."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -72,47 +72,57 @@ class ChatAnswer(Body):
     arguments: list[CitedArgument]
 
 
-class JudgedArgument(Body):
-    """A cited argument, as much of it as came along."""
-
-    id: Words = ""
-    text: Words = ""
-
-
-class JudgedResponse(Body):
-    """The body that the system once answered."""
-
-    content: Words | None = None
-    arguments: Annotated[
-        list[JudgedArgument],
-        BeforeValidator(_listed, json_schema_input_type=list[JudgedArgument] | None),
-    ] = []
-
-
-class JudgedSystem(Body):
-    """The system's half of a turn."""
-
-    utterance: Words | None = None
-    response: JudgedResponse | None = None
-
-
-class JudgedTurn(Body):
-    """One turn of the simulation."""
-
-    utterance: Words = ""
-    systemResponse: JudgedSystem | None = None
-
-
-class JudgedSimulation(Body):
-    """The whole simulation, later turns included; they are not looked at."""
-
-    userTurns: list[JudgedTurn] = Field(max_length=2000)
+_SIMULATION_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["userTurns"],
+    "description": "A simulation as the official client writes it. Other fields are accepted.",
+    "properties": {
+        "userTurns": {
+            "type": "array",
+            "maxItems": MAX_TURNS,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "utterance": {"type": ["string", "null"]},
+                    "systemResponse": {
+                        "type": ["object", "null"],
+                        "properties": {
+                            "utterance": {"type": ["string", "null"]},
+                            "response": {
+                                "type": ["object", "null"],
+                                "properties": {
+                                    "content": {"type": ["string", "null"]},
+                                    "arguments": {
+                                        "type": ["array", "null"],
+                                        "items": {
+                                            "type": "object",
+                                            "properties": {
+                                                "id": {"type": "string"},
+                                                "text": {"type": "string"},
+                                                "attacks": {"type": "string"},
+                                            },
+                                        },
+                                    },
+                                },
+                            },
+                        },
+                    },
+                },
+            },
+        },
+    },
+}
 
 
 class JudgeRequest(Body):
-    """Which response to judge. Without an index the whole debate is meant: not evaluated."""
+    """The simulation, and the user turn whose response to judge.
 
-    simulation: JudgedSimulation
+    Without `userTurnIndex` the whole debate is meant, which is not evaluated.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    simulation: Annotated[dict[str, Any], WithJsonSchema(_SIMULATION_SCHEMA)]
     userTurnIndex: int | None = None
 
 
@@ -124,7 +134,7 @@ class Score(Body):
 
 
 class Health(Body):
-    """That the server answers, and with what."""
+    """State of the server, with its plugins."""
 
     status: Literal["ok"] = "ok"
     version: str
@@ -140,34 +150,34 @@ class Fault(Body):
 
 
 class RequestFault(ValueError):
-    """A request that is well-formed and still cannot be answered."""
+    """A request with a wrong value."""
 
 
 def to_debate(request: ChatRequest) -> Debate:
-    """Read a conversation; neighbours of one role are one utterance, system messages no turn."""
+    """Return the debate; consecutive messages of one role are joined, system messages ignored."""
     debate = Debate()
     last: str | None = None
     for message in request.messages:
         if message.role == "system":
             continue
         if message.role == "user":
-            debate = _hear(debate, message.content, again=last == "user")
+            debate = _add_user(debate, message.content, again=last == "user")
         else:
-            debate = _recall(debate, message.content, again=last == "assistant")
+            debate = _add_assistant(debate, message.content, again=last == "assistant")
         last = message.role
     if last != "user":
         raise RequestFault("messages: expected the last message to be the user's")
     return debate
 
 
-def _hear(debate: Debate, content: str, *, again: bool) -> Debate:
+def _add_user(debate: Debate, content: str, *, again: bool) -> Debate:
     if not again:
         return debate.with_utterance(content)
     joined = Turn(utterance=f"{debate.last.utterance} {content}".strip())
     return debate.model_copy(update={"turns": (*debate.turns[:-1], joined)})
 
 
-def _recall(debate: Debate, content: str, *, again: bool) -> Debate:
+def _add_assistant(debate: Debate, content: str, *, again: bool) -> Debate:
     if not debate.turns:
         debate = debate.with_utterance("")
     if again and debate.last.response:
@@ -176,27 +186,24 @@ def _recall(debate: Debate, content: str, *, again: bool) -> Debate:
 
 
 def to_view(request: JudgeRequest) -> Debate:
-    """Read the debate up to the judged response; what came later is left behind."""
+    """Return the debate up to the judged response, parsed as a simulation file is."""
     number = request.userTurnIndex
-    turns = request.simulation.userTurns
     if number is None:
         raise RequestFault("userTurnIndex: expected a number")
-    if not 0 <= number < len(turns):
-        raise RequestFault(f"userTurnIndex: expected 0 to {len(turns) - 1}, got {number}")
-    judged = tuple(_turn(turn) for turn in turns[: number + 1])
-    if judged[-1].response is None:
+    record = {**(request.model_extra or {}), "simulation": request.simulation}
+    try:
+        check_depth(record)
+        debate = parse_simulation(whole_characters(record), lenient=True, last_turn=number)
+    except FieldError as error:
+        raise RequestFault(str(error)) from None
+    count = len(request.simulation["userTurns"])
+    if count > MAX_TURNS:
+        raise RequestFault(f"simulation.userTurns: expected at most {MAX_TURNS} turns, got {count}")
+    if not 0 <= number < count:
+        raise RequestFault(f"userTurnIndex: expected 0 to {count - 1}, got {number}")
+    if debate.last.response is None:
         raise RequestFault(f"simulation.userTurns[{number}].systemResponse: missing")
-    return Debate(turns=judged)
-
-
-def _turn(turn: JudgedTurn) -> Turn:
-    system = turn.systemResponse
-    if system is None:
-        return Turn(utterance=turn.utterance)
-    body = system.response or JudgedResponse()
-    content = system.utterance if system.utterance is not None else body.content or ""
-    arguments = tuple(Argument(id=one.id, text=one.text) for one in body.arguments)
-    return Turn(utterance=turn.utterance, response=Response(content=content, arguments=arguments))
+    return debate
 
 
 def answer_body(response: Response) -> dict[str, Any]:
