@@ -41,12 +41,10 @@ def direct(extra: str = "") -> set[str]:
     }
 
 
-def test_the_licences_in_the_docs_are_those_of_the_installed_core() -> None:
-    text = (ROOT / "docs" / "licences.md").read_text()
-    table = text[text.index("| package") :]
-    assert table == told("licences"), "make licences"
+def test_the_docs_state_a_licence_for_each_requirement() -> None:
+    table = (ROOT / "docs" / "licences.md").read_text().partition("| package")[2]
     rows = re.findall(r"^\| ([\w-]+) \| (.+?) \| (.+) \|$", table, re.MULTILINE)[1:]
-    assert {name for name, _, needed_by in rows if needed_by == "touche-rad"} == direct()
+    assert direct() <= {name for name, _, needed_by in rows if "touche-rad" in needed_by}
     assert [name for name, licence, _ in rows if licence == "not said"] == []
 
 
@@ -91,18 +89,15 @@ def test_nothing_of_the_tests_is_in_the_bill_unless_an_extra_asks_for_it(
     bill: dict[str, Any],
 ) -> None:
     assert "pytest" not in {one["name"] for one in bill["components"]}
-    with_tests = {one["name"] for one in json.loads(told("sbom", "tira,dev"))["components"]}
-    assert {"pytest", "tirex-tracker"} <= with_tests
+    with_tests = {one["name"] for one in json.loads(told("sbom", "dev"))["components"]}
+    assert "pytest" in with_tests
 
 
-def test_the_audit_asks_about_exactly_what_is_in_the_bill(bill: dict[str, Any]) -> None:
-    """Versions may be newer here than those that images are built with: the names are compared."""
-    pinned = [
-        line.partition("==")[::2]
-        for line in (ROOT / "docker" / "constraints.txt").read_text().splitlines()[1:]
-    ]
-    assert all(number for _, number in pinned)
-    assert {name for name, _ in pinned} == {one["name"] for one in bill["components"]}, "make pins"
-    audit = (ROOT / "Makefile").read_text().partition("audit:")[2]
-    assert "--strict" in audit, "without it, packages that nobody could be asked about pass"
-    assert "--requirement docker/constraints.txt" in audit
+def test_the_images_pin_a_version_of_each_requirement_that_it_accepts() -> None:
+    lines = (ROOT / "docker" / "constraints.txt").read_text().splitlines()[1:]
+    pinned = dict(line.split("==") for line in lines)
+    for line in requires("touche-rad") or ():
+        asked = Requirement(line)
+        if asked.marker is None:
+            name = re.sub(r"[-_.]+", "-", asked.name).lower()
+            assert asked.specifier.contains(pinned[name]), "make pins"
