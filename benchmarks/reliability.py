@@ -75,7 +75,7 @@ def warm_up() -> None:
     for kind in ("debater", "retriever", "index"):
         for plugin in registered(kind):
             _ = registered(kind)[plugin].factory
-    for name in ("simulate_verb", "runs"):
+    for name in ("play", "prepare"):
         __import__(f"touche_rad.cli.{name}")
     __import__("touche_rad.runs.simulate")
 

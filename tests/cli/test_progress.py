@@ -91,4 +91,4 @@ def test_a_resumed_run_tells_the_rate_of_what_it_does_itself(
     with progress("judging") as report:
         report(90, 120)
         report(100, 120)
-    assert "judging: 100 of 120, 0.5 a second, 40 s left" in capsys.readouterr().err
+    assert "judging: 100 of 120, 0.5 per second, 40 s left" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.terminal import touche_rad
-from touche_rad.cli import VERBS
+from touche_rad.cli import COMMANDS
 
 ENGINES = {"pyterrier", "pandas", "numpy", "scipy", "fastapi", "uvicorn", "ir_measures"}
 HEAVY = ENGINES | {"pydantic", "ir_datasets", "jinja2", "rich", "anyio"}
@@ -40,15 +40,15 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_the_help_of_a_verb_imports_no_engine() -> None:
-    after = _imported(*([verb, "--help"] for verb in VERBS))
-    for verb, imported in zip(VERBS, after, strict=True):
+    after = _imported(*([verb, "--help"] for verb in COMMANDS))
+    for verb, imported in zip(COMMANDS, after, strict=True):
         assert ENGINES & imported == set(), verb
 
 
 def test_help_names_every_verb() -> None:
     shown = touche_rad("--help")
     assert shown.code == 0
-    assert all(verb in shown.out for verb in VERBS)
+    assert all(verb in shown.out for verb in COMMANDS)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_doctor_says_what_is_here_and_how_to_mend_the_rest(tmp_path: Path) -> No
     assert all(check["optional"] for check in lacking)
     ill = touche_rad("doctor", "-i", tmp_path / "no-index")
     assert ill.code == 1
-    assert "fix: make it with: touche-rad index" in ill.out
+    assert "fix: build it with: touche-rad index" in ill.out
 
 
 def test_shell_completion_is_there() -> None:

@@ -157,7 +157,7 @@ def test_a_wrong_place_is_told_in_one_line(at: str, told: str) -> None:
 def test_a_debater_that_needs_a_model_says_how_to_give_one() -> None:
     ended = touche_rad("respond", "--say", "Hello.", "-d", "sinai")
     assert ended.code == 2
-    assert "sinai needs a language model: -m URL#MODEL" in ended.err
+    assert "sinai needs a language model (-m URL#MODEL" in ended.err
 
 
 def test_options_of_vllm_without_vllm_are_told(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from retrieval.stance.training import Recipe as StanceRecipe
 from tests.retrieval.trainings import DEMO
-from touche_rad.cli.train_verb import command
+from touche_rad.cli.train import train_command
 from touche_rad.errors import UserError
 
 ADVICE = "note: --precision bfloat16 is faster on this processor (auto uses it on a GPU only)\n"
@@ -31,7 +31,7 @@ def processor(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 def _said(out: Path, *words: str) -> Result:
     """Begin a training that ends where its base is looked for."""
     told = ["stance", str(DEMO), "-o", str(out), "--base", "nowhere", *words]
-    return CliRunner().invoke(command, told)
+    return CliRunner().invoke(train_command, told)
 
 
 @pytest.mark.services
@@ -86,7 +86,7 @@ def test_what_is_missing_is_said_in_one_line(
 ) -> None:
     for name in ("torch", "sentence_transformers", "transformers"):
         monkeypatch.setitem(sys.modules, name, None)
-    ended = CliRunner().invoke(command, [trained, str(DEMO), "-o", str(tmp_path / "model")])
+    ended = CliRunner().invoke(train_command, [trained, str(DEMO), "-o", str(tmp_path / "model")])
     assert isinstance(ended.exception, UserError)
     assert str(ended.exception) == (
         f"train {trained} needs sentence-transformers: pip install 'touche-rad[dense]'"

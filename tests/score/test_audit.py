@@ -167,7 +167,7 @@ def test_a_family_is_the_first_word_of_a_models_name(name: str, family: str) -> 
 
 def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
     ended = touche_rad(
-        "score", "--audit", demo_file("debates.jsonl"), "-j", "grounded", "-j", "always-yes",
+        "audit", demo_file("debates.jsonl"), "-j", "grounded", "-j", "always-yes",
         "--turns", "5", "-o", tmp_path / "audit",
     )  # fmt: skip
     assert ended.code == 0, ended.err
@@ -177,7 +177,7 @@ def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
     kept = json.loads((tmp_path / "audit/audit.json").read_text("utf-8"))
     assert {one["judge"] for one in kept["flips"]} == {"grounded", "always-yes"}
     again = touche_rad(
-        "score", "--audit", demo_file("debates.jsonl"), "-j", "grounded", "-j", "always-yes",
+        "audit", demo_file("debates.jsonl"), "-j", "grounded", "-j", "always-yes",
         "--turns", "5", "--json",
     )  # fmt: skip
     assert json.loads(again.out) == kept
@@ -192,22 +192,13 @@ def server() -> Iterator[Scripted]:
 
 
 def test_the_terminal_audits_a_judge_that_asks_a_model(server: Scripted, run: Path) -> None:
-    ended = touche_rad("score", "--audit", run, "-j", "zsl", "-m", f"{server.url}#tiny")
+    ended = touche_rad("audit", run, "-j", "zsl", "-m", f"{server.url}#tiny")
     assert ended.code == 0, ended.err
     assert len(server.asked) == 3 * (1 + 7)
     assert "same-family bias of zsl was not measured" in ended.out
 
 
-@pytest.mark.parametrize(
-    ("args", "told"),
-    [
-        (["--turns", "3"], "for --audit only"),
-        (["-m", "x#y"], "for --audit only"),
-        (["--audit", "--strict"], "not for --audit"),
-        (["--audit", "-j", "nobody"], "'nobody'"),
-    ],
-)
-def test_a_wrong_call_is_told(run: Path, args: list[str], told: str) -> None:
-    ended = touche_rad("score", run, run, *args)
+def test_an_unknown_judge_is_refused(run: Path) -> None:
+    ended = touche_rad("audit", run, "-j", "nobody")
     assert ended.code == 2
-    assert told in ended.err
+    assert "there is no judge 'nobody'" in ended.err

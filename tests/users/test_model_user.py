@@ -436,7 +436,7 @@ def test_without_a_model_a_model_user_says_how_to_give_one(
 ) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL")
     assert stage.play("model:expert").code == 2
-    assert "user model:expert needs a language model: -m" in capsys.readouterr().err
+    assert "user model needs a language model (-m" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

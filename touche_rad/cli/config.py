@@ -1,7 +1,7 @@
-"""Settings from a file: `touche-rad.toml`, below flags and environment and above the defaults.
+"""The settings file `touche-rad.toml`; flags and the environment replace its values.
 
-Keys at the top hold for every verb that has an option of that name; a table named after a verb
-holds for that verb alone. `options` (a table, at either place) are the plugin's own.
+A key at the top applies to every command with an option of this name. A table named after a command
+applies to this command only. The table `options`, at either place, has the values of `-O`.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ SHARED = (
 
 @dataclass(frozen=True)
 class Settings:
-    """What a settings file says, as click's default map, verb by verb."""
+    """The content of a settings file, as click's default map of each command."""
 
     path: Path | None = None
     values: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     plugins: tuple[str, ...] = ()
 
 
-def load(path: str | None, verbs: Collection[str]) -> Settings:
-    """Read the named file, or the one in this folder, or nothing."""
+def load(path: str | None, commands: Collection[str]) -> Settings:
+    """Read the given file, or `touche-rad.toml` in this folder if it exists."""
     place = Path(path) if path else Path(DEFAULT_FILE)
     if not path and not place.is_file():
         return Settings()
     table = _parse(place)
-    shared = {key: value for key, value in table.items() if key not in verbs}
+    shared = {key: value for key, value in table.items() if key not in commands}
     for key in shared:
         if key not in SHARED:
             raise InputError(
-                place, f"there is no such setting{nearest(key, [*SHARED, *verbs])}", field=key
+                place, f"there is no such setting{nearest(key, [*SHARED, *commands])}", field=key
             )
     plugins = shared.pop("plugins", [])
-    values = {verb: _flat(place, {**shared, **_table(place, table, verb)}) for verb in verbs}
+    values = {one: _flat(place, {**shared, **_table(place, table, one)}) for one in commands}
     return Settings(place, values, tuple(plugins))
 
 
@@ -57,10 +57,10 @@ def _parse(path: Path) -> dict[str, Any]:
         raise InputError(path, f"cannot be read: {why(error)}") from None
 
 
-def _table(path: Path, table: Mapping[str, Any], verb: str) -> dict[str, Any]:
-    own = table.get(verb, {})
+def _table(path: Path, table: Mapping[str, Any], command: str) -> dict[str, Any]:
+    own = table.get(command, {})
     if not isinstance(own, dict):
-        raise InputError(path, f"expected a table [{verb}], got {own!r}", field=verb)
+        raise InputError(path, f"expected a table [{command}], got {own!r}", field=command)
     return own
 
 
@@ -70,7 +70,7 @@ def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:
         raise InputError(path, f"expected a table, got {options!r}", field="options")
     flat = {key.replace("-", "_"): value for key, value in values.items()}
     if options:
-        flat["option"] = [f"{key}={_string(value)}" for key, value in options.items()]
+        flat["options"] = [f"{key}={_string(value)}" for key, value in options.items()]
     return flat
 
 

@@ -1,4 +1,4 @@
-"""What a person or a log file sees while work goes on: everything on standard error."""
+"""Progress and messages on standard error."""
 
 from __future__ import annotations
 
@@ -9,40 +9,43 @@ from contextlib import contextmanager
 
 Progress = Callable[[int, int | None], None]
 
-_ALONE = 60
-"""Columns that a bar and its figures need."""
+_BAR_WIDTH = 60
+"""Columns that the bar and its numbers need."""
 _CTRL_C = "^C"
-"""What a terminal writes behind the bar when a person stops the work: in a full line it would wrap,
-and the bar could not be wiped any more."""
+"""What a terminal prints behind the bar on Ctrl-C. In a full line it would wrap, and the bar could
+not be erased."""
 
 
 @contextmanager
 def progress(
-    title: str, *, quiet: bool = False, besides: Callable[[], str] = str
+    title: str, *, quiet: bool = False, describe: Callable[[], str] = str
 ) -> Iterator[Progress]:
-    """Yield a function that is told (done, total): a bar on a terminal, plain lines in a file.
+    """Yield a function `report(done, total)`: a bar on a terminal, plain lines in a file.
 
-    `besides` is what stands there too, such as the calls that were made.
+    Args:
+        title: What is done.
+        quiet: Show nothing.
+        describe: Returns more text to show, such as the number of model calls.
     """
     if quiet:
         yield lambda done, total: None
     elif sys.stderr.isatty():
-        with _bar(title, besides) as report:
+        with _bar(title, describe) as report:
             yield report
     else:
-        yield _lines(title, besides)
+        yield _lines(title, describe)
 
 
 class Pace:
-    """How fast work goes on, counted from what was done when it began: a resumed run's part."""
+    """The rate of the work. It does not count what an earlier, resumed run did."""
 
     def __init__(self) -> None:
         self._first: int | None = None
         self._done, self._total = 0, 0
         self._begun = self._last = 0.0
 
-    def heard(self, done: int, total: int | None) -> None:
-        """Take note of what is done by now."""
+    def update(self, done: int, total: int | None) -> None:
+        """Remember how much is done."""
         self._last = time.monotonic()
         if self._first is None:
             self._first, self._begun = done, self._last
@@ -50,19 +53,19 @@ class Pace:
 
     @property
     def rate(self) -> float | None:
-        """Units a second, once one was done."""
+        """Units per second, if one is done."""
         more, seconds = self._done - (self._first or 0), self._last - self._begun
         return more / seconds if more > 0 and seconds > 0 else None
 
     @property
     def left(self) -> float | None:
-        """Seconds that the rest will take, where there is a rest."""
+        """Estimated seconds for the rest, if there is a rest."""
         rest = self._total - self._done
         return rest / self.rate if self.rate and rest > 0 else None
 
 
 @contextmanager
-def _bar(title: str, besides: Callable[[], str]) -> Iterator[Progress]:
+def _bar(title: str, describe: Callable[[], str]) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -78,15 +81,15 @@ def _bar(title: str, besides: Callable[[], str]) -> Iterator[Progress]:
 
     pace = Pace()
 
-    class Told(ProgressColumn):
-        """What we say ourselves; rich takes the rate of the last moments for that of the work."""
+    class Label(ProgressColumn):
+        """A text. Rich has columns for the rate, but shows only that of the last moments."""
 
-        def __init__(self, tell: Callable[[], str], style: str = "") -> None:
-            self.tell, self.style = tell, style
+        def __init__(self, text: Callable[[], str], style: str = "") -> None:
+            self.text, self.style = text, style
             super().__init__(Column(no_wrap=True, overflow="ellipsis"))
 
         def render(self, task: Task) -> Text:
-            return Text(self.tell(), style=self.style)
+            return Text(self.text(), style=self.style)
 
     def rate() -> str:
         return f"{pace.rate:.1f}/s" if pace.rate else ""
@@ -95,21 +98,21 @@ def _bar(title: str, besides: Callable[[], str]) -> Iterator[Progress]:
         return f"{_clock(pace.left)} left" if pace.left is not None else ""
 
     def more() -> str:
-        """What stands there besides, as far as there is room for it."""
-        told, room = besides(), console.width - _ALONE
-        return told if len(told) <= room else f"{told[: room - 1]}…" if room > 1 else ""
+        """Return the description, cut to the room that is left."""
+        text, room = describe(), console.width - _BAR_WIDTH
+        return text if len(text) <= room else f"{text[: room - 1]}…" if room > 1 else ""
 
     console = Console(stderr=True)
     console.width = max(console.width - len(_CTRL_C), 1)
     with Bar(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Told(rate),
-        TimeElapsedColumn(), Told(left, "progress.remaining"), Told(more), console=console,
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Label(rate),
+        TimeElapsedColumn(), Label(left, "progress.remaining"), Label(more), console=console,
         transient=True,
     ) as bar:  # fmt: skip
         task = bar.add_task(title, total=None)
 
         def report(done: int, total: int | None) -> None:
-            pace.heard(done, total)
+            pace.update(done, total)
             bar.update(task, completed=done, total=total)
 
         yield report
@@ -121,28 +124,28 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}"
 
 
-def _lines(title: str, besides: Callable[[], str], every: float = 10.0) -> Progress:
+def _lines(title: str, describe: Callable[[], str], every: float = 10.0) -> Progress:
     last = time.monotonic()
     pace = Pace()
 
     def report(done: int, total: int | None) -> None:
         nonlocal last
-        pace.heard(done, total)
+        pace.update(done, total)
         now = time.monotonic()
         if done != total and now - last < every:
             return
         last = now
         of = f" of {total}" if total is not None else ""
-        rate = f", {pace.rate:.1f} a second" if pace.rate else ""
+        rate = f", {pace.rate:.1f} per second" if pace.rate else ""
         left = f", {pace.left:.0f} s left" if pace.left is not None else ""
-        more = besides()
+        more = describe()
         say(f"{title}: {done}{of}{rate}{left}{more and f', {more}'}")
 
     return report
 
 
 def say(line: str, *, quiet: bool = False) -> None:
-    """Print one line for a person."""
+    """Print one line."""
     from touche_rad.secrets import redact
 
     if not quiet:

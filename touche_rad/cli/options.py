@@ -1,31 +1,26 @@
-"""Command line options shared by commands, and the objects they describe."""
+"""The options that several commands share, and the base class of all commands."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from touche_rad.cli.console import say
-from touche_rad.errors import OptionError, UserError, nearest
-
-if TYPE_CHECKING:
-    from touche_rad.models import Model
-    from touche_rad.plugins import Plugin, Services
-
+from touche_rad.errors import UserError
 
 F = TypeVar("F", bound=Callable[..., Any])
+Option = Callable[[Any], Any]
 
-_OPTION = re.compile(
-    r"^(?:(debater|judge|panel|retriever|user|model|vllm)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DOTALL
-)
-_SOURCES = {
+TRACE: Final = ".trace.jsonl"
+"""The suffix of a trace file, which is written beside the run."""
+
+_KEY_VALUE: Final = re.compile(r"^(?:([a-z]+)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DOTALL)
+_SOURCES: Final = {
     ParameterSource.COMMANDLINE: "flag",
     ParameterSource.ENVIRONMENT: "environment",
     ParameterSource.DEFAULT_MAP: "file",
@@ -33,128 +28,30 @@ _SOURCES = {
     ParameterSource.PROMPT: "prompt",
 }
 
-debater = click.option(
-    "-d", "--debater", default="grounded", show_default=True, envvar="TOUCHE_RAD_DEBATER",
-    metavar="NAME", help="Who answers (touche-rad list).",
-)  # fmt: skip
-judge = click.option(
-    "-j", "--judge", default="grounded", show_default=True, envvar="TOUCHE_RAD_JUDGE",
-    metavar="NAME", help="Who judges (touche-rad list).",
-)  # fmt: skip
-index = click.option(
-    "-i", "--index", envvar="TOUCHE_RAD_INDEX", metavar="DIR",
-    help="The argument index (touche-rad index). [default: one made from the demo collection]",
-)  # fmt: skip
-spare_index = click.option(
-    "--spare-index", envvar="TOUCHE_RAD_SPARE_INDEX", metavar="DIR",
-    help="An index that is asked while the first one (a server's) is down.",
-)  # fmt: skip
-seed = click.option(
-    "--seed", type=int, default=0, show_default=True, envvar="TOUCHE_RAD_SEED",
-    help="Where any choice is by chance, it is this chance.",
-)  # fmt: skip
-max_words = click.option(
-    "--max-words", type=click.IntRange(0), default=60, show_default=True,
-    envvar="TOUCHE_RAD_MAX_WORDS", help="Cut answers at a sentence's end; 0 cuts none.",
-)  # fmt: skip
-deadline = click.option(
-    "--deadline", type=click.FloatRange(0, min_open=True), envvar="TOUCHE_RAD_DEADLINE",
-    metavar="SECONDS", help="Seconds a debater has for an answer before a poorer one goes out.",
-)  # fmt: skip
-workers = click.option(
-    "--workers", type=click.IntRange(1), default=4, show_default=True,
-    envvar="TOUCHE_RAD_WORKERS", help="Debates under work at once.",
-)  # fmt: skip
-metadata = click.option(
-    "--metadata/--no-metadata", default=None, envvar="TOUCHE_RAD_METADATA",
-    help="Write ir_metadata beside the run: energy, hardware, git state (needs touche-rad[tira]). "
-    "[default: only under TIRA]",
-)  # fmt: skip
-skip_bad = click.option("--skip-bad", is_flag=True, help="Go on past bad lines, and count them.")
-restart = click.option(
-    "--restart", is_flag=True, help="Begin anew even where an earlier run could go on."
-)
-quiet = click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-as_json = click.option("--json", "as_json", is_flag=True, help="Print what a program would read.")
 
+class Command(click.Command):
+    """A command with examples in its help, and with `--show-config`."""
 
-def output(help_text: str, metavar: str = "FILE") -> Callable[[F], F]:
-    """Add `-o/--output`, and `-O/--option` for the options of the plugins."""
+    def __init__(self, *args: Any, examples: tuple[str, ...] = (), **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.examples = examples
+        self.params.append(
+            click.Option(
+                ["--show-config"], is_flag=True, expose_value=False, is_eager=True,
+                callback=_remember_show_config,
+                help="Print each setting with its source, and exit.",
+            )
+        )  # fmt: skip
 
-    def add(function: F) -> F:
-        return click.option("-o", "--output", metavar=metavar, help=help_text)(option(function))
-
-    return add
-
-
-option = click.option(
-    "-O", "--option", multiple=True, metavar="KEY=VALUE",
-    help="Set an option of the plugin; see: touche-rad list NAME.",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The output path, and the options of each plugin."""
-
-    path: Path | None = None
-    options: Mapping[str, dict[str, str]] = field(default_factory=dict)
-
-    def of(self, whose: str) -> dict[str, str]:
-        """Return the options of one plugin, as strings."""
-        return self.options.get(whose, {})
-
-
-def choose(
-    ctx: click.Context, main: str, output: str | None, given: tuple[str, ...] = ()
-) -> Chosen:
-    """Sort options by plugin; one without a prefix belongs to the command's main plugin.
-
-    A flag replaces the settings file's value for the same key.
-    """
-    if output and _OPTION.match(output):
-        raise UserError(f"-o {output}: -o is the output; set an option with -O {output}")
-    options: dict[str, dict[str, str]] = {}
-    for one in (*_from_file(ctx), *given):
-        match = _OPTION.match(one)
-        if not match:
-            raise UserError(f"-O {one}: expected KEY=VALUE")
-        whose, key, value = match.groups()
-        options.setdefault(whose or main, {})[key.replace("-", "_")] = value
-    return Chosen(Path(output) if output else None, options)
-
-
-def _from_file(ctx: click.Context) -> tuple[str, ...]:
-    if ctx.get_parameter_source("option") == ParameterSource.DEFAULT_MAP:
-        return ()
-    return tuple(given for given in (ctx.default_map or {}).get("option", ()))
-
-
-def show_config(function: F) -> F:
-    """Add `--show-config`: each value of the verb with where it comes from, and nothing done."""
-
-    def show(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-        if value:
-            ctx.meta["show_config"] = True
-
-    return click.option(
-        "--show-config", is_flag=True, expose_value=False, is_eager=True, callback=show,
-        help="Print each setting with its source, and stop.",
-    )(function)  # fmt: skip
-
-
-def of_a_run(function: F) -> F:
-    """Add what every run over debates takes, whatever it does with them."""
-    for option in (show_config, quiet, metadata, restart, skip_bad, seed, workers, deadline):
-        function = option(function)
-    return function
-
-
-class Verb(click.Command):
-    """A command that can tell where each of its values comes from."""
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, one per line."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for example in self.examples:
+                    formatter.write(f"  touche-rad {example}\n")
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Print the settings instead of doing the work, where that was asked."""
+        """Run the command, or print its settings with `--show-config`."""
         if not ctx.meta.get("show_config"):
             return super().invoke(ctx)
         for name, value in sorted(ctx.params.items()):
@@ -162,201 +59,213 @@ class Verb(click.Command):
             where = _SOURCES.get(source, "default") if source else "default"
             if where == "file" and ctx.obj is not None:
                 where = f"file {ctx.obj.path}"
-            label = name.replace("_", "-")
-            click.echo(f"{label} = {_shown(value)}  ({where})")
+            click.echo(f"{name.replace('_', '-')} = {_show(value)}  ({where})")
         return 0
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Let `--show-config` do without the arguments that the work would need."""
+        """Require no argument with `--show-config`."""
         if "--show-config" in args:
             for parameter in self.params:
                 parameter.required = False
         return super().parse_args(ctx, args)
 
 
-def _shown(value: Any) -> str:
+def _remember_show_config(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta["show_config"] = True
+
+
+def _show(value: Any) -> str:
+    from touche_rad.secrets import redact
+
+    if isinstance(value, Mapping):
+        value = [f"{of}.{key}={text}" for of, inner in value.items() for key, text in inner.items()]
     if isinstance(value, tuple | list):
-        return " ".join(map(_shown, value)) or "none"
-    return "none" if value is None else str(value)
+        return " ".join(map(_show, value)) or "none"
+    return redact("none" if value is None else str(value))
 
 
-def services(
-    index_place: str | None, seed: int, spare: str | None = None, model: Model | None = None
-) -> Services:
-    """Open what plugins may use. Without an index given, the demo collection's is made once."""
-    from touche_rad.plugins import Services, open_index
-    from touche_rad.plugins.indexes import FallbackIndex
-
-    place = index_place or str(_demo_index())
-    if spare is None:
-        return Services(open_index(place), seed, model)
-    return Services(FallbackIndex(lambda: open_index(place), open_index(spare)), seed, model)
+def command(name: str, *examples: str) -> Callable[[Callable[..., Any]], Command]:
+    """Declare a command; each example is a command line without `touche-rad`."""
+    return click.command(name, cls=Command, examples=examples)
 
 
-def _demo_index() -> Path:
-    from touche_rad.demo import ensure_index
+def options(*several: Option) -> Callable[[F], F]:
+    """Add several options, in the order in which the help shows them."""
 
-    return ensure_index()
+    def add(function: F) -> F:
+        for one in reversed(several):
+            function = one(function)
+        return function
 
-
-TRACE = ".trace.jsonl"
-"""What a trace's name ends with, after the run's."""
-
-_MODEL = click.option(
-    "-m", "--model", envvar="TOUCHE_RAD_MODEL", metavar="URL#MODEL|vllm:MODEL",
-    help="The language model: an OpenAI-compatible server (several with commas), vllm:MODEL to "
-    "start one, hf:MODEL, or scripted:FILE. [default: OPENAI_BASE_URL and OPENAI_MODEL, if set]",
-)  # fmt: skip
-_CACHE = click.option(
-    "--cache", envvar=["TOUCHE_RAD_CACHE", "CACHE_DIR"], metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Keep the model's answers here, and answer from here what was asked before.",
-)  # fmt: skip
-_MAX_CALLS = click.option(
-    "--max-calls", type=click.IntRange(0), envvar="TOUCHE_RAD_MAX_CALLS", metavar="N",
-    help="Ask the model at most so often; then answers come from what needs none.",
-)  # fmt: skip
-_MAX_TOKENS = click.option(
-    "--max-tokens", type=click.IntRange(1), envvar="TOUCHE_RAD_MAX_TOKENS", metavar="N",
-    help="Spend at most so many tokens, prompts and answers together.",
-)  # fmt: skip
-_RUN_DEADLINE = click.option(
-    "--run-deadline", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-    envvar="TOUCHE_RAD_RUN_DEADLINE", help="Ask the model no longer than this in all.",
-)  # fmt: skip
-_TRACE = click.option(
-    "--trace/--no-trace", default=True, show_default=True, envvar="TOUCHE_RAD_TRACE",
-    help=f"Write each call beside the run (RUN{TRACE}); touche-rad report shows it by turn.",
-)  # fmt: skip
+    return add
 
 
-def options(function: F) -> F:
-    """Add all of them."""
-    return model_options(_TRACE(function))
+@dataclass(frozen=True)
+class PluginSpec:
+    """A plugin as it is named on the command line: `NAME` or `NAME(KEY=VALUE,...)`."""
+
+    name: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        inner = ",".join(f"{key}={value}" for key, value in self.options.items())
+        return f"{self.name}({inner})" if inner else self.name
 
 
-def model_options(function: F) -> F:
-    """Add those of a verb that leaves no trace beside a run."""
-    for option in (_RUN_DEADLINE, _MAX_TOKENS, _MAX_CALLS, _CACHE, _MODEL):
-        function = option(function)
-    return function
+def plugin(*flags: str, **more: Any) -> Option:
+    """Return an option that names a plugin, or several with `multiple`."""
+
+    def parse(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        from touche_rad.plugins.registry import parse_plugin
+
+        if isinstance(value, tuple):
+            return [PluginSpec(*parse_plugin(one)) for one in value]
+        return PluginSpec(*parse_plugin(value)) if value else None
+
+    return click.option(*flags, metavar="NAME", callback=parse, **more)
 
 
-def options_but_budgets(function: F) -> F:
-    """Add all but those that limit the asking, which may mean something else in a verb."""
-    for option in (_TRACE, _RUN_DEADLINE, _CACHE, _MODEL):
-        function = option(function)
-    return function
+def flag(name: str, text: str, *more: str) -> Option:
+    """Return an option without a value."""
+    return click.option(name, *more, is_flag=True, help=text)
 
 
-def model_for(
-    plugins: Mapping[str, Plugin], given: Mapping[str, Any], chosen: Chosen, out: Path | None = None
-) -> Model | None:
-    """Make the model, where any of the plugins needs one, or uses one that there is.
+def file(name: str, text: str, metavar: str = "FILE") -> Option:
+    """Return an option that is a path."""
+    return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=text)
+
+
+def integer(
+    name: str, text: str, default: int | None = None, least: int = 1, **more: Any
+) -> Option:
+    """Return an option for an integer of at least `least`."""
+    return click.option(name, type=click.IntRange(least), metavar="N", default=default,
+                        show_default=default is not None, help=text, **more)  # fmt: skip
+
+
+def output(text: str, metavar: str = "FILE", *, required: bool = False) -> Option:
+    """Return the option `-o`, the output path."""
+
+    def parse(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
+        if value and _KEY_VALUE.match(value):
+            raise UserError(f"-o {value}: -o is the output; set an option with -O {value}")
+        return Path(value) if value else None
+
+    return click.option("-o", "--output", metavar=metavar, help=text, callback=parse,
+                        required=required)  # fmt: skip
+
+
+def plugin_options(main: str | None, *others: str) -> Option:
+    """Return the option `-O`; its value is `{plugin: {key: value}}`.
+
+    A flag replaces the value of the settings file for the same key.
 
     Args:
-        plugins: Whose model it is.
-        given: The verb's options.
-        chosen: What `-o` was given; `model.KEY` and `vllm.KEY` are read here.
-        out: The run that a trace goes beside.
+        main: The plugin of a key without a prefix, if there is one.
+        others: The plugins that a prefix can name, beside `model` and `vllm`.
     """
-    from touche_rad.models.endpoint import named_by_environment
+    known = [one for one in (main, *others, "model", "vllm") if one]
 
-    said = given.get("model") or named_by_environment()
-    needed = any("model" in plugin.needs for plugin in plugins.values())
-    used = any("model" in plugin.uses for plugin in plugins.values())
-    if not (needed or (used and said)):
-        if given.get("model"):
-            names = " and ".join(plugins)
-            say(f"note: {names} asks no model; -m is not used", quiet=given["quiet"])
-        return None
-    if needed and not said:
-        needing = next(name for name, plugin in plugins.items() if "model" in plugin.needs)
-        raise UserError(
-            f"{needing} needs a language model: -m URL#MODEL, -m vllm:MODEL, or OPENAI_BASE_URL "
-            "and OPENAI_MODEL in the environment"
-        )
-    return made(given, chosen, out)
+    def parse(
+        ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+    ) -> dict[str, dict[str, str]]:
+        found: dict[str, dict[str, str]] = {}
+        from_file = tuple((ctx.default_map or {}).get("options", ()))
+        from_flags = () if values == from_file else values
+        for text in (*from_file, *from_flags):
+            match = _KEY_VALUE.match(text)
+            if not match:
+                raise UserError(f"-O {text}: expected KEY=VALUE")
+            prefix, key, value = match.groups()
+            plugin = {"panel": "judge"}.get(prefix, prefix) or main
+            if plugin in known:
+                found.setdefault(str(plugin), {})[key.replace("-", "_")] = value
+            elif text in from_flags:
+                names = " or ".join(f"{one}.KEY=VALUE" for one in known)
+                raise UserError(f"-O {text}: this command has {names}")
+        return found
 
-
-def made(given: Mapping[str, Any], chosen: Chosen, out: Path | None = None) -> Model:
-    """Make the model that the options describe; nothing is started or asked yet."""
-    from touche_rad.models import Model
-    from touche_rad.models.endpoint import open_backend
-    from touche_rad.models.usage import Usage
-
-    quiet = given.get("quiet", False)
-    seed = given.get("seed", 0)
-    backend = open_backend(
-        given.get("model"), vllm=chosen.of("vllm"), seed=seed,
-        report=lambda told: say(told, quiet=quiet),
-        log_file=out.with_name(f"{out.name}.vllm.log") if out else None,
-    )  # fmt: skip
-    usage = Usage(given.get("max_calls"), given.get("max_tokens"), given.get("run_deadline"))
-    trace = _trace_of(out) if out and given.get("trace", True) else None
-    if trace and given.get("restart"):
-        trace.unlink(missing_ok=True)
-    return Model(
-        backend, cache=given.get("cache"), usage=usage, trace=trace,
-        settings=_settings(chosen.of("model"), seed), **_manner(chosen.of("model")),
-    )  # fmt: skip
+    example = f"; -O {known[1]}.KEY=VALUE for the {known[1]}" if main else ""
+    what = f"Set an option of the {main}{example}" if main else "Set model.KEY or vllm.KEY"
+    return click.option("-O", "--option", "options", multiple=True, metavar="KEY=VALUE",
+                        callback=parse, help=f"{what}; repeatable.")  # fmt: skip
 
 
-def _trace_of(out: Path) -> Path:
-    """A run's trace lies beside it; under TIRA a folder deeper, since it is a `*.jsonl` as well."""
-    from touche_rad.tira import places as tira
+DEBATER: Final = plugin(
+    "-d", "--debater", default="grounded", show_default=True, envvar="TOUCHE_RAD_DEBATER",
+    help="Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
+)  # fmt: skip
+JUDGE: Final = plugin(
+    "-j", "--judge", default="grounded", show_default=True, envvar="TOUCHE_RAD_JUDGE",
+    help="Judge or panel: NAME or NAME(KEY=VALUE,...).",
+)  # fmt: skip
+INDEX: Final = click.option(
+    "-i", "--index", envvar="TOUCHE_RAD_INDEX", metavar="DIR",
+    help="Argument index. [default: an index of the demo collection]",
+)  # fmt: skip
+SPARE_INDEX: Final = click.option(
+    "--spare-index", envvar="TOUCHE_RAD_SPARE_INDEX", metavar="DIR",
+    help="Fallback index, used while the server of the first one is down.",
+)  # fmt: skip
+SEED: Final = click.option(
+    "--seed", type=int, metavar="N", default=0, show_default=True, envvar="TOUCHE_RAD_SEED",
+    help="Random seed.",
+)  # fmt: skip
+MAX_WORDS: Final = integer(
+    "--max-words", "Maximum words per response, cut after a sentence; 0 = no limit.", 60, 0,
+    envvar="TOUCHE_RAD_MAX_WORDS",
+)  # fmt: skip
+DEADLINE: Final = click.option(
+    "--deadline", type=click.FloatRange(0, min_open=True), envvar="TOUCHE_RAD_DEADLINE",
+    metavar="SECONDS",
+    help="Time limit per answer in seconds; on timeout the fallback answers. [default: none]",
+)  # fmt: skip
+WORKERS: Final = integer(
+    "--workers", "Number of debates processed in parallel.", 4, envvar="TOUCHE_RAD_WORKERS"
+)
+METADATA: Final = click.option(
+    "--metadata/--no-metadata", default=None, envvar="TOUCHE_RAD_METADATA",
+    help="Write ir_metadata (energy, hardware, git state) beside the run. "
+    "[default: only under TIRA]",
+)  # fmt: skip
+SKIP_BAD: Final = flag("--skip-bad", "Skip invalid input lines and report how many.")
+RESTART: Final = flag("--restart", "Start from the beginning instead of resuming.")
+QUIET: Final = flag("-q", "Print errors only.", "--quiet")
+JSON: Final = flag("--json", "Print JSON.", "as_json")
+RUN: Final = (DEADLINE, WORKERS, SEED, SKIP_BAD, RESTART, METADATA, QUIET)
+"""The options of all runs over debates."""
 
-    name = f"{out.name}{TRACE}"
-    if not tira.is_output(out.parent):
-        return out.with_name(name)
-    folder = out.parent / "trace"
-    with suppress(OSError):
-        folder.mkdir(exist_ok=True)
-    return folder / name
+MODEL: Final = click.option(
+    "-m", "--model", envvar="TOUCHE_RAD_MODEL", metavar="URL#MODEL|vllm:MODEL",
+    help="Language model: an OpenAI-compatible server (several separated by commas), vllm:MODEL "
+    "to start one, hf:MODEL, or scripted:FILE. [default: OPENAI_BASE_URL and OPENAI_MODEL]",
+)  # fmt: skip
+CACHE: Final = click.option(
+    "--cache", envvar=["TOUCHE_RAD_CACHE", "CACHE_DIR"], metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Cache the model's answers here and reuse them.",
+)  # fmt: skip
+MAX_CALLS: Final = integer(
+    "--max-calls", "Maximum model calls per run; after that, plugins work without the model.",
+    least=0, envvar="TOUCHE_RAD_MAX_CALLS",
+)  # fmt: skip
+MAX_TOKENS: Final = integer(
+    "--max-tokens", "Maximum tokens per run, prompts and answers together.",
+    envvar="TOUCHE_RAD_MAX_TOKENS",
+)  # fmt: skip
+RUN_DEADLINE: Final = click.option(
+    "--run-deadline", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+    envvar="TOUCHE_RAD_RUN_DEADLINE",
+    help="Seconds after which a run makes no more model calls.",
+)  # fmt: skip
+WITH_TRACE: Final = click.option(
+    "--trace/--no-trace", default=True, show_default=True, envvar="TOUCHE_RAD_TRACE",
+    help=f"Write each model call to RUN{TRACE}; touche-rad report shows it.",
+)  # fmt: skip
+MODEL_OPTIONS: Final = (MODEL, CACHE, MAX_CALLS, MAX_TOKENS, RUN_DEADLINE)
 
 
-_MANNER = {"deadline": float, "at_once": int}
-
-
-def _settings(said: Mapping[str, str], seed: int) -> Any:
-    """Read `-O model.KEY=VALUE`: how the model answers."""
-    from touche_rad.models.model import Settings
-
-    kinds: dict[str, Callable[[str], Any]] = {"temperature": float, "seed": int, "max_tokens": int}
-    found: dict[str, Any] = {"seed": seed}
-    for key, value in said.items():
-        if key in _MANNER:
-            continue
-        if key not in kinds:
-            raise OptionError(f"model has no option {key!r}{nearest(key, [*kinds, *_MANNER])}")
-        found[key] = _number(key, value, kinds[key])
-    return Settings(**found)
-
-
-def _manner(said: Mapping[str, str]) -> dict[str, Any]:
-    return {key: _number(key, said[key], kind) for key, kind in _MANNER.items() if key in said}
-
-
-def _number(key: str, value: str, kind: Callable[[str], Any]) -> Any:
-    try:
-        number = kind(value)
-    except ValueError:
-        raise OptionError(f"-o model.{key}={value}: expected a number") from None
-    if number < 0 or number != number:
-        raise OptionError(f"-o model.{key}={value}: expected a number of 0 or more")
-    return number
-
-
-def counted(model: Model | None) -> Callable[[], str]:
-    """Return what tells how often a model was asked so far, for a progress bar."""
-
-    def told() -> str:
-        total = model.usage.total if model is not None else None
-        return f"{total.calls} calls" if total is not None and total.calls else ""
-
-    return told
-
-
-def described(model: Model | None) -> dict[str, Any]:
-    """What of the model names a run."""
-    return {"model": model.identity} if model is not None else {}
+def path_argument(name: str, metavar: str, **more: Any) -> Option:
+    """Return an argument that is a path."""
+    return click.argument(name, type=click.Path(path_type=Path), metavar=metavar, **more)

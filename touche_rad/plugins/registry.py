@@ -73,6 +73,11 @@ def normalize(key: str) -> str:
     return key.strip().replace("-", "_")
 
 
+A_MODEL: Final = (
+    "a language model (-m URL#MODEL or -m vllm:MODEL, or OPENAI_BASE_URL and OPENAI_MODEL)"
+)
+"""The text of the need `model` in messages."""
+
 Kind = Literal["debater", "judge", "panel", "retriever", "index", "annotator", "user"]
 KINDS: tuple[Kind, ...] = ("debater", "judge", "panel", "retriever", "index", "annotator")
 
@@ -127,7 +132,7 @@ class Plugin:
             if need == "index" and not index:
                 lacking.append("an argument index (-i DIR; make one with: touche-rad index)")
             elif need == "model" and not model:
-                lacking.append("a language model (-m URL#MODEL, or -m vllm:MODEL)")
+                lacking.append(A_MODEL)
             elif need.startswith("extra:"):
                 extra, _, module = need.removeprefix("extra:").partition("/")
                 if importlib.util.find_spec(module) is None:

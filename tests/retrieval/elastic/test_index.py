@@ -214,7 +214,7 @@ def test_a_dump_gives_the_same_index_here(
 ) -> None:
     ran = run("index", demo.location, "-o", str(tmp_path / "ix"))
     assert ran.returncode == 0, ran.stderr
-    assert "brought 435 arguments" in ran.stderr
+    assert "copied 435 arguments" in ran.stderr
     index = open_index(str(tmp_path / "ix"))
     assert index.fingerprint == local.fingerprint
     assert sorted(one.name for one in tmp_path.iterdir()) == ["ix"]
@@ -232,8 +232,8 @@ def test_an_index_that_is_there_costs_no_dump(demo: ElasticArguments, tmp_path: 
     build_index(BEES, str(tmp_path / "ix"))
     ran = run("index", demo.location, "-o", str(tmp_path / "ix"))
     assert ran.returncode == 2
-    assert "is there already: --replace" in ran.stderr
-    assert "brought" not in ran.stderr
+    assert "exists already; replace it with --replace" in ran.stderr
+    assert "copied" not in ran.stderr
     assert [one.name for one in tmp_path.iterdir()] == ["ix"]
 
 

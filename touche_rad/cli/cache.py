@@ -1,4 +1,4 @@
-"""`touche-rad cache`: what a model's kept answers are, moved between machines, and thrown away."""
+"""The command `cache`."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from touche_rad.cli import options as shared
+from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
 
 if TYPE_CHECKING:
     from touche_rad.models.cache import Cache, Row
 
-_FOLDER = click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-_DAY = 86_400.0
+_FOLDER: Final = opt.path_argument("folder", "DIR")
+_DAY: Final = 86_400.0
 
 
 @click.group("cache")
-def command() -> None:
-    """Show, export, merge and prune the answers that --cache DIR keeps."""
+def cache_command() -> None:
+    """Show, export, merge and prune the model answers in a folder of --cache."""
 
 
 def _open(folder: Path) -> Cache:
@@ -33,38 +33,36 @@ def _open(folder: Path) -> Cache:
     return Cache(folder, make=False)
 
 
-@command.command("show", cls=shared.Verb)
+@cache_command.command("show", cls=opt.Command, examples=("cache show cache",))
 @_FOLDER
-@shared.as_json
-@shared.show_config
+@opt.JSON
 def show(folder: Path, as_json: bool) -> None:
-    """Say how many answers of which models are there, how old, and how large."""
-    from touche_rad.models.cache import CACHE_FILE as FILE
-    from touche_rad.models.cache import VERSION
+    """Show the number of answers per model, their age and their size."""
+    from touche_rad.models.cache import CACHE_FILE, VERSION
 
-    cache = _open(folder)
     models: Counter[str] = Counter()
-    letters: Counter[str] = Counter()
+    lengths: Counter[str] = Counter()
     damaged = outdated = 0
     oldest, newest = float("inf"), 0.0
+    cache = _open(folder)
     for row in cache.rows():
         models[row.model] += 1
-        letters[row.model] += len(row.answer)
+        lengths[row.model] += len(row.answer)
         damaged += not row.whole
         outdated += row.version != VERSION
         oldest, newest = min(oldest, row.kept), max(newest, row.kept)
-    told = {
+    summary = {
         "answers": sum(models.values()), "models": dict(models), "damaged": damaged,
-        "outdated": outdated, "bytes": (folder / FILE).stat().st_size,
+        "outdated": outdated, "bytes": (folder / CACHE_FILE).stat().st_size,
         "oldest": _date(oldest) if models else None, "newest": _date(newest) if models else None,
     }  # fmt: skip
     if as_json:
-        click.echo(json.dumps(told, indent=2))
+        click.echo(json.dumps(summary, indent=2))
         return
-    click.echo(f"{told['answers']} answers, {told['bytes']} bytes, {told['oldest']} to "
-               f"{told['newest']}")  # fmt: skip
+    click.echo("{answers} answers, {bytes} bytes, {oldest} to {newest}".format(**summary))
     for model, count in models.most_common():
-        click.echo(f"  {model}: {count} answers, {letters[model] / count:.0f} letters each")
+        length = lengths[model] / count
+        click.echo(f"  {model}: {count} answers of {length:.0f} characters on average")
     if damaged or outdated:
         click.echo(f"  {damaged} damaged, {outdated} of another version (touche-rad cache prune)")
 
@@ -73,46 +71,41 @@ def _date(seconds: float) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(seconds))
 
 
-@command.command("export", cls=shared.Verb)
+@cache_command.command("export", cls=opt.Command, examples=("cache export cache -o c.jsonl",))
 @_FOLDER
-@click.option("-o", "--output", default="-", metavar="FILE", help="[default: the screen]")
-@shared.quiet
-@shared.show_config
-def export(folder: Path, output: str, quiet: bool) -> None:
-    """Write all answers as JSON lines, which `merge` reads."""
+@opt.options(opt.output("JSONL file to write. [default: the screen]"), opt.QUIET)
+def export(folder: Path, output: Path | None, quiet: bool) -> None:
+    """Write all answers as JSONL, for touche-rad cache merge."""
     from touche_rad import files
 
     count = 0
     cache = _open(folder)
-    with files.atomic_write(output) as out:
+    with files.atomic_write(output or "-") as stream:
         for row in cache.rows():
-            out.write(json.dumps(asdict(row)) + "\n")
+            stream.write(json.dumps(asdict(row)) + "\n")
             count += 1
     say(f"{count} answers", quiet=quiet)
 
 
-@command.command("merge", cls=shared.Verb)
+@cache_command.command("merge", cls=opt.Command, examples=("cache merge cache c.jsonl other/",))
 @_FOLDER
-@click.argument(
-    "others", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FROM..."
-)
-@shared.quiet
-@shared.show_config
+@opt.path_argument("others", "FROM...", nargs=-1, required=True)
+@opt.QUIET
 def merge(folder: Path, others: tuple[Path, ...], quiet: bool) -> None:
-    """Take over the answers of other caches, or of exported files; what is there already stays."""
+    """Add the answers of other caches or exported files; existing answers are kept."""
     from touche_rad.models.cache import Cache
 
     cache = Cache(folder)
     for other in others:
-        added = cache.add(_open(other).rows() if other.is_dir() else _exported(other))
+        added = cache.add(_open(other).rows() if other.is_dir() else _read_export(other))
         say(f"{other}: {added} new answers", quiet=quiet)
 
 
-def _exported(path: Path) -> Iterator[Row]:
+def _read_export(path: Path) -> Iterator[Row]:
     from touche_rad.errors import InputError, UserError
     from touche_rad.models.cache import Row
 
-    kinds = {one.name: str(one.type) for one in fields(Row)}
+    types = {one.name: str(one.type) for one in fields(Row)}
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, ValueError) as error:
@@ -122,31 +115,31 @@ def _exported(path: Path) -> Iterator[Row]:
             given = json.loads(line)
         except ValueError as error:
             raise InputError(path, f"expected JSON: {error}", line=number) from None
-        for name, kind in kinds.items():
+        for name, kind in types.items():
             value = given.get(name) if isinstance(given, dict) else None
             if type(value).__name__ != kind and not (kind == "float" and isinstance(value, int)):
                 raise InputError(path, f"expected {kind}", line=number, field=name)
-        row = Row(**{name: given[name] for name in kinds})
+        row = Row(**{name: given[name] for name in types})
         if not row.whole:
-            raise InputError(path, "expected the answer's own digest", line=number, field="digest")
+            raise InputError(path, "expected the digest of the answer", line=number, field="digest")
         yield row
 
 
-@command.command("prune", cls=shared.Verb)
+@cache_command.command("prune", cls=opt.Command, examples=("cache prune cache --older 30",))
 @_FOLDER
-@click.option("--older", type=click.FloatRange(0), metavar="DAYS", help="What is older than this.")
-@click.option("--model", metavar="NAME", help="What this model said.")
-@shared.quiet
-@shared.show_config
+@click.option("--older", type=click.FloatRange(0), metavar="DAYS",
+              help="Also delete answers that are older.")  # fmt: skip
+@click.option("--model", metavar="NAME", help="Also delete the answers of this model.")
+@opt.QUIET
 def prune(folder: Path, older: float | None, model: str | None, quiet: bool) -> None:
-    """Throw away what is damaged or of another version, and what the options name."""
+    """Delete answers that are damaged or of another version."""
     from touche_rad.models.cache import VERSION
 
     cache = _open(folder)
     before = time.time() - older * _DAY if older is not None else float("-inf")
-    gone = [
+    outdated = [
         row.key
         for row in cache.rows()
         if not row.whole or row.version != VERSION or row.kept < before or row.model == model
     ]
-    say(f"{cache.remove(gone)} answers thrown away, {len(cache)} left", quiet=quiet)
+    say(f"{cache.remove(outdated)} answers deleted, {len(cache)} left", quiet=quiet)

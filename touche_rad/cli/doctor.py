@@ -1,9 +1,8 @@
-"""`touche-rad doctor`: what this machine has and lacks, each line with its fix."""
+"""The checks of `touche-rad doctor`."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import platform
 import shutil
@@ -12,44 +11,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
-
 from touche_rad import __version__
-from touche_rad.cli import options as shared
+from touche_rad.cli import prepare
 from touche_rad.errors import ToucheRadError
-from touche_rad.models.endpoint import named_by_environment
 from touche_rad.plugins import KINDS, open_index, registered
 
 Check = dict[str, Any]
 
 
-@click.command("doctor", cls=shared.Verb)
-@shared.index
-@shared.options
-@shared.option
-@shared.as_json
-@shared.show_config
-@click.pass_context
-def command(ctx: click.Context, /, index: str | None, as_json: bool, **given: Any) -> int:
-    """Check this machine, the plugins and the index; the exit code is 1 where something lacks.
-
-    What is marked `more` is an extra that nobody needs for the rest.
-    """
-    asked = bool(given["model"]) or named_by_environment()
-    checks = [*_machine(), *_packages(), *_index(index), *_plugins(asked)]
-    if asked:
-        checks += _model(given, shared.choose(ctx, "model", None, given["option"]))
-    checks += _tira()
-    if as_json:
-        click.echo(json.dumps(checks, ensure_ascii=False, indent=2))
-    else:
-        for check in checks:
-            mark = "ok  " if check["ok"] else "more" if check["optional"] else "LACK"
-            colour = {"ok  ": "green", "LACK": "red"}.get(mark)
-            click.echo(f"{click.style(mark, fg=colour)} {check['what']}: {check['found']}")
-            if mark == "LACK":
-                click.echo(f"     fix: {check['fix']}")
-    return 0 if all(check["ok"] or check["optional"] for check in checks) else 1
+def run_checks(given: prepare.Given) -> list[Check]:
+    """Run all checks; the model is checked only if the user names one."""
+    with_model = prepare.names_model(given)
+    checks = [*_machine(), *_packages(), *_index(given["index"]), *_plugins(with_model)]
+    if with_model:
+        checks += _model(given)
+    return [*checks, *_tira()]
 
 
 def _check(what: str, ok: bool, found: str, fix: str = "", *, optional: bool = False) -> Check:
@@ -68,7 +44,7 @@ def _packages() -> Iterator[Check]:
     for module in ("pyterrier", "pyterrier_pisa", "ir_measures", "ir_datasets", "fastapi"):
         found = importlib.util.find_spec(module) is not None
         fix = "pip install --force-reinstall touche-rad"
-        yield _check(f"package {module}", found, "here" if found else "missing", fix)
+        yield _check(f"package {module}", found, "installed" if found else "missing", fix)
 
 
 def _index(place: str | None) -> Iterator[Check]:
@@ -79,15 +55,15 @@ def _index(place: str | None) -> Iterator[Check]:
             place = str(ensure_index())
         opened = open_index(place)
     except ToucheRadError as error:
-        yield _check("index", False, str(error), "make it with: touche-rad index SOURCE -o DIR")
+        yield _check("index", False, str(error), "build it with: touche-rad index SOURCE -o DIR")
         return
-    hits = opened.search("attacks", "a claim that somebody makes", 1)
-    yield _check("index", len(opened) > 0, f"{place}: {len(opened)} arguments, search answers "
-                 f"({len(hits)} hit)", "index a collection that has arguments")  # fmt: skip
+    hits = opened.search("attacks", "a claim", 1)
+    yield _check("index", len(opened) > 0, f"{place}: {len(opened)} arguments, search works "
+                 f"({len(hits)} hit)", "index a collection with arguments")  # fmt: skip
 
 
-def _model(given: dict[str, Any], chosen: shared.Chosen) -> list[Check]:
-    """Ask the model for what plugins need; a server that has to be started is started."""
+def _model(given: prepare.Given) -> list[Check]:
+    """Check what plugins need of a model; with `vllm:`, the server is started."""
     import anyio
 
     from touche_rad.models.checks import checks, graphics
@@ -99,7 +75,7 @@ def _model(given: dict[str, Any], chosen: shared.Chosen) -> list[Check]:
         found.append(_check(size.what, size.ok, size.found, size.fix))
 
     async def ask() -> None:
-        model = shared.made({**given, "quiet": False}, chosen)
+        model = prepare.make_model({**given, "quiet": False})
         try:
             async for one in checks(model):
                 optional = one.what in ("model schemas", "model logprobs")

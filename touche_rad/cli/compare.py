@@ -1,0 +1,290 @@
+"""The commands `tournament` and `contests`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from touche_rad.cli import options as opt
+from touche_rad.cli import prepare
+from touche_rad.cli.console import progress, say
+from touche_rad.cli.prepare import Selected
+from touche_rad.errors import OptionError, UserError
+
+if TYPE_CHECKING:
+    from touche_rad.contests.tournament.budget import Budgets
+    from touche_rad.contests.tournament.folder import Folder
+    from touche_rad.contests.two_sides import Entrant
+    from touche_rad.models import Model
+    from touche_rad.plugins import Plugin, Services
+
+JUDGE_PANEL: Final = "grice"
+"""The panel that decides debates by a judge of responses."""
+
+
+def prepare_entrants(
+    debaters: Sequence[Selected],
+    given: prepare.Given,
+    out: Path,
+    *,
+    max_words: int,
+    limit: Callable[[Model, str], Model] = lambda model, name: model,
+) -> tuple[tuple[Entrant, ...], Services, dict[str, Any]]:
+    """Make debaters that play against each other, their services, and the identity of the run.
+
+    Args:
+        debaters: The debaters.
+        given: The values of the command's options.
+        out: The run to write.
+        max_words: Maximum words of a speech; 0 = no limit.
+        limit: Returns the model that a debater uses, such as one with a budget.
+    """
+    from touche_rad.contests.two_sides import Entrant
+
+    plugins = [debater.plugin for debater in debaters]
+    services = prepare.open_services(given, *plugins, out=out, index=True)
+    entrants: list[Entrant] = []
+    for debater in debaters:
+        model = services.model
+        own = replace(services, model=limit(model, debater.tag)) if model else services
+        options = _with_max_words(debater.plugin, debater.options, max_words)
+        answerer = prepare.make_answerer(
+            given, replace(debater, options=options), own, max_words=max_words
+        )
+        entrants.append(Entrant(debater.tag, answerer))
+    identity = prepare.identify(given, services, *plugins, words=max_words)
+    return tuple(entrants), services, identity
+
+
+def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> Mapping[str, str]:
+    """Set the debater's own `max_words` to the length of a speech, if it has this option."""
+    if words and "max_words" in plugin.options.model_fields and "max_words" not in options:
+        longer = {**options, "max_words": str(words)}
+        with suppress(OptionError):
+            plugin.parse(longer)
+            return longer
+    return options
+
+
+@opt.command(
+    "tournament",
+    "tournament claims.tsv -d grounded -d verbatim -o tournament",
+    "tournament claims.tsv -d grounded -d 'grounded(k=3)' -j debatrix -m URL#MODEL -o t",
+)
+@opt.path_argument("claims", "CLAIMS")
+@opt.options(
+    opt.output("Folder for contests, outcomes and ratings.", "DIR"),
+    opt.plugin("-d", "--debater", "debaters", multiple=True,
+                 help="A debater that takes part; give two or more."),
+    opt.plugin("-j", "--judge", default=JUDGE_PANEL, show_default=True,
+                 help="Panel, or a judge of responses, whose mean scores decide."),
+    opt.plugin_options("judge", "debater"),
+    opt.integer("--rounds", "Speeches per side in a debate.", 3),
+    opt.integer("--words", "Maximum words per speech; 0 = no limit.", 60, 0),
+    opt.INDEX,
+    opt.SPARE_INDEX,
+    opt.MODEL,
+    click.option("--judge-model", metavar="URL#MODEL|vllm:MODEL",
+                 help="Language model of the judge. [default: --model]"),
+    opt.CACHE,
+    opt.integer("--max-calls", "Maximum model calls per debater and debate. [default: no limit]",
+                least=0),
+    opt.integer("--max-tokens", "Maximum tokens per debater and debate. [default: no limit]"),
+    opt.RUN_DEADLINE,
+    opt.WITH_TRACE,
+    click.option("--prior", type=click.FloatRange(0, min_open=True), default=1.0,
+                 show_default=True, help="Prior: number of virtual draws per debater."),
+    opt.integer("--samples", "Bootstrap samples of the claims for confidence intervals.", 1000, 0),
+    opt.DEADLINE,
+    opt.WORKERS,
+    opt.SEED,
+    opt.SKIP_BAD,
+    opt.RESTART,
+    opt.JSON,
+    opt.QUIET,
+)  # fmt: skip
+def tournament_command(claims: Path, **given: Any) -> int:
+    """Let each pair of debaters debate each claim in CLAIMS twice, with sides exchanged.
+
+    A panel judges each debate. The command prints Bradley-Terry ratings with confidence intervals
+    and writes them to DIR/ratings.json; touche-rad report DIR draws them. A stopped tournament is
+    resumed by the same command.
+    """
+    from touche_rad.contests.tournament.budget import Budgets
+    from touche_rad.contests.tournament.folder import RATINGS, Folder
+    from touche_rad.contests.tournament.result import lines, result_of
+
+    if given["output"] is None:
+        raise UserError("tournament: give the output folder: -o DIR")
+    if "debater" in given["options"]:
+        raise OptionError("give the options of a debater as -d 'NAME(KEY=VALUE)'")
+    debaters = _select_debaters(given["debaters"])
+    folder = Folder(given["output"])
+    budgets = Budgets(given["max_calls"], given["max_tokens"])
+    entrants, services, identity = prepare_entrants(
+        debaters, {**given, "max_calls": None, "max_tokens": None}, folder.contests,
+        max_words=given["words"], limit=budgets.model_of,
+    )  # fmt: skip
+    judging = _Judging(given, folder)
+    if given["restart"]:
+        folder.restart()
+    _play(claims, given, folder, entrants, services, identity, budgets)
+    judging.run()
+    model = services.model
+    settings = {
+        "judge": judging.identity["judge"], "model": model.name if model else None,
+        "judge_model": judging.model_name,
+        **{key: given[key] for key in ("rounds", "words", "max_calls", "max_tokens")},
+    }  # fmt: skip
+    result = result_of(
+        folder.results(), [one.name for one in entrants], folder.costs, settings,
+        prior=given["prior"], samples=given["samples"], seed=given["seed"],
+    )  # fmt: skip
+    folder.write(result)
+    click.echo(result.model_dump_json() if given["as_json"] else "\n".join(lines(result)))
+    say(f"written: {folder.path / RATINGS}", quiet=given["quiet"])
+    return 0
+
+
+def _select_debaters(specs: Sequence[opt.PluginSpec]) -> list[Selected]:
+    if len(specs) < 2:
+        raise UserError("tournament: give two debaters or more: -d A -d B")
+    debaters = [prepare.select("debater", spec) for spec in specs]
+    tags = [one.tag for one in debaters]
+    twice = sorted({tag for tag in tags if tags.count(tag) > 1})
+    if twice:
+        raise UserError(f"tournament: {twice[0]} is named twice")
+    return debaters
+
+
+def _play(
+    claims: Path,
+    given: prepare.Given,
+    folder: Folder,
+    entrants: tuple[Entrant, ...],
+    services: Services,
+    identity: Mapping[str, Any],
+    budgets: Budgets,
+) -> None:
+    """Play the debates, unless an earlier call played them."""
+    from touche_rad import files
+    from touche_rad.contests.tournament.budget import costs_in
+    from touche_rad.contests.two_sides import Stage, play_both_sides
+    from touche_rad.runs.runner import RunOptions, run
+    from touche_rad.runs.status import sha256_of
+
+    if not claims.is_file():
+        raise UserError(f"{claims} does not exist")
+    names = [one.name for one in entrants]
+    played = {**identity, "max_calls": given["max_calls"], "max_tokens": given["max_tokens"]}
+    whole = {**played, "debaters": names, "rounds": given["rounds"], "input": sha256_of(claims)}
+    if folder.played(whole):
+        return
+    stage = Stage(given["rounds"], services.index, budgets.costs)
+    describe = prepare.count_calls(services.model)
+    with progress("debating", quiet=given["quiet"], describe=describe) as report:
+        run_options = RunOptions(
+            workers=given["workers"], bad=files.BadLines(skip=given["skip_bad"]),
+            progress=report, model=services.model,
+            status_path=folder.path / "contests.jsonl.status.json",
+        )  # fmt: skip
+        status = run(
+            lambda: play_both_sides(
+                claims, folder.contests, entrants, stage, identity=played,
+                verb="tournament", options=run_options,
+            ),
+            folder.contests,
+        )  # fmt: skip
+    folder.set_played(whole, costs_in(status.counts, names))
+    for line in status.warnings:
+        say(f"warning: {line}", quiet=given["quiet"])
+
+
+class _Judging:
+    """The panel of a tournament. It is made before the debates, so that errors come early."""
+
+    def __init__(self, given: prepare.Given, folder: Folder) -> None:
+        self.given, self.folder = given, folder
+        spec: opt.PluginSpec = given["judge"]
+        if not prepare.is_panel(spec.name):
+            prepare.select("judge", spec)
+            spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
+        panel = prepare.select("panel", spec, given["options"].get("judge"))
+        settings = {
+            **given, "model": given["judge_model"] or given["model"],
+            "max_calls": None, "max_tokens": None, "deadline": None,
+        }  # fmt: skip
+        services = prepare.open_services(settings, panel.plugin, out=folder.outcomes)
+        self.model = services.model
+        self.panel = panel.make(services)
+        self.identity = prepare.identify(settings, services, panel.plugin, judge=panel.tag)
+        used = self.model is not None and prepare.uses_model(_model_user(panel))
+        self.model_name = self.model.name if self.model is not None and used else None
+
+    def run(self) -> None:
+        """Judge the debates, unless an earlier call judged them."""
+        from touche_rad.runs.panels import judge_contests
+        from touche_rad.runs.runner import RunOptions, run
+
+        folder, given = self.folder, self.given
+        if folder.judged(self.identity):
+            return
+        folder.begin_judging(self.identity)
+        describe = prepare.count_calls(self.model)
+        with progress("judging", quiet=given["quiet"], describe=describe) as report:
+            run_options = RunOptions(
+                workers=given["workers"], progress=report, model=self.model,
+                status_path=folder.path / "outcomes.jsonl.status.json",
+            )  # fmt: skip
+            run(
+                lambda: judge_contests(
+                    folder.contests, folder.outcomes, self.panel, identity=self.identity,
+                    options=run_options,
+                ),
+                folder.outcomes,
+            )  # fmt: skip
+        folder.set_judged(self.identity)
+
+
+def _model_user(panel: Selected) -> Plugin:
+    """Return the plugin that calls the model: the panel, or the judge by which it decides."""
+    from touche_rad.plugins import find, parse_plugin
+
+    if panel.name != JUDGE_PANEL:
+        return panel.plugin
+    judge: str = getattr(panel.plugin.parse(panel.options), "judge")  # noqa: B009
+    return find("judge", parse_plugin(judge)[0])
+
+
+@opt.command("contests", "contests debateart.json -o contests.jsonl")
+@opt.path_argument("source", "SOURCE")
+@opt.options(opt.output("Contests to write."), opt.SKIP_BAD, opt.QUIET)
+def contests_command(source: Path, output: Path | None, skip_bad: bool, quiet: bool) -> None:
+    """Convert whole debates to contests, which panels judge and touche-rad score reads.
+
+    SOURCE is a JSON or JSONL file in the format of DebateArt or Debate.org (speeches by side,
+    votes), a folder in the format of PanelBench (motion/, speech/, gold.json), or a file of debates
+    of the shared task. The winner is the side with the higher mean of the votes.
+    """
+    from touche_rad import files
+    from touche_rad.contests.foreign import contests
+
+    if output is None:
+        raise UserError("contests: give the output file: -o FILE")
+    if not source.exists():
+        raise UserError(f"{source} does not exist")
+    bad = files.BadLines(skip=skip_bad)
+    count = decided = 0
+    with files.atomic_write(output) as stream:
+        for contest in contests(source, bad):
+            stream.write(files.contest_line(contest) + "\n")
+            count += 1
+            decided += bool(set(contest.gold) - {"votes"})
+    if bad.count:
+        say(f"{bad.count} invalid records were skipped; the first: {bad.first}", quiet=quiet)
+    say(f"written: {output}: {count} contests, {decided} with a known result", quiet=quiet)

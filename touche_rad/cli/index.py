@@ -1,0 +1,311 @@
+"""The commands `index` and `retrieve`."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from touche_rad.cli import options as opt
+from touche_rad.cli import prepare
+from touche_rad.cli.console import Progress, progress, say
+from touche_rad.errors import InputError, UserError
+
+if TYPE_CHECKING:
+    from touche_rad.debate import Argument, Hit
+    from touche_rad.plugins import Annotator, VectorsWanted
+
+SERVER: Final = "elasticsearch:"
+DENSE_FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
+
+
+@opt.command(
+    "index",
+    "index arguments.jsonl.gz -o index",
+    "index arguments.jsonl -o index --dense minilm",
+    "index elasticsearch:http://localhost:9200/arguments -o index",
+)
+@click.argument("source", metavar="SOURCE")
+@opt.options(
+    opt.output("Index folder to write.", "DIR"),
+    click.option("--to", metavar="LOCATION",
+                 help="Write the index here instead: elasticsearch:URL/NAME, or a folder."),
+    opt.plugin_options("index"),
+    opt.flag("--replace", "Replace an existing index."),
+    click.option("--dense", metavar="ENCODER",
+                 help="Add vectors of this encoder: minilm, stella, openai:URL#MODEL, or a "
+                 "folder."),
+    click.option("--dense-field", "dense_fields", multiple=True, default=DENSE_FIELDS[:3],
+                 show_default=True, type=click.Choice(DENSE_FIELDS),
+                 help="Field to encode; repeatable."),
+    click.option("--dense-precision", type=click.Choice(["float16", "int8"]), default="float16",
+                 show_default=True, help="Number format of the vectors."),
+    opt.flag("--dense-graph", "Add a graph for approximate search (HNSW)."),
+    opt.flag("--utterances",
+             "Index the utterances of debates, not the cited arguments; SOURCE may be a .txt "
+             "file."),
+    opt.plugin("--annotate",
+               help="Add the annotations of this annotator, such as schemes; needs -m."),
+    opt.flag("--annotate-cost", "Print the cost of --annotate, and do not annotate."),
+    *opt.MODEL_OPTIONS,
+    opt.SEED,
+    opt.SKIP_BAD,
+    opt.QUIET,
+)  # fmt: skip
+def index_command(source: str, **given: Any) -> None:
+    """Build an argument index from SOURCE.
+
+    SOURCE is a collection (JSONL, optionally gzipped, with the fields id, text, attacks, supports,
+    topic), a file of debates, whose cited arguments are indexed, or an index on a server
+    (elasticsearch:URL/NAME), which is copied. A stopped command is resumed by the same command.
+    """
+    from touche_rad.plugins import VectorsWanted, index_exists
+
+    place = given["to"] or given["output"]
+    if place is None:
+        raise UserError("index: give the index folder: -o DIR")
+    options = given["options"].get("index", {})
+    vectors = None
+    if given["dense"]:
+        fields = tuple(dict.fromkeys(given["dense_fields"]))
+        vectors = VectorsWanted(
+            given["dense"], fields, given["dense_precision"], given["dense_graph"]
+        )
+    annotator = _make_annotator(given)
+    exists = index_exists(str(place), options) and not given["replace"]
+    if exists and vectors is None and annotator is None:
+        raise UserError(f"{place} exists already; replace it with --replace")
+    builder = _Builder(source, str(place), given["utterances"], given["skip_bad"], given["quiet"])
+    with builder.local_source(exists=exists) as path:
+        if not exists and path is not None:
+            builder.build(path, options, replace=given["replace"])
+        of = path if exists else None
+        if vectors is not None:
+            builder.add_vectors(vectors, of)
+        if annotator is not None:
+            builder.annotate(annotator, of, only_cost=given["annotate_cost"])
+
+
+def _make_annotator(given: prepare.Given) -> Annotator | None:
+    """Make the annotator of `--annotate`; the model is not started yet."""
+    if given["annotate"] is None:
+        if given["annotate_cost"]:
+            raise UserError("--annotate-cost needs --annotate NAME")
+        if given["model"]:
+            say("note: -m is not used: only --annotate uses a model", quiet=given["quiet"])
+        return None
+    from touche_rad.plugins import Services
+    from touche_rad.plugins.registry import A_MODEL
+
+    if not prepare.names_model(given):
+        raise UserError(f"index --annotate needs {A_MODEL}")
+    annotator = prepare.select("annotator", given["annotate"])
+    made: Annotator = annotator.make(Services(model=prepare.make_model(given)))
+    return made
+
+
+@dataclass
+class _Builder:
+    """Builds an index, or adds to it."""
+
+    source: str
+    place: str
+    utterances: bool
+    skip_bad: bool
+    quiet: bool
+    _state: str = ""
+
+    @contextmanager
+    def local_source(self, *, exists: bool) -> Iterator[Path | None]:
+        """Yield the source as a file; an index on a server is copied to a file first.
+
+        The copy remains until the index is complete, so that a stopped command can be resumed. If
+        the index exists already, nothing is copied.
+        """
+        if not self.source.startswith(SERVER):
+            yield Path(self.source)
+            return
+        if exists:
+            yield None
+            return
+        from hashlib import sha256
+
+        from touche_rad.plugins import dump_index
+
+        local = ":" not in self.place
+        target = Path(self.place) if local else Path(tempfile.gettempdir(), "touche-rad")
+        digest = sha256(self.source.encode("utf-8", "replace")).hexdigest()[:8]
+        copy = target.with_name(f".{target.name}.{digest}.dump.jsonl")
+        if not copy.is_file():
+            with progress("copying", quiet=self.quiet) as report:
+                count = dump_index(self.source, copy, report)
+            say(f"copied {count} arguments from {self.source}", quiet=self.quiet)
+        yield copy
+        copy.unlink()
+
+    def build(self, path: Path, options: Mapping[str, str], *, replace: bool) -> None:
+        """Build the inverted indexes."""
+        from touche_rad import files
+        from touche_rad.plugins import build_index
+
+        start = time.monotonic()
+        bad = files.BadLines(skip=self.skip_bad)
+        with progress("indexing", quiet=self.quiet, describe=lambda: self._state) as report:
+            total = None if self.quiet or self.utterances else files.count_arguments(path)
+            arguments = self._report_each(self._read(path, bad), report, total)
+            count = build_index(arguments, self.place, replace=replace, options=options)
+        skipped = f", {bad.count} invalid lines skipped ({bad.first})" if bad.count else ""
+        self._say(f"indexed {count} arguments in {self.place}", start, skipped)
+
+    def add_vectors(self, vectors: VectorsWanted, of: Path | None) -> None:
+        """Add vectors; `of` is the file of the arguments that the index must contain."""
+        from touche_rad.plugins import add_vectors
+
+        start = time.monotonic()
+        with progress("encoding", quiet=self.quiet) as report:
+            count = add_vectors(self.place, vectors, of=self._arguments(of), report=report)
+        if count:
+            self._say(f"encoded {count} texts by {vectors.encoder} in {self.place}", start)
+        else:
+            say(f"{self.place} has vectors by {vectors.encoder} already", quiet=self.quiet)
+
+    def annotate(self, annotator: Annotator, of: Path | None, *, only_cost: bool) -> None:
+        """Print the cost of the annotation and, unless `only_cost`, annotate."""
+        from touche_rad.models.context import run_sync
+        from touche_rad.plugins import index_backend_of
+
+        backend = index_backend_of(self.place)
+        texts, letters = backend.left_to_annotate(self.place, annotator)
+        if texts:
+            cost = annotator.estimate(texts, letters)
+            say(f"to annotate {cost}", quiet=self.quiet and not only_cost)
+        if only_cost:
+            return
+        start = time.monotonic()
+        try:
+            with progress("annotating", quiet=self.quiet) as report:
+                count = backend.annotate(
+                    self.place, annotator, of=self._arguments(of), report=report
+                )
+        finally:
+            run_sync(annotator.model.close())
+        if not count:
+            say(f"{self.place} is annotated already", quiet=self.quiet)
+            return
+        usage = annotator.model.usage.total
+        self._say(
+            f"annotated {count} arguments by {annotator.model.name} in {self.place}", start,
+            f": {usage.calls} calls, {usage.from_cache} answers from the cache, "
+            f"{usage.prompt_tokens + usage.completion_tokens:,} tokens",
+        )  # fmt: skip
+
+    def _report_each(
+        self, arguments: Iterable[Argument], report: Progress, total: int | None
+    ) -> Iterator[Argument]:
+        """Yield the arguments and report the progress; the index is written after the last one."""
+        done = 0
+        report(done, total)
+        for done, argument in enumerate(arguments, 1):
+            yield argument
+            if done % 1000 == 0 and done != total:
+                report(done, total)
+        self._state = "writing"
+        report(done, None)
+
+    def _arguments(self, of: Path | None) -> Iterable[Argument] | None:
+        from touche_rad import files
+
+        return self._read(of, files.BadLines(skip=self.skip_bad)) if of else None
+
+    def _read(self, path: Path, bad: Any) -> Iterable[Argument]:
+        from touche_rad import files
+        from touche_rad.files.transcripts import read_utterances
+
+        return read_utterances(path, bad) if self.utterances else files.read_arguments(path, bad)
+
+    def _say(self, line: str, start: float, more: str = "") -> None:
+        say(f"{line} in {time.monotonic() - start:.1f} s{more}", quiet=self.quiet)
+
+
+@opt.command(
+    "retrieve",
+    "retrieve claims.tsv -o attack.run -r attack -k 10",
+    "retrieve queries.tsv -r 'hybrid(k=30)' --explain",
+)
+@opt.path_argument("queries", "QUERIES")
+@opt.options(
+    opt.output("TREC run to write. [default: the screen]"),
+    opt.plugin("-r", "--retriever", default="opposing", show_default=True,
+               envvar="TOUCHE_RAD_RETRIEVER",
+                 help="Retriever: NAME or NAME(KEY=VALUE,...)."),
+    opt.plugin_options("retriever"),
+    click.option("-k", "depth", type=click.IntRange(1), default=100, show_default=True,
+                 metavar="N", help="Number of arguments per query."),
+    click.option("--tag", help="Run name in the last column. [default: the retriever]"),
+    opt.flag("--explain", "Also print each hit with its text and path."),
+    opt.INDEX,
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    opt.SEED,
+    opt.QUIET,
+)  # fmt: skip
+def retrieve_command(queries: Path, **given: Any) -> None:
+    """Search the index for each query in QUERIES and write a TREC run.
+
+    QUERIES is a text file with one query per line (query ID, tab, query; or only the query), a
+    claims TSV, or a file of debates, whose user turns are the queries.
+    """
+    from touche_rad import files
+    from touche_rad.secrets import redact
+
+    retriever = prepare.select_main("retriever", given)
+    services = prepare.open_services(given, retriever.plugin, out=given["output"], index=True)
+    searcher = retriever.make(services)
+    tag = given["tag"] or redact(retriever.tag).replace(" ", "_")
+    pairs = list(_read_queries(queries))
+    rows: list[files.Ranked] = []
+    with progress("retrieving", quiet=given["quiet"]) as report:
+        for done, (query_id, query) in enumerate(pairs, 1):
+            hits = searcher.search(query, given["depth"])
+            rows.extend(
+                files.Ranked(query_id, hit.argument.id, rank, hit.score, tag)
+                for rank, hit in enumerate(hits, 1)
+            )
+            if given["explain"]:
+                _explain(query_id, query, hits)
+            report(done, len(pairs))
+    with files.atomic_write(given["output"] or "-") as stream:
+        stream.writelines(line + "\n" for line in files.run_lines(rows))
+    say(f"{len(rows)} hits for {len(pairs)} queries by {tag}", quiet=given["quiet"])
+
+
+def _read_queries(path: Path) -> Iterator[tuple[str, str]]:
+    from touche_rad import files
+
+    try:
+        kind = files.detect_kind(path)
+    except InputError:
+        kind = None
+    if kind is files.Kind.CLAIMS:
+        for debate in files.read_claims(path):
+            yield debate.id, debate.claim
+    elif kind in files.DEBATES:
+        for debate in files.read_debates(path):
+            for turn, said in enumerate(debate.turns):
+                yield f"{debate.id}-{turn}".replace(" ", "_"), said.utterance
+    else:
+        yield from files.read_queries(path)
+
+
+def _explain(query_id: str, query: str, hits: list[Hit]) -> None:
+    say(f"{query_id}: {query}")
+    for rank, hit in enumerate(hits[:10], 1):
+        say(f"  {rank:2d}. {hit.score:8.3f}  {hit.argument.id}  {hit.argument.text}")
+        if hit.path:
+            say(f"      {' > '.join(hit.path)}")

@@ -1,0 +1,254 @@
+"""The commands `judge`, `score`, `audit` and `report`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from touche_rad.cli import options as opt
+from touche_rad.cli import prepare
+from touche_rad.cli.console import progress, say
+from touche_rad.errors import OptionError, UserError
+
+if TYPE_CHECKING:
+    from touche_rad.contests.score_report import ContestReport
+    from touche_rad.score import Report
+
+
+@opt.command(
+    "judge",
+    "judge simulations.jsonl -o evaluations.jsonl",
+    "judge run.jsonl -j fsl1 -m http://localhost:8000/v1#llama -o evaluations.jsonl",
+    "judge contests.jsonl -j grice -o outcomes.jsonl",
+)
+@opt.path_argument("source", "[DEBATES]", required=False)
+@opt.options(
+    opt.output("Evaluations to write, or outcomes with a panel."),
+    opt.JUDGE,
+    opt.plugin_options("judge"),
+    opt.flag("--swap", "With a panel: judge each debate a second time with its sides swapped."),
+    opt.JSON,
+    opt.INDEX,
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    *opt.RUN,
+)  # fmt: skip
+def judge_command(source: Path | None, **given: Any) -> int:
+    """Judge each response in DEBATES on quantity, quality, relation and manner.
+
+    DEBATES is a file of debates with responses: simulations, annotated debates, or the output of
+    touche-rad respond. Under TIRA, DEBATES and -o are optional.
+
+    A panel (such as -j debatrix) judges each debate as a whole. Its DEBATES may also be contests
+    (touche-rad contests), and it writes outcomes.
+    """
+    if not given["as_json"] or given["output"] is not None:
+        return _judge(source, given)
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "evaluations.jsonl"
+        code = _judge(source, {**given, "output": out, "quiet": True})
+        click.echo(out.read_text("utf-8"), nl=False)
+        return code
+
+
+def _judge(source: Path | None, given: dict[str, Any]) -> int:
+    from touche_rad import files
+    from touche_rad.tira import places as tira
+
+    panel = prepare.is_panel(given["judge"].name)
+    if given["swap"] and not panel:
+        raise UserError(f"--swap is for panels, and {given['judge'].name} judges responses")
+    kinds = {files.Kind.CONTESTS, *files.DEBATES} if panel else files.DEBATES
+    name = "outcomes.jsonl" if panel else "evaluations.jsonl"
+    places = tira.places("judge", source, given["output"], kinds, name)
+    judge = prepare.select_main("panel" if panel else "judge", given)
+    services = prepare.open_services(given, judge.plugin, out=places.out)
+    made = judge.make(services)
+    identity = prepare.identify(given, services, judge.plugin, judge=judge.tag)
+    more = {"identity": identity, "deadline": given["deadline"]}
+
+    def work(run_options: Any) -> Any:
+        if panel:
+            from touche_rad.runs.panels import judge_contests
+
+            return judge_contests(
+                places.source, places.out, made, swap=given["swap"], options=run_options, **more
+            )
+        from touche_rad.runs.judging import judge
+
+        return judge(places.source, places.out, made, options=run_options, **more)
+
+    return prepare.run_on_files(
+        "judge", "judging", given, places, judge.method(identity), work, model=services.model
+    )
+
+
+@opt.command(
+    "score",
+    "score evaluations.jsonl labels.jsonl",
+    "score a.jsonl b.jsonl labels.jsonl -o scores",
+    "score attack.run qrels.txt",
+)
+@opt.path_argument("paths", "RUN... TRUTH", nargs=-1, required=True)
+@opt.options(
+    opt.output("Folder for evaluation.prototext and the files of ir_measures.", "DIR"),
+    opt.flag("--strict", "Like the official scorer: no score if anything is missing."),
+    opt.file("--debates", "Debates of the labels, to detect reordered runs."),
+    opt.file("--baseline", "Compare each run with this one. [default: all pairs]", "RUN"),
+    opt.flag("--votes", "Whole debates: compare with each vote instead of the winner."),
+    opt.integer("--samples", "Bootstrap samples for confidence intervals and comparisons.", 10_000,
+                100),
+    opt.SEED,
+    opt.SKIP_BAD,
+    opt.JSON,
+)  # fmt: skip
+def score_command(paths: tuple[Path, ...], **given: Any) -> None:
+    """Score each RUN against TRUTH, and compare the runs.
+
+    Evaluations against labels: official precision, recall and F1 per maxim, with accuracy, kappa,
+    MCC and the always-yes baseline. TREC runs against qrels: nDCG@10, RR and R. Outcomes against
+    contests: accuracy, RMSE and correlations per dimension, and biases.
+    """
+    if len(paths) < 2:
+        raise UserError("score: give at least one RUN, then TRUTH (labels, qrels or contests)")
+    *runs, truth = paths
+    report = _score(runs, truth, given)
+    if given["output"] is not None:
+        from touche_rad.contests.score_report import ContestReport
+        from touche_rad.score import export
+
+        if isinstance(report, ContestReport):
+            raise UserError("score: -o is for evaluations; use --json for whole debates")
+        for path in export(report, given["output"]):
+            say(f"written: {path}")
+    if given["as_json"]:
+        click.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
+    else:
+        click.echo("\n".join(report.lines()))
+
+
+def _score(runs: list[Path], truth: Path, given: dict[str, Any]) -> Report | ContestReport:
+    from touche_rad import files
+
+    how = {key: given[key] for key in ("samples", "seed")}
+    bad = files.BadLines(skip=given["skip_bad"])
+    if files.detect_kind(truth) is files.Kind.CONTESTS:
+        from touche_rad.contests.scoring import score_contests
+
+        if given["strict"] or given["debates"] or given["baseline"]:
+            raise OptionError("--strict, --debates and --baseline are not for whole debates")
+        return score_contests(
+            runs, truth, against="votes" if given["votes"] else "winner", bad=bad, **how
+        )
+    if given["votes"]:
+        raise OptionError("--votes is for whole debates")
+    from touche_rad.score import score
+
+    how |= {key: given[key] for key in ("strict", "debates", "baseline")}
+    return score(runs, truth, bad=bad, **how)
+
+
+@opt.command(
+    "audit",
+    "audit simulations.jsonl",
+    "audit run.jsonl -j grounded -j length --turns 50 -o audit",
+)
+@opt.path_argument("runs", "RUN...", nargs=-1, required=True)
+@opt.options(
+    opt.output("Folder for audit.json.", "DIR"),
+    opt.plugin("-j", "--judge", "judges", multiple=True,
+                 default=["grounded"], show_default=True, help="Judge to audit; repeatable."),
+    opt.plugin_options("judge"),
+    opt.integer("--turns", "Audit only the first N turns. [default: all]"),
+    opt.JSON,
+    opt.INDEX,
+    *opt.MODEL_OPTIONS,
+    opt.SEED,
+    opt.SKIP_BAD,
+    opt.QUIET,
+)  # fmt: skip
+def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
+    """Judge the responses of each RUN, and judge them again after changes.
+
+    The changes: another order, padding, other words, no words, another topic, no sources, and an
+    instruction to say yes. Printed are flip rates, the agreement of the judges, the turns to label
+    next, and, for runs of several models, whether a judge prefers its own model family.
+    """
+    import anyio
+
+    from touche_rad import files
+    from touche_rad.score.audit import audit
+    from touche_rad.score.audit.family import family_of
+
+    out = given["output"] / "audit.json" if given["output"] else None
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    options = given["options"].get("judge")
+    judges = {spec.name: prepare.select("judge", spec, options) for spec in given["judges"]}
+    services = prepare.open_services(given, *(one.plugin for one in judges.values()), out=out)
+    model = services.model
+    with_model = [name for name, one in judges.items() if prepare.uses_model(one.plugin)]
+
+    async def run() -> Any:
+        try:
+            with progress(
+                "auditing", quiet=given["quiet"], describe=prepare.count_calls(model)
+            ) as report:
+                return await audit(
+                    runs, {name: one.make(services) for name, one in judges.items()},
+                    families={name: family_of(model.name) for name in with_model} if model else {},
+                    most=given["turns"], seed=given["seed"],
+                    bad=files.BadLines(skip=given["skip_bad"]), progress=report,
+                )  # fmt: skip
+        finally:
+            if model is not None:
+                await model.close()
+
+    result = anyio.run(run)
+    as_json = result.model_dump_json(indent=2)
+    if out is not None:
+        with files.atomic_write(out) as stream:
+            stream.write(as_json + "\n")
+        say(f"written: {out}", quiet=given["quiet"])
+    click.echo(as_json if given["as_json"] else "\n".join(result.lines()))
+
+
+@opt.command(
+    "report",
+    "report evaluations.jsonl --labels labels.jsonl -o report.html",
+    "report tournament/ -o tournament.html",
+)
+@opt.path_argument("runs", "RUN...", nargs=-1, required=True)
+@opt.options(
+    opt.output("HTML page to write. [default: report.html]"),
+    opt.file("--labels", "Labels by hand, or qrels for TREC runs."),
+    click.option("--title", help="Title of the page."),
+    opt.integer("--max-debates", "Show at most N debates; scores include all. [default: all]"),
+    click.option("--graphs", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+                 help="Also write the graphs of outcomes: JSON, GraphML, Graphviz."),
+    opt.SEED,
+    opt.SKIP_BAD,
+    opt.QUIET,
+)  # fmt: skip
+def report_command(runs: tuple[Path, ...], **given: Any) -> None:
+    """Write one self-contained HTML page with the scores, plots and debates of each RUN.
+
+    A RUN is an official file (evaluations, simulations, responses or a TREC run), or a tournament's
+    folder or ratings.json.
+    """
+    from touche_rad import files
+    from touche_rad.report import write_exports, write_report
+
+    out = given["output"] or Path("report.html")
+    bad = files.BadLines(skip=given["skip_bad"])
+    chosen = {key: given[key] for key in ("labels", "title", "max_debates", "seed")}
+    write_report(runs, out, bad=bad, **chosen)
+    say(f"report: {out.resolve()}", quiet=given["quiet"])
+    if given["graphs"] is not None:
+        count = len(write_exports(runs, given["graphs"], bad=bad))
+        say(f"graphs: {count} files in {given['graphs'].resolve()}", quiet=given["quiet"])

@@ -1,0 +1,341 @@
+"""The commands `respond`, `simulate` and `serve`."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from click.core import ParameterSource
+
+from touche_rad.cli import options as opt
+from touche_rad.cli import prepare
+from touche_rad.errors import OptionError, UserError
+
+if TYPE_CHECKING:
+    from touche_rad.debate import Debate
+    from touche_rad.runs.answering import Answer, Answerer
+    from touche_rad.users import UserChoice
+
+ROUNDS: Final = 3
+
+
+@opt.command(
+    "respond",
+    'respond --say "Zoos should be closed."',
+    "respond debates.jsonl -o run.jsonl",
+    "respond debates.jsonl -d sinai -m vllm:MODEL -o run.jsonl",
+)
+@opt.path_argument("source", "[INPUT]", required=False)
+@opt.options(
+    opt.output("Run to write."),
+    opt.DEBATER,
+    opt.plugin_options("debater"),
+    click.option("--say", "utterance", metavar="TEXT", help="Answer this message instead."),
+    opt.flag("--explain", "Print the candidates with their features."),
+    opt.flag("--last-only", "Answer only the last turn of each debate."),
+    click.option("--as", "shape", type=click.Choice(["responses", "simulations"]),
+                 default="responses", show_default=True,
+                 help="Output format: one response per line, or whole debates."),
+    opt.JSON,
+    opt.MAX_WORDS,
+    opt.INDEX,
+    opt.SPARE_INDEX,
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    *opt.RUN,
+)  # fmt: skip
+def respond_command(source: Path | None, utterance: str | None, **given: Any) -> int:
+    """Answer each user turn of the debates in INPUT.
+
+    INPUT is a file of simulations, annotated debates or chat messages. A response depends only on
+    the turns before it. Under TIRA (inputDataset and outputDir are set), INPUT and -o are optional.
+    """
+    if utterance is not None or given["explain"]:
+        return _respond_on_screen(source, utterance, given)
+    from touche_rad import files
+    from touche_rad.runs.respond import respond
+    from touche_rad.tira import places as tira
+
+    debater = prepare.select_main("debater", given)
+    name = f"{given['shape']}.jsonl"
+    places = tira.places("respond", source, given["output"], files.DEBATES, name)
+    services = prepare.open_services(given, debater.plugin, out=places.out, index=True)
+    answerer = prepare.make_answerer(given, debater, services)
+    identity = prepare.identify(
+        given, services, debater.plugin, debater=debater.tag, max_words=given["max_words"]
+    )
+    return prepare.run_on_files(
+        "respond", "responding", given, places, debater.method(identity),
+        lambda run_options: respond(
+            places.source, places.out, answerer, identity=identity,
+            last_only=given["last_only"], shape=given["shape"], options=run_options,
+        ),
+        model=services.model,
+    )  # fmt: skip
+
+
+def _respond_on_screen(source: Path | None, utterance: str | None, given: dict[str, Any]) -> int:
+    """Print one answer, or the candidates of every turn."""
+    from touche_rad.debate import Debate
+
+    debater = prepare.select_main("debater", given)
+    services = prepare.open_services(given, debater.plugin, index=True)
+    answerer = prepare.make_answerer(given, debater, services)
+    if given["explain"]:
+        debates = (
+            [Debate().with_utterance(utterance)] if utterance is not None else _each_turn(source)
+        )
+        for debate in debates:
+            if utterance is None and not given["as_json"]:
+                click.secho(f"{debate.id} turn {len(debate.turns) - 1}: ", bold=True, nl=False)
+                click.echo(debate.last.utterance)
+            _print_candidates(debater.name, answerer, debate, as_json=given["as_json"])
+        return 0
+    import anyio
+
+    async def answer(debate: Debate) -> Answer:
+        try:
+            return await answerer.answer(debate)
+        finally:
+            if services.model is not None:
+                await services.model.close()
+
+    _print_answer(
+        anyio.run(answer, Debate().with_utterance(utterance or "")), as_json=given["as_json"]
+    )
+    return 0
+
+
+def _print_answer(answer: Answer, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(answer.response.model_dump(mode="json"), ensure_ascii=False))
+        return
+    click.echo(answer.response.content)
+    for argument in answer.response.arguments:
+        click.echo(f"  [{argument.id}] {argument.text}")
+    for note in answer.notes:
+        click.echo(f"note: {note}", err=True)
+
+
+def _each_turn(source: Path | None) -> Iterator[Debate]:
+    from touche_rad import files
+
+    if source is None:
+        raise UserError("respond --explain: give an input file, or --say TEXT")
+    for debate in files.read_debates(source):
+        for turn in range(len(debate.turns)):
+            yield debate.before_response(turn)
+
+
+def _print_candidates(name: str, answerer: Answerer, debate: Debate, *, as_json: bool) -> None:
+    from touche_rad.plugins import Explains
+    from touche_rad.secrets import redact_data
+
+    debater = answerer.chain[0][1]
+    if not isinstance(debater, Explains):
+        raise UserError(f"debater {name} cannot explain its choice")
+    for row in map(redact_data, debater.explain(debate)):
+        if as_json:
+            click.echo(json.dumps(row, ensure_ascii=False))
+            continue
+        plain = {key: value for key, value in row.items() if key not in ("text", "features")}
+        click.echo("  " + "  ".join(f"{key}={_short(value)}" for key, value in plain.items()))
+        click.echo(f"      {row.get('text', '')}")
+        for feature, part in row.get("features", {}).items():
+            click.echo(f"      {feature}: {_short(part)}")
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, dict):
+        return " ".join(f"{key}={_short(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return " > ".join(_short(inner) for inner in value)
+    return str(value)
+
+
+@opt.command(
+    "simulate",
+    "simulate claims.tsv -o simulations.jsonl --turns 3",
+    "simulate claims.tsv --both-sides --against verbatim -o contests.jsonl",
+)
+@opt.path_argument("claims", "[CLAIMS]", required=False)
+@opt.options(
+    opt.output("Simulations to write."),
+    opt.DEBATER,
+    opt.plugin_options("debater", "user"),
+    click.option("--user", default="rules", show_default=True, metavar="rules|model[:PERSONA]|URL",
+                 help="Simulated user: rules, the model of -m as a persona (a name or a TOML "
+                 "file), or the URL of a user-simulation endpoint."),
+    click.option("--turns", type=click.IntRange(1), metavar="N", default=5, show_default=True,
+                 envvar="TOUCHE_RAD_TURNS",
+                 help="User turns per debate; under TIRA, maxTurns of the configuration."),
+    opt.flag("--both-sides", "Let two debaters play both sides of each claim; writes contests."),
+    opt.plugin("--against",
+                 help="With --both-sides: the other debater. [default: the same one]"),
+    opt.integer("--rounds", "With --both-sides: speeches per side. [default: 3]"),
+    opt.integer("--words",
+                "With --both-sides: maximum words per speech; 0 = no limit. [default: --max-words]",
+                least=0),
+    opt.MAX_WORDS,
+    opt.INDEX,
+    opt.SPARE_INDEX,
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    *opt.RUN,
+)  # fmt: skip
+@click.pass_context
+def simulate_command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
+    """Play a debate about each claim in CLAIMS with a simulated user.
+
+    CLAIMS is a TSV file with the columns TOPIC_DESCRIPTION and USER, or a file of debates, whose
+    claims are used. If the simulated user fails, the user "rules" takes its turn. A stopped run is
+    resumed by the same command. Under TIRA, CLAIMS and -o are optional.
+
+    With --both-sides there is no user: two debaters speak in turns, once for and once against each
+    claim (docs/tournament.md).
+    """
+    if given["both_sides"]:
+        for key, instead in (("turns", "rounds"), ("user", "against")):
+            if ctx.get_parameter_source(key) == ParameterSource.COMMANDLINE:
+                raise OptionError(f"--{key} is for debates with a user; use --{instead}")
+        return _simulate_both_sides(claims, given)
+    for key in ("against", "rounds", "words"):
+        if given[key] is not None:
+            raise OptionError(f"--{key} is for --both-sides")
+    from touche_rad.tira import places as tira
+
+    turns = given["turns"]
+    if ctx.get_parameter_source("turns") == ParameterSource.DEFAULT:
+        turns = tira.configured_turns() or turns
+    return _simulate_with_user(claims, turns, given)
+
+
+def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) -> int:
+    from touche_rad import files
+    from touche_rad.runs.simulate import simulate
+    from touche_rad.tira import places as tira
+    from touche_rad.users import parse_user
+
+    places = tira.places(
+        "simulate", claims, given["output"], {files.Kind.CLAIMS}, "simulations.jsonl"
+    )
+    user: UserChoice = parse_user(given["user"], given["options"].get("user", {}))
+    debater = prepare.select_main("debater", given)
+    plugins = (debater.plugin, user.plugin)
+    services = prepare.open_services(given, *plugins, out=places.out, index=True)
+    answerer = prepare.make_answerer(given, debater, services)
+    speaker = user.speaker(services, given["deadline"])
+    identity = prepare.identify(
+        given, services, *plugins, debater=debater.tag, max_words=given["max_words"]
+    )
+    identity |= user.identity
+    return prepare.run_on_files(
+        "simulate", "simulating", given, places, debater.method({**identity, "turns": turns}),
+        lambda run_options: simulate(
+            places.source, places.out, answerer, speaker, identity=identity, turns=turns,
+            options=run_options,
+        ),
+        model=services.model, elsewhere=user.asks_elsewhere,
+    )  # fmt: skip
+
+
+def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
+    from touche_rad import files
+    from touche_rad.cli.compare import prepare_entrants
+    from touche_rad.contests.two_sides import Stage, play_both_sides
+    from touche_rad.tira import places as tira
+
+    debater = prepare.select_main("debater", given)
+    other = prepare.select("debater", given["against"]) if given["against"] else debater
+    words = given["max_words"] if given["words"] is None else given["words"]
+    kinds = {files.Kind.CLAIMS, *files.DEBATES}
+    places = tira.places("simulate", claims, given["output"], kinds, "contests.jsonl")
+    players, services, identity = prepare_entrants(
+        [debater, other], given, places.out, max_words=words
+    )
+    if players[0].name == players[1].name:
+        players = players[:1]
+    stage = Stage(given["rounds"] or ROUNDS, services.index)
+    method = {"name": debater.tag, "kind": "debater", "against": players[-1].name,
+              "run": {**identity, "rounds": stage.rounds}}  # fmt: skip
+    return prepare.run_on_files(
+        "simulate", "debating", given, places, method,
+        lambda run_options: play_both_sides(
+            places.source, places.out, players, stage, identity=identity, options=run_options
+        ),
+        model=services.model,
+    )  # fmt: skip
+
+
+@opt.command("serve", "serve -i index", "serve -d grounded -j length --port 8081")
+@opt.options(
+    opt.DEBATER,
+    opt.JUDGE,
+    opt.plugin_options("debater", "judge"),
+    click.option("--host", default="0.0.0.0", show_default=True, envvar="TOUCHE_RAD_HOST",
+                 help="Address to listen on."),
+    click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=8080,
+                 show_default=True, envvar="TOUCHE_RAD_PORT", help="Port; 0 = any free port."),
+    click.option("--max-body", type=click.IntRange(1), default=16, show_default=True,
+                 metavar="MIB", help="Maximum size of a request in MiB."),
+    opt.MAX_WORDS,
+    click.option("--deadline", type=click.FloatRange(0, min_open=True), default=100.0,
+                 show_default=True, envvar="TOUCHE_RAD_DEADLINE", metavar="SECONDS",
+                 help="Time limit per answer in seconds; on timeout the fallback answers. "
+                 "The task's client waits 300 seconds."),
+    opt.INDEX,
+    opt.SPARE_INDEX,
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    opt.SEED,
+    opt.QUIET,
+)  # fmt: skip
+def serve_command(**given: Any) -> None:
+    """Serve the debater at POST / and the judge at POST /quantity, /quality, /relation, /manner.
+
+    The port opens when the index is open and both plugins are ready. GET /docs describes the API.
+    """
+    import uvicorn
+
+    from touche_rad.cli.console import say
+    from touche_rad.serve import create_app
+
+    level = "warning" if given["quiet"] else "info"
+    logging.basicConfig(level=level.upper())
+    debater = prepare.select_main("debater", given)
+    judge = prepare.select_main("judge", given)
+    services = prepare.open_services(given, debater.plugin, judge.plugin, index=True)
+    app = create_app(
+        prepare.make_answerer(given, debater, services), judge.make(services),
+        debater_name=debater.tag, judge_name=judge.tag, max_body=given["max_body"] * 2**20,
+        deadline=given["deadline"], model=services.model,
+    )  # fmt: skip
+    say(f"debater {debater.tag}, judge {judge.tag}", quiet=given["quiet"])
+    _raise_open_files_limit()
+    uvicorn.run(
+        app, host=given["host"], port=given["port"], log_level=level,
+        timeout_keep_alive=_KEEP_ALIVE, backlog=_BACKLOG,
+    )  # fmt: skip
+
+
+_KEEP_ALIVE: Final = 600
+"""Seconds until an idle connection is closed. It is long, so that the client closes connections: a
+client that sends a request while the server closes the connection loses its debate."""
+_BACKLOG: Final = 4096
+
+
+def _raise_open_files_limit() -> None:
+    """Allow as many open files as possible: a client may open thousands of connections."""
+    try:
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    except (ImportError, OSError, ValueError) as error:
+        logging.getLogger("touche_rad").info("the limit of open files is unchanged: %s", error)

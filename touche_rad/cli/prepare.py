@@ -1,0 +1,318 @@
+"""Prepare the plugins, the language model and the index of a command, and run it on files."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from touche_rad.cli.options import TRACE, PluginSpec
+from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest
+
+if TYPE_CHECKING:
+    from touche_rad.models import Model
+    from touche_rad.plugins import Kind, Plugin, Services
+    from touche_rad.runs.answering import Answerer
+    from touche_rad.runs.runner import RunOptions
+    from touche_rad.runs.status import Status
+    from touche_rad.tira.places import Places
+
+Given = Mapping[str, Any]
+"""The values of a command's options."""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A plugin with its options, which are valid."""
+
+    plugin: Plugin
+    options: Mapping[str, str]
+    tag: str
+    """The plugin's name with the options that differ from the defaults."""
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+        return self.plugin.name
+
+    def make(self, services: Services) -> Any:
+        """Make the plugin."""
+        return self.plugin.make(services, self.options)
+
+    def method(self, identity: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+        """Return the description of the method for ir_metadata."""
+        options = self.plugin.parse(self.options).model_dump(mode="json")
+        run = {key: value for key, value in identity.items() if key != self.plugin.kind}
+        return {"name": self.name, "kind": self.plugin.kind, "options": options, "run": run, **more}
+
+
+def select(kind: Kind, spec: PluginSpec, options: Mapping[str, str] | None = None) -> Selected:
+    """Find a plugin and check its options.
+
+    Args:
+        kind: The kind of plugin.
+        spec: Its name, with the options in brackets.
+        options: Its options from `-O`, which go first.
+    """
+    from touche_rad.plugins import find
+
+    plugin = find(kind, spec.name)
+    merged = {**spec.options, **(options or {})}
+    return Selected(plugin, merged, plugin.identity(plugin.parse(merged)))
+
+
+def select_main(kind: Kind, given: Given) -> Selected:
+    """Select the plugin of `-d`, `-j` or `-r`, with its options from `-O`."""
+    key = "judge" if kind == "panel" else kind
+    return select(kind, given[key], given["options"].get(key))
+
+
+def is_panel(name: str) -> bool:
+    """Whether this is the name of a panel, which judges whole debates."""
+    from touche_rad.plugins import registered
+
+    return name in registered("panel") and name not in registered("judge")
+
+
+def open_services(
+    given: Given, *plugins: Plugin, out: Path | None = None, index: bool | None = None
+) -> Services:
+    """Open what the plugins share: the index and the language model.
+
+    Args:
+        given: The values of the command's options.
+        plugins: The plugins.
+        out: The run, beside which the trace of the model calls is written.
+        index: Whether to open an index. Default: if the user or a plugin asks for one.
+    """
+    from touche_rad.plugins import Services
+
+    model = model_for(given, *plugins, out=out)
+    if index is None:
+        index = bool(given["index"]) or any("index" in plugin.needs for plugin in plugins)
+    return Services(_open_index(given) if index else None, given["seed"], model)
+
+
+def _open_index(given: Given) -> Any:
+    from touche_rad.plugins import open_index
+
+    place = given["index"]
+    if not place:
+        from touche_rad.demo import ensure_index
+
+        place = str(ensure_index())
+    spare = given.get("spare_index")
+    if spare is None:
+        return open_index(place)
+    from touche_rad.plugins.indexes import FallbackIndex
+
+    return FallbackIndex(lambda: open_index(place), open_index(spare))
+
+
+def uses_model(plugin: Plugin) -> bool:
+    """Whether a plugin needs a language model, or uses one if there is one."""
+    return "model" in (*plugin.needs, *plugin.uses)
+
+
+def names_model(given: Given) -> bool:
+    """Whether the user names a language model, by `-m` or in the environment."""
+    from touche_rad.models.endpoint import named_by_environment
+
+    return bool(given.get("model")) or named_by_environment()
+
+
+def model_for(given: Given, *plugins: Plugin, out: Path | None = None) -> Model | None:
+    """Return the model if a plugin needs one, or uses one and the user names one."""
+    from touche_rad.cli.console import say
+    from touche_rad.plugins.registry import A_MODEL
+
+    named = names_model(given)
+    if not named:
+        for plugin in plugins:
+            if "model" in plugin.needs:
+                raise UserError(f"{plugin.kind} {plugin.name} needs {A_MODEL}")
+    elif any(map(uses_model, plugins)):
+        return make_model(given, out)
+    if given.get("model"):
+        names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in plugins)
+        say(f"note: -m is not used: {names} works without a model", quiet=given["quiet"])
+    return None
+
+
+def make_model(given: Given, out: Path | None = None) -> Model:
+    """Make the model that the options describe; nothing is started yet."""
+    from touche_rad.cli.console import say
+    from touche_rad.models import Model
+    from touche_rad.models.endpoint import open_backend
+    from touche_rad.models.usage import Usage
+
+    options, seed = given.get("options", {}), given.get("seed", 0)
+    backend = open_backend(
+        given.get("model"), vllm=options.get("vllm", {}), seed=seed,
+        report=lambda line: say(line, quiet=given.get("quiet", False)),
+        log_file=out.with_name(f"{out.name}.vllm.log") if out else None,
+    )  # fmt: skip
+    usage = Usage(given.get("max_calls"), given.get("max_tokens"), given.get("run_deadline"))
+    trace = _trace_path(out) if out and given.get("trace", True) else None
+    if trace and given.get("restart"):
+        trace.unlink(missing_ok=True)
+    settings, limits = _model_settings(options.get("model", {}), seed)
+    return Model(
+        backend, cache=given.get("cache"), usage=usage, trace=trace, settings=settings, **limits
+    )
+
+
+def _trace_path(out: Path) -> Path:
+    """Return the path of the trace: beside the run, but under TIRA in a folder of its own.
+
+    TIRA accepts only one `*.jsonl` in its output folder.
+    """
+    from touche_rad.tira import places as tira
+
+    name = f"{out.name}{TRACE}"
+    if not tira.is_output(out.parent):
+        return out.with_name(name)
+    folder = out.parent / "trace"
+    with suppress(OSError):
+        folder.mkdir(exist_ok=True)
+    return folder / name
+
+
+_MODEL_SETTINGS: Mapping[str, Callable[[str], Any]] = {
+    "temperature": float, "seed": int, "max_tokens": int, "deadline": float, "at_once": int,
+}  # fmt: skip
+_MODEL_LIMITS = ("deadline", "at_once")
+
+
+def _model_settings(given: Mapping[str, str], seed: int) -> tuple[Any, dict[str, Any]]:
+    """Parse `-O model.KEY=VALUE` into the settings of requests and the limits of the client."""
+    from touche_rad.models.model import Settings
+
+    values: dict[str, Any] = {"seed": seed}
+    for key, text in given.items():
+        if key not in _MODEL_SETTINGS:
+            raise OptionError(f"model has no option {key!r}{nearest(key, _MODEL_SETTINGS)}")
+        try:
+            values[key] = _MODEL_SETTINGS[key](text)
+        except ValueError:
+            values[key] = -1
+        if not values[key] >= 0:
+            raise OptionError(f"-O model.{key}={text}: expected a number of 0 or more")
+    limits = {key: values.pop(key) for key in _MODEL_LIMITS if key in values}
+    return Settings(**values), limits
+
+
+def count_calls(model: Model | None) -> Callable[[], str]:
+    """Return a function that describes the number of model calls, for a progress bar."""
+
+    def describe() -> str:
+        calls = model.usage.total.calls if model is not None else 0
+        return f"{calls} calls" if calls else ""
+
+    return describe
+
+
+def make_answerer(
+    given: Given, debater: Selected, services: Services, *, max_words: int | None = None
+) -> Answerer:
+    """Make a debater with its fallbacks."""
+    from touche_rad.runs.answering import Answerer, make_chain
+
+    words = given["max_words"] if max_words is None else max_words
+    return Answerer(
+        make_chain(debater.name, debater.options, services), services.index,
+        max_words=words, deadline=given["deadline"],
+    )  # fmt: skip
+
+
+def identify(given: Given, services: Services, *plugins: Plugin, **first: Any) -> dict[str, Any]:
+    """Return everything that decides a run's results; a run with another identity cannot resume.
+
+    Args:
+        given: The values of the command's options.
+        services: The index and the model.
+        plugins: The plugins; the model is part of the identity if one of them uses it.
+        first: What comes first, such as the tag of the main plugin.
+    """
+    identity = {**first, "seed": given["seed"], "deadline": given["deadline"]}
+    if services.index is not None:
+        identity |= _identify_index(services.index)
+    if services.model is not None and any(map(uses_model, plugins)):
+        identity["model"] = services.model.identity
+    return identity
+
+
+def _identify_index(index: Any) -> dict[str, str]:
+    """Return the fingerprints of an index; annotations that cannot be read have none."""
+    from touche_rad.plugins import annotations_of
+
+    identity = {"index": index.fingerprint}
+    with suppress(ToucheRadError):
+        for name, annotations in annotations_of(index).items():
+            identity[f"annotations.{name}"] = annotations.fingerprint
+    return identity
+
+
+def run_on_files(
+    verb: str,
+    title: str,
+    given: Given,
+    places: Places,
+    method: Mapping[str, Any],
+    work: Callable[[RunOptions], Awaitable[Status]],
+    *,
+    model: Model | None = None,
+    elsewhere: bool = False,
+) -> int:
+    """Run a command from an input file to an output file, and print its status.
+
+    Args:
+        verb: The command.
+        title: What the progress bar shows.
+        given: The values of the command's options.
+        places: Input, output and status file.
+        method: The description of the method, for ir_metadata.
+        work: Does the work.
+        model: The language model, if there is one.
+        elsewhere: Whether an external server takes part; then a status file is written.
+    """
+    from touche_rad import files
+    from touche_rad.cli.console import progress, say
+    from touche_rad.runs.runner import RunOptions, run
+
+    with (
+        _metadata(verb, places, given, method),
+        progress(title, quiet=given["quiet"], describe=count_calls(model)) as report,
+    ):
+        run_options = RunOptions(
+            given["workers"], given["restart"], files.BadLines(skip=given["skip_bad"]), report,
+            places.status_of(model, elsewhere), model,
+        )  # fmt: skip
+        status = run(lambda: work(run_options), places.out)
+    for line in status.lines():
+        say(line, quiet=given["quiet"])
+    say(f"written: {places.out}", quiet=given["quiet"])
+    return 0
+
+
+@contextmanager
+def _metadata(verb: str, places: Places, given: Given, method: Mapping[str, Any]) -> Iterator[None]:
+    """Measure the run, and write ir_metadata beside it if the user or TIRA wants it."""
+    from touche_rad.cli.console import say
+    from touche_rad.tira import places as tira
+
+    wanted = given["metadata"]
+    if wanted is False or (wanted is None and not tira.is_output(places.out.parent)):
+        yield
+        return
+    from touche_rad.tira import metadata
+
+    if wanted is None and not metadata.available():
+        yield
+        return
+    with metadata.Tracked(places.metadata, verb, method) as tracker:
+        yield
+    if tracker.failure:
+        say(f"note: no ir_metadata was written: {tracker.failure}", quiet=given["quiet"])

@@ -1,0 +1,373 @@
+"""The commands `train ...`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from touche_rad.cli import options as opt
+from touche_rad.cli import prepare
+from touche_rad.cli.console import progress, say
+from touche_rad.errors import OptionError, UserError
+
+_PRECISION: Final = (("float32", "bfloat16"), ("float32", "bfloat16", "float16"))
+
+
+@click.group("train")
+def train_command() -> None:
+    """Train models on a collection of arguments or on labelled debates."""
+
+
+def _number(name: str, default: float, text: str) -> opt.Option:
+    """Return an option for a number; its type is that of the default."""
+    return click.option(f"--{name}", type=type(default), default=default, show_default=True,
+                        help=text)  # fmt: skip
+
+
+def _choice(name: str, choices: tuple[str, ...], text: str) -> opt.Option:
+    """Return an option with choices; the first one is the default."""
+    return click.option(f"--{name}", type=click.Choice(choices), default=choices[0],
+                        show_default=True, help=text)  # fmt: skip
+
+
+def _subcommand(name: str, *examples: str) -> Callable[[Callable[..., Any]], click.Command]:
+    return train_command.command(name, cls=opt.Command, examples=examples)
+
+
+def _print_result(result: Mapping[str, Any], *lines: str, quiet: bool) -> None:
+    """Print the result as JSON, and to the user how to use the model."""
+    click.echo(json.dumps(result, indent=2))
+    for line in lines:
+        say(line, quiet=quiet)
+
+
+# --- from a collection of arguments
+
+
+def _on_collection(
+    *numbers: opt.Option, folder: str, base: str, epochs: int, rate: float
+) -> Callable[[opt.F], opt.F]:
+    """Return the options of the trainers on a collection.
+
+    Args:
+        numbers: The trainer's own options.
+        folder: The help of the output folder.
+        base: More help about the base model.
+        epochs: The default of `--epochs`.
+        rate: The default of `--rate`.
+    """
+    return opt.options(
+        opt.path_argument("collection", "COLLECTION"),
+        opt.output(folder, "DIR", required=True),
+        click.option("--base", default="minilm", show_default=True, metavar="MODEL",
+                     help=f"Model to train further: minilm, a folder, or OWNER/NAME{base}."),
+        click.option("--held-out", default="test", show_default=True, metavar="test|I/N",
+                     help="Held-out topics: the split test, or the I-th of N folds."),
+        _number("epochs", epochs, "Passes over the data."),
+        _number("rate", rate, "Learning rate."),
+        *numbers,
+        _choice("precision", ("auto", *_PRECISION[0]),
+                "Number format; auto uses bfloat16 on a GPU only."),
+        _number("save-every", 50, "Steps between checkpoints."),
+        opt.SEED, opt.RESTART, opt.QUIET,
+    )  # fmt: skip
+
+
+def _train_on_collection(name: str, use: str, given: dict[str, Any]) -> None:
+    from touche_rad.plugins import trainer
+
+    quiet, collection, output = (given.pop(key) for key in ("quiet", "collection", "output"))
+    with progress("training", quiet=quiet) as report:
+        result = trainer(name)(
+            collection, output, report=report,
+            note=lambda line: say(f"note: {line}", quiet=quiet), **given,
+        )  # fmt: skip
+    _print_result(result, use.format(output), quiet=quiet)
+
+
+@_subcommand("encoder", "train encoder arguments.jsonl.gz -o encoder")
+@_on_collection(
+    _number("batch", 64, "Arguments per step; each is a negative example for the other claims."),
+    _number("group", 8, "Arguments of one topic that stay together in a batch."),
+    _number("layers", 2, "Layers to train, from the top; 0 = all."),
+    folder="Folder of the encoder.", base="", epochs=4, rate=2e-4,
+)  # fmt: skip
+def encoder(**given: Any) -> None:
+    """Fine-tune an encoder for dense search: claims move closer to the arguments about them.
+
+    Whole topics are held out; the command prints how well their claims find their arguments before
+    and after training. A stopped training is resumed by the same command.
+    """
+    use = "use it with: touche-rad index COLLECTION -o INDEX --dense {}"
+    _train_on_collection("encoder", use, given)
+
+
+@_subcommand("stance", "train stance arguments.jsonl.gz -o stance")
+@_on_collection(
+    _number("batch", 16, "Arguments per step, each with both of its claims."),
+    _number("layers", 0, "Layers to train, from the top; 0 = all."),
+    folder="Folder of the model.", base="; an NLI model is a good start", epochs=3, rate=5e-5,
+)  # fmt: skip
+def stance(**given: Any) -> None:
+    """Train a cross-encoder to tell the claim that an argument attacks from its negation.
+
+    Whole topics are held out. The command prints the accuracy on them beside the accuracy of the
+    base model, of chance, and of a model that does not see the argument. A stopped training is
+    resumed by the same command.
+    """
+    _train_on_collection("stance", "the model is in {0}; use it as trained:{0}", given)
+
+
+# --- from labelled debates
+
+_LABELLED: Final = (
+    opt.path_argument("debates", "DEBATES"),
+    opt.path_argument("labels", "LABELS"),
+)
+
+
+@_subcommand("judge", "train judge debates.jsonl labels.jsonl -o weights.json")
+@opt.options(
+    *_LABELLED,
+    opt.output("Weights to write.", required=True),
+    click.option("--asks", default="zsl", show_default=True, metavar="JUDGE",
+                 help="Judge that asks the model, if there is a model."),
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    opt.plugin_options(None),
+    opt.SEED,
+    opt.QUIET,
+)  # fmt: skip
+def judge(debates: Path, labels: Path, **given: Any) -> None:
+    """Fit the judge "calibrated" to labelled debates, cross-validated by debate.
+
+    DEBATES and LABELS correspond line by line. With -m, the model's verdict is a feature too. The
+    printed scores are from held-out debates. Use the weights with -j 'calibrated(weights=FILE)'.
+    """
+    from touche_rad.plugins import trainer
+
+    out = given["output"]
+    model = prepare.make_model(given, out) if prepare.names_model(given) else None
+    with progress("judging", quiet=given["quiet"]) as report:
+        result = trainer("judge")(
+            debates, labels, out, model=model, asks=given["asks"], seed=given["seed"],
+            report=report,
+        )  # fmt: skip
+    _print_result(result, f"the weights are in {out}", quiet=given["quiet"])
+
+
+@_subcommand("examples", "train examples debates.jsonl labels.jsonl -o examples.jsonl")
+@opt.options(
+    *_LABELLED,
+    opt.output("Examples to write.", required=True),
+    opt.integer("--count", "Examples per maxim and label.", 5),
+    opt.SEED,
+    opt.QUIET,
+)  # fmt: skip
+def examples(debates: Path, labels: Path, output: Path, count: int, seed: int, quiet: bool) -> None:
+    """Select the examples that SINAI's judges show to a model from labelled debates.
+
+    Each maxim gets as many positive as negative examples: those that the judge "grounded" gets
+    wrong and that differ most. Use them with -j 'fsl1(examples=FILE)'.
+    """
+    from touche_rad.plugins import trainer
+
+    result = trainer("examples")(debates, labels, output, count=count, seed=seed)
+    _print_result(result, f"the examples are in {output}", quiet=quiet)
+
+
+# --- the language model of a debater
+
+_FILES: Final = opt.path_argument("sources", "FILE...", nargs=-1, required=True)
+_BASE: Final = click.option(
+    "--base", metavar="MODEL", help="Model to train: a folder, or OWNER/NAME of Hugging Face."
+)
+_MERGE: Final = opt.flag("--merge", "Also write base and adapter as one model.", "merged")
+_DATA: Final = (
+    _choice("reasoning", ("given", "cited", "teacher"),
+            "Reasoning for answers without it: leave out, use the citations, or ask -m."),
+    _choice("wording", ("close", "free"), "The debater's option wording."),
+)  # fmt: skip
+_RECIPE: Final = (
+    _number("epochs", 3.0, "Passes over the data."),
+    _number("rate", 1e-5, "Learning rate; the default is the paper's."),
+    _number("batch", 4, "Records per forward pass."),
+    _number("accumulate", 1, "Batches per optimiser step."),
+    _number("warmup", 0.0, "Share of the steps in which the learning rate grows."),
+    _number("rank", 16, "Rank of LoRA."),
+    _number("alpha", 32, "Alpha of LoRA."),
+    _number("dropout", 0.05, "Dropout of LoRA."),
+    click.option("--targets", default="all-linear", show_default=True,
+                 help="Layers with an adapter: all-linear, or names separated by commas."),
+    _number("longest", 4096, "Maximum tokens of a record; longer ones are left out."),
+    _number("held-out", 0.1, "Share of the topics that is held out."),
+    _number("save-every", 50, "Steps between checkpoints and evaluations."),
+    _choice("precision", ("auto", *_PRECISION[1]), "Number format."),
+    opt.flag("--checkpointing", "Recompute activations: slower, with less memory."),
+)  # fmt: skip
+
+
+def _recipe(given: Mapping[str, Any]) -> Any:
+    from touche_rad.debaters.inspiredebate.training.recipe import Recipe
+    from touche_rad.training.recipe import validate_recipe
+
+    return validate_recipe(Recipe, given)
+
+
+def _teacher(given: Mapping[str, Any]) -> Any:
+    """Return the model that writes missing reasoning, if `--reasoning teacher` is set."""
+    if given["reasoning"] == "teacher":
+        return prepare.make_model(given, given["output"])
+    if given["model"]:
+        say("note: -m is not used without --reasoning teacher", quiet=given["quiet"])
+    return None
+
+
+def _serve_lines(result: Mapping[str, Any]) -> list[str]:
+    serve = result.get("serve") or {}
+    return [f"\nplay with the {kind} model:\n  {line}" for kind, line in serve.items()]
+
+
+@_subcommand("sft", "train sft run.jsonl.trace.jsonl --base OWNER/NAME -o sft")
+@opt.options(
+    _FILES,
+    opt.output("Folder of the training.", "DIR", required=True),
+    _BASE,
+    *_RECIPE,
+    *_DATA,
+    opt.flag("--data-only", "Write the training data, and do not train."),
+    _MERGE,
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    opt.plugin_options(None),
+    opt.SEED, opt.RESTART, opt.QUIET,
+)  # fmt: skip
+def sft(sources: tuple[Path, ...], **given: Any) -> None:
+    """Fine-tune a debater's language model on recorded answers with their reasoning (LoRA).
+
+    FILE is a trace of the debater inspiredebate (RUN.trace.jsonl), a run of any debater, or data of
+    --data-only. If a run has its trace beside it, prompts and reasoning are read from the trace.
+    """
+    from touche_rad.plugins import trainer
+
+    if given["base"] is None and not given["data_only"]:
+        raise UserError("train sft: give the model to train: --base MODEL")
+    recipe = None if given["data_only"] else _recipe(given)
+    with progress("training", quiet=given["quiet"]) as report:
+        result = trainer("sft")(
+            sources, given["output"], recipe=recipe, whence=given["reasoning"],
+            wording=given["wording"], teacher=_teacher(given), restart=given["restart"],
+            merged=given["merged"], report=report,
+        )  # fmt: skip
+    _print_result(result, *_serve_lines(result), quiet=given["quiet"])
+
+
+@_subcommand("preferences", "train preferences a.jsonl b.jsonl -o pairs.jsonl")
+@opt.options(
+    _FILES,
+    opt.output("Pairs to write.", required=True),
+    click.option("--margin", multiple=True, metavar="NUMBER|DIMENSION=NUMBER",
+                 help="Minimum difference of the mean or of a dimension. [default: 0.1]"),
+    click.option("--reward", default="all", show_default=True, metavar="all|DIMENSION,...",
+                 help="Dimensions to compare."),
+    _choice("by", ("total", "each"),
+            "total: compare the mean; each: no dimension may be worse."),
+    _choice("pairing", ("context", "prompt", "debate", "sides"),
+            "What the answers of a pair share: the turns before, the prompt, motion and turn, or "
+            "debate and round."),
+    opt.integer("--most", "Maximum pairs per context, largest differences first.", 1),
+    *_DATA,
+    *opt.MODEL_OPTIONS,
+    opt.WITH_TRACE,
+    opt.plugin_options(None),
+    opt.SEED, opt.QUIET,
+)  # fmt: skip
+def preferences(sources: tuple[Path, ...], **given: Any) -> None:
+    """Pair better and worse answers by the scores of judges.
+
+    FILE is a run of touche-rad judge, a panel's outcomes (after the file of their debates), or a
+    trace with the reasoning. To get pairs, answer the same debates several times and judge each
+    run.
+    """
+    from touche_rad.debaters.inspiredebate.training.preferences import Rule
+    from touche_rad.plugins import trainer
+
+    least, margins = _margins(given["margin"])
+    reward = () if given["reward"] == "all" else tuple(given["reward"].split(","))
+    rule = Rule(reward, least, margins, given["by"], given["pairing"], given["most"])
+    teacher = _teacher(given)
+    with progress("asking for reasoning", quiet=given["quiet"] or teacher is None) as report:
+        result = trainer("preferences")(
+            sources, given["output"], rule=rule, whence=given["reasoning"],
+            wording=given["wording"], teacher=teacher, report=report,
+        )  # fmt: skip
+    _print_result(result, f"the pairs are in {given['output']}", quiet=given["quiet"])
+
+
+def _margins(given: tuple[str, ...]) -> tuple[float, dict[str, float]]:
+    """Parse `--margin`: the minimum of the mean, and that of each dimension."""
+    least, margins = 0.1, {}
+    for one in given:
+        name, _, value = one.rpartition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise OptionError(f"--margin {one}: expected a number")
+        if name:
+            margins[name] = number
+        elif number < 0:
+            raise OptionError(f"--margin {one}: expected 0 or more")
+        else:
+            least = number
+    return least, margins
+
+
+@_subcommand("dpo", "train dpo pairs.jsonl --from sft -o dpo")
+@opt.options(
+    _FILES,
+    opt.output("Folder of the training.", "DIR", required=True),
+    _BASE,
+    click.option("--from", "begins", type=click.Path(path_type=Path), metavar="DIR",
+                 help="Training by sft to continue; its model is the reference."),
+    click.option("--adapter", default="", metavar="DIR",
+                 help="Adapter to continue, with --base."),
+    _number("beta", 0.1, "Strength of the reference model; 1 in the paper's formula."),
+    *_RECIPE,
+    _MERGE,
+    opt.SEED, opt.RESTART, opt.QUIET,
+)  # fmt: skip
+def dpo(sources: tuple[Path, ...], begins: Path | None, **given: Any) -> None:
+    """Train a debater's language model on preference pairs (LoRA, DPO)."""
+    from touche_rad.debaters.inspiredebate.training.dpo import going_on_from
+    from touche_rad.plugins import trainer
+
+    if begins is not None:
+        if given["base"] or given["adapter"]:
+            raise UserError("--from replaces --base and --adapter: give only one of them")
+        given["base"], given["adapter"] = going_on_from(begins)
+    if not given["base"]:
+        raise UserError("train dpo: give the model to train: --from DIR, or --base MODEL")
+    with progress("training", quiet=given["quiet"]) as report:
+        result = trainer("dpo")(
+            sources, given["output"], recipe=_recipe(given), restart=given["restart"],
+            merged=given["merged"], report=report,
+        )  # fmt: skip
+    _print_result(result, *_serve_lines(result), quiet=given["quiet"])
+
+
+@_subcommand("merge", "train merge sft -o model")
+@opt.path_argument("folder", "DIR")
+@opt.options(opt.output("Folder of the model. [default: DIR/merged]", "DIR"), opt.QUIET)
+def merge(folder: Path, output: Path | None, quiet: bool) -> None:
+    """Write the base and the adapter of a finished training as one model."""
+    from touche_rad.plugins import trainer
+
+    result = trainer("merge")(folder, output)
+    _print_result(result, *_serve_lines(result), quiet=quiet)
