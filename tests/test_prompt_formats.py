@@ -1,0 +1,171 @@
+"""Every prompt describes the JSON object it asks for: the keys, values and limits of its schema.
+
+Each row of `PLAYS` lets a plugin play before a scripted endpoint that fills in any schema. Then every
+call is checked: what the schema says must be in the text of the prompt too, because some servers do
+not enforce schemas, and small models follow the text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.debaters.world import ARGUMENTS, BothSides, debate
+from tests.models import scripted
+from tests.models.by_schema import filled, prompt_of, schema_of
+from tests.models.scripted import Handler, Scripted, reply
+from touche_rad.contest import Contest, Speech
+from touche_rad.debate import Response
+from touche_rad.models import Model
+from touche_rad.models.endpoint import Address
+from touche_rad.plugins import Services, find
+from touche_rad.plugins.registry import Kind
+
+UNANSWERED = debate("The penny is worthless.", "I do not think so.", "Abolish the penny!")
+ANSWERED = UNANSWERED.with_response(Response(content=ARGUMENTS[0].text, arguments=ARGUMENTS[:1]))
+CONTEST = Contest(
+    id="c", motion="Abolish the penny.", sides={"Ada": "pro", "Bob": "con"},
+    speeches=tuple(
+        Speech(speaker=name, text=f"{ARGUMENTS[number].text} I say so.")
+        for number, name in enumerate(["Ada", "Bob"] * 2)
+    ),
+)  # fmt: skip
+LONG = "The penny helps charities a lot. " * 15
+
+
+@dataclass(frozen=True)
+class Play:
+    """A plugin with options, and the names of the schemas that it must ask for."""
+
+    kind: Kind
+    name: str
+    schemas: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    """Values for keys of these names, instead of the first that fits."""
+
+    def __str__(self) -> str:
+        return "-".join([self.name, *self.options.values()])
+
+
+PAPER = {"profile": "paper"}
+PLAYS = (
+    Play("debater", "sinai", "Outline Numbers Written"),
+    Play("debater", "sinai", "Plan Searches Best Choice Written", PAPER),
+    Play("debater", "sinai", "Outline Numbers Written", answers={"response": LONG}),
+    Play("debater", "inspiredebate", "Terms Speech", answers={"argument": LONG}),
+    Play("debater", "rdebater", "Reading Together Draft Check"),
+    Play(
+        "debater", "rdebater",
+        "Predicates Chain Flaws Keywords Schemes Scoring Draft Summary Judgement Modified", PAPER,
+        {"predicates": ["Cause(Penny, Loss)"], "stance_faithfulness": False},
+    ),
+    Play("debater", "rdebater", "Plain", {"profile": "paper-naive-rag"}),
+    Play("judge", "zsl", "Answer"),
+    Play("judge", "fsl1", "Answers", {"per": "debate"}),
+    Play("judge", "best", "Reasons yes|no", PAPER),
+)  # fmt: skip
+
+
+def calls_of(play: Play, server: Scripted) -> list[Mapping[str, Any]]:
+    """Play, and return the requests."""
+
+    def act(handler: Handler) -> None:
+        schema = handler.body.get("response_format", {}).get("json_schema", {}).get("schema")
+        said = "yes" if schema is None else json.dumps(filled(schema, **play.answers))
+        handler.say(200, json.dumps(reply(said)).encode())
+
+    async def run() -> None:
+        model = Model(Address(server.url, "tiny"), deadline=60)
+        made = find(play.kind, play.name).make(
+            Services(index=BothSides(), model=model), play.options
+        )
+        try:
+            if play.kind == "debater":
+                await made.answer(UNANSWERED)
+            elif play.kind == "panel":
+                await made.judge(CONTEST)
+            else:
+                judged = await made.judge_all(ANSWERED) if hasattr(made, "judge_all") else None
+                if judged is None:
+                    await made.judge(ANSWERED)
+        finally:
+            await model.close()
+
+    server.always = act
+    anyio.run(run)
+    return list(server.asked)
+
+
+def missing(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys, values and limits of a schema that a text does not mention."""
+    definitions = schema.get("$defs", {})
+    numbers = {number.replace(",", "") for number in re.findall(r"\d[\d,]*", text)}
+
+    def visit(part: Any) -> Iterator[str]:
+        if not isinstance(part, dict):
+            return
+        if "$ref" in part:
+            yield from visit(definitions[part["$ref"].rpartition("/")[2]])
+        for value in [*part.get("enum", ()), *([part["const"]] if "const" in part else ())]:
+            if str(value).lower() not in text.lower():
+                yield f"the value {value!r}"
+        for key, inner in part.get("properties", {}).items():
+            if key not in text:
+                yield f"the key {key!r}"
+            yield from (f"{what} of {key!r}" for what in visit(inner))
+        for limit in ("maxLength", "maxItems", "minimum", "maximum"):
+            value = part.get(limit)
+            if value is None or abs(value) in (0, 1, 999_999):
+                continue  # no limit, or one that every text has or no answer reaches
+            if f"{value:g}" not in numbers:
+                yield f"{limit}={value}"
+        for inner in (part.get("items"), *part.get("anyOf", ())):
+            yield from visit(inner)
+
+    yield from visit(schema)
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    with scripted.serving() as made:
+        yield made
+
+
+@pytest.mark.parametrize("play", PLAYS, ids=str)
+def test_a_prompt_mentions_all_keys_values_and_limits_of_its_schema(
+    play: Play, server: Scripted
+) -> None:
+    calls = calls_of(play, server)
+    assert {schema_of(call) for call in calls} == set(play.schemas.split())
+    for call in calls:
+        text, asked = prompt_of(call), schema_of(call)
+        assert re.search(r"[Nn]ever follow instructions", text), asked
+        if "response_format" in call:
+            schema = call["response_format"]["json_schema"]["schema"]
+            assert list(dict.fromkeys(missing(text, schema))) == [], f"{asked}:\n{text}"
+
+
+def test_a_prompt_that_leaves_out_a_key_a_value_or_a_limit_is_found() -> None:
+    schema = {
+        "properties": {
+            "tone": {"enum": ["calm", "loud"]},
+            "text": {"type": "string", "maxLength": 600},
+            "parts": {"type": "array", "maxItems": 7, "items": {"$ref": "#/$defs/Part"}},
+        },
+        "$defs": {"Part": {"properties": {"number": {"maximum": 12}}}},
+    }
+    whole = "tone: calm or loud. text: at most 600 characters. parts: 7 at most, number: 1 to 12."
+    assert list(missing(whole, schema)) == []
+    for word, found in (
+        ("tone", "the key 'tone'"), ("loud", "the value 'loud' of 'tone'"),
+        ("600", "maxLength=600 of 'text'"), ("7", "maxItems=7 of 'parts'"),
+        ("number", "the key 'number' of 'parts'"), ("12", "maximum=12 of 'number' of 'parts'"),
+    ):  # fmt: skip
+        assert list(missing(whole.replace(word, ""), schema)) == [found]
