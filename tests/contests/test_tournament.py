@@ -24,7 +24,7 @@ from tests.models.by_schema import answering
 from touche_rad.cli import run as terminal
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.contests.tournament.ratings import AVERAGE, as_ratings, rate, strengths
-from touche_rad.contests.tournament.result import Tournament, told_share
+from touche_rad.contests.tournament.result import Tournament, format_share
 from touche_rad.demo import demo_file
 from touche_rad.plugins import Services, find
 from touche_rad.runs.judging import NO_VERDICT
@@ -448,7 +448,7 @@ def test_a_wrong_call_is_refused_before_anything_is_played(
 @given(st.integers(1, 200), st.integers(0, 400))
 def test_two_shares_of_one_pair_make_a_whole(games: int, halves: int) -> None:
     share = min(halves, 2 * games) / (2 * games)
-    one, other = told_share(share), told_share(1 - share)
+    one, other = format_share(share), format_share(1 - share)
     assert round(float(one) + float(other), 6) == 1
     assert abs(float(one) - share) <= 0.005 + 1e-9
 
@@ -463,8 +463,8 @@ def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_
     told = page.read_text("utf-8")
     result = ratings(out)
     share = result.shares[0][1]
-    assert f"grounded against verbatim: {told_share(share)} of 4 debates" in told or (
-        f"verbatim against grounded: {told_share(share)} of 4 debates" in told
+    assert f"grounded against verbatim: {format_share(share)} of 4 debates" in told or (
+        f"verbatim against grounded: {format_share(share)} of 4 debates" in told
     )
     assert f"{result.standings[0].rating:.0f}" in told
     assert "City centres should be closed to private cars." in told, "the debates are there too"

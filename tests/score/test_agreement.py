@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touche_rad.score import agreement
+from touche_rad.score import figures as agreement
 from touche_rad.score.official import Counts
 
 cells = st.integers(0, 60)

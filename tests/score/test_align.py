@@ -19,7 +19,7 @@ from tests.score.makers import (
 )
 from touche_rad import files
 from touche_rad.errors import InputError, UserError
-from touche_rad.score import JudgementReport, Trouble, score_judgements
+from touche_rad.score import JudgementReport, ProblemKind, score_judgements
 
 YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
 
@@ -47,7 +47,7 @@ RIGHT = [
 """What a judge who is always right says of them."""
 
 
-def told(report: JudgementReport, kind: Trouble) -> list[tuple[int | None, int | None, int]]:
+def told(report: JudgementReport, kind: ProblemKind) -> list[tuple[int | None, int | None, int]]:
     return [
         (found.debate, found.turn, found.counted_as_no)
         for found in report.problems
@@ -55,8 +55,8 @@ def told(report: JudgementReport, kind: Trouble) -> list[tuple[int | None, int |
     ]
 
 
-def kinds(report: JudgementReport) -> set[Trouble]:
-    return {problem.kind for problem in report.problems} - {Trouble.FEW}
+def kinds(report: JudgementReport) -> set[ProblemKind]:
+    return {problem.kind for problem in report.problems} - {ProblemKind.FEW}
 
 
 def recall(report: JudgementReport, maxim: str) -> float:
@@ -135,7 +135,7 @@ def test_strict_takes_what_the_official_scorer_takes(
     assert recall(strict, "quality") == 0.75
     assert strict.rows == report.rows
     assert report.official
-    assert kinds(report) == {Trouble.ODD_SCORE}
+    assert kinds(report) == {ProblemKind.ODD_SCORE}
     assert [problem.counted_as_no for problem in report.problems[:3]] == [0, 0, 0]
 
 
@@ -181,15 +181,15 @@ def test_a_lost_debate_keeps_its_place_and_counts_as_no(
     truth: Path, judged: Callable[..., Path]
 ) -> None:
     report = score_judgements([judged({}, *RIGHT[1:])], truth, samples=100)
-    assert told(report, Trouble.LOST) == [(1, None, 8)]
+    assert told(report, ProblemKind.LOST) == [(1, None, 8)]
     assert recall(report, "quantity") == 0.5
     assert recall(report, "manner") == 0.0
 
 
 def test_missing_debates_and_turns_count_as_no(truth: Path, judged: Callable[..., Path]) -> None:
     report = score_judgements([judged(evaluation([YES]), RIGHT[1])], truth, samples=100)
-    assert told(report, Trouble.MISSING_TURN) == [(1, 2, 4)]
-    assert told(report, Trouble.MISSING_DEBATE) == [(3, None, 4)]
+    assert told(report, ProblemKind.MISSING_TURN) == [(1, 2, 4)]
+    assert told(report, ProblemKind.MISSING_DEBATE) == [(3, None, 4)]
     assert recall(report, "quantity") == 0.25
 
 
@@ -202,9 +202,9 @@ def test_missing_verdicts_count_as_no_where_there_is_a_label(
         without(without(RIGHT[2], "Manner"), "Quantity"),
     ]
     report = score_judgements([judged(*lines)], truth, samples=100)
-    assert told(report, Trouble.NULL_SCORE) == [(1, 2, 1)]
-    assert told(report, Trouble.BAD_SCORE) == [(2, 2, 1)]
-    assert told(report, Trouble.MISSING_VERDICT) == [(3, 2, 1), (3, 2, 0)]
+    assert told(report, ProblemKind.NULL_SCORE) == [(1, 2, 1)]
+    assert told(report, ProblemKind.BAD_SCORE) == [(2, 2, 1)]
+    assert told(report, ProblemKind.MISSING_VERDICT) == [(3, 2, 1), (3, 2, 0)]
     assert recall(report, "quality") == 0.75
     assert recall(report, "quantity") == 0.75
     assert recall(report, "manner") == 1.0
@@ -213,14 +213,14 @@ def test_missing_verdicts_count_as_no_where_there_is_a_label(
 def test_extra_debates_and_turns_are_left_out(truth: Path, judged: Callable[..., Path]) -> None:
     path = judged(evaluation([YES, YES, NO]), *RIGHT[1:], RIGHT[0])
     report = score_judgements([path], truth, samples=100)
-    assert told(report, Trouble.EXTRA_TURN) == [(1, 3, 0)]
-    assert told(report, Trouble.EXTRA_DEBATE) == [(4, None, 0)]
+    assert told(report, ProblemKind.EXTRA_TURN) == [(1, 3, 0)]
+    assert told(report, ProblemKind.EXTRA_DEBATE) == [(4, None, 0)]
     assert recall(report, "quantity") == 1.0
 
 
 def test_a_blank_line_takes_no_place(truth: Path, judged: Callable[..., Path]) -> None:
     report = score_judgements([judged(RIGHT[0], "", *RIGHT[1:])], truth, samples=100)
-    assert kinds(report) == {Trouble.BLANK}
+    assert kinds(report) == {ProblemKind.BLANK}
     assert recall(report, "quantity") == 1.0
 
 
@@ -231,7 +231,7 @@ def test_an_unanswered_turn_that_the_client_skipped_moves_no_verdict(
     truth = labels_file(tmp_path / "labels.jsonl", [[YES, NO, YES], [YES, NO, YES]])
     line = evaluation([YES, YES], "bees", answered=[True, False, True])
     report = score_judgements([judged(line, line)], truth, samples=100)
-    assert told(report, Trouble.MISSING_TURN) == [(1, 2, 4), (2, 2, 4)]
+    assert told(report, ProblemKind.MISSING_TURN) == [(1, 2, 4), (2, 2, 4)]
     assert recall(report, "quantity") == 1.0
 
 
@@ -244,13 +244,13 @@ def test_a_line_that_is_no_json_stops_or_is_passed_over(
     bad = files.BadLines(skip=True)
     report = score_judgements([path], truth, samples=100, bad=bad)
     assert bad.count == 1
-    assert told(report, Trouble.BAD_LINE) == [(2, None, 8)]
+    assert told(report, ProblemKind.BAD_LINE) == [(2, None, 8)]
     assert recall(report, "quantity") == 1.0
 
 
 def test_a_file_without_evaluations_is_told_to_be_judged_first(truth: Path, tmp_path: Path) -> None:
     path = debates_file(tmp_path / "debates.jsonl", {"bees": 2, "cats": 2, "dogs": 2})
-    with pytest.raises(InputError, match="judge it first"):
+    with pytest.raises(InputError, match="touche-rad judge"):
         score_judgements([path], truth)
 
 
@@ -267,7 +267,7 @@ class TestReference:
         path = judged(RIGHT[1], RIGHT[0], RIGHT[2])
         assert recall(score_judgements([path], truth, samples=100), "manner") == 0.0
         report = score_judgements([path], truth, debates=debates, samples=100)
-        assert told(report, Trouble.REORDERED) == [(2, None, 0), (1, None, 0)]
+        assert told(report, ProblemKind.REORDERED) == [(2, None, 0), (1, None, 0)]
         assert not report.official
         assert recall(report, "manner") == 1.0
         assert recall(report, "quantity") == 1.0
@@ -283,7 +283,7 @@ class TestReference:
         self, truth: Path, debates: Path, judged: Callable[..., Path]
     ) -> None:
         report = score_judgements([judged(RIGHT[0], RIGHT[2])], truth, debates=debates, samples=100)
-        assert told(report, Trouble.MISSING_DEBATE) == [(2, None, 8)]
+        assert told(report, ProblemKind.MISSING_DEBATE) == [(2, None, 8)]
         assert recall(report, "quantity") == 1.0
 
     def test_lost_lines_and_strangers_and_doubles_are_told(
@@ -291,10 +291,10 @@ class TestReference:
     ) -> None:
         path = judged({}, RIGHT[0], RIGHT[0], evaluation([YES, YES], "owls"))
         report = score_judgements([path], truth, debates=debates, samples=100)
-        assert told(report, Trouble.LOST) == [(None, None, 0)]
-        assert told(report, Trouble.TWICE) == [(1, None, 0)]
-        assert told(report, Trouble.UNMATCHED) == [(None, None, 0)]
-        assert told(report, Trouble.MISSING_DEBATE) == [(2, None, 8), (3, None, 4)]
+        assert told(report, ProblemKind.LOST) == [(None, None, 0)]
+        assert told(report, ProblemKind.TWICE) == [(1, None, 0)]
+        assert told(report, ProblemKind.UNMATCHED) == [(None, None, 0)]
+        assert told(report, ProblemKind.MISSING_DEBATE) == [(2, None, 8), (3, None, 4)]
 
     def test_debates_with_the_same_words_keep_apart(
         self, tmp_path: Path, judged: Callable[..., Path]
@@ -307,11 +307,11 @@ class TestReference:
             *[evaluation([NO], "cats"), evaluation([YES], "bees"), evaluation([YES], "bees")]
         )
         report = score_judgements([path], truth, debates=debates, samples=100)
-        assert kinds(report) == {Trouble.MISSING_DEBATE}
+        assert kinds(report) == {ProblemKind.MISSING_DEBATE}
         moved = judged(evaluation([YES], "bees"), evaluation([NO], "dogs"),
                        evaluation([NO], "cats"), evaluation([YES], "bees"))  # fmt: skip
         report = score_judgements([moved], truth, debates=debates, samples=100)
-        assert kinds(report) == {Trouble.REORDERED}
+        assert kinds(report) == {ProblemKind.REORDERED}
         assert recall(report, "quantity") == 1.0
 
     def test_a_line_without_words_keeps_its_place(
@@ -319,7 +319,7 @@ class TestReference:
     ) -> None:
         path = judged(RIGHT[0], evaluation([NO, NO]), RIGHT[2])
         report = score_judgements([path], truth, debates=debates, samples=100)
-        assert told(report, Trouble.UNMATCHED) == [(2, None, 0)]
+        assert told(report, ProblemKind.UNMATCHED) == [(2, None, 0)]
         assert recall(report, "quantity") == 1.0
 
     def test_reordered_and_missing_turns_find_their_labels(
@@ -333,8 +333,8 @@ class TestReference:
         }
         path = judged(turned, evaluation([YES] * 3, "cats"))
         report = score_judgements([path], truth, debates=debates, samples=100)
-        assert told(report, Trouble.REORDERED) == [(1, 3, 0), (1, 1, 0)]
-        assert told(report, Trouble.MISSING_TURN) == [(1, 2, 4)]
+        assert told(report, ProblemKind.REORDERED) == [(1, 3, 0), (1, 1, 0)]
+        assert told(report, ProblemKind.MISSING_TURN) == [(1, 2, 4)]
         assert recall(report, "quantity") == 1.0
         assert next(row.precision for row in report.rows) == 1.0
 
@@ -342,10 +342,10 @@ class TestReference:
         self, truth: Path, tmp_path: Path, judged: Callable[..., Path]
     ) -> None:
         few = debates_file(tmp_path / "few.jsonl", {"bees": 2})
-        with pytest.raises(UserError, match=r"holds 1 debates, and .* labels 3"):
+        with pytest.raises(UserError, match=r"has 1 debates, and .* has labels for 3"):
             score_judgements([judged(*RIGHT)], truth, debates=few)
         long = debates_file(tmp_path / "long.jsonl", {"bees": 2, "cats": 5, "dogs": 2})
-        with pytest.raises(UserError, match=r"debate 2 has 5 turns, and .* labels 2"):
+        with pytest.raises(UserError, match=r"debate 2 has 5 turns, and .* has labels for 2"):
             score_judgements([judged(*RIGHT)], truth, debates=long)
 
     def test_strict_takes_no_reference(
@@ -361,7 +361,7 @@ def test_runs_in_different_orders_are_told_apart_without_a_reference(
     one = run_file(tmp_path / "one.jsonl", RIGHT)
     two = run_file(tmp_path / "two.jsonl", [RIGHT[1], RIGHT[0], RIGHT[2]])
     report = score_judgements([one, two], truth, samples=100)
-    found = [problem for problem in report.problems if problem.kind is Trouble.OTHER_ORDER]
+    found = [problem for problem in report.problems if problem.kind is ProblemKind.OTHER_ORDER]
     assert [(problem.run, problem.debate) for problem in found] == [("two", 1), ("two", 2)]
     assert not report.official
 

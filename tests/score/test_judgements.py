@@ -16,7 +16,7 @@ from touche_rad.score import (
     Comparison,
     JudgementReport,
     JudgementRow,
-    Trouble,
+    ProblemKind,
     score,
     score_judgements,
 )
@@ -127,7 +127,7 @@ def test_a_maxim_without_labels_is_told_and_left_out_of_the_mean(tmp_path: Path)
     assert row(report, "judge", "relation").f1 == 0.0
     assert row(report, "judge", "relation").accuracy is None
     assert row(report, "judge", "mean").f1 == pytest.approx((1 + 2 / 3 + 2 / 3) / 3)
-    found = [problem.maxim for problem in report.problems if problem.kind is Trouble.NO_LABELS]
+    found = [problem.maxim for problem in report.problems if problem.kind is ProblemKind.NO_LABELS]
     assert found == [Maxim.RELATION]
     assert "relation" not in {one.measure for one in report.comparisons}
 
@@ -210,7 +210,7 @@ def test_with_a_baseline_only_it_is_compared_with(planted: Planted) -> None:
     report = score_judgements(runs, planted.truth, samples=200, baseline=runs[1])
     compared = {(one.run, one.against) for one in report.comparisons if one.against != "always-yes"}
     assert compared == {("one", "two"), ("three", "two")}
-    with pytest.raises(UserError, match="none of the runs"):
+    with pytest.raises(UserError, match="not one of the runs"):
         score_judgements(runs[:1], planted.truth, baseline=runs[2])
 
 
@@ -230,7 +230,7 @@ def test_one_debate_gives_no_interval_and_no_p(tmp_path: Path) -> None:
     report = score_judgements([run], truth)
     assert {(one.low, one.high) for one in report.rows} == {(None, None)}
     assert {(one.p, one.p_holm) for one in report.comparisons} == {(None, None)}
-    (found,) = [problem for problem in report.problems if problem.kind is Trouble.FEW]
+    (found,) = [problem for problem in report.problems if problem.kind is ProblemKind.FEW]
     assert "no intervals" in found.message
 
 
@@ -249,5 +249,5 @@ def test_score_knows_labels_from_qrels(tmp_path: Path) -> None:
     run = run_file(tmp_path / "judge.jsonl", [evaluation(turns) for turns in SCORES])
     report = score([run], truth, samples=100)
     assert isinstance(report, JudgementReport)
-    with pytest.raises(UserError, match="expected labels, qrels or contests"):
+    with pytest.raises(UserError, match="must be labels, qrels or contests"):
         score([run], run)

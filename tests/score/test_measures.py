@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ir_measures import SetF, SetP, SetR, iter_calc
 
 from tests.score.makers import Four, evaluation, labels_file, run_file
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.score import export, export_trec, score_judgements
-from touche_rad.score.figures import per_debate, set_figures, total
+from touche_rad.score.export import qrels as as_qrels
+from touche_rad.score.export import run as as_run
+from touche_rad.score.figures import per_debate, total
 
 MEASURES = "SetP SetR SetF"
 
@@ -23,7 +26,7 @@ MEASURES = "SetP SetR SetF"
 def ir_measures(qrels: Path, run: Path) -> dict[tuple[str, str], float]:
     """Run the command and read what it prints, to the last digit."""
     done = subprocess.run(
-        [Path(sys.executable).with_name("ir_measures"), "-q", "-p", "-1", qrels, run, MEASURES],
+        [sys.executable, "-m", "ir_measures", "-q", "-p", "-1", qrels, run, MEASURES],
         capture_output=True,
         text=True,
         check=True,
@@ -120,10 +123,15 @@ def test_ir_measures_gives_the_official_figures_to_the_last_digit(
     labels = [[dict(zip(Maxim, label, strict=True)) for label, _ in debate] for debate in turns]
     scores = [[dict(zip(Maxim, score, strict=True)) for _, score in debate] for debate in turns]
     counts = {maxim: total(per_debate(labels, scores, maxim)) for maxim in Maxim}
-    assert set_figures(labels, scores) == {
-        maxim: (found.precision, found.recall, found.f1)
-        for maxim, found in counts.items()
-        if found.labelled
+    found = {
+        (one.query_id, str(one.measure)): one.value
+        for one in iter_calc([SetP, SetR, SetF], list(as_qrels(labels)), as_run(labels, scores))
+    }
+    assert found == {
+        (maxim.value, measure): value
+        for maxim, one in counts.items()
+        if one.labelled
+        for measure, value in (("SetP", one.precision), ("SetR", one.recall), ("SetF", one.f1))
     }
 
 

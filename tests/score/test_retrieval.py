@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from touche_rad.errors import InputError, OptionError, UserError
-from touche_rad.score import RetrievalReport, Trouble, score, score_retrieval
+from touche_rad.score import ProblemKind, RetrievalReport, score, score_retrieval
 
 QRELS = """\
 q1 0 a 1
@@ -72,8 +72,8 @@ def test_figures_by_hand(run: Path, qrels: Path) -> None:
 def test_missing_and_unknown_queries_are_told(run: Path, qrels: Path) -> None:
     report = score_retrieval([run], qrels, samples=100)
     assert [(found.kind, found.message) for found in report.problems] == [
-        (Trouble.NO_QUERY, "q3 counts as 0"),
-        (Trouble.EXTRA_QUERY, "q9 is left out"),
+        (ProblemKind.NO_QUERY, "q3 counts as 0"),
+        (ProblemKind.EXTRA_QUERY, "q9 is left out"),
     ]
 
 
@@ -81,7 +81,7 @@ def test_the_command_prints_the_same(run: Path, other: Path, qrels: Path) -> Non
     report = score_retrieval([run, other], qrels, samples=100)
     for path, name in ((run, "one"), (other, "two")):
         done = subprocess.run(
-            [Path(sys.executable).with_name("ir_measures"), "-p", "-1", qrels, path,
+            [sys.executable, "-m", "ir_measures", "-p", "-1", qrels, path,
              " ".join(report.measures)],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
@@ -144,12 +144,12 @@ def test_any_measure_of_ir_measures_by_its_name(run: Path, qrels: Path) -> None:
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        ("nDGC@10", "there is no measure 'nDGC@10' .did you mean 'nDCG'"),
-        ("nDCG@", "write nDCG@10"),
-        ("SetP@3", "write nDCG@10"),
-        ("nDCG(depth=3)@3", "write nDCG@10"),
-        ("NumRet", "no mean over queries"),
-        ("P", "write nDCG@10"),
+        ("nDGC@10", "unknown measure 'nDGC@10' .did you mean 'nDCG'"),
+        ("nDCG@", "write it like nDCG@10"),
+        ("SetP@3", "write it like nDCG@10"),
+        ("nDCG(depth=3)@3", "write it like nDCG@10"),
+        ("NumRet", "not a mean over queries"),
+        ("P", "write it like nDCG@10"),
     ],
 )
 def test_a_wrong_measure_is_named(measure: str, message: str, run: Path, qrels: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_measure_that_ir_measures_lacks_the_means_for_is_told(
 
 
 def test_no_measure_is_an_error(run: Path, qrels: Path) -> None:
-    with pytest.raises(OptionError, match="name some"):
+    with pytest.raises(OptionError, match="name at least one"):
         score_retrieval([run], qrels, measures=())
 
 
@@ -204,7 +204,7 @@ def test_score_knows_qrels(run: Path, other: Path, qrels: Path) -> None:
     report = score([run, other], qrels, samples=200, baseline=run)
     assert isinstance(report, RetrievalReport)
     assert {(found.run, found.against) for found in report.comparisons} == {("two", "one")}
-    with pytest.raises(UserError, match="none of the runs"):
+    with pytest.raises(UserError, match="not one of the runs"):
         score([run], qrels, baseline=other)
     with pytest.raises(OptionError, match="--strict"):
         score([run], qrels, strict=True)
@@ -212,7 +212,7 @@ def test_score_knows_qrels(run: Path, other: Path, qrels: Path) -> None:
 
 def test_the_table_has_a_line_a_run(run: Path, other: Path, qrels: Path) -> None:
     shown = score_retrieval([run, other], qrels, samples=100).lines()
-    assert shown[0].endswith("3 queries; a query that a run lacks counts as 0")
+    assert shown[0].endswith("3 queries; a query without results counts as 0")
     assert [line.split()[:2] for line in shown[4:6]] == [["one", "0.4623"], ["two", "0.8770"]]
     assert "  two – one  nDCG@10" in "\n".join(shown)
     assert "one: missing query: 1" in shown

@@ -8,13 +8,16 @@ import pytest
 
 from tests.score.makers import evaluation, labels_file, run_file
 from touche_rad.score import score_judgements
-from touche_rad.score.result import aligned
+from touche_rad.score.result import align_columns
 
 YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
 
 
 def test_columns_are_aligned_first_left_then_right() -> None:
-    assert aligned([("", "a", "long"), ("name", "10", "2")]) == ["       a  long", "name  10     2"]
+    assert align_columns([("", "a", "long"), ("name", "10", "2")]) == [
+        "       a  long",
+        "name  10     2",
+    ]
 
 
 @pytest.fixture
@@ -57,8 +60,8 @@ def test_troubles_are_told_with_their_places_and_not_without_end(
 def test_strict_says_so(truth: Path, tmp_path: Path) -> None:
     run = run_file(tmp_path / "judge.jsonl", [evaluation([YES, NO]), evaluation([YES, YES])])
     shown = score_judgements([run], truth, strict=True, samples=100).lines()
-    assert shown[1] == "policy strict: the official one"
-    assert not any("judged, without any label" in line for line in shown)
+    assert shown[1] == "policy strict (the official one)"
+    assert not any("no labels needed" in line for line in shown)
 
 
 def test_the_health_of_the_judged_responses_is_shown(truth: Path, tmp_path: Path) -> None:
@@ -71,8 +74,8 @@ def test_the_health_of_the_judged_responses_is_shown(truth: Path, tmp_path: Path
     )
     run = run_file(tmp_path / "judge.jsonl", [long, evaluation([YES, YES], "cats")])
     shown = score_judgements([run], truth, samples=100).lines()
-    at = shown.index("responses judged, without any label")
+    at = shown.index("the judged responses (no labels needed)")
     assert shown[at + 1] == (
-        "  judge: 5 responses in 2 debates; words 5 in the middle and 61 at most;"
+        "  judge: 5 responses in 2 debates; words: median 5, maximum 61;"
         " over 60 words 1 (20.0%); without citation 1 (20.0%)"
     )

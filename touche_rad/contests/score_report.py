@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from touche_rad.score.result import Fact, aligned
+from touche_rad.score.result import Item, align_columns
 
 Against = Literal["winner", "votes"]
 Basis = Literal["winner", "score", "constant"]
@@ -20,7 +20,7 @@ _AVERAGED: Final = (
 )  # fmt: skip
 
 
-class ContestRow(Fact):
+class ContestRow(Item):
     """A run's figures on one dimension; errors are times 100, as in the papers."""
 
     run: str
@@ -68,7 +68,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
-class BiasRow(Fact):
+class BiasRow(Item):
     """What a run's winners go by besides what is said."""
 
     run: str
@@ -90,7 +90,7 @@ class BiasRow(Fact):
     won, not the speeches."""
 
 
-class SameRow(Fact):
+class SameRow(Item):
     """How often two runs name the same winner."""
 
     first: str
@@ -100,7 +100,7 @@ class SameRow(Fact):
     kappa: float | None
 
 
-class Published(Fact):
+class Published(Item):
     """A figure that a paper reports, on its data and with its models: theirs, not ours."""
 
     system: str
@@ -111,7 +111,7 @@ class Published(Fact):
     paper: str
 
 
-class ContestReport(Fact):
+class ContestReport(Item):
     """All figures of one scoring."""
 
     kind: Literal["contests"] = "contests"
@@ -175,7 +175,7 @@ def _dimension(report: ContestReport, name: str) -> list[str]:
     rows = [row for row in report.rows if row.dimension == name]
     head = (name, "", "debates", "done", "accuracy", "95 %", "of done", "RMSE", "95 %", "MAE",
             "Pearson", "Spearman", "Kendall")  # fmt: skip
-    return aligned([head, *map(_row, rows)])
+    return align_columns([head, *map(_row, rows)])
 
 
 def _row(row: ContestRow) -> tuple[str, ...]:
@@ -192,7 +192,7 @@ def _biases(report: ContestReport) -> Iterator[str]:
     head = ("what else winners go by", "con wins", "(truth)", "last speaker", "(truth)",
             "who said most", "(truth)", "swapped", "other winner", "side wins")  # fmt: skip
     if report.biases:
-        yield from aligned([head, *map(_bias, report.biases)])
+        yield from align_columns([head, *map(_bias, report.biases)])
 
 
 def _bias(row: BiasRow) -> tuple[str, ...]:
@@ -207,7 +207,7 @@ def _same(report: ContestReport) -> Iterator[str]:
     if report.same:
         rows = [(f"{one.first} and {one.second}", str(one.debates), _percent(one.same),
                  _number(one.kappa, 3)) for one in report.same]  # fmt: skip
-        yield from aligned([("agreement", "debates", "same winner", "kappa"), *rows])
+        yield from align_columns([("agreement", "debates", "same winner", "kappa"), *rows])
 
 
 def _published(report: ContestReport) -> Iterator[str]:
@@ -219,7 +219,7 @@ def _published(report: ContestReport) -> Iterator[str]:
             key = (one.system, one.data, one.dimension, one.paper)
             digits = 3 if one.measure in _CORRELATIONS else 2
             rows.setdefault(key, {})[one.measure] = f"{one.value:.{digits}f}"
-        yield from aligned([
+        yield from align_columns([
             ("system", "data", "dimension", *measures, "where"),
             *((*key[:3], *(told.get(name, "") for name in measures), key[3])
               for key, told in rows.items()),

@@ -28,32 +28,32 @@ from touche_rad.score.naming import names
 from touche_rad.score.significance import interval, weights
 
 
-def all_named(outcome: Outcome, contest: Contest) -> set[str]:
+def named_winners(outcome: Outcome, contest: Contest) -> set[str]:
     """Return whom an outcome calls a winner, as far as it is measured."""
     told = [outcome.winners, *(outcome.details.get(key) for key in ("by_verdict", "by_score"))]
     found = [of.get(name) for of in told if isinstance(of, Mapping) for name in contest.gold]
     return {one for one in (outcome.winner, *found) if isinstance(one, str)}
 
 
-def told_of(outcome: Outcome, dimension: str) -> set[str]:
+def scored_dimensions(outcome: Outcome, dimension: str) -> set[str]:
     """Return the dimensions that an outcome says anything of."""
     scored = {name for marks in outcome.scores.values() for name in marks}
     return {*outcome.winners, *scored, *(["general"] if dimension == "general" else [])}
 
 
-def winner_of(outcome: Outcome | None, dimension: str) -> str | None:
+def named_winner(outcome: Outcome | None, dimension: str) -> str | None:
     """Return who was named; a panel that decides by scores may have named another besides."""
     if outcome is None:
         return None
     told = outcome.details.get("by_verdict")
     if isinstance(told, Mapping) and dimension in told:
-        return of_both(outcome, "by_verdict", dimension)
+        return alternative_winner(outcome, "by_verdict", dimension)
     if dimension == "general":
         return outcome.winner
     return outcome.winners.get(dimension)
 
 
-def of_both(outcome: Outcome | None, key: str, dimension: str) -> str | None:
+def alternative_winner(outcome: Outcome | None, key: str, dimension: str) -> str | None:
     """Return the winner of one kind, where a panel told one of both: by its word, by scores."""
     told = outcome.details.get(key) if outcome else None
     found = told.get(dimension) if isinstance(told, Mapping) else None
@@ -79,7 +79,8 @@ def bias(run: str, known: Contests, judged: Mapping[str, Judgement]) -> BiasRow:
     golden = [
         (contest, winner)
         for contest, _ in pairs
-        if len(gold := v.gold_of(contest, "general")) == 1 and (winner := next(iter(gold))) != TIE
+        if len(gold := v.gold_winners(contest, "general")) == 1
+        and (winner := next(iter(gold))) != TIE
     ]
     both = [
         (contest, one.outcome.winner, one.swapped.winner)
@@ -92,8 +93,10 @@ def bias(run: str, known: Contests, judged: Mapping[str, Judgement]) -> BiasRow:
         con_gold=v.share([c.sides[w] == "con" for c, w in golden]),
         last=v.share([c.speeches[-1].speaker == w for c, w in decided if c.speeches]),
         last_gold=v.share([c.speeches[-1].speaker == w for c, w in golden if c.speeches]),
-        longest=v.share([v.longest(c) == w for c, w in decided if v.longest(c)]),
-        longest_gold=v.share([v.longest(c) == w for c, w in golden if v.longest(c)]),
+        longest=v.share([v.longest_speaker(c) == w for c, w in decided if v.longest_speaker(c)]),
+        longest_gold=v.share([
+            v.longest_speaker(c) == w for c, w in golden if v.longest_speaker(c)
+        ]),
         flipped=v.share([before != after for _, before, after in both]),
         stays_with_side=v.share([
             TIE not in (before, after) and contest.sides[before] != contest.sides[after]
@@ -142,7 +145,7 @@ def score_contests(
     judged = {name: _judged(path, known, bad) for name, path in zip(names(runs), runs, strict=True)}
     rows: list[ContestRow] = []
     for dimension in _dimensions(known):
-        contests = [one for one in known.values() if v.gold_of(one, dimension)]
+        contests = [one for one in known.values() if v.gold_winners(one, dimension)]
         if contests:
             rows += _Scale(dimension, contests, samples, seed, against).rows(judged)
     if against == "votes" and all(row.rmse is None for row in rows):
@@ -174,13 +177,13 @@ def _known(truth: Path) -> Contests:
             name
             for dimension in contest.gold
             if dimension != "votes"
-            for name in v.gold_of(contest, dimension)
+            for name in v.gold_winners(contest, dimension)
         } - {*contest.sides, TIE}
         if strangers:
             told = f"{sorted(strangers)[0]!r} did not speak: a speaker, or tie, is expected"
             raise InputError(truth, told, line=number, field="gold")
         found[key] = contest
-    if not any(v.gold_of(one, name) for one in found.values() for name in _dimensions(found)):
+    if not any(v.gold_winners(one, name) for one in found.values() for name in _dimensions(found)):
         raise InputError(truth, "no contest says who won: `gold` is expected")
     return found
 
@@ -194,7 +197,7 @@ def _judged(path: Path, known: Contests, bad: files.BadLines | None) -> dict[str
             told = f"the contest {one.id!r} is judged twice"
             raise InputError(path, told, line=number, field="id")
         for outcome in filter(None, (one.outcome, one.swapped)):
-            strangers = all_named(outcome, known[one.id]) - {*known[one.id].sides, TIE}
+            strangers = named_winners(outcome, known[one.id]) - {*known[one.id].sides, TIE}
             if strangers:
                 told = f"{sorted(strangers)[0]!r} did not speak, and is named a winner"
                 raise InputError(path, told, line=number, field="outcome")
@@ -220,34 +223,35 @@ class _Scale:
         runs = [row for name, of_run in judged.items() for row in self._run(name, of_run)]
         yield from runs
         yield from means(runs, {name: judge_of(of_run) for name, of_run in judged.items()})
-        for name, predicts in v.constants(self.contests, self.dimension).items():
+        for name, predicts in v.constant_predictors(self.contests, self.dimension).items():
             yield self._row(name, "constant", [predicts(one) for one in self.contests])
         yield self._random()
 
     def _run(self, name: str, of_run: Mapping[str, Judgement]) -> Iterator[ContestRow]:
         outcomes = [of_run[one.id].outcome if one.id in of_run else None for one in self.contests]
         if not any(
-            o is not None and self.dimension in told_of(o, self.dimension) for o in outcomes
+            o is not None and self.dimension in scored_dimensions(o, self.dimension)
+            for o in outcomes
         ):
             return
         leans = [
-            v.leaning(contest, outcome, self.dimension) if outcome else None
+            v.score_difference(contest, outcome, self.dimension) if outcome else None
             for contest, outcome in zip(self.contests, outcomes, strict=True)
         ]
-        named = [winner_of(one, self.dimension) for one in outcomes]
+        named = [named_winner(one, self.dimension) for one in outcomes]
         yield self._row(name, "winner", named, leans)
-        by_score = [of_both(one, "by_score", self.dimension) for one in outcomes]
+        by_score = [alternative_winner(one, "by_score", self.dimension) for one in outcomes]
         if any(by_score):
             yield self._row(name, "score", by_score, leans)
 
     def _truth(self, contest: Contest) -> Mapping[float, int]:
-        return v.truths(contest, self.dimension, votes=self.against == "votes")
+        return v.gold_values(contest, self.dimension, votes=self.against == "votes")
 
     def _row(
         self, run: str, basis: Basis, winners: Winners, leans: Sequence[float | None] = ()
     ) -> ContestRow:
         right = [
-            won in v.gold_of(one, self.dimension)
+            won in v.gold_winners(one, self.dimension)
             for won, one in zip(winners, self.contests, strict=True)
         ]
         errors: list[list[v.Error]] = [
@@ -266,7 +270,7 @@ class _Scale:
         pairs = [
             (lean, next(iter(truth)))
             for lean, one in zip(leans, self.contests, strict=bool(leans))
-            if lean is not None and (truth := v.truths(one, self.dimension))
+            if lean is not None and (truth := v.gold_values(one, self.dimension))
         ]
         return ContestRow(
             run=run, dimension=self.dimension, basis=basis, debates=len(self.contests),
@@ -284,7 +288,10 @@ class _Scale:
     def _random(self) -> ContestRow:
         """A guess at random, as it does on average."""
         ties = all(v.two_sided(one) for one in self.contests)
-        shares = [v.chance(one, v.gold_of(one, self.dimension), ties=ties) for one in self.contests]
+        shares = [
+            v.chance_accuracy(one, v.gold_winners(one, self.dimension), ties=ties)
+            for one in self.contests
+        ]
         errors: list[v.Error] = [
             (guess - at, times)
             for one in self.contests if ties

@@ -15,7 +15,7 @@ from touche_rad.contest import TIE, Contest, Outcome
 Winners = frozenset[str]
 
 
-def gold_of(contest: Contest, dimension: str) -> Winners:
+def gold_winners(contest: Contest, dimension: str) -> Winners:
     """Return who won a dimension: nobody known, one, a tie, or several (any of them is right)."""
     told = contest.gold.get(dimension)
     if isinstance(told, str):
@@ -28,7 +28,7 @@ def value(contest: Contest, winner: str) -> float:
     return 0.5 if winner == TIE else 0.0 if contest.sides[winner] == "pro" else 1.0
 
 
-def truths(contest: Contest, dimension: str, *, votes: bool = False) -> Mapping[float, int]:
+def gold_values(contest: Contest, dimension: str, *, votes: bool = False) -> Mapping[float, int]:
     """Return the values that a verdict is measured against, and how often each of them stands.
 
     The winner's, or, with `votes`, each voter's; none where they are not on the line.
@@ -36,7 +36,7 @@ def truths(contest: Contest, dimension: str, *, votes: bool = False) -> Mapping[
     if not two_sided(contest):
         return {}
     if not votes:
-        gold = gold_of(contest, dimension)
+        gold = gold_winners(contest, dimension)
         return {value(contest, next(iter(gold))): 1} if len(gold) == 1 else {}
     told = contest.gold.get("votes")
     of = told.get(dimension) if isinstance(told, Mapping) else None
@@ -52,16 +52,16 @@ def two_sided(contest: Contest) -> bool:
     return sorted(contest.sides.values()) == ["con", "pro"]
 
 
-def leaning(contest: Contest, outcome: Outcome, dimension: str) -> float | None:
+def score_difference(contest: Contest, outcome: Outcome, dimension: str) -> float | None:
     """Return by how much con's score is above pro's in a dimension."""
     if not two_sided(contest):
         return None
     (pro,), (con,) = contest.of("pro"), contest.of("con")
-    marks = [mark_of(outcome, name, dimension) for name in (pro, con)]
+    marks = [speaker_score(outcome, name, dimension) for name in (pro, con)]
     return None if marks[0] is None or marks[1] is None else marks[1] - marks[0]
 
 
-def mark_of(outcome: Outcome, speaker: str, dimension: str) -> float | None:
+def speaker_score(outcome: Outcome, speaker: str, dimension: str) -> float | None:
     """Return a speaker's score; in general, panels that add theirs up call it the total."""
     scores = outcome.scores.get(speaker, {})
     found = scores.get(dimension)
@@ -95,7 +95,9 @@ def correlations(given: Sequence[float], gold: Sequence[float]) -> dict[str, flo
     return {name: float(one(given, gold).statistic) for name, one in zip(names, found, strict=True)}
 
 
-def constants(contests: Sequence[Contest], dimension: str) -> dict[str, Callable[[Contest], str]]:
+def constant_predictors(
+    contests: Sequence[Contest], dimension: str
+) -> dict[str, Callable[[Contest], str]]:
     """Return the predictors that look at nothing: always a tie, always a side, always a team."""
     if all(two_sided(one) for one in contests):
         return {
@@ -116,7 +118,7 @@ def constants(contests: Sequence[Contest], dimension: str) -> dict[str, Callable
     return {f"always {team}": lambda _, team=team: team for team in teams}  # type: ignore[misc]
 
 
-def chance(contest: Contest, winners: Winners, *, ties: bool) -> float:
+def chance_accuracy(contest: Contest, winners: Winners, *, ties: bool) -> float:
     """How likely it is that a guess at random is right."""
     options = [*contest.speakers, TIE] if ties else list(contest.speakers)
     return len(winners & set(options)) / len(options)
@@ -143,7 +145,7 @@ def words_of(contest: Contest) -> Mapping[str, int]:
     return said
 
 
-def longest(contest: Contest) -> str | None:
+def longest_speaker(contest: Contest) -> str | None:
     """Who said most, if one did."""
     said = words_of(contest)
     most = max(said.values(), default=0)

@@ -97,7 +97,7 @@ class Timeline:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PanelVerdict:
     """A panel's verdict as the page shows it."""
 
     run: str
@@ -114,7 +114,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Whole:
+class ContestSection:
     """A debate with all verdicts on it."""
 
     id: str
@@ -122,7 +122,7 @@ class Whole:
     sides: list[tuple[str, Side]]
     gold: list[tuple[str, str]]
     speeches: list[tuple[str, Side, str]]
-    verdicts: list[Verdict] = field(default_factory=list)
+    verdicts: list[PanelVerdict] = field(default_factory=list)
 
 
 class Drawings:
@@ -149,13 +149,13 @@ class Drawings:
             return Markup()
 
 
-def wholes(
+def contest_sections(
     runs: Sequence[Path],
     sources: Sequence[_Source],
     labels: Path | None,
     drawings: Drawings,
     bad: BadLines,
-) -> Iterator[Whole]:
+) -> Iterator[ContestSection]:
     """Yield each debate that a panel judged, with the verdicts of all runs on it."""
     known: dict[str, Contest] = {}
     truths = [path for path, source in zip(runs, sources, strict=True)
@@ -177,9 +177,9 @@ def wholes(
         yield whole
 
 
-def _whole(key: str, contest: Contest | None) -> Whole:
+def _whole(key: str, contest: Contest | None) -> ContestSection:
     if contest is None:
-        return Whole(key, key, [], [], [])
+        return ContestSection(key, key, [], [], [])
     gold = [
         (str(name), " and ".join([won] if isinstance(won, str) else map(str, won)))
         for name, won in contest.gold.items()
@@ -191,16 +191,16 @@ def _whole(key: str, contest: Contest | None) -> Whole:
         (f"{who}, {known[who]}" if who in known else who, side)
         for who, side in contest.sides.items()
     ]
-    return Whole(key, contest.motion, sides, gold, speeches)
+    return ContestSection(key, contest.motion, sides, gold, speeches)
 
 
-def _verdict(run: str, one: Judgement, contest: Contest | None, drawings: Drawings) -> Verdict:
+def _verdict(run: str, one: Judgement, contest: Contest | None, drawings: Drawings) -> PanelVerdict:
     outcome, after = one.outcome, one.swapped
     speakers = list(contest.sides) if contest else list(outcome.scores)
     names = dict.fromkeys(
         [*(name for marks in outcome.scores.values() for name in marks), *outcome.winners]
     )
-    return Verdict(
+    return PanelVerdict(
         run=run, judge=one.judge, winner=outcome.winner or "", reason=outcome.reason,
         comment=outcome.comment, speakers=speakers,
         table=[

@@ -148,7 +148,7 @@ class Conversation:
 
 
 @dataclass(frozen=True)
-class Judged:
+class DebateVerdicts:
     """A debate of a run with its verdicts and labels, turn by turn."""
 
     run: str
@@ -158,7 +158,7 @@ class Judged:
     calls: Mapping[Place, Sequence[Call]] = field(default_factory=dict)
 
 
-def conversations(judged: Iterable[Judged]) -> list[Conversation]:
+def conversations(judged: Iterable[DebateVerdicts]) -> list[Conversation]:
     """Put together what several runs say of the same words."""
     found: dict[tuple[Turn, ...], Conversation] = {}
     for one in judged:
@@ -174,7 +174,7 @@ def conversations(judged: Iterable[Judged]) -> list[Conversation]:
     return list(found.values())
 
 
-def _add(exchanges: Sequence[Exchange], one: Judged) -> None:
+def _add(exchanges: Sequence[Exchange], one: DebateVerdicts) -> None:
     for place, exchange in enumerate(exchanges):
         asked = one.calls.get((one.debate.key, place), ())
         if asked:

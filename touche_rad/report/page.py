@@ -16,14 +16,14 @@ from markupsafe import Markup
 from touche_rad import __version__, files
 from touche_rad.contests.score_report import ContestReport
 from touche_rad.contests.scoring import score_contests
-from touche_rad.contests.tournament.result import told_share
+from touche_rad.contests.tournament.result import format_share
 from touche_rad.debate import Debate, Maxim, Verdicts
 from touche_rad.files import BadLines, Kind, Labels
 from touche_rad.plots.svg import Dot, dots, histogram
 from touche_rad.report.asked import calls, costs
-from touche_rad.report.contests import Drawings, wholes
-from touche_rad.report.conversations import Conversation, Judged, conversations
-from touche_rad.report.tournament import parted, shown
+from touche_rad.report.contests import Drawings, contest_sections
+from touche_rad.report.conversations import Conversation, DebateVerdicts, conversations
+from touche_rad.report.tournament import read_tournament, split_runs_and_ratings
 from touche_rad.score import score
 from touche_rad.score.naming import names
 from touche_rad.score.result import JudgementReport, JudgementRow, Report
@@ -73,17 +73,17 @@ def write_report(
         seed: For the intervals.
         bad: What happens to bad lines.
     """
-    runs, ratings = parted(runs)
+    runs, ratings = split_runs_and_ratings(runs)
     sources = [
         Source(name, path.name, files.detect_kind(path), _sha256(path))
         for name, path in zip(names(runs), runs, strict=True)
     ]
     talks = conversations(_judged(sources, runs, labels, bad or BadLines()))
-    shown = talks[: max_debates or MOST_DEBATES]
+    read_tournament = talks[: max_debates or MOST_DEBATES]
     scored = _scored(sources, runs, labels, seed)
-    turns, left_out = sum(len(talk.exchanges) for talk in talks), len(talks) - len(shown)
+    turns, left_out = sum(len(talk.exchanges) for talk in talks), len(talks) - len(read_tournament)
     drawings = Drawings()
-    whole = list(wholes(runs, sources, labels, drawings, bad or BadLines()))
+    whole = list(contest_sections(runs, sources, labels, drawings, bad or BadLines()))
     values: dict[str, Any] = {
         "wholes": whole[: max_debates or MOST_DEBATES],
         "wholes_left_out": max(0, len(whole) - (max_debates or MOST_DEBATES)),
@@ -91,7 +91,7 @@ def write_report(
         "title": title or "touche-rad report",
         "sources": sources,
         "labels": labels and {"file": labels.name, "sha256": _sha256(labels)},
-        "talks": shown,
+        "talks": read_tournament,
         "left_out": left_out,
         "turns": turns,
         "debates": len(talks) + len(whole),
@@ -116,10 +116,10 @@ def write_report(
 
 
 def _tournament(path: Path) -> dict[str, Any]:
-    one = shown(path)
+    one = read_tournament(path)
     template = _environment().from_string(_text("tournament.html.jinja"))
     return {"name": one.name, "file": path.name, "sha256": _sha256(path),
-            "drawn": Markup(template.render(one=one, told_share=told_share))}  # fmt: skip
+            "drawn": Markup(template.render(one=one, format_share=format_share))}  # fmt: skip
 
 
 def _sha256(path: Path) -> str:
@@ -129,7 +129,7 @@ def _sha256(path: Path) -> str:
 
 def _judged(
     sources: Sequence[Source], runs: Sequence[Path], labels: Path | None, bad: BadLines
-) -> Iterator[Judged]:
+) -> Iterator[DebateVerdicts]:
     truth: list[tuple[Labels, ...]] = []
     if labels is not None and files.detect_kind(labels) is Kind.LABELS:
         truth = list(files.read_labels(labels))
@@ -137,7 +137,7 @@ def _judged(
         asked = calls(path)
         for number, (debate, verdicts) in enumerate(_read(source.kind, path, bad)):
             known = truth[number] if number < len(truth) else ()
-            yield Judged(source.name, debate, verdicts, known, asked)
+            yield DebateVerdicts(source.name, debate, verdicts, known, asked)
 
 
 def _read(kind: Kind, path: Path, bad: BadLines) -> Iterator[tuple[Debate, tuple[Verdicts, ...]]]:

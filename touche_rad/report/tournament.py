@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from pydantic import ValidationError
 
 from touche_rad.contests.tournament.folder import CONTESTS, OUTCOMES, RATINGS
-from touche_rad.contests.tournament.result import FORMAT, Standing, Tournament, told_share
+from touche_rad.contests.tournament.result import FORMAT, Standing, Tournament, format_share
 from touche_rad.errors import InputError, UserError
 
 _CELL, _HEAD, _NAME, _ROOM = 62, 26, 30, 10
@@ -23,7 +23,7 @@ _SMALLEST: Final = 0.75
 
 
 @dataclass(frozen=True)
-class Shown:
+class TournamentSection:
     """A tournament as the page shows it."""
 
     name: str
@@ -33,7 +33,7 @@ class Shown:
     ratings: Markup
 
 
-def parted(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+def split_runs_and_ratings(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     """Part runs from ratings; of a tournament's folder the debates and verdicts are runs."""
     runs: list[Path] = []
     ratings: list[Path] = []
@@ -58,7 +58,7 @@ def _is_ratings(path: Path) -> bool:
         return False
 
 
-def shown(path: Path) -> Shown:
+def read_tournament(path: Path) -> TournamentSection:
     """Read and draw a tournament's result."""
     try:
         result = Tournament.model_validate_json(path.read_bytes())
@@ -69,7 +69,7 @@ def shown(path: Path) -> Shown:
     if any(len(row) != len(result.standings) for row in (result.shares, *result.shares)):
         raise InputError(path, "expected as many rows and columns as debaters", field="shares")
     name = path.parent.name or path.name
-    return Shown(name, path, result, matrix(result), ratings(result.standings))
+    return TournamentSection(name, path, result, matrix(result), ratings(result.standings))
 
 
 def matrix(result: Tournament) -> Markup:
@@ -90,7 +90,7 @@ def matrix(result: Tournament) -> Markup:
             if row != column:
                 told = (
                     f"{result.standings[row].name} against {result.standings[column].name}: "
-                    f"{told_share(share)} of {_met(result, row, column)} debates"
+                    f"{format_share(share)} of {_met(result, row, column)} debates"
                 )
                 parts.append(_value(x, y, share, told))
     title = "Share of wins of the row against the column"
@@ -117,7 +117,7 @@ def _cell(x: float, y: float, share: float | None) -> Markup:
 
 def _value(x: float, y: float, share: float | None, told: str) -> Markup:
     text = '<text x="{}" y="{}" class="share">{}<title>{}</title></text>'
-    return Markup(text).format(x + _CELL / 2, y + _CELL / 2 + 5, told_share(share), told)
+    return Markup(text).format(x + _CELL / 2, y + _CELL / 2 + 5, format_share(share), told)
 
 
 def ratings(standings: Sequence[Standing]) -> Markup:

@@ -1,4 +1,4 @@
-"""Scores of runs against labels or qrels, through ir-measures."""
+"""Score evaluations against labels (`official` has the official scores) and TREC runs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from pathlib import Path
 
 from touche_rad import files
 from touche_rad.errors import OptionError, UserError
-from touche_rad.score.export import export, export_trec, write_prototext
+from touche_rad.score.export import export, export_trec
 from touche_rad.score.health import health
 from touche_rad.score.judgements import score_judgements
+from touche_rad.score.official import write_prototext
 from touche_rad.score.result import (
     Comparison,
     Health,
     JudgementReport,
     JudgementRow,
     Problem,
+    ProblemKind,
     Report,
     RetrievalReport,
     RetrievalRow,
-    Trouble,
 )
 from touche_rad.score.retrieval import score_retrieval
 
@@ -29,10 +30,10 @@ __all__ = [
     "JudgementReport",
     "JudgementRow",
     "Problem",
+    "ProblemKind",
     "Report",
     "RetrievalReport",
     "RetrievalRow",
-    "Trouble",
     "export",
     "export_trec",
     "health",
@@ -56,7 +57,7 @@ def score(
 ) -> Report:
     """Score evaluations against labels, or TREC runs against qrels.
 
-    Whole debates are scored by `touche_rad.contests.scoring.score_contests`.
+    For whole debates use `touche_rad.contests.scoring.score_contests`.
     """
     kind = files.detect_kind(truth)
     if kind is files.Kind.LABELS:
@@ -65,9 +66,7 @@ def score(
             baseline=baseline, bad=bad,
         )  # fmt: skip
     if kind is not files.Kind.QRELS:
-        raise UserError(
-            f"{truth} holds {kind}: expected labels, qrels or contests as the last file"
-        )
+        raise UserError(f"{truth} contains {kind}: the last file must be labels, qrels or contests")
     if strict or debates is not None:
-        raise OptionError("--strict and --debates are for evaluations against labels, not qrels")
+        raise OptionError("--strict and --debates are for labels, and this file has qrels")
     return score_retrieval(runs, truth, samples=samples, seed=seed, baseline=baseline)

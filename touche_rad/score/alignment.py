@@ -11,7 +11,7 @@ from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import UserError
 from touche_rad.score.evaluations import NO_SCORE, Read, Row, digests, read_official
 from touche_rad.score.official import says_yes
-from touche_rad.score.result import Problem, Trouble
+from touche_rad.score.result import Problem, ProblemKind
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def other_order(names: Sequence[str], runs: Sequence[Sequence[Row]]) -> list[Pro
 
     Without the debates that the labels belong to, nobody can say which of them is right.
     """
-    held = [[row for row in rows if row.trouble is not Trouble.BLANK] for rows in runs]
+    held = [[row for row in rows if row.trouble is not ProblemKind.BLANK] for rows in runs]
     first = {row.conversation: place for place, row in enumerate(held[0]) if row.conversation}
     return [
         _other_place(name, names[0], row, place, first[row.conversation])
@@ -91,7 +91,7 @@ def other_order(names: Sequence[str], runs: Sequence[Sequence[Row]]) -> list[Pro
 def _other_place(name: str, other: str, row: Row, place: int, there: int) -> Problem:
     return Problem(
         run=name,
-        kind=Trouble.OTHER_ORDER,
+        kind=ProblemKind.OTHER_ORDER,
         message=f"it is debate {there + 1} in {other}; with --debates FILE each finds its labels",
         line=row.line,
         debate=place + 1,
@@ -148,16 +148,16 @@ class _Aligning:
             self._debate(position, places.get(position)) for position in range(len(self.labels))
         ]
         official = all(row.official for row in rows) and not any(
-            problem.kind is not Trouble.ODD_SCORE for problem in self.problems
+            problem.kind is not ProblemKind.ODD_SCORE for problem in self.problems
         )
         return Alignment(scores, tuple(self.problems), official)
 
     def _places(self, rows: Sequence[Row]) -> dict[int, Row]:
         """Find the labels' place of each row."""
         for row in rows:
-            if row.trouble is Trouble.BLANK:
-                self._note(Trouble.BLANK, "left out", line=row.line)
-        held = [row for row in rows if row.trouble is not Trouble.BLANK]
+            if row.trouble is ProblemKind.BLANK:
+                self._note(ProblemKind.BLANK, "left out", line=row.line)
+        held = [row for row in rows if row.trouble is not ProblemKind.BLANK]
         if self.reference is None:
             return self._by_position(held)
         return self._by_words(held, self.reference)
@@ -165,7 +165,7 @@ class _Aligning:
     def _by_position(self, rows: Sequence[Row]) -> dict[int, Row]:
         for position, row in enumerate(rows):
             if position >= len(self.labels):
-                self._note(Trouble.EXTRA_DEBATE, "left out", line=row.line, debate=position + 1)
+                self._note(ProblemKind.EXTRA_DEBATE, "left out", line=row.line, debate=position + 1)
         return dict(enumerate(rows[: len(self.labels)]))
 
     def _by_words(self, rows: Sequence[Row], reference: Reference) -> dict[int, Row]:
@@ -180,7 +180,9 @@ class _Aligning:
             if place is None:
                 homeless.append((position, row))
             elif place in places:
-                self._note(Trouble.TWICE, "the first one counts", line=row.line, debate=place + 1)
+                self._note(
+                    ProblemKind.TWICE, "the first one counts", line=row.line, debate=place + 1
+                )
             else:
                 places[place] = row
                 self._note_moved(row, position, place)
@@ -191,19 +193,21 @@ class _Aligning:
     def _note_moved(self, row: Row, position: int, place: int) -> None:
         if place != position:
             message = f"stands at place {position + 1}, matched to debate {place + 1}"
-            self._note(Trouble.REORDERED, message, line=row.line, debate=place + 1)
+            self._note(ProblemKind.REORDERED, message, line=row.line, debate=place + 1)
 
     def _keep_in_place(self, row: Row, position: int, places: dict[int, Row]) -> None:
         free = position < len(self.labels) and position not in places and not row.conversation
         if free:
             places[position] = row
         message = "holds no words to match by, kept in its place" if free else "left out"
-        self._note(Trouble.UNMATCHED, message, line=row.line, debate=position + 1 if free else None)
+        self._note(
+            ProblemKind.UNMATCHED, message, line=row.line, debate=position + 1 if free else None
+        )
 
     def _debate(self, position: int, row: Row | None) -> list[Mapping[Maxim, float | None]]:
         labels = self.labels[position]
         if row is None or row.trouble is not None:
-            kind = row.trouble if row and row.trouble else Trouble.MISSING_DEBATE
+            kind = row.trouble if row and row.trouble else ProblemKind.MISSING_DEBATE
             count = sum(_labelled(turn) for turn in labels)
             line = row.line if row else None
             self._note(kind, _as_no(count), line=line, debate=position + 1, counted_as_no=count)
@@ -225,14 +229,18 @@ class _Aligning:
                 found[place] = judged
             else:
                 self._note(
-                    Trouble.EXTRA_TURN, "left out",
+                    ProblemKind.EXTRA_TURN, "left out",
                     line=row.line, debate=position + 1, turn=place + 1,
                 )  # fmt: skip
         for place, judged in found.items():
             if place != spoken[judged]:
                 message = f"turn {spoken[judged] + 1} of the run, matched by its words"
                 self._note(
-                    Trouble.REORDERED, message, line=row.line, debate=position + 1, turn=place + 1
+                    ProblemKind.REORDERED,
+                    message,
+                    line=row.line,
+                    debate=position + 1,
+                    turn=place + 1,
                 )
         return {place: row.turns[judged] for place, judged in found.items()}
 
@@ -251,7 +259,7 @@ class _Aligning:
         labels = self.labels[position][turn]
         if given is None:
             count = _labelled(labels)
-            self._note(Trouble.MISSING_TURN, _as_no(count), **where, counted_as_no=count)
+            self._note(ProblemKind.MISSING_TURN, _as_no(count), **where, counted_as_no=count)
             return {}
         for maxim, read in given.items():
             self._note_verdict(maxim, read, labels.get(maxim) is not None, where)
@@ -260,7 +268,7 @@ class _Aligning:
     def _note_verdict(
         self, maxim: Maxim, read: Read, labelled: bool, where: Mapping[str, int]
     ) -> None:
-        if read.trouble is Trouble.ODD_SCORE:
+        if read.trouble is ProblemKind.ODD_SCORE:
             meant = "yes" if says_yes(read.score) else "no"
             message = f"{read.said} is taken as {read.score}, which means {meant}"
             self._note(read.trouble, message, **where, maxim=maxim)
@@ -269,7 +277,7 @@ class _Aligning:
             message = ", ".join(part for part in (read.said, _as_no(count)) if part)
             self._note(read.trouble, message, **where, maxim=maxim, counted_as_no=count)
 
-    def _note(self, kind: Trouble, message: str, **where: int | Maxim | None) -> None:
+    def _note(self, kind: ProblemKind, message: str, **where: int | Maxim | None) -> None:
         fields = {"run": self.run, "kind": kind, "message": message, **where}
         self.problems.append(Problem.model_validate(fields))
 

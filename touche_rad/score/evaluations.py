@@ -19,7 +19,7 @@ from touche_rad import files
 from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import InputError
 from touche_rad.files.records import numbered_lines
-from touche_rad.score.result import Trouble
+from touche_rad.score.result import ProblemKind
 
 NO_SCORE = "the official scorer gives such a run no score (the default policy does)"
 
@@ -48,7 +48,7 @@ class Read:
     """One verdict as it was read: its score, and what was wrong with it."""
 
     score: float | None
-    trouble: Trouble | None = None
+    trouble: ProblemKind | None = None
     said: str = ""
 
 
@@ -57,7 +57,7 @@ class Row:
     """One line of a run. A lost debate has a place in the order and nothing else."""
 
     line: int
-    trouble: Trouble | None = None
+    trouble: ProblemKind | None = None
     official: bool = False
     id: str = ""
     conversation: tuple[str, ...] = ()
@@ -109,16 +109,16 @@ def read_rows(path: Path, bad: files.BadLines | None = None) -> list[Row]:
 
 def _row(path: Path, number: int, line: str, bad: files.BadLines) -> Row:
     if not line.strip():
-        return Row(number, Trouble.BLANK)
+        return Row(number, ProblemKind.BLANK)
     try:
         data = json.loads(line.removeprefix("\ufeff"))
         if not isinstance(data, dict):
             raise ValueError(f"expected an object, got {type(data).__name__}")
     except (ValueError, RecursionError) as error:
         bad.report(InputError(path, f"not a line of an evaluations file: {error}", line=number))
-        return Row(number, Trouble.BAD_LINE)
+        return Row(number, ProblemKind.BAD_LINE)
     if not data:
-        return Row(number, Trouble.LOST)
+        return Row(number, ProblemKind.LOST)
     return _filled(number, data, official=_is_official(line))
 
 
@@ -162,13 +162,13 @@ def _verdicts(turn: Mapping[str, Any]) -> dict[Maxim, Read]:
 def _verdict(given: object) -> Read:
     verdict = _object(given)
     if "score" not in verdict:
-        return Read(None, Trouble.MISSING_VERDICT)
+        return Read(None, ProblemKind.MISSING_VERDICT)
     score = verdict["score"]
     if score is None:
-        return Read(None, Trouble.NULL_SCORE)
+        return Read(None, ProblemKind.NULL_SCORE)
     try:
         number = _number.validate_python(score)
     except ValidationError:
-        return Read(None, Trouble.BAD_SCORE, repr(score)[:40])
+        return Read(None, ProblemKind.BAD_SCORE, repr(score)[:40])
     odd = isinstance(score, str | bool) or not 0 <= number <= 1
-    return Read(number, Trouble.ODD_SCORE if odd else None, repr(score)[:40] if odd else "")
+    return Read(number, ProblemKind.ODD_SCORE if odd else None, repr(score)[:40] if odd else "")

@@ -1,65 +1,39 @@
-"""Write TIRA's evaluation.prototext, and qrels and runs for the ir_measures command."""
+"""Write labels and judges' runs as qrels and run files for the `ir_measures` command.
+
+Each maxim is a query and each turn a document. A run contains the labelled turns with a yes.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+
+from ir_measures import Qrel, ScoredDoc
 
 from touche_rad import files
 from touche_rad.debate import Maxim
-from touche_rad.errors import UserError, nearest
-from touche_rad.score import figures as measures
+from touche_rad.errors import UserError
+from touche_rad.score.alignment import Labelled, Scored
 from touche_rad.score.judgements import align_all, read_labels
 from touche_rad.score.naming import names
-from touche_rad.score.result import JudgementReport, JudgementRow, Report
-
-NAME = "evaluation.prototext"
-
-
-def prototext(report: Report, run: str | None = None) -> str:
-    """The twelve measures of one run of a report; which one goes without saying if it is alone."""
-    if not isinstance(report, JudgementReport):
-        raise UserError(f"{NAME} is for judges' runs scored against labels, not for {report.kind}")
-    if run is None and len(report.runs) != 1:
-        raise UserError(f"{NAME} holds one run, and {len(report.runs)} were scored: name one")
-    wanted = report.runs[0] if run is None else run
-    rows = {row.maxim: row for row in report.rows if row.run == wanted}
-    if not rows:
-        raise UserError(f"no run {wanted!r} was scored{nearest(wanted, report.runs)}")
-    return "".join(_measures(rows[maxim]) for maxim in Maxim)
-
-
-def write_prototext(report: Report, path: Path, run: str | None = None) -> Path:
-    """Write it to a file, or under its official name into a folder; return where it lies."""
-    place = path / NAME if path.is_dir() else path
-    content = prototext(report, run)
-    with files.atomic_write(place) as file:
-        file.write(content)
-    return place
-
-
-def _measures(row: JudgementRow) -> str:
-    figures = (("precision", row.precision), ("recall", row.recall), ("f1", row.f1))
-    return "".join(_measure(f"{row.maxim} {name}", value) for name, value in figures)
-
-
-def _measure(key: str, value: float) -> str:
-    shown = repr(value) if value else "0"  # the official scorer's zero has no point
-    return f'measure {{\n key: "{key}"\n value: "{shown}"\n}}\n'
-
+from touche_rad.score.official import NAME, says_yes, write_prototext
+from touche_rad.score.result import JudgementReport, Report
 
 QRELS = "labels.qrels"
 
 
 def export(report: Report, folder: Path) -> list[Path]:
-    """Write a judgements' report for other programs, and return what was written.
+    """Write a report for other programs, and return the written files.
 
-    `labels.qrels` and one `NAME.run` a run are for `ir_measures`; `evaluation.prototext` is TIRA's,
-    in a folder of its own a run where there are several.
+    Writes `labels.qrels` and a `NAME.run` per run for `ir_measures`, and `evaluation.prototext` for
+    TIRA. With several runs, each run's `evaluation.prototext` is in its own folder.
     """
     if not isinstance(report, JudgementReport):
-        raise UserError("runs scored against qrels are files for ir_measures already: leave out -o")
-    written = [measures.write_qrels(report.labels, folder / QRELS)]
+        raise UserError(
+            "-o is for evaluations: TREC runs and qrels are files for ir_measures already"
+        )
+    written = [write_qrels(report.labels, folder / QRELS)]
     names_used: set[str] = set()
     for run in report.runs:
         name = _file_name(run)
@@ -67,7 +41,7 @@ def export(report: Report, folder: Path) -> list[Path]:
             name += "_"
         names_used.add(name)
         place = folder / f"{name}.run"
-        written.append(measures.write_run(report.labels, report.scores[run], run, place))
+        written.append(write_run(report.labels, report.scores[run], run, place))
         beside = folder if len(report.runs) == 1 else folder / name
         written.append(write_prototext(report, beside / NAME, run))
     return written
@@ -90,11 +64,57 @@ def export_trec(
     )
     place = folder / f"{_file_name(tag)}.run"
     return (
-        measures.write_qrels(labels, folder / QRELS),
-        measures.write_run(labels, alignment.scores, tag, place),
+        write_qrels(labels, folder / QRELS),
+        write_run(labels, alignment.scores, tag, place),
     )
 
 
+def qrels(labels: Labelled) -> Iterator[Qrel]:
+    """Yield the labels as qrels."""
+    for maxim in Maxim:
+        for debate, turns in enumerate(labels, 1):
+            for turn, label in enumerate(turns, 1):
+                value = label.get(maxim)
+                if value is not None:
+                    yield Qrel(maxim.value, f"{debate}.{turn}", value)
+
+
+def run(labels: Labelled, scores: Scored) -> Iterator[ScoredDoc]:
+    """Yield the labelled turns with a yes, sorted by maxim and score."""
+    for maxim in Maxim:
+        found = [
+            ScoredDoc(maxim.value, f"{debate}.{turn}", score)
+            for debate, (turns, verdicts) in enumerate(zip(labels, scores, strict=True), 1)
+            for turn, (label, verdict) in enumerate(zip(turns, verdicts, strict=True), 1)
+            if label.get(maxim) is not None
+            and (score := verdict.get(maxim)) is not None
+            and says_yes(score)
+        ]
+        yield from sorted(found, key=lambda hit: -hit.score)
+
+
+def write_qrels(labels: Labelled, path: Path) -> Path:
+    """Write the labels as a qrels file."""
+    with files.atomic_write(path) as file:
+        for query, document, relevance, _ in qrels(labels):
+            file.write(f"{query} 0 {document} {relevance}\n")
+    return path
+
+
+def write_run(labels: Labelled, scores: Scored, tag: str, path: Path) -> Path:
+    """Write a judge's yes-verdicts as a run file."""
+    ranks: dict[str, int] = {}
+    with files.atomic_write(path) as file:
+        for query, document, score in run(labels, scores):
+            ranks[query] = ranks.get(query, 0) + 1
+            file.write(f"{query} Q0 {document} {ranks[query]} {score!r} {_one_word(tag)}\n")
+    return path
+
+
+def _one_word(tag: str) -> str:
+    return "_".join(tag.split()) or "run"
+
+
 def _file_name(run: str) -> str:
-    """Make a run's name a plain file name: it stems from a path."""
+    """Return a run's name without characters that file names should not have."""
     return re.sub(r"[^\w.#-]+", "_", run).strip("._") or "run"

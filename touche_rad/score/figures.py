@@ -1,108 +1,95 @@
-"""From aligned scores to rows: the measures of each run on each maxim, with intervals."""
+"""The measures of each run on each maxim, with confidence intervals.
+
+Beside the official measures: F1 of "yes" rewards a judge that always says yes; Cohen's kappa and
+Matthews' correlation are 0 for it. A measure without labelled turns is None.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from math import sqrt
 from statistics import fmean
 
-import ir_measures
 import numpy as np
-from ir_measures import Qrel, ScoredDoc, SetF, SetP, SetR
 
-from touche_rad import files
 from touche_rad.debate import Maxim
-from touche_rad.score import agreement
 from touche_rad.score import significance as bootstrap
 from touche_rad.score.alignment import Labelled, Scored
-from touche_rad.score.official import Counts, count, says_yes
+from touche_rad.score.official import Counts, count
 from touche_rad.score.result import MEAN, JudgementRow
 from touche_rad.score.significance import Measured
 
-MEASURES = (SetP, SetR, SetF)
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
 
 
-def qrels(labels: Labelled) -> Iterator[Qrel]:
-    """Yield the labels as qrels."""
-    for maxim in Maxim:
-        for debate, turns in enumerate(labels, 1):
-            for turn, label in enumerate(turns, 1):
-                value = label.get(maxim)
-                if value is not None:
-                    yield Qrel(maxim.value, f"{debate}.{turn}", value)
+def accuracy(counts: Counts) -> float | None:
+    """The share of labelled turns on which judge and label agree."""
+    return _share(counts.tp + counts.tn, counts.labelled)
 
 
-def run(labels: Labelled, scores: Scored) -> Iterator[ScoredDoc]:
-    """Yield the labelled turns that got a yes, each maxim's surest first."""
-    for maxim in Maxim:
-        found = [
-            ScoredDoc(maxim.value, f"{debate}.{turn}", score)
-            for debate, (turns, verdicts) in enumerate(zip(labels, scores, strict=True), 1)
-            for turn, (label, verdict) in enumerate(zip(turns, verdicts, strict=True), 1)
-            if label.get(maxim) is not None
-            and (score := verdict.get(maxim)) is not None
-            and says_yes(score)
-        ]
-        yield from sorted(found, key=lambda hit: -hit.score)
+def label_rate(counts: Counts) -> float | None:
+    """The share of labelled turns with the label yes."""
+    return _share(counts.tp + counts.fn, counts.labelled)
 
 
-def set_figures(labels: Labelled, scores: Scored) -> dict[Maxim, tuple[float, float, float]]:
-    """Precision, recall and F1 a maxim, as ir-measures gives them, for maxims with labels."""
-    found: dict[tuple[str, str], float] = {
-        (metric.query_id, str(metric.measure)): metric.value
-        for metric in ir_measures.iter_calc(MEASURES, list(qrels(labels)), run(labels, scores))
-    }
-    labelled = {query for query, _ in found}
-    return {
-        maxim: (found[maxim, "SetP"], found[maxim, "SetR"], found[maxim, "SetF"])
-        for maxim in Maxim
-        if maxim in labelled
-    }
+def yes_rate(counts: Counts) -> float | None:
+    """The share of labelled turns with a yes of the judge."""
+    return _share(counts.tp + counts.fp, counts.labelled)
 
 
-def write_qrels(labels: Labelled, path: Path) -> Path:
-    """Write the labels as a qrels file."""
-    with files.atomic_write(path) as file:
-        for query, document, relevance, _ in qrels(labels):
-            file.write(f"{query} 0 {document} {relevance}\n")
-    return path
+def macro_f1(counts: Counts) -> float | None:
+    """The mean of the F1 of "yes" and the F1 of "no"."""
+    return (counts.f1 + counts.inverted.f1) / 2 if counts.labelled else None
 
 
-def write_run(labels: Labelled, scores: Scored, tag: str, path: Path) -> Path:
-    """Write a judge's yes-verdicts as a run file."""
-    ranks: dict[str, int] = {}
-    with files.atomic_write(path) as file:
-        for query, document, score in run(labels, scores):
-            ranks[query] = ranks.get(query, 0) + 1
-            file.write(f"{query} Q0 {document} {ranks[query]} {score!r} {_one_word(tag)}\n")
-    return path
+def kappa(counts: Counts) -> float | None:
+    """Cohen's kappa: agreement beyond chance, from -1 to 1; 0 if both always give one answer."""
+    total = counts.labelled
+    if not total:
+        return None
+    agreed = (counts.tp + counts.tn) * total
+    chance = (counts.tp + counts.fp) * (counts.tp + counts.fn)
+    chance += (counts.tn + counts.fn) * (counts.tn + counts.fp)
+    return (agreed - chance) / (total * total - chance) if total * total > chance else 0.0
 
 
-def _one_word(tag: str) -> str:
-    return "_".join(tag.split()) or "run"
+def mcc(counts: Counts) -> float | None:
+    """Matthews' correlation of labels and predictions, from -1 to 1; 0 if either is constant."""
+    if not counts.labelled:
+        return None
+    predicted = (counts.tp + counts.fp) * (counts.tn + counts.fn)
+    labelled = (counts.tp + counts.fn) * (counts.tn + counts.fp)
+    if not predicted or not labelled:
+        return 0.0
+    product = counts.tp * counts.tn - counts.fp * counts.fn
+    return product / sqrt(predicted * labelled)
 
 
 _CELLS = ("labelled", "tp", "fp", "fn", "tn")
 _OFFICIAL = ("precision", "recall", "f1")
-_BESIDE = ("macro_f1", "accuracy", "kappa", "mcc", "yes_rate", "label_rate")
+_ADDITIONAL = {
+    measure.__name__: measure for measure in (macro_f1, accuracy, kappa, mcc, yes_rate, label_rate)
+}
 
 
 @dataclass(frozen=True)
 class Draws:
-    """How often to draw the debates anew, and by which chance."""
+    """Number of bootstrap samples, and the random seed."""
 
     samples: int
     seed: int
 
 
 def always_yes(labels: Labelled) -> Scored:
-    """The scores of the official baseline."""
+    """Return the scores of the official baseline."""
     return [[dict.fromkeys(Maxim, 1.0) for _ in turns] for turns in labels]
 
 
 def per_debate(labels: Labelled, scores: Scored, maxim: Maxim) -> list[Counts]:
-    """Count each debate by itself."""
+    """Count agreement in each debate."""
     return [
         count(
             (label.get(maxim), verdict.get(maxim))
@@ -113,7 +100,7 @@ def per_debate(labels: Labelled, scores: Scored, maxim: Maxim) -> list[Counts]:
 
 
 def total(parts: list[Counts]) -> Counts:
-    """Add tables up."""
+    """Return the sum of the counts."""
     return Counts(
         tp=sum(part.tp for part in parts),
         fp=sum(part.fp for part in parts),
@@ -125,7 +112,7 @@ def total(parts: list[Counts]) -> Counts:
 def measure(
     run: str, labels: Labelled, scores: Scored, draws: Draws
 ) -> tuple[list[JudgementRow], dict[str, Measured]]:
-    """Give a run's rows, one a maxim and their mean, and its F1 figures with their draws."""
+    """Return a run's rows (each maxim and their mean), and its F1 with the bootstrap samples."""
     parts = {maxim: per_debate(labels, scores, maxim) for maxim in Maxim}
     counts = {maxim: total(parts[maxim]) for maxim in Maxim}
     drawn = {maxim: _drawn_f1(parts[maxim], draws) for maxim in Maxim}
@@ -146,10 +133,10 @@ def _drawn_f1(parts: list[Counts], draws: Draws) -> bootstrap.Floats | None:
 
 def _row(run: str, maxim: Maxim, counts: Counts, measured: Measured) -> JudgementRow:
     official = {name: getattr(counts, name) for name in (*_CELLS, *_OFFICIAL)}
-    beside = {name: getattr(agreement, name)(counts) for name in _BESIDE}
+    additional = {name: measure(counts) for name, measure in _ADDITIONAL.items()}
     low, high = measured.interval
     where = {"run": run, "maxim": maxim.value, "low": low, "high": high}
-    return JudgementRow.model_validate(where | official | beside)
+    return JudgementRow.model_validate(where | official | additional)
 
 
 def _mean_f1(rows: list[JudgementRow], measured: Mapping[str, Measured]) -> Measured:
@@ -161,10 +148,10 @@ def _mean_f1(rows: list[JudgementRow], measured: Mapping[str, Measured]) -> Meas
 def _mean_row(run: str, rows: list[JudgementRow], f1: Measured) -> JudgementRow:
     cells = {name: sum(getattr(row, name) for row in rows) for name in _CELLS}
     official = {name: _mean([getattr(row, name) for row in rows]) or 0.0 for name in _OFFICIAL}
-    beside = {name: _mean([getattr(row, name) for row in rows]) for name in _BESIDE}
+    additional = {name: _mean([getattr(row, name) for row in rows]) for name in _ADDITIONAL}
     low, high = f1.interval
     where = {"run": run, "maxim": MEAN, "low": low, "high": high}
-    return JudgementRow.model_validate(where | cells | official | beside)
+    return JudgementRow.model_validate(where | cells | official | additional)
 
 
 def _mean(values: list[float | None]) -> float | None:

@@ -1,7 +1,6 @@
-"""What a run looks like without any label: lengths, repetitions, citations.
+"""Counts that need no labels: lengths, repetitions and citations of a run's responses.
 
-The task asks for at most 60 words and shows annotators the texts of the first two arguments. A run
-that breaks this loses points for reasons that no judgement of its arguments can tell.
+The task allows at most 60 words and shows annotators the texts of the first two arguments.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from touche_rad.text import count_words, words
 
 LIMIT = 60
 SHOWN = 2
-"""How many of the cited arguments annotators were shown."""
+"""Number of cited arguments that annotators saw."""
 
 
 def health(path: Path, bad: files.BadLines | None = None) -> Health:
-    """Count what can be counted in a file of simulations, responses or evaluations."""
+    """Count debates, turns and responses in simulations, responses or evaluations."""
     bad = bad or files.BadLines(skip=True)
     debates = turns = unanswered = 0
     lengths: list[int] = []
@@ -45,12 +44,6 @@ def health(path: Path, bad: files.BadLines | None = None) -> Health:
         words_max=max(lengths, default=None),
         **marks,
     )
-
-
-def judged_health(path: Path) -> Health | None:
-    """The health of an evaluations file; None where it holds no debates."""
-    found = health(path)
-    return found if found.responses else None
 
 
 def _marks(view: Debate, response: Response) -> Mapping[str, bool]:

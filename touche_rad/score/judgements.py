@@ -1,4 +1,4 @@
-"""Judges' runs against labels: read, aligned, measured, compared, and what was amiss told."""
+"""Score evaluations against labels: read, align, measure, compare, and collect problems."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from touche_rad.score.alignment import (
 )
 from touche_rad.score.evaluations import Row, read_rows
 from touche_rad.score.figures import Draws, always_yes, measure
-from touche_rad.score.health import judged_health
+from touche_rad.score.health import health
 from touche_rad.score.naming import baseline_name, names
-from touche_rad.score.result import ALWAYS_YES, MEAN, JudgementReport, Problem, Trouble
+from touche_rad.score.result import ALWAYS_YES, MEAN, JudgementReport, Problem, ProblemKind
 from touche_rad.score.significance import comparisons, pairs
 
 FEW = 20
-"""With fewer debates the test errs too often: with ten it called 10 % of chance differences real,
-where it should 5 %."""
+"""With fewer debates p-values are too small: with ten debates, 10 % of simulated differences
+without an effect had p < .05."""
 
 
 def score_judgements(
@@ -41,9 +41,15 @@ def score_judgements(
 ) -> JudgementReport:
     """Score evaluations files against labels.
 
-    `debates` are those that the labels belong to, in the labels' order: with them, reordered
-    debates find their labels. `baseline` is the one of the runs that all others are compared
-    with; else all pairs are. `bad` says whether a line of a run that is no JSON is passed over.
+    Args:
+        runs: Evaluations files.
+        truth: The labels.
+        strict: Refuse a run that the official scorer refuses.
+        samples: Number of bootstrap samples of debates.
+        seed: Random seed of the bootstrap.
+        debates: The labelled debates in the labels' order; needed to align reordered runs.
+        baseline: Compare each run with this one instead of all pairs.
+        bad: What to do with lines that are not JSON.
     """
     labels = read_labels(truth)
     tags = names(runs)
@@ -80,9 +86,9 @@ def score_judgements(
         samples=samples,
         seed=seed,
         health={
-            tag: found
+            tag: counts
             for tag, run in zip(tags, runs, strict=True)
-            if (found := judged_health(run)) is not None
+            if (counts := health(run)).responses
         },
         labels=labels,
         scores=scores,
@@ -90,10 +96,10 @@ def score_judgements(
 
 
 def read_labels(truth: Path) -> Labelled:
-    """Read labels, each at its place: no line may be passed over here."""
+    """Read the labels; a bad line is always an error because labels belong to positions."""
     labels = [list(turns) for turns in files.read_labels(truth)]
     if not labels:
-        raise InputError(truth, "holds no labels: expected one JSON array a debate")
+        raise InputError(truth, "contains no labels: expected one JSON array per debate")
     return labels
 
 
@@ -107,10 +113,10 @@ def align_all(
     debates: Path | None,
     bad: files.BadLines | None,
 ) -> tuple[list[Alignment], list[Problem]]:
-    """Lay all runs beside the labels, and tell what is amiss between runs."""
+    """Align all runs with the labels; also return problems between runs."""
     if strict:
         if debates is not None:
-            raise UserError("the strict policy takes debates as they stand: leave --debates out")
+            raise UserError("--debates cannot be used with --strict: it aligns by position only")
         return [align_strict(run, truth, labels) for run in runs], []
     held = [_rows(run, bad) for run in runs]
     reference = _reference(debates, truth, labels) if debates is not None else None
@@ -122,7 +128,7 @@ def _rows(run: Path, bad: files.BadLines | None) -> list[Row]:
     rows = read_rows(run, bad)
     if not any(row.turns for row in rows):
         raise InputError(
-            run, f"holds no evaluations: judge it first (touche-rad judge {run} -o EVALUATIONS)"
+            run, f"contains no evaluations: run `touche-rad judge {run} -o EVALUATIONS` first"
         )
     return rows
 
@@ -133,28 +139,30 @@ def _reference(debates: Path, truth: Path, labels: Labelled) -> Reference:
     wanted = [len(turns) for turns in labels]
     if len(got) != len(wanted):
         raise UserError(
-            f"--debates {debates} holds {len(got)} debates, and {truth} labels {len(wanted)}:"
-            " give the debates that were labelled, in the labels' order"
+            f"--debates {debates} has {len(got)} debates, and {truth} has labels for {len(wanted)}:"
+            " give the labelled debates in the labels' order"
         )
     for number, (turns, labelled) in enumerate(zip(got, wanted, strict=True), 1):
         if turns != labelled:
             raise UserError(
-                f"--debates {debates}: debate {number} has {turns} turns, and {truth} labels"
-                f" {labelled}: give the debates that were labelled, in the labels' order"
+                f"--debates {debates}: debate {number} has {turns} turns, and {truth} has labels"
+                f" for {labelled}: give the labelled debates in the labels' order"
             )
     return reference
 
 
 def _thin(truth: Path, labels: Labelled) -> Iterator[Problem]:
-    """Tell where there is too little to measure, or to draw from."""
+    """Yield a problem for maxims without labels and for too few debates."""
     for maxim in Maxim:
         if not any(label.get(maxim) is not None for turns in labels for label in turns):
             yield Problem(
                 run=str(truth),
-                kind=Trouble.NO_LABELS,
-                message="its figures say nothing, and the mean leaves it out",
+                kind=ProblemKind.NO_LABELS,
+                message="its scores mean nothing and are not part of the mean",
                 maxim=maxim,
             )
     if len(labels) < FEW:
-        message = "intervals and p-values are rough" if len(labels) > 1 else "no intervals"
-        yield Problem(run=str(truth), kind=Trouble.FEW, message=f"{len(labels)} debates: {message}")
+        message = "intervals and p-values are imprecise" if len(labels) > 1 else "no intervals"
+        yield Problem(
+            run=str(truth), kind=ProblemKind.FEW, message=f"{len(labels)} debates: {message}"
+        )

@@ -1,4 +1,4 @@
-"""Short names for runs, told apart by as much of the path as it takes."""
+"""Short unique names for runs, from their paths."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _ENDINGS = (".gz", ".jsonl", ".json", ".txt", ".run", ".trec")
 
 
 def names(paths: Sequence[Path]) -> list[str]:
-    """Name each run after its file; where two are alike, with folders in front or a number."""
+    """Name each run after its file; equal names get their folders as a prefix, or a number."""
     alike = defaultdict(list)
     for path in dict.fromkeys(paths):
         alike[_stem(path)].append(path)
-    named = {path: name for group in alike.values() for path, name in _told_apart(group).items()}
+    named = {path: name for group in alike.values() for path, name in _with_folders(group).items()}
     return _numbered([named[path] for path in paths])
 
 
@@ -26,12 +26,12 @@ def baseline_name(baseline: Path | None, runs: Sequence[Path], tags: Sequence[st
     if baseline is None:
         return None
     if baseline not in runs:
-        raise UserError(f"the baseline {baseline} is none of the runs: give it as a run too")
+        raise UserError(f"the baseline {baseline} is not one of the runs: add it to the runs")
     return tags[list(runs).index(baseline)]
 
 
-def _told_apart(alike: Sequence[Path]) -> dict[Path, str]:
-    """Put as many folders in front as tell these files apart."""
+def _with_folders(alike: Sequence[Path]) -> dict[Path, str]:
+    """Add parent folders until the names differ."""
     deepest = max(len(path.parts) for path in alike)
     found = {path: _stem(path) for path in alike}
     for depth in range(2, deepest + 1):

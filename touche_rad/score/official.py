@@ -1,26 +1,34 @@
-"""The official figures: precision, recall and F1 of "yes", over all labelled turns at once.
+"""The official scores: precision, recall and F1 of "yes" for each maxim, and TIRA's file of them.
 
-A score of 0.5 and more means yes. Turns without a label are left out. Each figure is 0 where there
-is no true positive. The arithmetic keeps the official scorer's order of operations, so that the
-last digit agrees too.
+A score of at least 0.5 means yes. Turns without a label are left out, a missing verdict means no,
+and a measure is 0 if there is no true positive. The arithmetic follows the official scorer step by
+step, so that the last digit agrees. ir-measures gives the same values (SetP, SetR and SetF) for the
+files that `export` writes; a test compares them. How a run is aligned with the labels is in
+`alignment`; intervals and the additional measures are in `figures`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+
+from touche_rad import files
+from touche_rad.debate import Maxim
+from touche_rad.errors import UserError, nearest
+from touche_rad.score.result import JudgementReport, JudgementRow, Report
 
 YES = 0.5
 
 
 def says_yes(score: float | None) -> bool:
-    """Whether a score means yes; a verdict that is missing means no."""
+    """Whether a score means yes; a missing score means no."""
     return score is not None and score >= YES
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How often prediction and label agreed: true and false positives and negatives."""
+    """True and false positives and negatives."""
 
     tp: int = 0
     fp: int = 0
@@ -44,7 +52,7 @@ class Counts:
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of both."""
+        """The harmonic mean of precision and recall."""
         precision, recall = self.precision, self.recall
         return 2 * precision * recall / (precision + recall) if self.tp else 0.0
 
@@ -66,3 +74,40 @@ def count(pairs: Iterable[tuple[int | None, float | None]]) -> Counts:
         fn=cells[True, False],
         tn=cells[False, False],
     )
+
+
+NAME = "evaluation.prototext"
+
+
+def prototext(report: Report, run: str | None = None) -> str:
+    """Format the twelve measures of a run; name it if the report has several runs."""
+    if not isinstance(report, JudgementReport):
+        raise UserError(
+            f"{NAME} is for evaluations that are scored against labels, not for {report.kind}"
+        )
+    if run is None and len(report.runs) != 1:
+        raise UserError(f"{NAME} holds one run, and {len(report.runs)} were scored: name one")
+    wanted = report.runs[0] if run is None else run
+    rows = {row.maxim: row for row in report.rows if row.run == wanted}
+    if not rows:
+        raise UserError(f"no run {wanted!r} was scored{nearest(wanted, report.runs)}")
+    return "".join(_measures(rows[maxim]) for maxim in Maxim)
+
+
+def write_prototext(report: Report, path: Path, run: str | None = None) -> Path:
+    """Write the measures to a file, or to `evaluation.prototext` in a folder; return its path."""
+    place = path / NAME if path.is_dir() else path
+    content = prototext(report, run)
+    with files.atomic_write(place) as file:
+        file.write(content)
+    return place
+
+
+def _measures(row: JudgementRow) -> str:
+    figures = (("precision", row.precision), ("recall", row.recall), ("f1", row.f1))
+    return "".join(_measure(f"{row.maxim} {name}", value) for name, value in figures)
+
+
+def _measure(key: str, value: float) -> str:
+    shown = repr(value) if value else "0"  # the official scorer's zero has no point
+    return f'measure {{\n key: "{key}"\n value: "{shown}"\n}}\n'

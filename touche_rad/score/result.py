@@ -12,16 +12,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from touche_rad.debate import Maxim
 
 ALWAYS_YES = "always-yes"
-"""The official baseline: it stands beside every run."""
+"""The official baseline, scored beside every run."""
 
 MEAN = "mean"
-"""The row that averages the maxims that have labels."""
+"""The name of the row with the mean of the maxims that have labels."""
 
 Policy = Literal["strict", "report"]
 
 
-class Trouble(StrEnum):
-    """What can be amiss with a run; the value is how it is told."""
+class ProblemKind(StrEnum):
+    """Problems of a run; the value is the text for the terminal."""
 
     LOST = "lost debate ({} line)"
     BAD_LINE = "unreadable line"
@@ -39,33 +39,33 @@ class Trouble(StrEnum):
     TWICE = "debate given twice"
     OTHER_ORDER = "order not checked"
     NO_LABELS = "no labels"
-    FEW = "few to draw from"
+    FEW = "few debates"
     NO_QUERY = "missing query"
     EXTRA_QUERY = "query without qrels"
 
 
-class Fact(BaseModel):
-    """A frozen record without room for anything unnamed."""
+class Item(BaseModel):
+    """A frozen record; unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Problem(Fact):
-    """One thing that was amiss, where, and how it was handled. Counted from 1."""
+class Problem(Item):
+    """A problem, where it is (counted from 1), and how it was handled."""
 
     run: str
-    kind: Trouble
+    kind: ProblemKind
     message: str
     line: int | None = None
     debate: int | None = None
     turn: int | None = None
     maxim: Maxim | None = None
     counted_as_no: int = 0
-    """How many labelled verdicts were counted as no because of it."""
+    """Number of labelled verdicts that count as no because of it."""
 
 
-class JudgementRow(Fact):
-    """A run's figures on one maxim, or their mean; None where there is nothing to measure."""
+class JudgementRow(Item):
+    """A run's measures on one maxim, or their mean; None if nothing is labelled."""
 
     run: str
     maxim: str
@@ -87,8 +87,8 @@ class JudgementRow(Fact):
     tn: int
 
 
-class RetrievalRow(Fact):
-    """A retrieval run's mean of one measure over the queries."""
+class RetrievalRow(Item):
+    """The mean of one measure over the queries."""
 
     run: str
     measure: str
@@ -98,8 +98,8 @@ class RetrievalRow(Fact):
     queries: int
 
 
-class Comparison(Fact):
-    """How far `run` is ahead of `against` by one measure; p is None where nothing can be drawn."""
+class Comparison(Item):
+    """The difference between two runs in one measure; p is None with fewer than two debates."""
 
     run: str
     against: str
@@ -111,8 +111,8 @@ class Comparison(Fact):
     p_holm: float | None = None
 
 
-class Health(Fact):
-    """What a run looks like without any label: counts of responses."""
+class Health(Item):
+    """Counts of responses, debates and turns that need no label."""
 
     debates: int
     lost_debates: int
@@ -139,11 +139,11 @@ MARKS = (
     "duplicate_citations",
     "citations_without_text",
 )
-"""What of a run's health is counted in responses that have it."""
+"""The fields of `Health` that count responses."""
 
 
-class Report(Fact):
-    """What all reports share."""
+class Report(Item):
+    """The fields of every report."""
 
     kind: str
     truth: str
@@ -154,32 +154,32 @@ class Report(Fact):
     seed: int
 
     def to_json(self) -> dict[str, Any]:
-        """Everything that a program would read, of plain strict JSON values."""
+        """Return the report as JSON values."""
         return self.model_dump(mode="json")
 
     def lines(self) -> list[str]:
-        """The report for a terminal."""
+        """Return the report as lines for the terminal."""
         return lines(self)
 
 
 class JudgementReport(Report):
-    """Judges' runs against people's labels."""
+    """Evaluations scored against labels."""
 
     kind: Literal["judgements"] = "judgements"
     policy: Policy
     official: bool
-    """Whether the official scorer would have taken every run as it is, and given these figures."""
+    """Whether the official scorer accepts every run and gives the same scores."""
     debates: int
     turns: int
     rows: tuple[JudgementRow, ...]
     health: dict[str, Health] = {}
     labels: Any = Field(exclude=True, repr=False)
     scores: Any = Field(exclude=True, repr=False)
-    """The labels, and each run's scores laid beside them: what the exports are made of."""
+    """The labels, and the aligned scores of each run, for the exports."""
 
 
 class RetrievalReport(Report):
-    """Retrieval runs against qrels."""
+    """TREC runs scored against qrels."""
 
     kind: Literal["retrieval"] = "retrieval"
     measures: tuple[str, ...]
@@ -189,13 +189,13 @@ class RetrievalReport(Report):
 
 _SHOWN_PROBLEMS = 3
 _POLICIES = {
-    "strict": "policy strict: the official one",
+    "strict": "policy strict (the official one)",
     "report": "policy report: a missing verdict counts as no",
 }
 
 
 def lines(report: Report) -> list[str]:
-    """Lay a report out."""
+    """Format a report for the terminal."""
     if isinstance(report, JudgementReport):
         parts = [_judgement_head(report), _judgement_rows(report.rows)]
     elif isinstance(report, RetrievalReport):
@@ -210,8 +210,8 @@ def lines(report: Report) -> list[str]:
     return [line for part in filled if part for line in (*part, "")][:-1]
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Align columns: the first to the left, the others to the right."""
+def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Align the first column to the left, the others to the right."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -240,7 +240,8 @@ def _judgement_head(report: JudgementReport) -> Iterator[str]:
 
 
 def _drawn(report: Report, what: str) -> str:
-    return f"95 % intervals and p from {report.samples} draws of {what}, seed {report.seed}"
+    samples = f"{report.samples} bootstrap samples of {what}, seed {report.seed}"
+    return f"95 % intervals and p-values from {samples}"
 
 
 def _judgement_rows(rows: Sequence[JudgementRow]) -> Iterator[str]:
@@ -251,7 +252,7 @@ def _judgement_rows(rows: Sequence[JudgementRow]) -> Iterator[str]:
     for maxim in maxims:
         table.append((maxim, *[""] * (len(head) - 1)))
         table += [_judgement_cells(row) for row in rows if row.maxim == maxim]
-    yield from aligned(table)
+    yield from align_columns(table)
 
 
 def _judgement_cells(row: JudgementRow) -> tuple[str, ...]:
@@ -271,7 +272,7 @@ def _judgement_cells(row: JudgementRow) -> tuple[str, ...]:
 
 
 def _retrieval_head(report: RetrievalReport) -> Iterator[str]:
-    yield f"{report.truth}: {report.queries} queries; a query that a run lacks counts as 0"
+    yield f"{report.truth}: {report.queries} queries; a query without results counts as 0"
     yield _drawn(report, "queries")
 
 
@@ -292,13 +293,13 @@ def _retrieval_rows(rows: Sequence[RetrievalRow]) -> Iterator[str]:
             )
         ]
         table.append((run, *shown))
-    yield from aligned(table)
+    yield from align_columns(table)
 
 
 def _comparisons(rows: Sequence[Comparison]) -> Iterator[str]:
     if not rows:
         return
-    yield "paired differences; p after Holm's correction over all of them"
+    yield "paired differences; p (Holm) is corrected for the number of comparisons"
     table = [("", "by", "difference", "95 %", "p", "p (Holm)")]
     for row in rows:
         table.append(
@@ -311,13 +312,13 @@ def _comparisons(rows: Sequence[Comparison]) -> Iterator[str]:
                 _number(row.p_holm),
             )
         )
-    yield from aligned(table)
+    yield from align_columns(table)
 
 
 def _health(found: dict[str, Health]) -> Iterator[str]:
     if not found:
         return
-    yield "responses judged, without any label"
+    yield "the judged responses (no labels needed)"
     for run, counted in found.items():
         yield f"  {run}: {'; '.join(_health_parts(counted))}"
 
@@ -325,7 +326,7 @@ def _health(found: dict[str, Health]) -> Iterator[str]:
 def _health_parts(counted: Health) -> Iterator[str]:
     yield f"{counted.responses} responses in {counted.debates} debates"
     if counted.responses:
-        yield f"words {counted.words_median:g} in the middle and {counted.words_max} at most"
+        yield f"words: median {counted.words_median:g}, maximum {counted.words_max}"
     for name in ("lost_debates", "unanswered"):
         if value := getattr(counted, name):
             yield f"{_words(name)} {value}"
@@ -339,7 +340,7 @@ def _words(name: str) -> str:
 
 
 def _problems(problems: Sequence[Problem]) -> Iterator[str]:
-    """Tell each kind of problem of each run once, with its first places."""
+    """Yield each kind of problem of each run once, with its first occurrences."""
     grouped: dict[tuple[str, str], list[Problem]] = defaultdict(list)
     for problem in problems:
         grouped[problem.run, problem.kind.value].append(problem)

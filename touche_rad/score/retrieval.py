@@ -15,7 +15,7 @@ from touche_rad.errors import OptionError, nearest
 from touche_rad.score import significance as bootstrap
 from touche_rad.score.figures import Draws
 from touche_rad.score.naming import baseline_name, names
-from touche_rad.score.result import Problem, RetrievalReport, RetrievalRow, Trouble
+from touche_rad.score.result import Problem, ProblemKind, RetrievalReport, RetrievalRow
 from touche_rad.score.significance import Measured, comparisons, pairs
 
 Qrels = dict[str, dict[str, int]]
@@ -41,7 +41,7 @@ def read_run(path: Path) -> Run:
 MEASURES = ("nDCG@10", "RR", "R@10", "R@100")
 
 Values = Mapping[str, Sequence[float]]
-"""By measure, one value a query."""
+"""By measure, one value per query."""
 
 
 def score_retrieval(
@@ -53,11 +53,11 @@ def score_retrieval(
     seed: int = 0,
     baseline: Path | None = None,
 ) -> RetrievalReport:
-    """Score TREC runs against qrels. A query that a run lacks counts as 0."""
+    """Score TREC runs against qrels. A query without results counts as 0."""
     judged = read_qrels(qrels)
     wanted = list(dict.fromkeys(_measure(name) for name in measures))
     if not wanted:
-        raise OptionError(f"no measure was named: name some, as {', '.join(MEASURES)}")
+        raise OptionError(f"no measure given: name at least one, such as {', '.join(MEASURES)}")
     shown = [str(measure) for measure in wanted]
     tags = names(runs)
     draws = Draws(samples, seed)
@@ -107,11 +107,13 @@ def _measure(name: str) -> Any:
     except NameError:
         stem = name.partition("@")[0].partition("(")[0]
         known = ir_measures.measures.registry
-        raise OptionError(f"there is no measure {name!r}{nearest(stem, known)}") from None
+        raise OptionError(f"unknown measure {name!r}{nearest(stem, known)}") from None
     except (ValueError, TypeError, AssertionError):  # what ir-measures raises, all of it
-        raise OptionError(f"measure {name!r} is wrong: write nDCG@10 or P(rel=2)@5") from None
+        raise OptionError(
+            f"invalid measure {name!r}: write it like nDCG@10 or P(rel=2)@5"
+        ) from None
     if not isinstance(measure.aggregator(), MeanAgg):
-        raise OptionError(f"measure {name} is no mean over queries: choose one that is")
+        raise OptionError(f"measure {name} is not a mean over queries: choose another one")
     return measure
 
 
@@ -133,12 +135,12 @@ def _row(run: str, measure: str, measured: Measured, queries: int) -> RetrievalR
 
 def _problems(run: str, found: Run, judged: Qrels) -> list[Problem]:
     missing = [
-        Problem(run=run, kind=Trouble.NO_QUERY, message=f"{query} counts as 0")
+        Problem(run=run, kind=ProblemKind.NO_QUERY, message=f"{query} counts as 0")
         for query in judged
         if query not in found
     ]
     extra = [
-        Problem(run=run, kind=Trouble.EXTRA_QUERY, message=f"{query} is left out")
+        Problem(run=run, kind=ProblemKind.EXTRA_QUERY, message=f"{query} is left out")
         for query in found
         if query not in judged
     ]

@@ -18,7 +18,7 @@ _CELLS_AT_ONCE = 4_000_000
 
 
 def weights(units: int, samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Yield draws in blocks: one row a sample, how often each unit was drawn."""
+    """Yield bootstrap samples in blocks: a row per sample with the count of each unit."""
     chance = np.random.default_rng(seed)
     block = max(1, _CELLS_AT_ONCE // max(units, 1))
     for start in range(0, samples, block):
@@ -27,7 +27,7 @@ def weights(units: int, samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
 
 
 def resampled_sums(values: NDArray[Any], samples: int, seed: int) -> Floats:
-    """Sum `values` (units, ...) over each draw: (samples, ...)."""
+    """Return the sums of `values` (units, ...) over each sample: (samples, ...)."""
     units = values.shape[0]
     flat = values.reshape(units, -1).astype(np.float64)
     blocks = [drawn.astype(np.float64) @ flat for drawn in weights(units, samples, seed)]
@@ -35,19 +35,19 @@ def resampled_sums(values: NDArray[Any], samples: int, seed: int) -> Floats:
 
 
 def f1(tp: Floats, fp: Floats, fn: Floats) -> Floats:
-    """F1 elementwise from counts; 0 where there is no true positive."""
+    """Return F1 elementwise from counts; 0 if there is no true positive."""
     return np.divide(2 * tp, 2 * tp + fp + fn, out=np.zeros_like(tp), where=tp > 0)
 
 
 def interval(draws: Floats) -> tuple[float, float]:
-    """The middle 95 % of the draws."""
+    """Return the middle 95 % of the samples."""
     low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How far one run is ahead of another, and whether chance explains it."""
+    """The difference between two runs, with its interval and p-value."""
 
     difference: float
     low: float
@@ -56,9 +56,9 @@ class Difference:
 
 
 def compare(observed: float, draws: Floats) -> Difference:
-    """Test an observed difference against the differences in the draws, two-sided."""
+    """Test an observed difference against the differences in the samples, two-sided."""
     swing = np.abs(draws - observed)
-    tolerance = 1e-12  # sums of floats in another order must not turn "as large" into "smaller"
+    tolerance = 1e-12  # differences of equal size may differ in the last digit
     as_large = int(np.count_nonzero(swing >= abs(observed) - tolerance))
     reach = float(np.quantile(swing, CONFIDENCE))
     return Difference(
@@ -70,7 +70,7 @@ def compare(observed: float, draws: Floats) -> Difference:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values for being many, after Holm (1979); the order is kept."""
+    """Return Holm-corrected p-values (Holm 1979) in the given order."""
     count = len(p_values)
     corrected = [0.0] * count
     largest = 0.0
@@ -83,14 +83,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Measured:
-    """A figure as observed, and what it would have been in each draw; None where none was made."""
+    """An observed value, and its value in each bootstrap sample (None without a bootstrap)."""
 
     value: float
     draws: Floats | None = None
 
     @property
     def interval(self) -> tuple[float, float] | tuple[None, None]:
-        """The middle 95 % of the draws."""
+        """The middle 95 % of the samples."""
         return (None, None) if self.draws is None else interval(self.draws)
 
 
@@ -101,9 +101,9 @@ Figures = Mapping[str, Mapping[str, Measured]]
 def pairs(
     runs: Sequence[str], *, baseline: str | None = None, beside: str | None = None
 ) -> list[tuple[str, str]]:
-    """Which run is compared to which: all pairs, or all with the baseline, and all with `beside`.
+    """Return the pairs to compare: all, or each run with the baseline; and each with `beside`.
 
-    The later run stands first, so that a difference tells what it adds to the earlier one.
+    The later run is first: the difference is its gain over the earlier one.
     """
     if baseline is None:
         found = [(later, earlier) for earlier, later in combinations(runs, 2)]
@@ -115,7 +115,7 @@ def pairs(
 def comparisons(
     figures: Figures, chosen: Sequence[tuple[str, str]], measures: Sequence[str]
 ) -> tuple[Comparison, ...]:
-    """Compare each pair by each measure; Holm's correction is over all of them together."""
+    """Compare each pair by each measure, with one Holm correction over all of them."""
     found = [
         _compare(run, against, measure, figures[run][measure], figures[against][measure])
         for run, against in chosen

@@ -23,7 +23,7 @@ _ENDINGS = (".jsonl", ".jsonl.gz")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Issue:
     """Something that is wrong at a place."""
 
     path: str
@@ -37,14 +37,14 @@ class Finding:
 
 
 @dataclass
-class Checked:
+class Validation:
     """What was looked at, and what was found."""
 
     path: str
     kind: str = ""
     debates: int = 0
     turns: int = 0
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Issue] = field(default_factory=list)
 
     @property
     def good(self) -> bool:
@@ -74,7 +74,7 @@ def check(
     source: Path | None = None,
     index: ArgumentIndex | None = None,
     words: int = WORDS,
-) -> Checked:
+) -> Validation:
     """Look at every line of a run.
 
     Args:
@@ -89,25 +89,25 @@ def check(
         if len(handed_in) != 1:
             names = ", ".join(one.name for one in handed_in) or "none"
             told = f"expected exactly one *.jsonl, found {names}"
-            return Checked(str(run), findings=[Finding(str(run), None, told)])
+            return Validation(str(run), findings=[Issue(str(run), None, told)])
         run = handed_in[0]
-    found = Checked(str(run))
+    found = Validation(str(run))
     bad = _All()
     try:
         kind = files.detect_kind(run)
         found.kind = kind.value
         lines = list(files.read_numbered(run, bad))
     except InputError as error:
-        return Checked(str(run), findings=[Finding(str(run), error.line, _told(error))])
-    found.findings += [Finding(str(run), error.line, _told(error)) for error in bad.errors]
+        return Validation(str(run), findings=[Issue(str(run), error.line, _told(error))])
+    found.findings += [Issue(str(run), error.line, _told(error)) for error in bad.errors]
     seen: set[str] = set()
     for number, debate, evaluation in lines:
         found.debates += 1
         found.turns += len(debate.turns)
         for told, level in _of(kind, debate, evaluation, index, words):
-            found.findings.append(Finding(str(run), number, told, level))
+            found.findings.append(Issue(str(run), number, told, level))
         if debate.id and debate.id in seen and kind is not Kind.RESPONSES:
-            found.findings.append(Finding(str(run), number, f"debate {debate.id} is there twice"))
+            found.findings.append(Issue(str(run), number, f"debate {debate.id} is there twice"))
         seen.add(debate.id)
     if source is not None and kind is not Kind.RESPONSES:
         found.findings += _beside(run, lines, source)
@@ -178,16 +178,16 @@ def _verdicts(debate: Debate, evaluation: Evaluation) -> Iterator[_Told]:
 
 def _beside(
     run: Path, lines: list[tuple[int, Debate, Evaluation | None]], source: Path
-) -> Iterator[Finding]:
+) -> Iterator[Issue]:
     """Compare the debates with those of the input, place by place."""
     kind = files.detect_kind(source)
     wanted = list(files.read_claims(source) if kind is Kind.CLAIMS else files.read_debates(source))
     if len(wanted) != len(lines):
-        yield Finding(str(run), None, f"{len(lines)} debates, and {source} has {len(wanted)}")
+        yield Issue(str(run), None, f"{len(lines)} debates, and {source} has {len(wanted)}")
     for (number, debate, _), given in zip(lines, wanted, strict=False):
         if debate.claim and given.claim and debate.claim != given.claim:
             told = f"another debate than {source} has here: {given.claim[:60]!r}"
-            yield Finding(str(run), number, told)
+            yield Issue(str(run), number, told)
 
 
 def _told(error: InputError) -> str:

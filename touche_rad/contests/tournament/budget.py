@@ -16,7 +16,7 @@ from touche_rad.models.context import CallContext, current_context
 from touche_rad.models.errors import OverBudget
 from touche_rad.models.usage import Cost, Usage
 
-ASKED = ("calls", "from_cache", "prompt_tokens", "completion_tokens", "failures")
+COST_FIELDS = ("calls", "from_cache", "prompt_tokens", "completion_tokens", "failures")
 """What is told of a debater's costs."""
 
 
@@ -77,7 +77,7 @@ class Budgets:
         told: dict[str, int] = {}
         for name in (game.pro.name, game.con.name):
             cost = self._of[name].debates.get(game.id) if name in self._of else None
-            for what in ASKED if cost is not None else ():
+            for what in COST_FIELDS if cost is not None else ():
                 told[f"{what} of {name}"] = getattr(cost, what)
         return told
 
@@ -85,7 +85,7 @@ class Budgets:
 def costs_in(counts: Mapping[str, int], names: Sequence[str]) -> dict[str, dict[str, int]]:
     """Return each debater's costs from the counts of a whole run; who asked nothing has none."""
     return {
-        name: {what: counts.get(f"{what} of {name}", 0) for what in ASKED}
+        name: {what: counts.get(f"{what} of {name}", 0) for what in COST_FIELDS}
         for name in names
-        if any(f"{what} of {name}" in counts for what in ASKED)
+        if any(f"{what} of {name}" in counts for what in COST_FIELDS)
     }

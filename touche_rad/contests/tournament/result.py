@@ -74,7 +74,7 @@ _COUNTED = ("wins", "ties", "losses", "undecided", "speeches", "stand_ins", "wor
 Played = Sequence[tuple[Contest, Outcome]]
 
 
-def told_share(share: float | None) -> str:
+def format_share(share: float | None) -> str:
     """Return a share in two digits, so that it and its counterpart make one whole."""
     if share is None:
         return "–"
@@ -222,7 +222,7 @@ def _matrix(result: Tournament) -> Iterator[str]:
 
 
 def _number(share: float | None) -> str:
-    return f"{told_share(share):>5}"
+    return f"{format_share(share):>5}"
 
 
 def _claims(result: Tournament) -> str:
@@ -232,7 +232,7 @@ def _claims(result: Tournament) -> str:
 def _notes(result: Tournament) -> Iterator[str]:
     told = f"{result.debates} debates on {_claims(result)}, judged by {result.judge}"
     if result.pro_share is not None:
-        told += f"; the side for the claim won {told_share(result.pro_share)}"
+        told += f"; the side for the claim won {format_share(result.pro_share)}"
     yield told
     if result.undecided:
         yield f"{result.undecided} of them have no verdict, and count nowhere"

@@ -8,10 +8,10 @@ from itertools import combinations
 from pydantic import BaseModel, ConfigDict
 
 from touche_rad.debate import Maxim
-from touche_rad.score.agreement import kappa
 from touche_rad.score.audit.probes import PROBES, Must
+from touche_rad.score.figures import kappa
 from touche_rad.score.official import Counts
-from touche_rad.score.result import aligned
+from touche_rad.score.result import align_columns
 
 Scores = dict[Maxim, float | None]
 
@@ -173,7 +173,7 @@ def _flips(audit: Audit, judge: str) -> list[str]:
          _NONE if one.shift is None else f"{one.shift:+.3f}")
         for one in audit.flips if one.judge == judge
     ]  # fmt: skip
-    return aligned([head, *rows])
+    return align_columns([head, *rows])
 
 
 def _agreement(audit: Audit) -> Iterator[str]:
@@ -183,7 +183,7 @@ def _agreement(audit: Audit) -> Iterator[str]:
              _NONE if one.kappa is None else f"{one.kappa:.3f}")
             for one in audit.agreement
         ]  # fmt: skip
-        yield from aligned([("agreement", "maxim", "turns", "same", "kappa"), *rows])
+        yield from align_columns([("agreement", "maxim", "turns", "same", "kappa"), *rows])
 
 
 def _bias(audit: Audit) -> Iterator[str]:
@@ -195,7 +195,7 @@ def _bias(audit: Audit) -> Iterator[str]:
             for one in audit.bias
         ]  # fmt: skip
         head = ("its own family scores higher by", "maxim", "turns", "difference", "95 %")
-        yield from aligned([head, *rows])
+        yield from align_columns([head, *rows])
 
 
 def _next(audit: Audit) -> Iterator[str]:
@@ -205,7 +205,7 @@ def _next(audit: Audit) -> Iterator[str]:
              ", ".join(f"{name} {score:.2f}" for name, score in one.scores.items()))
             for one in audit.next[:_SHOWN]
         ]  # fmt: skip
-        yield from aligned([("to label next", "turn", "maxim", "apart", "scores"), *rows])
+        yield from align_columns([("to label next", "turn", "maxim", "apart", "scores"), *rows])
 
 
 def _percent(value: float | None) -> str:
