@@ -97,7 +97,7 @@ class VirtualJudge:
         }  # fmt: skip
         short = prompt.messages(**values)
         drop_thoughts = drop_oldest(prompt, "thoughts", values)
-        if self._options.show == "lines":
+        if self._options.graph_format == "lines":
             return short, drop_thoughts
 
         def shorten(messages: Sequence[Message]) -> Sequence[Message] | None:

@@ -85,7 +85,7 @@ def _structural(graph: SceneGraph, side: Side, points: Mapping[Side, Points]) ->
 def close_call(card: Scorecard, options: Options) -> str:
     """Return a note if the debate was close."""
     difference = card.difference
-    if difference is None or difference > options.close:
+    if difference is None or difference > options.close_margin:
         return ""
     return f"The debate was close: the totals differ by {difference:.2f}."
 

@@ -42,12 +42,16 @@ class Options(PluginOptions):
     rounds: Literal["time", "pro"] = setting(
         "time", description="read first in a round: who spoke first, or pro"
     )
-    most: int = setting(10, ge=0, le=60, description="maximum arguments per speech; 0: no limit")
-    show: Literal["lines", "json"] = setting("lines", description="the graph in the prompts")
-    faulty: Literal["mend", "retry"] = setting(
-        "mend", description="an invalid graph: keep its valid part, or ask again"
+    max_arguments: int = setting(
+        10, ge=0, le=60, description="maximum arguments per speech; 0: no limit"
     )
-    retry_cap: int = setting(2, ge=0, le=20, description="maximum retries for an unusable graph")
+    graph_format: Literal["lines", "json"] = setting(
+        "lines", description="the graph in the prompts"
+    )
+    invalid_graph: Literal["repair", "retry"] = setting(
+        "repair", description="an invalid graph: keep its valid part, or ask again"
+    )
+    max_retries: int = setting(2, ge=0, le=20, description="maximum retries for an unusable graph")
     graph_history: bool = setting(
         False, description="the prompts for graphs show the judge's thoughts"
     )
@@ -83,7 +87,7 @@ class Options(PluginOptions):
         "like", description="conclusions are claims, first principles premises; or literal"
     )
 
-    close: float = setting(
+    close_margin: float = setting(
         0.1, ge=0, allow_inf_nan=False, description="largest difference of a close debate"
     )
     feedback_to: Literal["both", "winner"] = setting(

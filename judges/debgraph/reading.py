@@ -254,8 +254,8 @@ class SpeechReader:
         """Ask for the graph of a speech until it can be merged, and merge it."""
         counter = self._options.counter and len(graph) > 0
         shown = graph if counter else SceneGraph(graph.motion)
-        most, report = self._options.most, SpeechReport(speech)
-        for asked in range(1, self._options.retry_cap + 2):
+        most, report = self._options.max_arguments, SpeechReport(speech)
+        for asked in range(1, self._options.max_retries + 2):
             versions = _Versions(
                 self._versions(shown, speech, thoughts, counter, most),
                 _again(report.faults) if asked > 1 else (),
@@ -281,7 +281,9 @@ class SpeechReader:
                 report, faults=tuple(checked.faults), explanation=clean(draft.explanation),
                 shortened=versions.shortened,
             )  # fmt: skip
-            if not checked.faults or (self._options.faulty == "mend" and _usable(checked, draft)):
+            if not checked.faults or (
+                self._options.invalid_graph == "repair" and _usable(checked, draft)
+            ):
                 merge(checked, graph, speech.origin)
                 relations = tuple(edge.relation for edge in checked.relations)
                 return replace(report, added=tuple(checked.arguments), relations=relations)
@@ -302,7 +304,7 @@ class SpeechReader:
             "next_id": graph.next_id, "thoughts": [quoted(thought) for thought in thoughts],
         }  # fmt: skip
         graphs = [graph.as_lines()]
-        if self._options.show == "json":
+        if self._options.graph_format == "json":
             graphs.insert(0, graph.as_json(INDENT))
         words, text = speech.text.split(), quoted(speech.text)
         for shown in graphs if counter else graphs[:1]:

@@ -59,7 +59,7 @@ class Evidence:
                 self._search_index, self.index, found, abandon_on_cancel=True
             )
         if self.web is not None:
-            results = await searched(self.web, list(found), self.options.hits)
+            results = await searched(self.web, list(found), self.options.results_per_search)
             faults += [results.fault] if results.fault else []
             for lists, pages in zip(found.values(), results.pages, strict=True):
                 lists.append([
@@ -71,7 +71,7 @@ class Evidence:
     def _search_index(self, index: ArgumentIndex, found: dict[str, list[list[Piece]]]) -> list[str]:
         for query, lists in found.items():
             try:
-                hits = index.search("text", query, self.options.hits)
+                hits = index.search("text", query, self.options.results_per_search)
             except Exception as error:
                 return [f"argument index: {clean(str(error))[:LONGEST] or type(error).__name__}"]
             lists.append([
@@ -87,7 +87,7 @@ class Evidence:
         for piece in chain.from_iterable(zip_longest(*lists)):
             if piece is not None and piece.text:
                 once.setdefault(piece.text, piece)
-        return tuple(once.values())[: self.options.evidence]
+        return tuple(once.values())[: self.options.max_evidence]
 
 
 @dataclass(frozen=True)
@@ -155,10 +155,10 @@ class FactChecker:
 
     async def _extract(self, motion: str, batch: Sequence[Response]) -> list[CheckedFacts]:
         """Extract facts; if they are searched for, also their queries, unless that is a step."""
-        most, queries = self.options.facts, 0
+        most, queries = self.options.max_facts, 0
         kind: Any = bounded(Line, most)
         if self.evidence.sources and not self.options.detailed:
-            queries = self.options.queries
+            queries = self.options.max_queries
             kind = keyed("FactsAndQueries", {"facts": kind, "queries": bounded(Line, queries)})
         answers = await ask_about(
             self.model, "facts", "Facts", batch, [kind] * len(batch), motion=motion,
@@ -176,7 +176,7 @@ class FactChecker:
         self, motion: str, batch: Sequence[CheckedFacts]
     ) -> list[CheckedFacts]:
         """Ask for the queries in a call of their own, as the paper does."""
-        most = self.options.queries
+        most = self.options.max_queries
         answers = await ask_about(
             self.model, "queries", "Queries", _numbered(batch), [bounded(Line, most)] * len(batch),
             motion=motion, most_queries=most,
@@ -206,7 +206,7 @@ class FactChecker:
     def _limited(self, queries: Sequence[str]) -> tuple[str, ...]:
         """Keep the queries up to their maximum number and length."""
         kept: list[str] = []
-        for query in _distinct(queries)[: self.options.queries]:
+        for query in _distinct(queries)[: self.options.max_queries]:
             if len("\n".join([*kept, query])) <= LONGEST_QUERIES:
                 kept.append(query)
         return tuple(kept)

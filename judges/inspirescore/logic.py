@@ -91,7 +91,7 @@ class LogicChecker:
         return [done.get(one.response, one) for one in every]
 
     async def _formalise(self, motion: str, batch: Sequence[Response]) -> list[Formalised]:
-        premises, conclusions = self.options.premises, self.options.conclusions
+        premises, conclusions = self.options.max_premises, self.options.max_conclusions
         kind = keyed("Logic", {
             "predicates": bounded(Predicate, 2 * premises),
             "premises": bounded(Expression, premises),
@@ -104,10 +104,10 @@ class LogicChecker:
         return [self._read(one, answer) for one, answer in zip(batch, answers, strict=True)]
 
     def _read(self, response: Response, answer: Any) -> Formalised:
-        most = self.options.premises
+        most = self.options.max_premises
         premises = [_cleaned(one) for one in answer.premises]
         conclusions = [_cleaned(one) for one in answer.conclusions if one.formula.strip()]
-        kept = conclusions[: self.options.conclusions]
+        kept = conclusions[: self.options.max_conclusions]
         return Formalised(
             response, tuple(_cleaned(one) for one in answer.predicates[: 2 * most]),
             tuple(premises[:most]), tuple(kept),

@@ -41,16 +41,20 @@ class InspireScoreOptions(Options):
     without_evidence: Literal["knowledge", "unknown"] = setting(
         "knowledge", description="facts without evidence: by the model's knowledge, or unknown"
     )
-    hits: int = setting(3, ge=1, le=20, description="results per search")
+    results_per_search: int = setting(3, ge=1, le=20, description="results per search")
     searches: Literal["each", "joined"] = setting(
         "each", description="one search per query, or one for all queries of a response"
     )
-    facts: int = setting(8, ge=1, le=100, description="maximum facts per response")
-    queries: int = setting(3, ge=1, le=20, description="maximum queries per response")
-    evidence: int = setting(6, ge=1, le=60, description="maximum pieces of evidence per response")
-    premises: int = setting(10, ge=1, le=40, description="maximum premises per response")
-    conclusions: int = setting(4, ge=1, le=20, description="maximum conclusions per response")
-    longest: int = setting(8_000, ge=100, le=100_000, description="characters read of a speech")
+    max_facts: int = setting(8, ge=1, le=100, description="maximum facts per response")
+    max_queries: int = setting(3, ge=1, le=20, description="maximum queries per response")
+    max_evidence: int = setting(
+        6, ge=1, le=60, description="maximum pieces of evidence per response"
+    )
+    max_premises: int = setting(10, ge=1, le=40, description="maximum premises per response")
+    max_conclusions: int = setting(4, ge=1, le=20, description="maximum conclusions per response")
+    max_characters: int = setting(
+        8_000, ge=100, le=100_000, description="characters read of a speech"
+    )
 
     @field_validator("dimensions")
     @classmethod

@@ -58,7 +58,7 @@ class InspireScore:
     async def judge(self, contest: Contest) -> Outcome:
         """Score each speaker; a failed step costs only its own dimensions."""
         options = self.options
-        responses = responses_of(contest, options.longest)
+        responses = responses_of(contest, options.max_characters)
         spoken = [response for response in responses if not response.empty]
         motion = clean(contest.motion)[:LONGEST_INFO]
         info = clean(contest.info)[:LONGEST_INFO]

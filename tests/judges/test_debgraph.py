@@ -263,14 +263,14 @@ def test_feedback_is_cut_to_its_words(server: Scripted) -> None:
 
 
 def test_a_close_debate_says_so(server: Scripted) -> None:
-    outcome = judged(server, close="0.2")
+    outcome = judged(server, close_margin="0.2")
     assert (
         outcome.details["feedback"]["close"] == "The debate was close: the totals differ by 0.13."
     )
     assert outcome.comment.endswith("The debate was close: the totals differ by 0.13.")
     assert "The debate was close" in prompts(server, "Condensed")[0]
     server.asked.clear()
-    assert judged(server, close="0.1").details["feedback"]["close"] == ""
+    assert judged(server, close_margin="0.1").details["feedback"]["close"] == ""
     assert "The debate was close" not in prompts(server, "Condensed")[0]
 
 
@@ -327,7 +327,7 @@ def test_a_graph_that_is_never_valid_is_given_up_after_the_cap(server: Scripted)
     for cap in (0, 5):
         server.asked.clear()
         outcome = judged(
-            server, profile="paper", retry_cap=str(cap),
+            server, profile="paper", max_retries=str(cap),
             answers={"SceneGraph": lambda p: wrong if "CON-ONE" in p else drawn(p)},
         )  # fmt: skip
         asked = [one for one in prompts(server, "SceneGraph") if speech_in(one) == "CON-ONE"]
@@ -434,7 +434,7 @@ def test_a_shortened_prompt_still_says_what_was_wrong(server: Scripted) -> None:
     def small() -> None:
         server.always = too_long(9000, server.always)
 
-    judged(server, long, wrong_once, faulty="retry", then=small)
+    judged(server, long, wrong_once, invalid_graph="retry", then=small)
     answered = [told for told in prompts(server, "SceneGraph") if len(told) <= 9000]
     assert ["there is no argument 99" in told for told in answered] == [False, True]
 
@@ -477,7 +477,7 @@ CALLS = {
     "order=both": {"PairVerdicts": 2}, "batch=2": {"FactVerdicts": 4, "PairVerdicts": 2},
     "iterative_graph=false": {"SceneGraph": 2, "Timeline": 0, "Thought": 1},
     "counter=false": {"PairVerdicts": 0},
-    "judge_history=false": {}, "show=json": {}, "faulty=retry": {}, "decision=dp": {},
+    "judge_history=false": {}, "graph_format=json": {}, "invalid_graph=retry": {}, "decision=dp": {},
     "pairs=edges": {}, "structure_by=own": {}, "fact_by=all": {}, "kinds=literal": {},
 }  # fmt: skip
 USUAL = {"SceneGraph": 4, "Timeline": 1, "FactVerdicts": 1, "PairVerdicts": 1, "Condensed": 1}

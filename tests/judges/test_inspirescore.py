@@ -445,7 +445,13 @@ def test_an_index_and_the_web_take_turns(server: Scripted, web: SearXNGServer) -
     web.results = [result("T", f"WEB-{n}") for n in range(5)]
     answer_as(server, Facts=facts(PENNY))
     judged(
-        server, contest(SIX[0]), index=Index(), web=web.url, dimensions="FA", hits="2", evidence="3"
+        server,
+        contest(SIX[0]),
+        index=Index(),
+        web=web.url,
+        dimensions="FA",
+        results_per_search="2",
+        max_evidence="3",
     )
     (told,) = prompts(server, "Verdicts")
     sources = [line.split("]")[0] for line in told.splitlines() if line.startswith("- [")]
@@ -470,7 +476,7 @@ def test_queries_may_be_joined_into_one_search(server: Scripted, web: SearXNGSer
 def test_a_query_is_bounded_as_the_paper_bounds_it(server: Scripted, web: SearXNGServer) -> None:
     long = [f"{n} " + "word " * 150 for n in range(5)]
     answer_as(server, Facts=lambda _: {"response_1": {"facts": ["F"], "queries": long}})
-    outcome = judged(server, contest(SIX[0]), web=web.url, dimensions="FA", queries="5")
+    outcome = judged(server, contest(SIX[0]), web=web.url, dimensions="FA", max_queries="5")
     queries = on_the_way(outcome, "ann", 1)["queries"]
     assert 0 < len("\n".join(queries)) <= 2000
 
@@ -638,7 +644,7 @@ def test_more_than_is_looked_at_is_cut_and_told(server: Scripted) -> None:
     many = [f"fact number {n}" for n in range(12)]
     answer_as(server, Facts=facts({"ANN": [*many, many[0], " "]}))
     debate = contest(("ann", "ANN " + "word " * 400))
-    outcome = judged(server, debate, dimensions="FA", facts="5", longest="100")
+    outcome = judged(server, debate, dimensions="FA", max_facts="5", max_characters="100")
     told = on_the_way(outcome, "ann", 1)
     assert len(told["facts"]) == 5
     assert told["facts_left_off"] == 7

@@ -99,3 +99,45 @@ def test_debatrix_waits_for_no_more_than_the_speeches_and_two(server: Scripted) 
     judged(server, "debatrix")
     told = [int(n) for body in server.asked for n in re.findall(r"DEPTH-(\d+)", prompt_of(body))]
     assert max(told) + 1 == len(SIX.speeches) + 2
+
+
+PROFILES = {
+    "debatrix": {
+        "lean": 29, "paper": 107, "paper-half": 107, "paper-no-context": 107, "paper-direct": 31,
+        "paper-single": 25, "paper-single-half": 25, "paper-single-direct": 6,
+        "paper-discussion": 110, "paper-by-score": 107, "paper-panel-only": 83,
+    },
+    "debgraph": {
+        "lean": 13, "no-judge": 12, "paper": 55, "paper-dp": 6 + 3, "paper-no-fact": 55 - 30,
+        "paper-no-persuasion": 55 - 15, "paper-no-structure": 55, "paper-no-history": 55,
+        "paper-graph-history": 55, "paper-both-orders": 55 + 15, "paper-other-shares": 55,
+        "paper-no-counter": 55 - 15, "paper-at-once": 2 + 1 + 10 + 3 + 1,
+    },
+    "inspirescore": {
+        "lean": 5, "debate": 5, "solver": 4, "paper": 27, "rdebater": 27, "paper-debate": 25,
+        "paper-solver": 27 - 6,
+    },
+}  # fmt: skip
+"""The calls of each bundled profile for six speeches."""
+
+
+@pytest.mark.parametrize(
+    ("panel", "profile", "calls"),
+    [
+        pytest.param(
+            panel, profile, calls, marks=[pytest.mark.services] if "solver" in profile else []
+        )
+        for panel, profiles in PROFILES.items()
+        for profile, calls in profiles.items()
+    ],
+)
+def test_each_profile_judges_with_the_calls_of_its_description(
+    server: Scripted, panel: str, profile: str, calls: int
+) -> None:
+    assert judged(server, panel, profile=profile).winner is not None
+    assert len(server.asked) == calls
+
+
+@pytest.mark.parametrize("panel", PROFILES)
+def test_every_bundled_profile_is_tested(panel: str) -> None:
+    assert {profile.name for profile in find("panel", panel).profiles()} == set(PROFILES[panel])
