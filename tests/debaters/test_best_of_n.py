@@ -133,10 +133,10 @@ def test_a_debater_with_a_model_answers_n_times_first_in_its_own_manner() -> Non
 
 @pytest.mark.parametrize(
     ("options", "told"),
-    [({"of": "best-of-n"}, "its own answers"), ({"of": "nobody"}, "'nobody'"),
-     ({"of": "sinai"}, "cannot answer here"), ({"of": "says-short", "judge": "nobody"}, "'nobody'"),
-     ({"of": "says-short", "judge": "debatrix"}, "cannot judge here"), ({"of": "grounded:x"}, "NAME:key=value"),
-     ({"of": "verbatim:wit=1"}, "wit"), ({"of": ","}, "at least one")],
+    [({"of": "best-of-n"}, "contain itself"), ({"of": "nobody"}, "'nobody'"),
+     ({"of": "sinai"}, "cannot be used"), ({"of": "says-short", "judge": "nobody"}, "'nobody'"),
+     ({"of": "says-short", "judge": "debatrix"}, "cannot judge here"), ({"of": "grounded(x)"}, "KEY=VALUE"),
+     ({"of": "verbatim(wit=1)"}, "wit"), ({"of": ","}, "at least one")],
 )  # fmt: skip
 def test_what_cannot_be_is_told_before_anything_is_asked(
     options: dict[str, str], told: str
@@ -161,7 +161,7 @@ def test_a_panel_chooses_too_by_how_far_the_system_is_ahead(server: Scripted) ->
 
     filling(server, Verdict=verdict)
     model = Model(Address(server.url, "tiny"), deadline=5)
-    panel = "debatrix:context=direct:columns=single"
+    panel = "debatrix(context=direct,columns=single)"
     assert answered(model, of="says-short,says-long", judge=panel) == Long.said
     assert [schema_of(body) for body in server.asked] == ["Verdict", "Verdict"]
 

@@ -14,7 +14,7 @@ from tests.debaters.world import ARGUMENTS, NIGHT, PENNY, BothSides, debate
 from touche_rad.debate import Argument, path_of, with_path
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.candidates import gather
-from touche_rad.debaters.grounded.debater import FRAMES
+from touche_rad.debaters.grounded.quoting import FRAMES as FRAMES_BY_NAME
 from touche_rad.debaters.grounded.reading import read
 from touche_rad.errors import InputError, UserError, WorkError
 from touche_rad.plugins import Services, find
@@ -28,6 +28,7 @@ def made(index: BothSides = INDEX, **options: object) -> Grounded:
 
 
 GROUNDED = made()
+FRAMES = tuple(FRAMES_BY_NAME.values())
 PENNY_IS_WORTHLESS = "I believe that the penny is worthless, and it should be abolished."
 PENNY_IS_FINE = "My opinion is that the penny is not worthless, so it should not be abolished."
 

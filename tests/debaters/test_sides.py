@@ -13,6 +13,7 @@ from tests.debaters.world import ARGUMENTS, PENNY, WORTH, WORTHLESS, BothSides, 
 from tests.models import scripted
 from tests.models.by_schema import answering, prompts
 from tests.nli import always, taught
+from tests.profiles import with_settings
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.errors import UserError
 from touche_rad.plugins import Services, find
@@ -64,8 +65,8 @@ def test_the_answer_hangs_on_the_side(knowing: Path, contrary: Path) -> None:
 
 
 @pytest.mark.services
-def test_only_the_best_candidates_are_read(knowing: Path) -> None:
-    debater = made(stance=f"nli:{knowing}", judged="1")
+def test_only_the_best_candidates_are_read(knowing: Path, tmp_path: Path) -> None:
+    debater = made(stance=f"nli:{knowing}", **with_settings(tmp_path, judged=1))
     words = made().explain(debate(SAID))
     assert [name for name, adds in sides(debater).items() if adds] == [words[0]["id"]]
 

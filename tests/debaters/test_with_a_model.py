@@ -74,7 +74,7 @@ def test_the_model_is_shown_the_talk_the_task_and_each_candidate(server: Scripte
     answer(server, "grounded", debate("FIRST about the penny.", "REPLY", "The penny is worthless."))
     (told,) = prompts(server, "Choice")
     for element in ("User: FIRST about the penny.", "You: REPLY", "User: The penny is worthless.",
-                    "against", "0", CHARITY):  # fmt: skip
+                    "contrary", "0", CHARITY):  # fmt: skip
         assert element in told
 
 

@@ -1,7 +1,8 @@
-"""The debater `best-of-n`: candidates of any debaters, ranked by any judge or panel."""
+"""The debater `best-of-n`: answers of other debaters, ranked by a judge or panel."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,39 +14,22 @@ from pydantic import Field, field_validator
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.models.context import current_context
-from touche_rad.plugins import Debater, Services, find
+from touche_rad.plugins import Debater, Services, find, parse_plugin
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins.timeouts import Calls
 from touche_rad.runs.guard import guard
 from touche_rad.runs.rewards import Reward
 
 _SHARE: Final = 0.7
-"""How much of a turn's time the candidates have; the rest is the judge's."""
+"""Share of the turn's time for the candidates; the judge has the rest."""
 
 
-@dataclass(frozen=True)
-class Named:
-    """A plugin as an option names it: `NAME`, or `NAME:key=value:key=value`."""
-
-    name: str
-    options: Mapping[str, str]
-
-    @classmethod
-    def of(cls, said: str) -> Named:
-        """Read one."""
-        name, *given = (part.strip() for part in said.split(":"))
-        options = {}
-        for one in given:
-            key, equals, value = one.partition("=")
-            if not equals or not key:
-                raise OptionError(f"{said}: expected NAME:key=value, got {one!r}")
-            options[key.replace("-", "_")] = value
-        return cls(name, options)
+_COMMA: Final = re.compile(r",(?![^()]*\))")
 
 
 @dataclass
 class Candidate:
-    """An answer on its way."""
+    """One answer, its reward, or the reason why there is none."""
 
     debater: Debater
     number: int
@@ -55,27 +39,27 @@ class Candidate:
 
 
 class BestOfN:
-    """Lets a judge choose among several answers of other debaters."""
+    """Generates several answers and lets a judge or panel pick the best."""
 
     uses: ClassVar = ("model",)
 
     class Options(PluginOptions):
-        """Whose answers, how many, and who chooses."""
+        """Options."""
 
         of: str = Field(
             "grounded,verbatim",
-            description="whose answers, with commas: NAME or NAME:key=value",
+            description="debaters, separated by commas: NAME or NAME(KEY=VALUE,...)",
         )
-        n: int = Field(4, ge=1, le=32, description="answers of each that asks a model; others: one")
-        judge: str = Field("grounded", description="the judge or panel that chooses, likewise")
+        n: int = Field(4, ge=1, le=32, description="answers per debater that uses the model")
+        judge: str = Field("grounded", description="judge or panel, NAME or NAME(KEY=VALUE,...)")
         temperature: float = Field(
-            0.8, ge=0, le=2, description="of all answers of a model but each one's first"
+            0.8, ge=0, le=2, description="temperature of each debater's second to last answer"
         )
 
         @field_validator("of")
         @classmethod
         def _named(cls, said: str) -> str:
-            if not [part for part in said.split(",") if part.strip()]:
+            if not _split(said):
                 raise ValueError("expected at least one debater")
             return said
 
@@ -84,37 +68,37 @@ class BestOfN:
         self._index = services.index
         self._call = Calls()
         self._debaters: list[Debater] = []
-        for said in filter(None, (part.strip() for part in options.of.split(","))):
-            self._debaters += self._made(Named.of(said), services)
-        judge = Named.of(options.judge)
-        self._reward = Reward(judge.name, services, judge.options)
+        for text in _split(options.of):
+            self._debaters += self._make(*parse_plugin(text), services)
+        judge, settings = parse_plugin(options.judge)
+        self._reward = Reward(judge, services, settings)
 
-    def _made(self, named: Named, services: Services) -> list[Debater]:
-        if named.name == "best-of-n":
-            raise OptionError("of: best-of-n cannot choose among its own answers")
-        plugin = find("debater", named.name)
+    def _make(self, name: str, options: Mapping[str, str], services: Services) -> list[Debater]:
+        if name == "best-of-n":
+            raise OptionError("of: best-of-n cannot contain itself; name other debaters")
+        plugin = find("debater", name)
         missing = plugin.missing(index=services.index is not None, model=services.model is not None)
         if missing:
-            raise UserError(f"debater {named.name} cannot answer here: {'; '.join(missing)}")
-        made: list[Debater] = [plugin.make(services, named.options)]
+            raise UserError(f"debater {name} cannot be used: {'; '.join(missing)}")
+        made: list[Debater] = [plugin.make(services, options)]
         asks = services.model is not None and "model" in (*plugin.needs, *plugin.uses)
         for number in range(1, self.options.n if asks else 1):
             assert services.model is not None
             seed = services.model.settings.seed + number
             model = services.model.with_settings(seed=seed, temperature=self.options.temperature)
             other = replace(services, model=model, seed=services.seed + number)
-            made.append(plugin.make(other, named.options))
+            made.append(plugin.make(other, options))
         return made
 
     async def answer(self, debate: Debate) -> Response:
-        """Return the candidate that the judge likes best; the first of equal ones."""
+        """Return the candidate with the highest reward; the first of equal ones."""
         found = await self._candidates(debate)
         best = max(found, key=lambda one: (one.reward is not None, one.reward or 0.0))
         assert best.response is not None
         return best.response
 
     async def _candidates(self, debate: Debate) -> list[Candidate]:
-        """Ask all at once, then let the judge see each different answer once."""
+        """Ask all debaters in parallel, then judge each different answer once."""
         asked = [Candidate(one, number) for number, one in enumerate(self._debaters)]
         left = _left()
         with anyio.move_on_after(None if left is None else _SHARE * left):
@@ -124,7 +108,7 @@ class BestOfN:
         good = [one for one in asked if one.response is not None]
         if not good:
             faults = "; ".join(dict.fromkeys(one.fault for one in asked if one.fault))
-            raise WorkError(f"no candidate could be had: {faults or 'none came in time'}")
+            raise WorkError(f"no debater answered: {faults or 'all timed out'}")
         different = list({_same(one.response): one for one in reversed(good)}.values())[::-1]
         if len(different) > 1:
             async with anyio.create_task_group() as group:
@@ -143,6 +127,11 @@ class BestOfN:
         assert candidate.response is not None
         answered = debate.with_response(candidate.response)
         candidate.reward = await self._reward.of(answered, deadline=_left())
+
+
+def _split(text: str) -> list[str]:
+    """Split a list of plugins at the commas outside brackets."""
+    return [part.strip() for part in _COMMA.split(text) if part.strip()]
 
 
 def _same(response: Response | None) -> tuple[str, tuple[str, ...]]:

@@ -128,20 +128,21 @@ def features(
 
 
 class Calibrated:
-    """Weighs what can be seen in a response with one call of a model; does without it too."""
+    """Combines rule-based features with one model call; also works without a model."""
 
     uses: ClassVar = ("model",)
 
     class Options(PluginOptions):
-        """Whose weights, and whom it asks."""
+        """Options."""
 
         weights: Path | None = Field(
-            None, description="what touche-rad train judge wrote, instead of ours"
+            None, description="weights file written by touche-rad train judge"
         )
-        asks: str = Field("zsl", description="the judge that asks the model: one call a turn")
+        rules: str = Field("grounded", description="judge that gives the rule-based features")
+        asks: str = Field("zsl", description="judge that calls the model once per turn")
 
     def __init__(self, options: Options, services: Services) -> None:
-        self._free: Any = find("judge", "grounded").make(services)
+        self._free: Any = find("judge", options.rules).make(services)
         self._asking: Any = None
         if services.model is not None:
             self._asking = find("judge", options.asks).make(services)
@@ -164,7 +165,7 @@ class Calibrated:
         return found
 
     async def _likely(self, debate: Debate) -> Mapping[Maxim, float] | None:
-        """How likely the model says yes is, or None where it gave no verdict."""
+        """Return the model's probability of yes per maxim, or None without a verdict."""
         if self._asking is None:
             return None
         verdicts: Verdicts = await self._asking.judge(debate)

@@ -10,7 +10,16 @@ from typing import Any, Final
 import anyio
 import numpy as np
 
-from judges.grice.calibrated.judge import FREE, MODEL, Bin, Combiner, Report, Sum, features
+from judges.grice.calibrated.judge import (
+    FREE,
+    MODEL,
+    Bin,
+    Calibrated,
+    Combiner,
+    Report,
+    Sum,
+    features,
+)
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
@@ -70,7 +79,7 @@ async def _featured(
 ) -> list[_Turn]:
     """Judge all turns with the model-free judge and, where there is one, the model."""
     services = Services(seed=seed, model=model)
-    free: Any = find("judge", "grounded").make(services)
+    free: Any = find("judge", Calibrated.Options().rules).make(services)
     asking: Any = find("judge", asks).make(services) if model is not None else None
     found: dict[int, _Turn] = {}
 

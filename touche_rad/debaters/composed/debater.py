@@ -1,4 +1,4 @@
-"""The debater `composed`: the model writes, and what its arguments do not bear out goes."""
+"""The debater `composed`: a model writes, and unsupported sentences are removed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from touche_rad.debaters.grounded.guard import (
     GuardName,
     by_nli,
 )
-from touche_rad.debaters.grounded.quoting import Quotable, dialogue
+from touche_rad.debaters.grounded.quoting import Quotable, thesis_and_dialogue
 from touche_rad.debaters.grounded.ranking import JUDGED, STANCE, StanceName
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
@@ -30,29 +30,29 @@ from touche_rad.text import clean, content_words, count_words, cut_to_words
 
 log = logging.getLogger("touche_rad")
 
-_FEWEST = 6
-"""An answer of fewer words is none: what is left of it is replaced."""
+_MIN_WORDS = 6
+"""A checked answer with fewer words is replaced by a quotation."""
 
 
 class Written(BaseModel):
-    """What the model answers."""
+    """The model's answer, and the numbers of the arguments that it used."""
 
     numbers: list[int]
     response: Paragraph = Field(min_length=1)
 
 
 class Composed:
-    """Writes its answer from the best arguments; each sentence is checked against them."""
+    """A model writes the answer; sentences that the cited arguments do not support are removed."""
 
     needs: ClassVar = ("index", "model")
 
     class Options(PluginOptions):
-        """What can be set."""
+        """Options."""
 
-        k: int = Field(40, ge=1, le=1_000, description="hits of each search that are looked at")
-        shown: int = Field(8, ge=1, le=50, description="arguments that the model is shown")
-        cited: int = Field(2, ge=1, le=9, description="the most arguments that are used")
-        max_words: int = Field(60, ge=5, le=1_000, description="the most words of a response")
+        k: int = Field(40, ge=1, le=1_000, description="hits per search")
+        shown: int = Field(8, ge=1, le=50, description="arguments shown to the model")
+        cited: int = Field(2, ge=1, le=9, description="maximum cited arguments")
+        max_words: int = Field(60, ge=5, le=1_000, description="maximum words of a response")
         stance: StanceName = Field("words", description=STANCE)
         judged: int = Field(24, ge=1, le=1_000, description=JUDGED)
         guard: GuardName = Field("quotation", description=GUARD)
@@ -62,45 +62,45 @@ class Composed:
         self.options = options
         self.model: Model = services.need_model("debater composed")
         same = {name: getattr(options, name) for name in ("k", "max_words", "stance", "judged")}
-        inner = Grounded.Options(**same)
-        self._grounded = Grounded(inner, services)
+        self._grounded = Grounded(Grounded.Options(**same), services)
         entails: Entails | None = by_nli(options.guard, options.sure)
         if options.guard == "model":
             entails = ByModel(self.model)
         self._guard = Guard(entails, options.max_words)
 
     def answer(self, debate: Debate) -> Awaitable[Response]:
-        """Find arguments, then let the model write."""
-        return self._written(debate, self._grounded.quotables(debate)[: self.options.shown])
+        """Retrieve arguments, then let the model write."""
+        return self._write(debate, self._grounded.quotables(debate)[: self.options.shown])
 
-    async def _written(self, debate: Debate, found: Sequence[Quotable]) -> Response:
-        """Write, have it checked, drop what is unsupported still; at last quote."""
+    async def _write(self, debate: Debate, found: Sequence[Quotable]) -> Response:
+        """Return the supported sentences of the model's answer, or else a quotation."""
         checked, cited = Checked(), list[Argument]()
         try:
-            checked, cited = await self._supported(debate, found)
+            checked, cited = await self._checked_answer(debate, found)
         except ModelError as error:
-            log.info("composed quotes instead: %s", error)
+            log.info("composed quotes because the model failed: %s", error)
         content = cut_to_words(" ".join(checked.stands), self.options.max_words)
         used = _used(content, cited)
-        if checked.entailed:  # in other words: what has none of them may be what it follows from
+        if checked.entailed:  # an entailed sentence may share no word with its argument
             used += [one for one in cited if one not in used]
-        if not used or count_words(content) < _FEWEST:
-            return self._grounded.quoting(debate, self._best(found, cited))
+        if not used or count_words(content) < _MIN_WORDS:
+            return self._grounded.quote(debate, self._best(found, cited))
         paths = {one.argument.id: one.path for one in found}
         arguments = tuple(with_path(one, paths[one.id]) for one in used)
         return Response(content=content, arguments=arguments)
 
-    async def _supported(
+    async def _checked_answer(
         self, debate: Debate, found: Sequence[Quotable]
     ) -> tuple[Checked, list[Argument]]:
-        """Return what stands of an answer, and the arguments that it is from: two calls at most.
+        """Return the checked sentences and the cited arguments, with at most two model calls.
 
-        The second call is the guard's own where a language model says what is entailed, and the
-        repair of what is unsupported where another does.
+        With `guard=model` the second call checks the sentences; otherwise it asks the model to
+        remove the unsupported ones.
         """
         prompt = Prompt.load(__package__, "writing")
         values = {
-            "words": self.options.max_words, "dialogue": dialogue(debate),
+            "words": self.options.max_words, "cited": self.options.cited,
+            "dialogue": thesis_and_dialogue(debate),
             "arguments": [clean(one.argument.text) for one in found],
         }  # fmt: skip
         messages = list(prompt.messages(**values))
@@ -114,7 +114,10 @@ class Composed:
         if not checked.goes or self.options.guard == "model":
             return checked, cited
         again = Prompt.load(__package__, "repair").messages(
-            unsupported=checked.goes, words=self.options.max_words
+            unsupported=checked.goes,
+            words=self.options.max_words,
+            cited=self.options.cited,
+            count=len(found),
         )
         said = Message("assistant", written.model_dump_json())
         try:
@@ -122,11 +125,11 @@ class Composed:
                 [*messages, said, *again], schema, step="composed.repair"
             )
         except ModelError as error:
-            log.info("composed has no repair: %s", error)
+            log.info("composed keeps its first answer because the model failed: %s", error)
             return checked, cited
         recited = self._cited(repaired, found)
         rechecked = await self._guard.checked(repaired.response, recited)
-        better = _telling(rechecked.stands, recited) >= _telling(checked.stands, cited)
+        better = _shared_words(rechecked.stands, recited) >= _shared_words(checked.stands, cited)
         return (rechecked, recited) if better else (checked, cited)
 
     def _cited(self, written: Written, found: Sequence[Quotable]) -> list[Argument]:
@@ -135,7 +138,7 @@ class Composed:
         return chosen or [found[0].argument]
 
     def _best(self, found: Sequence[Quotable], cited: Sequence[Argument]) -> Quotable:
-        """What the model chose is quoted, where its words could not stand."""
+        """Return the quotation of the first argument that the model cited, or the best one."""
         return next((one for one in found if cited and one.argument is cited[0]), found[0])
 
 
@@ -146,13 +149,13 @@ def _schema(count: int, most: int) -> type[Written]:
     )
 
 
-def _telling(said: Sequence[str], arguments: Sequence[Argument]) -> int:
-    """How many words of the arguments are in sentences."""
+def _shared_words(said: Sequence[str], arguments: Sequence[Argument]) -> int:
+    """Count the words of the arguments that the sentences contain."""
     words = {word for one in arguments for word in content_words(one.text)}
     return len(words & set(content_words(" ".join(said))))
 
 
 def _used(content: str, cited: Sequence[Argument]) -> list[Argument]:
-    """The arguments that have words in an answer; none is cited for nothing."""
+    """Return the arguments that share a word with the answer."""
     words = set(content_words(content))
     return [one for one in cited if words & set(content_words(one.text))]

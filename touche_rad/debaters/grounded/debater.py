@@ -1,4 +1,4 @@
-"""The debater `grounded`: an argument against what the user just said, in its own words."""
+"""The debater `grounded`: quotes an argument against the user's last message."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from typing import Any, ClassVar, Final
 from pydantic import Field
 
 from touche_rad.debate import Debate, Response, with_path
-from touche_rad.debaters.grounded import quoting as choosing
 from touche_rad.debaters.grounded.candidates import Candidate
-from touche_rad.debaters.grounded.guard import GUARD, SURE, Guard, GuardName, Told, by_nli
+from touche_rad.debaters.grounded.guard import GUARD, SURE, FixedAnswer, Guard, GuardName, by_nli
 from touche_rad.debaters.grounded.library import Library, sampled
-from touche_rad.debaters.grounded.quoting import Chosen, Quotable, quotation
+from touche_rad.debaters.grounded.quoting import (
+    FRAMES,
+    Quotable,
+    QuotationChoice,
+    choose_quotation,
+    quotation,
+)
 from touche_rad.debaters.grounded.ranking import (
-    JUDGED,
     STANCE,
     Ranked,
     StanceName,
@@ -30,40 +34,46 @@ from touche_rad.debaters.grounded.reading import Reading, read
 from touche_rad.errors import WorkError
 from touche_rad.models import Model, ModelError
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import Services
+from touche_rad.plugins import Services, setting
 from touche_rad.text import clean, count_words
 
 log = logging.getLogger("touche_rad")
 
-FRAMES: Final = tuple(choosing.FRAMES.values())
-"""Another one each turn, where no model chooses."""
-_LOOKED_AT: Final = 50
-"""How many of the best candidates are tried for one that can be quoted and was not said before."""
+_FRAMES: Final = tuple(FRAMES.values())
+_MAX_TRIED: Final = 50
+"""How many of the best candidates are tried as quotations."""
 
 
 class Grounded:
-    """Quotes the argument that fits best against what the user just said; a model may choose it."""
+    """Quotes the argument that answers the user best; a model may choose among the best ones."""
 
     needs: ClassVar = ("index",)
     uses: ClassVar = ("model",)
 
     class Options(PluginOptions):
-        """What can be set."""
+        """Options, and the details of search and quotation as settings."""
 
-        k: int = Field(40, ge=1, le=1_000, description="hits of each search that are looked at")
-        max_words: int = Field(60, ge=1, le=1_000, description="the most words of a response")
-        whole: int = Field(45, ge=1, le=1_000, description="quote texts up to so many words whole")
-        frame: bool = Field(True, description="say a stance, such as 'I disagree:', before it")
-        shown: int = Field(12, ge=2, le=100, description="candidates that a model chooses among")
-        weights: Path | None = Field(None, description="a file of weights in place of ours")
+        profile: str = Field("default", description="a profile file may change the settings")
+        k: int = Field(40, ge=1, le=1_000, description="hits per search")
+        max_words: int = Field(60, ge=1, le=1_000, description="maximum words of a response")
+        frame: bool = Field(True, description="begin with a stance such as 'I disagree:'")
+        weights: Path | None = Field(None, description="file with weights of the features")
         stance: StanceName = Field("words", description=STANCE)
-        judged: int = Field(24, ge=1, le=1_000, description=JUDGED)
-        guard: GuardName = Field("quotation", description=f"{GUARD}; quotation: no own words")
+        guard: GuardName = Field("quotation", description=GUARD)
         sure: float = Field(0.9, ge=0.5, le=1, description=SURE)
-        link: int = Field(12, ge=1, le=60, description="a model's own words, where guard may check")
+        shown: int = setting(12, ge=2, le=100, description="candidates shown to the model")
+        whole: int = setting(
+            45, ge=1, le=1_000, description="texts of at most this many words are quoted whole"
+        )
+        judged: int = setting(
+            24, ge=1, le=1_000, description="candidates that the stance model reads"
+        )
+        link: int = setting(
+            12, ge=1, le=60, description="maximum words of the model before the quotation"
+        )
 
     def __init__(self, options: Options, services: Services) -> None:
-        """Read the weights; the index is learnt from when the first turn is answered."""
+        """Load the weights; the sample of the index is read with the first turn."""
         self.options = options
         self.index = services.need_index("grounded")
         self.model = services.model
@@ -72,48 +82,50 @@ class Grounded:
         self._sides = sides(options.stance, options.judged)
         self._seed = services.seed
         self._library: Library | None = None
-        self._learning = threading.Lock()
+        self._lock = threading.Lock()
 
     def answer(self, debate: Debate) -> Response | Awaitable[Response]:
         """Quote the best argument against the user's last message."""
         quotables = self.quotables(debate)
         if self.model is None or len(quotables) < 2:
-            return self.quoting(debate, quotables[0])
-        return self._asked(self.model, debate, quotables[: self.options.shown])
+            return self.quote(debate, quotables[0])
+        return self._ask_model(self.model, debate, quotables[: self.options.shown])
 
-    async def _asked(self, model: Model, debate: Debate, quotables: Sequence[Quotable]) -> Response:
-        """Let the model choose; where it cannot, the best by the features is as good as ever."""
+    async def _ask_model(
+        self, model: Model, debate: Debate, quotables: Sequence[Quotable]
+    ) -> Response:
+        """Let the model choose; if it fails, quote the candidate with the best score."""
         by = self.options.guard
         words = 0 if by == "quotation" else self.options.link
         try:
-            found = await choosing.chosen(
-                model, debate, quotables, link=words, vouched=by == "model"
+            choice = await choose_quotation(
+                model, debate, quotables, link=words, check_link=by == "model"
             )
         except ModelError as error:
-            log.info("grounded chose without its model: %s", error)
-            found = None
-        if found is None:
-            return self.quoting(debate, quotables[0])
-        link = await self._link(found) if found.link else ""
-        return self.quoting(debate, found.quotable, found.frame, link)
+            log.info("grounded used its own ranking because the model failed: %s", error)
+            choice = None
+        if choice is None:
+            return self.quote(debate, quotables[0])
+        link = await self._checked_link(choice) if choice.link else ""
+        return self.quote(debate, choice.quotable, choice.frame, link)
 
-    async def _link(self, found: Chosen) -> str:
-        """The model's own words, as far as what is quoted bears them out."""
-        guard = Guard(self._nli or Told(found.entailed), self.options.link)
-        link = clean(found.link)
+    async def _checked_link(self, choice: QuotationChoice) -> str:
+        """Return the sentences of the link that the quoted argument supports."""
+        guard = Guard(self._nli or FixedAnswer(choice.entailed), self.options.link)
+        link = clean(choice.link)
         link = link if link.endswith((".", "!", "?")) else f"{link}."
-        said = " ".join((await guard.checked(link, (found.quotable.argument,))).stands)
-        twice = said.rstrip(".!? ").lower() in found.quotable.quoted.lower()
-        return "" if twice or count_words(said) > self.options.link else said
+        kept = " ".join((await guard.checked(link, (choice.quotable.argument,))).stands)
+        repeats = kept.rstrip(".!? ").lower() in choice.quotable.quoted.lower()
+        return "" if repeats or count_words(kept) > self.options.link else kept
 
     def quotables(self, debate: Debate) -> list[Quotable]:
-        """Return what can be quoted against the user's last message, best first; never nothing."""
+        """Return quotations against the user's last message, best first; never an empty list."""
         reading = read(debate)
         return self._quotables(self._ranked(reading), reading)
 
-    def quoting(self, debate: Debate, one: Quotable, frame: str = "", link: str = "") -> Response:
-        """Return an answer that quotes, after a frame and a link where there is room for them."""
-        frame = frame or FRAMES[(len(debate.turns) - 1) % len(FRAMES)]
+    def quote(self, debate: Debate, one: Quotable, frame: str = "", link: str = "") -> Response:
+        """Return a response that quotes, with a frame and a link if there is room for them."""
+        frame = frame or _FRAMES[(len(debate.turns) - 1) % len(_FRAMES)]
         content = one.quoted
         if self.options.frame and self._fits(frame, content):
             content = f"{frame} {content}"
@@ -125,7 +137,7 @@ class Grounded:
         return count_words(before) + count_words(content) <= self.options.max_words
 
     def explain(self, debate: Debate) -> list[dict[str, Any]]:
-        """Return one row a candidate, best first: its score, what adds to it, how it was found."""
+        """Return one row per candidate, best first: score, features and routes."""
         reading = read(debate)
         ranked = self._ranked(reading)
         best = self._quotables(ranked, reading)[0]
@@ -152,7 +164,7 @@ class Grounded:
         }
 
     def _ranked(self, reading: Reading) -> list[Ranked]:
-        ranked = ranking(self.index, reading, self._learnt(), self.weights, self.options.k)
+        ranked = ranking(self.index, reading, self._load_library(), self.weights, self.options.k)
         if ranked and self._sides is not None:
             return self._sides.read(ranked, reading, self.weights)
         if ranked:
@@ -161,28 +173,28 @@ class Grounded:
         return [Ranked(Candidate(argument, {"any": 0.0}), {}, 0.0) for argument in some]
 
     def _quotables(self, ranked: list[Ranked], reading: Reading) -> list[Quotable]:
-        """What can be quoted in whole sentences and is new; failing that, what can be quoted."""
+        """Return quotations of whole, new sentences; if there are none, other quotations."""
         said = " ".join(reading.own).lower()
         good: list[Quotable] = []
-        poorer: list[Quotable] = []
-        for one in ranked[:_LOOKED_AT]:
+        other: list[Quotable] = []
+        for one in ranked[:_MAX_TRIED]:
             argument = one.candidate.argument
             quoted = quotation(argument.text, self._room, self.options.whole)
             if not quoted:
                 continue
             whole = not quoted.endswith("…") and quoted.lower() not in said
-            (good if whole else poorer).append(Quotable(argument, quoted, one.candidate.path))
-        if not good and not poorer:
-            raise WorkError("the index holds no argument that can be quoted")
-        return good or poorer
+            (good if whole else other).append(Quotable(argument, quoted, one.candidate.path))
+        if not good and not other:
+            raise WorkError("the index has no argument that can be quoted")
+        return good or other
 
     @property
     def _room(self) -> int:
-        longest = max(map(count_words, FRAMES)) if self.options.frame else 0
+        longest = max(map(count_words, _FRAMES)) if self.options.frame else 0
         return max(1, self.options.max_words - longest)
 
-    def _learnt(self) -> Library:
-        with self._learning:
+    def _load_library(self) -> Library:
+        with self._lock:
             if self._library is None:
                 self._library = Library(sampled(self.index), self._seed)
             return self._library

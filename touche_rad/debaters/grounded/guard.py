@@ -23,8 +23,8 @@ from touche_rad.plugins.timeouts import Calls
 from touche_rad.text import clean, count_words, sentences
 
 GuardName = Annotated[str, Field(pattern=r"^(quotation|model|nli:.+)$")]
-GUARD: Final = "what lets a sentence stand: quotation, or also nli:MODEL or model, by entailment"
-SURE: Final = "how likely an NLI model must find it that the arguments entail a sentence"
+GUARD: Final = "what supports a sentence: quotation, or also entailment by nli:MODEL or model"
+SURE: Final = "minimum probability of entailment, for guard=nli:MODEL"
 
 
 class ByNli:
@@ -80,14 +80,14 @@ class ByModel:
         return [one == "yes" for one in answer.entailed]
 
 
-class Told:
-    """What a language model said already, in the answer that is checked."""
+class FixedAnswer:
+    """The same answer for all sentences: the model gave it with the text that is checked."""
 
     def __init__(self, follows: bool) -> None:
         self._follows = follows
 
     async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
-        """Say of all sentences what was said of all."""
+        """Return the same answer for each sentence."""
         return [self._follows] * len(said)
 
 

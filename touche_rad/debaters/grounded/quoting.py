@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Line
 from touche_rad.text import clean, count_words, cut_to_words, sentences
 
@@ -106,15 +107,15 @@ def _worth(run: str) -> int:
     return min(size, _MOST) - max(0, size - _MOST)
 
 
-Manner = Literal["disagree", "contrary", "differently", "unconvinced", "not so"]
-FRAMES: Final[dict[Manner, str]] = {
+Frame = Literal["disagree", "contrary", "differently", "unconvinced", "not so"]
+FRAMES: Final[dict[Frame, str]] = {
     "disagree": "I disagree:",
     "contrary": "On the contrary:",
     "differently": "I see it differently:",
     "unconvinced": "I am not convinced:",
     "not so": "Not so:",
 }
-"""What may stand before the quotation: a stance and no claim."""
+"""What can stand before the quotation: a stance without a claim."""
 _LONGEST: Final = 1_500
 
 
@@ -129,71 +130,71 @@ class Quotable:
 
 
 class Choice(BaseModel):
-    """What the model answers; `number` 0 means that none fits."""
+    """The model's answer; `number` 0 means that no argument is good."""
 
     number: int = Field(ge=0)
-    frame: Manner
+    frame: Frame
 
 
-class Linked(Choice):
-    """... with a few connecting words."""
+class ChoiceWithLink(Choice):
+    """A choice with a sentence that connects the quotation with the user's message."""
 
     link: Line
 
 
-class Vouched(Linked):
-    """... of which it says whether the argument entails them."""
+class ChoiceWithCheckedLink(ChoiceWithLink):
+    """A choice with a link, and whether the argument entails the link."""
 
     entailed: Literal["yes", "no"]
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """What the model chose, and what it wants to say before it."""
+class QuotationChoice:
+    """The quotation that a model chose, and what it wants to say before it."""
 
     quotable: Quotable
     frame: str
     link: str = ""
     entailed: bool = False
-    """What the model says of its link, where it was asked."""
+    """Whether the model says that the argument entails the link; asked only with `check_link`."""
 
 
-async def chosen(
+async def choose_quotation(
     model: Model, debate: Debate, quotables: Sequence[Quotable], *, link: int = 0,
-    vouched: bool = False,
-) -> Chosen | None:  # fmt: skip
-    """Ask which quotation answers the user best, and how to begin; None where none does.
+    check_link: bool = False,
+) -> QuotationChoice | None:  # fmt: skip
+    """Ask a model which quotation answers the user best; None if the model finds none good.
 
     Args:
-        model: Who is asked, once.
-        debate: What was said.
-        quotables: What it may choose among.
-        link: The most connecting words that it may give; with 0 it is asked for none.
-        vouched: Whether it is asked if the chosen argument entails them.
+        model: The model; it is called once.
+        debate: The debate.
+        quotables: The quotations to choose among.
+        link: Maximum words of the link; 0 asks for no link.
+        check_link: Whether the model also says if the argument entails the link.
 
     Raises:
-        ModelError: There is no valid answer.
+        ModelError: The model gave no valid answer.
     """
     prompt = Prompt.load(__package__, "choosing")
     values = {
-        "dialogue": dialogue(debate),
+        "dialogue": thesis_and_dialogue(debate),
         "quotables": [one.quoted for one in quotables],
         "frames": FRAMES,
         "link": link,
-        "vouched": vouched,
+        "check_link": check_link,
     }
-    base = (Vouched if vouched else Linked) if link else Choice
+    base = (ChoiceWithCheckedLink if check_link else ChoiceWithLink) if link else Choice
     answer = await model.ask(
         prompt.messages(**values), _among(len(quotables), base), step="grounded.choice",
         shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     if not answer.number:
         return None
-    return Chosen(
+    return QuotationChoice(
         quotables[answer.number - 1],
         FRAMES[answer.frame],
-        answer.link if isinstance(answer, Linked) else "",
-        isinstance(answer, Vouched) and answer.entailed == "yes",
+        answer.link if isinstance(answer, ChoiceWithLink) else "",
+        isinstance(answer, ChoiceWithCheckedLink) and answer.entailed == "yes",
     )
 
 
@@ -201,13 +202,9 @@ def _among(count: int, base: type[Choice]) -> type[Choice]:
     return create_model("Choice", __base__=base, number=(int, Field(ge=0, le=count)))
 
 
-def dialogue(debate: Debate) -> list[str]:
-    """Return the conversation, a line an utterance, oldest first."""
-    lines: list[str] = []
+def thesis_and_dialogue(debate: Debate) -> list[str]:
+    """Return the conversation as lines of a prompt, after the thesis if the user did not say it."""
+    lines = render_dialogue(debate, user="User", max_letters=_LONGEST)
     if debate.claim and clean(debate.claim) != clean(debate.turns[0].utterance):
-        lines.append(f"The user's thesis: {clean(debate.claim)[:_LONGEST]}")
-    for turn in debate.turns:
-        lines.append(f"User: {clean(turn.utterance)[:_LONGEST]}")
-        if turn.response is not None:
-            lines.append(f"You: {clean(turn.response.content)[:_LONGEST]}")
+        lines.insert(0, f"The user's thesis: {clean(debate.claim)[:_LONGEST]}")
     return lines

@@ -351,8 +351,8 @@ def ordered(ranked: Iterable[Ranked]) -> list[Ranked]:
 log = logging.getLogger("touche_rad")
 
 StanceName = Annotated[str, Field(pattern=r"^(words|nli:.+|trained:.+)$")]
-STANCE: Final = "who says which side an argument is on: words, nli:MODEL or trained:DIR"
-JUDGED: Final = "the best candidates that such a model reads"
+STANCE: Final = "how the side of an argument is found: words, nli:MODEL or trained:DIR"
+JUDGED: Final = "candidates that the stance model reads"
 
 
 class Sides:
