@@ -1,8 +1,8 @@
-"""Chains: from what the query finds, over shared statements, to who is on the other side of it.
+"""Chains: follow shared statements from the query's hits to arguments for or against the query.
 
-An argument that says what the user says is attacked by another; one that attacks the user's claim
-is supported by a third. Each step turns the side or keeps it, so that after any number of steps it
-is known whether an argument stands for or against the query.
+An argument that says what the user says is attacked by another one; an argument that attacks the
+user's claim is supported by a third. Each step keeps or changes the side, so the side of an
+argument is known after any number of steps.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from touche_rad.debate import Argument, Hit
 from touche_rad.plugins import ArgumentIndex, Services
 
 SIBLING: Final = 0.8
-"""What a connection over a third's claim is worth beside a direct one."""
+"""The weight of a link over a claim of a third argument; direct links weigh 1."""
 _STARTS: Final = (
     ("text", "says like you", 1),
     ("attacks", "attacks your claim", -1),
@@ -43,36 +43,36 @@ _SAID: Final = {
 
 @dataclass(frozen=True)
 class Link:
-    """One argument's connection with another through a statement they share."""
+    """A link to another argument through a shared statement."""
 
     argument: Argument
     mine: str
     theirs: str
     near: float
-    """How alike the two statements are, 0 to 1."""
+    """The similarity of the two statements, 0 to 1."""
 
     @property
     def sign(self) -> int:
-        """1 where both are on one side, -1 where they are opposed."""
+        """1 if both arguments are on the same side, -1 if they are opposed."""
         return SIGNS[ROLES.index(self.mine)] * SIGNS[ROLES.index(self.theirs)]
 
     @property
     def weight(self) -> float:
-        """1 where one speaks of the other's text, less where both speak of a third's."""
+        """1 if the statement is the text of one of the two, else less."""
         return 1.0 if "text" in (self.mine, self.theirs) else SIBLING
 
 
 @runtime_checkable
 class LinkedIndex(Protocol):
-    """An index that knows which arguments share statements."""
+    """An index that stores which arguments share statements."""
 
     def links(self, argument_id: str) -> list[Link]:
-        """Return the connections of an argument."""
+        """Return the links of an argument."""
         ...
 
 
 def alike(one: str, other: str) -> float:
-    """Return the share of all words that both texts have."""
+    """Return the Jaccard similarity of the stems of two texts."""
     here, there = set(tokens(one)), set(tokens(other))
     return len(here & there) / len(here | there) if here | there else 0.0
 
@@ -80,20 +80,20 @@ def alike(one: str, other: str) -> float:
 def links_of(
     index: ArgumentIndex, arguments: Sequence[Argument], near: float, k: int
 ) -> list[list[Link]]:
-    """Return the connections of each argument, nearest first.
+    """Return the links of each argument, most similar first.
 
-    The index keeps those of nearly equal statements. Looser ones, and all those of an index that
-    keeps none (the official one), are searched for: arguments whose claims are like its text.
+    The index stores links between nearly equal statements. Weaker links, and all links if the index
+    stores none (the official one), are searched: arguments whose claims resemble the text.
 
     Args:
-        index: Where the arguments are.
-        arguments: Whose connections are wanted.
-        near: How alike the statements must be.
-        k: Hits of each search that are looked at.
+        index: The index.
+        arguments: The arguments whose links are wanted.
+        near: Minimum similarity of the statements.
+        k: Number of hits per search.
     """
-    kept = isinstance(index, LinkedIndex)
+    stored = isinstance(index, LinkedIndex)
     found = [index.links(one.id) if isinstance(index, LinkedIndex) else [] for one in arguments]
-    if near < NEAR or not kept:
+    if near < NEAR or not stored:
         texts = [argument.text for argument in arguments]
         for field in ("attacks", "supports"):
             for place, hits in enumerate(index.search_all(field, texts, k)):
@@ -105,7 +105,7 @@ def links_of(
 
 
 def _nearest(links: Sequence[Link], near: float) -> list[Link]:
-    """The best connection with each argument, direct ones before those over a third's claim."""
+    """Keep the best link to each argument, best first."""
     ordered = sorted(
         (link for link in links if link.near >= near),
         key=lambda link: (-link.near * link.weight, link.argument.id),
@@ -123,7 +123,7 @@ def _nearer(argument: Argument, query: str) -> str:
 
 @dataclass(frozen=True)
 class _Reached:
-    """An argument that a chain has come to."""
+    """An argument at the end of a chain."""
 
     argument: Argument
     score: float
@@ -133,29 +133,29 @@ class _Reached:
 
 
 class ChainRetriever(Searcher):
-    """Arguments against a statement like the query, reached over arguments that share claims."""
+    """Follows shared claims to arguments against the query, over one or more steps."""
 
     class Options(plugins.Options):
-        """How far the chains reach."""
+        """The options of the retriever."""
 
-        side: Literal["against", "for"] = Field("against", description="which side is wanted")
-        steps: int = Field(2, ge=0, le=4, description="how many links a chain may have")
-        first: int = Field(10, ge=1, description="hits of each first search that are followed")
-        second: int = Field(5, ge=1, description="links that are followed from each argument")
-        near: float = Field(0.5, ge=0, le=1, description="how alike linked statements must be")
-        fade: float = Field(0.8, gt=0, le=1, description="what a link leaves of the score")
+        side: Literal["against", "for"] = Field("against", description="wanted side")
+        steps: int = Field(2, ge=0, le=4, description="maximum number of links of a chain")
+        first: int = Field(10, ge=1, description="hits of each first search to follow")
+        second: int = Field(5, ge=1, description="links to follow from each argument")
+        near: float = Field(0.5, ge=0, le=1, description="minimum similarity of linked statements")
+        fade: float = Field(0.8, gt=0, le=1, description="factor of the score per link")
 
     def __init__(self, options: Any, services: Services) -> None:
         super().__init__(options, services)
         self._wanted = -1 if options.side == "against" else 1
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """Follow the chains; an argument reached in several ways is where its best one puts it."""
-        now = self._starts(query)
+        """Follow the chains; the best chain to an argument gives its score."""
+        ends = self._starts(query)
         found: list[_Reached] = []
         for _ in range(self.options.steps):
-            now = self._further(now)
-            found += now
+            ends = self._extend(ends)
+            found += ends
         best: dict[str, _Reached] = {}
         for one in sorted(found, key=lambda one: -one.score):
             best.setdefault(one.argument.id, one)
@@ -167,7 +167,7 @@ class ChainRetriever(Searcher):
         return ranked(hits)[:k]
 
     def _starts(self, query: str) -> list[_Reached]:
-        """What the query finds. A claim and its negation share their words: the nearer counts."""
+        """Search the query; of an argument's two claims only the more similar one counts."""
         return [
             _Reached(hit.argument, hit.score, sign, (said,), frozenset((hit.argument.id,)))
             for field, said, sign in _STARTS
@@ -175,9 +175,9 @@ class ChainRetriever(Searcher):
             if field == "text" or _nearer(hit.argument, query) == field
         ]
 
-    def _further(self, reached: Sequence[_Reached]) -> list[_Reached]:
-        asked = [one.argument for one in reached]
-        linked = links_of(self.index, asked, self.options.near, self.options.second)
+    def _extend(self, reached: Sequence[_Reached]) -> list[_Reached]:
+        arguments = [one.argument for one in reached]
+        linked = links_of(self.index, arguments, self.options.near, self.options.second)
         return [
             self._step(one, link)
             for one, links in zip(reached, linked, strict=True)

@@ -1,4 +1,4 @@
-"""The retrievers: each finds arguments for a query; its pipeline is a PyTerrier transformer."""
+"""The retrievers that need only an index."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ class _FieldRetriever(Searcher):
 
 
 class TextRetriever(_FieldRetriever):
-    """Arguments that say something like the query, on whatever side."""
+    """Arguments whose text is similar to the query, on any side."""
 
 
 class AttackRetriever(_FieldRetriever):
-    """Arguments against a claim like the query (the attacks field)."""
+    """Arguments against a claim similar to the query (field attacks)."""
 
     field = "attacks"
 
 
 class SupportRetriever(_FieldRetriever):
-    """Arguments for a claim like the query (the supports field)."""
+    """Arguments for a claim similar to the query (field supports)."""
 
     field = "supports"
 
 
 class OpposingRetriever(Searcher):
-    """Attackers of a claim like the query, then what chains lead to, then what is about it."""
+    """Arguments against a similar claim, then those found by chains, then those on the topic."""
 
     class Options(PluginOptions):
-        """How the lists follow each other."""
+        """The options of the retriever."""
 
-        lead: int = Field(3, ge=0, description="Attackers that go before all chains.")
+        lead: int = Field(3, ge=0, description="hits of field attacks before all chains")
 
     def __init__(self, options: Any, services: Services) -> None:
         super().__init__(options, services)
         self._chain = ChainRetriever(ChainRetriever.Options(), services)
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """Put the lists one behind the other; where the claims are not known, words remain."""
+        """Concatenate the lists; the search in all fields fills up what is missing."""
         attack = self.index.search("attacks", query, k)
         lead, rest = attack[: self.options.lead], attack[self.options.lead :]
         about = self.index.search("all", query, k) if len(attack) < k else []
@@ -67,15 +67,15 @@ class OpposingRetriever(Searcher):
 
 
 class HybridRetriever(Searcher):
-    """Attack and chain hits and the agreement of topics, fused by reciprocal rank."""
+    """Fuses the field attacks, chains and topic agreement by reciprocal rank."""
 
     class Options(PluginOptions):
-        """What the fusion weighs."""
+        """The options of the retriever."""
 
-        k: float = Field(5, gt=0, description="The constant of reciprocal rank fusion.")
-        depth: int = Field(100, ge=1, description="Hits taken from each search.")
-        chain: float = Field(0.2, ge=0, description="The weight of chains.")
-        topic: float = Field(0.2, ge=0, description="The weight of topic agreement.")
+        k: float = Field(5, gt=0, description="constant of reciprocal rank fusion")
+        depth: int = Field(100, ge=1, description="number of hits per search")
+        chain: float = Field(0.2, ge=0, description="weight of chains")
+        topic: float = Field(0.2, ge=0, description="weight of topic agreement")
 
     def __init__(self, options: Any, services: Services) -> None:
         super().__init__(options, services)
@@ -93,7 +93,7 @@ class HybridRetriever(Searcher):
 
 
 def on_topic(hits: Sequence[Hit], evidence: Sequence[Hit]) -> list[Hit]:
-    """Order hits by how much of the evidence is about their topic, and as they were within one."""
+    """Sort hits by how many of the evidence hits are about their topic, best ranks first."""
     weight: defaultdict[str, float] = defaultdict(float)
     for rank, hit in enumerate(evidence, 1):
         weight[hit.argument.topic] += 1 / (10 + rank)
@@ -105,31 +105,31 @@ def on_topic(hits: Sequence[Hit], evidence: Sequence[Hit]) -> list[Hit]:
 
 
 class ChainedRetriever(Searcher):
-    """Attackers by words and by meaning, chains, and the agreement of topics, fused by rank."""
+    """Like hybrid, with similarity by vectors where the index has them."""
 
     class Options(PluginOptions):
-        """What the fusion weighs."""
+        """The options of the retriever."""
 
-        k: float = Field(10, gt=0, description="The constant of reciprocal rank fusion.")
-        depth: int = Field(100, ge=1, description="Hits taken from each search.")
-        meaning: float = Field(1.0, ge=0, description="The weight of nearness in meaning.")
-        chain: float = Field(0.2, ge=0, description="The weight of chains.")
-        topic: float = Field(0.2, ge=0, description="The weight of topic agreement.")
+        k: float = Field(10, gt=0, description="constant of reciprocal rank fusion")
+        depth: int = Field(100, ge=1, description="number of hits per search")
+        meaning: float = Field(1.0, ge=0, description="weight of similarity by vectors")
+        chain: float = Field(0.2, ge=0, description="weight of chains")
+        topic: float = Field(0.2, ge=0, description="weight of topic agreement")
 
     def __init__(self, options: Any, services: Services) -> None:
         super().__init__(options, services)
         self._chain = ChainRetriever(ChainRetriever.Options(), services)
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """Fuse what each search finds; an index without vectors does without meaning."""
-        chosen = self.options
-        attack = self.index.search("attacks", query, chosen.depth)
-        text = self.index.search("text", query, chosen.depth)
+        """Fuse the lists; without vectors in the index, similarity is left out."""
+        options = self.options
+        attack = self.index.search("attacks", query, options.depth)
+        text = self.index.search("text", query, options.depth)
         near = self._near(query)
-        lists = [attack, near, self._chain.search(query, chosen.depth)]
-        weights = [1.0, chosen.meaning, chosen.chain, chosen.topic]
+        lists = [attack, near, self._chain.search(query, options.depth)]
+        weights = [1.0, options.meaning, options.chain, options.topic]
         lists.append(on_topic(best_of([*scaled(attack), *near]), [*attack, *near, *text]))
-        return reciprocal_rank(lists, weights, chosen.k)[:k]
+        return reciprocal_rank(lists, weights, options.k)[:k]
 
     def _near(self, query: str) -> list[Hit]:
         meaning = meaning_of(self.index)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ import pyterrier as pt
 
 from retrieval.index.analyser import known
 from touche_rad.debate import Hit
-from touche_rad.plugins import ArgumentIndex, Services
+from touche_rad.plugins import ArgumentIndex, Retriever, Services
 
 COLUMNS = ("docno", "score", "rank", "path")
 _RANKING = ["score", "rank"]
@@ -30,17 +30,17 @@ class FieldSearch(pt.Transformer):
         return f"FieldSearch({self.field!r}, k={self.k})"
 
     def fuse_rank_cutoff(self, k: int) -> FieldSearch | None:
-        """Search no deeper than what is kept (PyTerrier's `%`)."""
+        """Search only as deep as needed (PyTerrier's `%`)."""
         return FieldSearch(self.index, self.field, k) if k < self.k else None
 
     def transform(self, inp: Any) -> Any:
-        """Search each query; further columns of the queries are kept."""
+        """Search each query; other columns of the queries are kept."""
         pt.validate.query_frame(inp, extra_columns=["query"], context=self)
         return ranking(inp, self.index.scored(self.field, inp["query"].tolist(), self.k))
 
 
 def ranking(queries: Any, found: Sequence[Sequence[tuple[str, float]]]) -> Any:
-    """Return the rows of a ranking: each query with its documents, best first."""
+    """Return a PyTerrier result frame: each query with its documents, best first."""
     rows = queries.drop(columns=_RANKING, errors="ignore")
     repeated = np.repeat(np.arange(len(rows)), [len(hits) for hits in found])
     columns = {
@@ -51,18 +51,10 @@ def ranking(queries: Any, found: Sequence[Sequence[tuple[str, float]]]) -> Any:
     return rows.iloc[repeated].reset_index(drop=True).assign(**columns)
 
 
-class Searches(Protocol):
-    """Whatever can search one query can be a transformer."""
-
-    def search(self, query: str, k: int) -> list[Hit]:
-        """Return the best `k` hits, best first."""
-        ...
-
-
 class Searching(pt.Transformer):
-    """A retriever as a transformer: `path` tells how a document was reached."""
+    """A retriever as a transformer; the column `path` says how a document was found."""
 
-    def __init__(self, searcher: Searches, k: int) -> None:
+    def __init__(self, searcher: Retriever, k: int) -> None:
         super().__init__()
         self.searcher = searcher
         self.k = k
@@ -71,11 +63,11 @@ class Searching(pt.Transformer):
         return f"{type(self.searcher).__name__}(k={self.k})"
 
     def fuse_rank_cutoff(self, k: int) -> Searching | None:
-        """Search no deeper than what is kept (PyTerrier's `%`)."""
+        """Search only as deep as needed (PyTerrier's `%`)."""
         return Searching(self.searcher, k) if k < self.k else None
 
     def transform(self, inp: Any) -> Any:
-        """Search each query; further columns of the queries are kept."""
+        """Search each query; other columns of the queries are kept."""
         pt.validate.query_frame(inp, extra_columns=["query"], context=self)
         rows = [
             {**row, "docno": hit.argument.id, "score": hit.score, "rank": rank, "path": hit.path}
@@ -85,12 +77,12 @@ class Searching(pt.Transformer):
         kept = [column for column in inp.columns if column not in COLUMNS]
         typed = {column: inp[column].dtype for column in kept}
         typed |= {"docno": str, "score": float, "rank": int}
-        # As objects first: a query with half a character is no text to every kind of column.
+        # As objects first: not every column type accepts a query with a lone surrogate.
         return pd.DataFrame(rows, columns=[*kept, *COLUMNS], dtype=object).astype(typed)
 
 
 class Searcher:
-    """Base: whatever can search one query can be a transformer."""
+    """Base class of the retrievers: `search` one query, or use `pipeline` in PyTerrier."""
 
     needs: tuple[str, ...] = ("index",)
 
@@ -100,8 +92,8 @@ class Searcher:
 
     def search(self, query: str, k: int) -> list[Hit]:
         """Return the best `k` hits, best first."""
-        raise TypeError(f"{type(self).__name__} searches nothing")
+        raise NotImplementedError
 
     def pipeline(self, k: int = 100) -> Searching:
-        """Return this search as a PyTerrier transformer."""
+        """Return this retriever as a PyTerrier transformer."""
         return Searching(self, k)

@@ -1,4 +1,4 @@
-"""Test collections made from a collection itself, and the topics kept unseen in training."""
+"""Test collections derived from a collection, and the topics that are held out in training."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from touche_rad.evidence.paraphrase import paraphrase
 
 @dataclass(frozen=True)
 class Unseen:
-    """The topics that are held out: those of the split `test`, or fold `number` of `count`."""
+    """The held-out topics: the split `test`, or fold `number` of `count`."""
 
     number: int = 0
     count: int = 0
 
     @classmethod
     def named(cls, name: str) -> Unseen:
-        """Read `test`, or a fold such as 2/4."""
+        """Parse `test`, or a fold such as 2/4."""
         if name == "test":
             return cls()
         number, _, count = name.partition("/")
@@ -41,7 +41,7 @@ class Unseen:
         return int(place, 16) % self.count == self.number - 1
 
     def part(self, arguments: Sequence[Argument]) -> tuple[list[Argument], list[Argument]]:
-        """Return what is learnt from and what is held out."""
+        """Split arguments into those to train on and those that are held out."""
         out = [one for one in arguments if one.topic in self]
         rest = [one for one in arguments if one.topic not in self]
         if not out or not rest:
@@ -56,12 +56,12 @@ _TENTHS: Final = (6, 8, 10)
 RANKED: Final = ("counter", "support", "paraphrase", "chain")
 KINDS: Final = (*RANKED, "stance")
 HIDDEN: Final = ("counter", "support")
-"""The kinds whose searcher may see topic and text only."""
+"""The kinds whose pipelines may search topic and text only."""
 
 
 @dataclass(frozen=True)
 class Topic:
-    """A query, its relevant documents, and documents that are the query itself."""
+    """A query, its relevant documents, and documents that repeat the query."""
 
     qid: str
     query: str
@@ -71,7 +71,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Task:
-    """One kind of test collection, possibly of people's claims or of a split alone."""
+    """A kind of test collection, optionally of claims written by people or of one split."""
 
     kind: str
     original: bool = False
@@ -84,7 +84,7 @@ class Task:
 
 
 def task(name: str) -> Task:
-    """Read a name such as counter/orig/test."""
+    """Parse a name such as counter/orig/test."""
     kind, *rest = name.split("/")
     known = [one.name for one in every()]
     original, split = "orig" in rest, next((one for one in rest if one in SPLITS), "")
@@ -95,7 +95,7 @@ def task(name: str) -> Task:
 
 
 def every() -> Iterator[Task]:
-    """Yield every task there is."""
+    """Yield every task."""
     for kind in KINDS:
         for original in (False, True) if kind in (*HIDDEN, "stance") else (False,):
             for split in ("", *SPLITS):
@@ -103,7 +103,7 @@ def every() -> Iterator[Task]:
 
 
 def split_of(topic: str) -> str:
-    """Return the split that a topic is in."""
+    """Return the split of a topic."""
     tenth = int(sha256(topic.encode("utf-8", "replace")).hexdigest(), 16) % 10
     return next(split for split, end in zip(SPLITS, _TENTHS, strict=True) if tenth < end)
 
@@ -154,7 +154,7 @@ def _stances(kept: Sequence[Argument], of: Task) -> Iterator[Topic]:
 
 
 def _chains(kept: Sequence[Argument]) -> Iterator[Topic]:
-    """A claim, and who is against it only over one other argument."""
+    """Yield claims with the arguments that are against them only by way of one other argument."""
     by_id = {argument.id: argument for argument in kept}
     attackers, supporters = (_keyed(_claims(kept, name)) for name in ("attacks", "supports"))
     said = _saying(kept)

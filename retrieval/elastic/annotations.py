@@ -16,7 +16,7 @@ from typing import Any, Final
 from retrieval.elastic import shape
 from retrieval.elastic.arguments import PAGE, ElasticArguments
 from retrieval.elastic.connection import Connection, may_be_id, place
-from retrieval.elastic.loading import send, tell
+from retrieval.elastic.loading import send, update_description
 from retrieval.index.annotations import CALLS, plain, report_part
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
@@ -101,7 +101,7 @@ async def _annotate_block(
 ) -> None:
     """Annotate the calls of a block in which an argument is not annotated."""
     fields, slug, step = _Fields(annotator.name), _slug(annotator), annotator.per_call
-    ids = [shape.whole(one.id) for one in part]
+    ids = [shape.sendable(one.id) for one in part]
     sources = connection.ask(partial(_sources, index=concrete, ids=ids, fields=[fields.by]))
     done = [(source or {}).get(fields.by) == slug for source in sources]
     missing = [
@@ -113,7 +113,7 @@ async def _annotate_block(
     if missing:
         found = await annotator.annotate_all([one.text for one in missing], lambda _: None)
         send(connection, [
-            ({"update": {"_index": concrete, "_id": shape.whole(argument.id)}},
+            ({"update": {"_index": concrete, "_id": shape.sendable(argument.id)}},
              {"doc": {fields.by: slug, fields.known: annotation is not None,
                       fields.text: json.dumps(annotation)}})
             for argument, annotation in zip(missing, found, strict=True)
@@ -138,7 +138,7 @@ class ElasticAnnotations:
 
     def get_all(self, ids: Sequence[str]) -> list[Mapping[str, Any] | None]:
         """Return the annotation of each argument, or None if there is none."""
-        sent = [name if may_be_id(name := shape.whole(one)) else "" for one in ids]
+        sent = [name if may_be_id(name := shape.sendable(one)) else "" for one in ids]
         asked = sorted({name for name in sent if name})
         found: dict[str, Mapping[str, Any] | None] = {}
         for start in range(0, len(asked), PAGE):
@@ -180,6 +180,6 @@ def _tell(
 ) -> None:
     """Store in the index what is known about its annotations."""
     entry = {"by": plain(annotator), **about}
-    tell(connection, concrete, lambda told: {
+    update_description(connection, concrete, lambda told: {
         **told, ANNOTATIONS: {**(told.get(ANNOTATIONS) or {}), annotator.name: entry}
     })  # fmt: skip

@@ -1,4 +1,4 @@
-"""An opened index on Elasticsearch: ours, or the official one as it stands."""
+"""Search an index on Elasticsearch: the official one, or one built by touche-rad."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval.elastic import shape
-from retrieval.elastic import shape as asking
-from retrieval.elastic import shape as near
 from retrieval.elastic.connection import Connection, may_be_id, place
 from retrieval.elastic.shape import DEEPEST
 from retrieval.index.analyser import FIELDS, known
@@ -22,16 +20,16 @@ from touche_rad.errors import OptionError, UserError, nearest
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
 
-AT_ONCE: Final = 64
-"""Searches sent together."""
+BATCH: Final = 64
+"""Searches per request."""
 PAGE: Final = 1_000
 ALIVE: Final = "5m"
 _OF_A_NAME: Final = re.compile(r"-[0-9a-f]{12}-\d+$")
-"""What an index's own name has more than the name that stands for it."""
+"""The suffix that an index's own name has, and its alias has not."""
 
 
 class ElasticArguments:
-    """Arguments on a server; any number of threads may ask."""
+    """An opened index on a server; threads can share it."""
 
     def __init__(self, location: str) -> None:
         self.location = location
@@ -42,7 +40,7 @@ class ElasticArguments:
             lambda es: es.indices.get(index=self._index, master_timeout=wait)
         ).body
         if len(described) != 1:
-            raise OptionError(f"{location}: names {len(described)} indexes, one is needed")
+            raise OptionError(f"{location}: is a name of {len(described)} indexes; expected one")
         ((self.concrete, about),) = described.items()
         mapping = about.get("mappings") or {}
         self._properties: Mapping[str, Any] = mapping.get("properties") or {}
@@ -56,16 +54,16 @@ class ElasticArguments:
 
     @property
     def linked(self) -> bool:
-        """Whether it was loaded with the groups of its statements."""
+        """Whether the index has the groups of its statements."""
         return self.ours is not None and shape.GROUPS in self._properties
 
     @property
     def fingerprint(self) -> str:
-        """What tells this index's content from another's."""
+        """A digest of the content."""
         if self.ours is not None:
             return str(self.ours["collection"])[:16]
-        told = f"{self._settings.get('uuid')} {len(self)}"
-        return sha256(told.encode()).hexdigest()[:16]
+        content = f"{self._settings.get('uuid')} {len(self)}"
+        return sha256(content.encode()).hexdigest()[:16]
 
     @cached_property
     def _count(self) -> int:
@@ -79,18 +77,18 @@ class ElasticArguments:
         return self.get_all([argument_id])[0]
 
     def get_all(self, ids: Sequence[str]) -> list[Argument | None]:
-        """Return the argument of each id, or None, in one request."""
+        """Return the argument of each id, or None."""
         found = self._sources(ids, self._source)
         return [
-            shape.argument(source, shape.whole(one)) if source else None
+            shape.argument(source, shape.sendable(one)) if source else None
             for one, source in zip(ids, found, strict=True)
         ]
 
     def _sources(
         self, ids: Sequence[str], wanted: Mapping[str, Any]
     ) -> list[Mapping[str, Any] | None]:
-        """Return what the document of each argument holds, if there is one."""
-        names = list(dict.fromkeys(one for one in map(shape.whole, ids) if may_be_id(one)))
+        """Return fields of the document of each argument, or None."""
+        names = list(dict.fromkeys(one for one in map(shape.sendable, ids) if may_be_id(one)))
         parts = [names[at : at + PAGE] for at in range(0, len(names), PAGE)]
         bodies = [
             {"query": {"ids": {"values": part}}, "size": len(part),
@@ -98,47 +96,47 @@ class ElasticArguments:
             for part in parts
         ]  # fmt: skip
         held = {hit["_id"]: hit["_source"] for hits in self._searched(bodies) for hit in hits}
-        return [self._own(one, held.get(shape.whole(one))) for one in ids]
+        return [self._own(one, held.get(shape.sendable(one))) for one in ids]
 
     def _own(self, argument_id: str, source: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        """Return a document if it is this argument's; an odd id is sent as another one's."""
+        """Return the document if it is this argument's; a replaced surrogate may match another."""
         if source is None:
             return None
         if "line" in source:
             return source if shape.argument(source, "").id == argument_id else None
-        return source if argument_id == shape.whole(argument_id) else None
+        return source if argument_id == shape.sendable(argument_id) else None
 
     def arguments(self) -> Iterator[Argument]:
-        """Yield every argument as of now, in a fixed order; an index of ours in its own."""
+        """Yield every argument of a snapshot, in a fixed order."""
         for _, source in self.pages():
             yield from source
 
     def pages(
         self, after: Sequence[Any] | None = None
     ) -> Iterator[tuple[list[Any], list[Argument]]]:
-        """Yield the arguments page by page, each with the mark from which on to go on later."""
-        asked = self._connection.ask
-        opened = asked(lambda es: es.open_point_in_time(index=self._index, keep_alive=ALIVE))["id"]
+        """Yield pages of arguments, each with the mark from which a later call continues."""
+        ask = self._connection.ask
+        snapshot = ask(lambda es: es.open_point_in_time(index=self._index, keep_alive=ALIVE))["id"]
         try:
             while True:
                 body: dict[str, Any] = {
-                    "size": PAGE, "pit": {"id": opened, "keep_alive": ALIVE},
+                    "size": PAGE, "pit": {"id": snapshot, "keep_alive": ALIVE},
                     "sort": [{self.order: "asc"}], "track_total_hits": False, **self._source,
                 }  # fmt: skip
                 if after is not None:
                     body["search_after"] = after
-                answer = asked(partial(_search, body=body))
+                answer = ask(partial(_search, body=body))
                 hits = answer["hits"]["hits"]
                 if not hits:
                     return
-                opened, after = answer["pit_id"], list(hits[-1]["sort"])
+                snapshot, after = answer["pit_id"], list(hits[-1]["sort"])
                 yield after[:1], [shape.argument(hit["_source"], hit["_id"]) for hit in hits]
         finally:
-            self._connection.ask(lambda es: es.close_point_in_time(id=opened))
+            ask(lambda es: es.close_point_in_time(id=snapshot))
 
     @property
     def order(self) -> str:
-        """The field that gives all arguments an order that outlasts a connection, or `_doc`."""
+        """The field that sorts all arguments, or `_doc` if there is no stable order."""
         return "order" if self.ours is not None else self._id_field or "_doc"
 
     @cached_property
@@ -150,7 +148,7 @@ class ElasticArguments:
         return next((f"id.{key}" for key, one in inner.items() if one.get("type") == "keyword"), "")
 
     def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
-        """Return each query's best ids with their scores; equal scores by id."""
+        """Return the best ids of each query with scores; equal scores are sorted by id."""
         found = self._best(field, queries, k, {"_source": False})
         return [[(hit["_id"], hit["_score"]) for hit in hits] for hits in found]
 
@@ -159,7 +157,7 @@ class ElasticArguments:
         return self.search_all(field, [query], k)[0]
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """Search many queries at once."""
+        """Search many queries."""
         return [
             [
                 Hit(
@@ -177,37 +175,37 @@ class ElasticArguments:
 
     @property
     def encoders(self) -> Sequence[str]:
-        """The encoders whose vectors the index holds."""
+        """The encoders whose vectors the index has."""
         if self.ours is not None:
             return list(self.ours.get("encoders") or {})
         official = shape.vector_field("attacks", shape.OFFICIAL_VECTORS)
         return [shape.OFFICIAL_VECTORS] if official in self._properties else []
 
     def encoded_fields(self, encoder: str) -> Sequence[str]:
-        """The fields of which the index holds all vectors by an encoder."""
+        """The fields that an encoder has encoded completely."""
         if encoder not in self.encoders:
             return []
-        kept = (self.ours or {}).get("encoded") or {}
-        if encoder in kept:
-            return list(kept[encoder])
+        encoded = (self.ours or {}).get("encoded") or {}
+        if encoder in encoded:
+            return list(encoded[encoder])
         return [one for one in FIELDS if self._field(encoder, one) in self._properties]
 
     def _field(self, encoder: str, field: str) -> str:
-        """Return the name that a field's vectors have; none is declared where all are blank."""
+        """Return the name of a field's vectors; it is not in the mapping if all texts are blank."""
         slug = encoder if self.ours is None else str(self.ours["encoders"][encoder])
         return shape.vector_field(field, slug)
 
     def nearest(
         self, encoder: str, field: str, queries: Vectors, k: int, *, approximate: bool = False
     ) -> list[list[tuple[str, float]]]:
-        """Return each query's nearest arguments' ids with the cosines."""
+        """Return the ids of the nearest arguments of each query, with cosines."""
         name = self._vectors(encoder, field)
         if k <= 0 or name not in self._properties:
             return [[] for _ in queries]
-        bodies = [near.nearest(name, query, k, approximate=approximate) for query in queries]
+        bodies = [shape.nearest(name, query, k, approximate=approximate) for query in queries]
         return [
             sorted(
-                ((hit["_id"], near.cosine(hit["_score"])) for hit in hits),
+                ((hit["_id"], shape.cosine(hit["_score"])) for hit in hits),
                 key=lambda hit: (-hit[1], hit[0].encode()),
             )
             for hits in self._searched(bodies)
@@ -216,29 +214,29 @@ class ElasticArguments:
     def likeness(
         self, encoder: str, field: str, queries: Vectors, ids: Sequence[str]
     ) -> list[list[float]]:
-        """Return each query's cosine with each argument; 0 with one that has no such text."""
+        """Return the cosine of each query with each argument; 0 if it has no such text."""
         name = self._vectors(encoder, field)
-        sent = [shape.whole(one) for one in ids]
+        sent = [shape.sendable(one) for one in ids]
         parts = [sent[at : at + PAGE] for at in range(0, len(sent), PAGE)]
         if name not in self._properties:
             parts = []
-        bodies = [near.likeness(name, query, part) for query in queries for part in parts]
+        bodies = [shape.likeness(name, query, part) for query in queries for part in parts]
         answers = iter(self._searched(bodies))
         found = []
         for _ in queries:
             hits = [hit for _ in parts for hit in next(answers)]
-            cosines = {hit["_id"]: near.cosine(hit["_score"]) for hit in hits}
+            cosines = {hit["_id"]: shape.cosine(hit["_score"]) for hit in hits}
             found.append([cosines.get(one, 0.0) for one in sent])
         return found
 
     def _vectors(self, encoder: str, field: str) -> str:
-        """Return the name of the field with these vectors."""
+        """Check encoder and field, and return the name of the field with the vectors."""
         if encoder not in self.encoders:
             raise OptionError(f"no vectors by {encoder!r}{nearest(encoder, self.encoders)}")
         fields = self.encoded_fields(encoder)
         if field not in fields:
             raise UserError(
-                f"the vectors of {encoder!r} have no field {field!r}{nearest(field, fields)}"
+                f"encoder {encoder!r} has no vectors of the field {field!r}{nearest(field, fields)}"
             )
         return self._field(encoder, field)
 
@@ -255,7 +253,7 @@ class ElasticArguments:
         found: list[list[Any]] = [[] for _ in queries]
         if k <= 0:
             return found
-        made = asking.official if self.ours is None else asking.ours
+        made = shape.official_query if self.ours is None else shape.our_query
         asked = {
             at: query
             for at, words in enumerate(queries)
@@ -275,26 +273,26 @@ class ElasticArguments:
         found: list[list[Any]] = []
         header = {"index": self._index, "allow_partial_search_results": False}
         if int(self._settings.get("number_of_shards") or 1) > 1:
-            # What is rare is counted over all parts, so that parts do not change a score.
+            # Count words over all shards, so that the number of shards does not change scores.
             header["search_type"] = "dfs_query_then_fetch"
-        for start in range(0, len(bodies), AT_ONCE):
-            part = bodies[start : start + AT_ONCE]
+        for start in range(0, len(bodies), BATCH):
+            part = bodies[start : start + BATCH]
             lines = [line for body in part for line in (header, body)]
             found += self._connection.ask(_searching(lines))
         return found
 
 
 def _check_ours(location: str, ours: Mapping[str, Any]) -> None:
-    """Refuse an index of ours that would not answer as it should."""
+    """Reject an index of ours that is incomplete or was built differently."""
     name = _OF_A_NAME.sub("", location)
-    again = f"mend it with: touche-rad index SOURCE --to {name} --replace"
+    again = f"build it again: touche-rad index SOURCE --to {name} --replace"
     if ours.get("format") != shape.FORMAT:
-        raise UserError(f"{location}: made by another version of touche-rad; {again}")
+        raise UserError(f"{location}: built by another version of touche-rad; {again}")
     if ours.get("analyser") != ANALYSER:
-        made_by = f"{ours.get('analyser')!s:.60}"
-        raise UserError(f"{location}: its words are analysed by {made_by}, not {ANALYSER}; {again}")
+        other = f"{ours.get('analyser')!s:.60}"
+        raise UserError(f"{location}: built with the analyser {other}, not {ANALYSER}; {again}")
     if not ours.get("complete"):
-        raise UserError(f"{location}: it was not loaded to its end; {again}")
+        raise UserError(f"{location}: loading was not finished; {again}")
 
 
 def _search(es: Any, body: Mapping[str, Any]) -> Any:
@@ -313,7 +311,7 @@ def _searching(lines: Sequence[Mapping[str, Any]]) -> Callable[[Any], list[list[
 
 
 def _failed(es: Any, answer: Mapping[str, Any]) -> Exception:
-    """One search's fault, as the client would have raised it alone."""
+    """Return the error of one search of several as the client would raise it."""
     import elasticsearch
     from elastic_transport import ApiResponseMeta, HttpHeaders, NodeConfig
 

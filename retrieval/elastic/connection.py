@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 from touche_rad.errors import ToucheRadError, UserError, WorkError
 
 LONGEST_NAME: Final = 200
-"""Bytes; the server takes 255, and the names that we make are longer by a content's digest."""
+"""Bytes. The server allows 255; the names of our indexes are longer than their aliases."""
 LONGEST_ID: Final = 512
 _FORBIDDEN: Final = frozenset('\\/*?"<>|,#: ')
 
 
 def check_name(name: str) -> None:
-    """Refuse what no single index can be called: patterns, lists and what the server forbids."""
+    """Reject patterns, lists, and names that the server forbids."""
     if (
         not name.isprintable()
         or not _FORBIDDEN.isdisjoint(name)
@@ -28,20 +28,20 @@ def check_name(name: str) -> None:
         or name[0] in "-_+"
         or name in (".", "..")
     ):
-        raise _refused(name)
+        raise _invalid_name(name)
 
 
 def check_new_name(name: str) -> None:
-    """Refuse also what we would not make: hidden indexes, and names too long for a digest more."""
+    """Reject also names of hidden indexes, and names to which no digest can be added."""
     if name[0] == "." or len(name.encode()) > LONGEST_NAME:
-        raise _refused(name)
+        raise _invalid_name(name)
 
 
-def _refused(name: str) -> UserError:
+def _invalid_name(name: str) -> UserError:
     shown = repr(name if len(name) <= 40 else name[:40] + "…")
     return UserError(
-        f"{shown} is no name for an index on Elasticsearch: expected lower-case letters, digits, "
-        f"'-' and '_', a letter or digit first, at most {LONGEST_NAME} bytes"
+        f"{shown} is not a valid index name: expected lower-case letters, digits, '-' and '_', "
+        f"starting with a letter or digit, at most {LONGEST_NAME} bytes"
     )
 
 
@@ -51,15 +51,15 @@ def may_be_id(name: str) -> bool:
 
 
 def check_id(name: str) -> None:
-    """Refuse an id that no document can have."""
+    """Reject an id that a document cannot have."""
     size = len(name.encode())
     if not name:
         raise UserError(
-            f"an argument has no id: Elasticsearch takes ids of 1 to {LONGEST_ID} bytes"
+            f"an argument has no id: Elasticsearch needs ids of 1 to {LONGEST_ID} bytes"
         )
     if size > LONGEST_ID:
         raise UserError(
-            f"the id {name[:40] + '…'!r} has {size} bytes: Elasticsearch takes 1 to {LONGEST_ID}"
+            f"the id {name[:40] + '…'!r} has {size} bytes: Elasticsearch allows 1 to {LONGEST_ID}"
         )
 
 
@@ -71,7 +71,7 @@ TIMEOUT: Final = "TOUCHE_RAD_ES_TIMEOUT"
 
 SCHEME: Final = "elasticsearch:"
 SECONDS: Final = 30.0
-"""How long a call may take in all, its repetitions included, unless the environment says."""
+"""Default timeout of a call in seconds, including retries."""
 ONE_TRY: Final = 10.0
 HEALTH: Final = 2.0
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
@@ -81,14 +81,14 @@ _OF_PARTS: Final = frozenset((
     "search_phase_execution_exception", "no_shard_available_action_exception",
     "node_not_connected_exception", "node_disconnected_exception",
 ))  # fmt: skip
-"""Faults that say, once they last, that a part of the index is on no node that is asked."""
+"""Errors that, if they persist, mean that a shard of the index is not available."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Place:
-    """A server and an index on it."""
+    """A server and the name of an index."""
 
     url: str
     index: str
@@ -98,7 +98,7 @@ class Place:
 
 
 def place(location: str) -> Place:
-    """Read a location: elasticsearch:http(s)://HOST[:PORT][/PREFIX]/INDEX."""
+    """Parse a location: elasticsearch:http(s)://HOST[:PORT][/PREFIX]/INDEX."""
     expected = f"expected {SCHEME}http(s)://HOST[:PORT][/PREFIX]/INDEX"
     try:
         parts = urlsplit(location.removeprefix(SCHEME))
@@ -107,7 +107,7 @@ def place(location: str) -> Place:
         raise UserError(f"{expected}, got {location!r:.200}") from None
     if parts.username or parts.password or "@" in parts.netloc:
         raise UserError(
-            f"a location holds no name or password: set {USER} and {PASSWORD}, or {KEY}, instead"
+            f"a location must not contain a user or password: set {USER} and {PASSWORD}, or {KEY}"
         )
     prefix, _, index = parts.path.rstrip("/").rpartition("/")
     if port is None or not parts.hostname or not index or parts.query or parts.fragment:
@@ -118,11 +118,11 @@ def place(location: str) -> Place:
 
 
 class TooLarge(UserError):
-    """The server takes no request of this size."""
+    """The request is too large for the server."""
 
 
 class Connection:
-    """A server, asked patiently."""
+    """A server, asked with retries."""
 
     def __init__(self, where: Place) -> None:
         self.where = where
@@ -134,15 +134,15 @@ class Connection:
 
     @property
     def master_timeout(self) -> str:
-        """How long a node may look for its master: less than a try, so that it can still answer."""
+        """Timeout for finding the master node: shorter than a try, so the node can answer."""
         return f"{int(400 * min(ONE_TRY, self._seconds))}ms"
 
     def ask(self, call: Callable[[Any], T]) -> T:
-        """Make a call with the client; what may pass is tried again, the rest told in one line.
+        """Make a call with the client; retry temporary errors, and raise others as one-line errors.
 
         Raises:
-            UserError: The call, the index, the name, the password or the certificate is wrong.
-            WorkError: The server cannot be reached, or cannot do it.
+            UserError: The request, index, user, password or certificate is wrong.
+            WorkError: The server cannot be reached, or fails.
         """
         end = time.monotonic() + self._seconds
         wait = FIRST_WAIT
@@ -150,17 +150,17 @@ class Connection:
             try:
                 return call(self._client)
             except Exception as error:
-                fault, passing = self._fault(error)
+                fault, temporary = self._fault(error)
                 if fault is None:
                     raise
                 pause = wait * random.uniform(0.5, 1.5)
-                if not passing or time.monotonic() + pause > end:
+                if not temporary or time.monotonic() + pause > end:
                     raise self._for_red(error) or fault from None
                 time.sleep(pause)
                 wait = min(2 * wait, LONGEST_WAIT)
 
     def _fault(self, error: Exception) -> tuple[ToucheRadError | None, bool]:
-        """What to say of a client's exception, and whether it may pass."""
+        """Return our error for a client's exception, and whether it may be temporary."""
         import elastic_transport
         import elasticsearch
 
@@ -173,7 +173,7 @@ class Connection:
         if isinstance(error, elastic_transport.ConnectionError):
             return WorkError(f"{where}: the server cannot be reached"), True
         if isinstance(error, elasticsearch.UnsupportedProductError):
-            return UserError(f"{where}: what answers there is no Elasticsearch"), False
+            return UserError(f"{where}: the server is not Elasticsearch"), False
         if isinstance(error, elasticsearch.ApiError):
             status = error.meta.status
             return self._refused(status, _reason(error), _kinds(error)), status in _LATER
@@ -182,35 +182,36 @@ class Connection:
         return None, False
 
     def _for_red(self, error: Exception) -> ToucheRadError | None:
-        """What to say of a silence, where the silent node knows that the index is red."""
+        """Return the error for a timeout if the cluster reports that the index is red."""
         import elastic_transport
 
         if not isinstance(error, elastic_transport.ConnectionTimeout):
             return None
-        hasty = self._client.options(request_timeout=HEALTH)
+        quick = self._client.options(request_timeout=HEALTH)
         try:
-            told = hasty.cluster.health(index=self.where.index, local=True, timeout="1s")
+            health = quick.cluster.health(index=self.where.index, local=True, timeout="1s")
         except Exception:
             return None
-        return self._refused(503, "") if told["status"] == "red" else None
+        return self._refused(503, "") if health["status"] == "red" else None
 
     def _refused(self, status: int, reason: str, kinds: Collection[str] = ()) -> ToucheRadError:
         where = self.where
         if status == 401:
-            return UserError(f"{where}: wrong name, password or key ({USER}, {PASSWORD}, {KEY})")
+            return UserError(f"{where}: wrong user, password or key ({USER}, {PASSWORD}, {KEY})")
         if status == 403:
-            return UserError(f"{where}: {os.environ.get(USER) or 'this key'} may not do this")
+            return UserError(
+                f"{where}: {os.environ.get(USER) or 'this key'} has no permission to do this"
+            )
         if status == 404:
             return UserError(f"{where}: there is no index {where.index!r}")
         if status == 413:
-            return TooLarge(f"{where}: the request is larger than the server takes")
+            return TooLarge(f"{where}: the request is larger than the server allows")
         if status == 503 or (status in _LATER and not _OF_PARTS.isdisjoint(kinds)):
             return WorkError(
-                f"{where}: the cluster cannot serve every part of {where.index!r} now (red): "
-                "see _cluster/health"
+                f"{where}: a shard of {where.index!r} is not available (red): see _cluster/health"
             )
         kind: type[ToucheRadError] = WorkError if status >= 500 or status in _LATER else UserError
-        return kind(f"{where}: refused with {status}: {reason}")
+        return kind(f"{where}: error {status}: {reason}")
 
 
 def _seconds() -> float:
@@ -231,7 +232,7 @@ def _client(where: Place, seconds: float) -> Any:
         from elasticsearch import Elasticsearch
     except ImportError:
         raise UserError(
-            "an index on Elasticsearch needs its client: pip install 'touche-rad[elasticsearch]'"
+            "an index on Elasticsearch needs the client: pip install 'touche-rad[elasticsearch]'"
         ) from None
     settings: dict[str, Any] = {"request_timeout": seconds, "max_retries": 0}
     key, user, ca = os.environ.get(KEY), os.environ.get(USER), os.environ.get(CA)
@@ -245,7 +246,7 @@ def _client(where: Place, seconds: float) -> Any:
         try:
             ssl.create_default_context(cafile=ca)
         except (ssl.SSLError, OSError):
-            raise UserError(f"{CA}: {ca} holds no certificate (expected PEM)") from None
+            raise UserError(f"{CA}: {ca} contains no PEM certificate") from None
         settings["ca_certs"] = ca
     try:
         return Elasticsearch(where.url, **settings)
@@ -277,7 +278,7 @@ def _reason(error: Any) -> str:
 
 
 def _kinds(error: Any) -> set[str]:
-    """Return the types of a fault and of its causes."""
+    """Return the types of an error and of its causes."""
     about = error.body.get("error") if isinstance(error.body, dict) else None
     if not isinstance(about, dict):
         return set()

@@ -18,13 +18,13 @@ import numpy as np
 from retrieval.elastic import shape
 from retrieval.elastic.connection import Connection, TooLarge, check_id, check_new_name, place
 from retrieval.index.analyser import tokens
-from retrieval.index.statements import ROLES, Gathering, key_of
+from retrieval.index.statements import ROLES, StatementGroups, key_of
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
 
-AT_ONCE: Final = 500
-"""Arguments given together."""
+BATCH: Final = 500
+"""Arguments per batch."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Spool:
-    """A collection without what stands in it twice."""
+    """A collection without duplicates, in a temporary file."""
 
     file: IO[str]
     count: int
@@ -46,43 +46,43 @@ class Spool:
     groups: Any
 
     def batches(self) -> Iterator[Sequence[Kept]]:
-        """Yield the arguments in order, some together."""
+        """Yield batches of arguments in order."""
         self.file.seek(0)
         kept = (
             Kept(order, files.argument_of(json.loads(line)), groups.tolist())
             for order, (line, groups) in enumerate(zip(self.file, self.groups, strict=True))
         )
-        while batch := list(islice(kept, AT_ONCE)):
+        while batch := list(islice(kept, BATCH)):
             yield batch
 
 
 @contextmanager
 def spooled(arguments: Iterable[Argument]) -> Iterator[Spool]:
-    """Keep the arguments, whose ids must be such as the server takes."""
-    digest, gathering = sha256(), Gathering()
+    """Write the arguments to a temporary file and check their ids."""
+    digest, gathering = sha256(), StatementGroups()
     seen: dict[str, bytes] = {}
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass") as file:
         for argument in arguments:
             line = files.argument_line(argument) + "\n"
             own = sha256(line.encode("utf-8", "surrogatepass")).digest()
-            name = shape.whole(argument.id)
+            name = shape.sendable(argument.id)
             check_id(name)
             if name in seen:
                 if seen[name] != own:
-                    told = "" if name == argument.id else f", as which {argument.id!r} is sent"
-                    raise UserError(f"two different arguments have the id {name!r}{told}")
+                    sent = "" if name == argument.id else f" ({argument.id!r} is sent as this id)"
+                    raise UserError(f"two different arguments have the id {name!r}{sent}")
                 continue
             seen[name] = own
             file.write(line)
             digest.update(line.encode("utf-8", "surrogatepass"))
             gathering.add({role: key_of(tokens(getattr(argument, role))) for role in ROLES})
         if not seen:
-            raise UserError("the collection holds no argument")
+            raise UserError("the collection contains no argument")
         yield Spool(file, len(seen), digest.hexdigest(), _groups(gathering, len(seen)))
 
 
-def _groups(gathering: Gathering, count: int) -> Any:
-    """Return each argument's groups; -1 for a blank statement."""
+def _groups(gathering: StatementGroups, count: int) -> Any:
+    """Return the groups of each argument; -1 for a blank statement."""
     with tempfile.TemporaryDirectory(prefix="touche-rad-") as made:
         folder = Path(made) / "statements"
         gathering.write(np.arange(count), folder)
@@ -90,13 +90,13 @@ def _groups(gathering: Gathering, count: int) -> Any:
 
 
 Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
-"""What is done with a document, and the document."""
+"""A bulk action and its document."""
 BYTES: Final = 8 * 2**20
-"""Larger requests are not made, unless one document alone is."""
+"""Maximum size of a request, unless a single document is larger."""
 
 
 def send(connection: Connection, pairs: Sequence[Pair]) -> None:
-    """Send documents; a request that is too large for the server is halved."""
+    """Send documents; a request that the server finds too large is split in two."""
     for part in _parts(pairs):
         _send_part(connection, part)
 
@@ -125,7 +125,7 @@ def _send_part(connection: Connection, part: Sequence[Pair]) -> None:
             name = next(iter(action.values()))["_id"]
             raise UserError(
                 f"{connection.where}: the argument {name!r} has {len(json.dumps(document))} bytes, "
-                "more than the server takes in a request (http.max_content_length)"
+                "more than the server accepts in a request (http.max_content_length)"
             ) from None
         half = len(part) // 2
         _send_part(connection, part[:half])
@@ -142,13 +142,14 @@ def _fault(item: Mapping[str, Any]) -> str:
     if not error:
         return ""
     reason = error.get("reason") if isinstance(error, dict) else error
-    return f"the argument {done.get('_id')!r} was refused: {' '.join(str(reason).split())[:200]}"
+    why = " ".join(str(reason).split())[:200]
+    return f"the server rejected the argument {done.get('_id')!r}: {why}"
 
 
 def load(
     arguments: Iterable[Argument], location: str, *, replace: bool, shards: int, replicas: int
 ) -> int:
-    """Make an index and return how many arguments it holds."""
+    """Build an index and return the number of its arguments."""
     connection = Connection(place(location))
     check_new_name(connection.where.index)
     before = _standing(connection, replace=replace)
@@ -167,36 +168,36 @@ def load(
 
 
 def _short_digest(body: Mapping[str, Any]) -> str:
-    """Return what tells all that decides what an index is: other settings make another one."""
+    """Return a digest of settings and collection: part of the index's own name."""
     return sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _standing(connection: Connection, *, replace: bool) -> list[str]:
-    """What the name stands for now, which may be replaced."""
+    """Return the indexes behind the alias, which are to be replaced."""
     name = connection.where.index
     if not connection.ask(lambda es: bool(es.indices.exists(index=name))):
         return []
     found = connection.ask(lambda es: es.indices.get(index=name)).body
     if name in found:
-        raise UserError(f"{connection.where} is an index, not a name that we gave: not replaced")
+        raise UserError(f"{connection.where} is an index and not an alias of ours: not replaced")
     if any(
         shape.MARK not in ((one.get("mappings") or {}).get("_meta") or {}) for one in found.values()
     ):
-        raise UserError(f"{connection.where} names an index that is not ours: not replaced")
+        raise UserError(f"{connection.where} was not built by touche-rad: not replaced")
     if not replace:
-        raise UserError(f"{connection.where} is there already: --replace makes it anew")
+        raise UserError(f"{connection.where} exists: build it again with --replace")
     return list(found)
 
 
 def _made(connection: Connection, concrete: str, body: Mapping[str, Any]) -> bool:
-    """Make the index unless a killed load has; return whether it is new."""
+    """Create the index unless a killed load has; return whether it is new."""
     if connection.ask(lambda es: bool(es.indices.exists(index=concrete))):
         return False
     return bool(connection.ask(partial(_create, index=concrete, body=body)))
 
 
 def _create(es: Any, index: str, body: Mapping[str, Any]) -> bool:
-    """Make an index; one that another load has just made is as good, and not new."""
+    """Create an index; return False if another load has just created it."""
     import elasticsearch
 
     try:
@@ -211,11 +212,11 @@ def _create(es: Any, index: str, body: Mapping[str, Any]) -> bool:
 def _send_batch(
     connection: Connection, concrete: str, batch: Sequence[Kept], *, check: bool
 ) -> None:
-    """Send the arguments that are not there; one sent twice, after a broken answer, is one."""
+    """Send the arguments of a batch that the index does not have. Sending one twice is harmless."""
     there = _there(connection, concrete, [one.argument.id for one in batch]) if check else set()
     pairs: list[Pair] = []
     for one in batch:
-        name = shape.whole(one.argument.id)
+        name = shape.sendable(one.argument.id)
         if name not in there:
             action = {"index": {"_index": concrete, "_id": name}}
             pairs.append((action, shape.document(one.argument, one.order, one.groups)))
@@ -223,39 +224,39 @@ def _send_batch(
 
 
 def _there(connection: Connection, concrete: str, ids: Sequence[str]) -> set[str]:
-    whole = [shape.whole(one) for one in ids]
+    whole = [shape.sendable(one) for one in ids]
     found = connection.ask(lambda es: es.mget(index=concrete, ids=whole, source=False))["docs"]
     return {one["_id"] for one in found if one.get("found")}
 
 
 def _finish(connection: Connection, concrete: str, count: int) -> None:
-    """Say that the index is whole; what it says of its vectors stays."""
+    """Mark the index as complete; the description of its vectors is kept."""
     connection.ask(lambda es: es.indices.refresh(index=concrete))
     there = int(connection.ask(lambda es: es.count(index=concrete))["count"])
     if there > count:
         raise UserError(
-            f"{connection.where}: somebody wrote into {concrete}, which holds {there} arguments "
-            f"for {count}: delete it, and give the same command"
+            f"{connection.where}: another program wrote into {concrete}: it has {there} arguments "
+            f"instead of {count}; delete it and repeat the command"
         )
     if there < count:
         raise WorkError(
-            f"{connection.where}: {there} of {count} arguments are there; the same command goes on"
+            f"{connection.where}: {there} of {count} arguments are loaded; repeat the command"
         )
-    tell(connection, concrete, lambda told: {**told, "complete": True})
+    update_description(connection, concrete, lambda about: {**about, "complete": True})
 
 
-def tell(
+def update_description(
     connection: Connection, concrete: str, change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> None:
-    """Change what an index of ours says of itself."""
+    """Change the description of an index of ours."""
     about = connection.ask(lambda es: es.indices.get_mapping(index=concrete))[concrete]
     meta = about["mappings"]["_meta"]
-    told = {**meta, shape.MARK: change(meta[shape.MARK])}
-    connection.ask(lambda es: es.indices.put_mapping(index=concrete, meta=told))
+    changed = {**meta, shape.MARK: change(meta[shape.MARK])}
+    connection.ask(lambda es: es.indices.put_mapping(index=concrete, meta=changed))
 
 
 def _rename(connection: Connection, concrete: str, before: Sequence[str]) -> None:
-    """Let the name stand for the new index, in one step, and remove what it stood for."""
+    """Switch the alias to the new index in one step, and delete the old ones."""
     name = connection.where.index
     old = [one for one in before if one != concrete]
     actions: list[dict[str, Any]] = [{"add": {"index": concrete, "alias": name}}]

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 
 DEEPEST: Final = 10_000
-"""How deep the server searches (its index.max_result_window)."""
+"""Maximum depth of a search (the server's index.max_result_window)."""
 
 
 def nearest(field: str, vector: Vectors, k: int, *, approximate: bool) -> dict[str, Any]:
-    """Return the search of the nearest vectors.
+    """Return a search of the nearest vectors.
 
-    The server's search is approximate; unless that is wanted, it looks at ten times as many.
+    The server's search is always approximate; without `approximate` it compares ten candidates per
+    hit instead of two.
     """
     breadth = min(DEEPEST, max(100, k * (2 if approximate else 10)))
     return {
@@ -38,10 +39,10 @@ def nearest(field: str, vector: Vectors, k: int, *, approximate: bool) -> dict[s
 
 
 def likeness(field: str, vector: Vectors, ids: Sequence[str]) -> dict[str, Any]:
-    """Return the search of these documents' own cosines.
+    """Return a search of the cosines of these documents.
 
-    As many are wanted as the filter lets through: the server then compares with each of them. It
-    needs no scripts, which a server may forbid.
+    With as many candidates as filtered documents the server compares all of them. This works on
+    servers that forbid scripts.
     """
     return {
         "knn": {
@@ -53,28 +54,28 @@ def likeness(field: str, vector: Vectors, ids: Sequence[str]) -> dict[str, Any]:
 
 
 def cosine(score: float) -> float:
-    """Return the cosine that the server's score of a vector stands for."""
+    """Return the cosine of a server's vector score."""
     return 2 * score - 1
 
 
 _LONGEST_WORD: Final = 255
-"""The server cuts a longer word in pieces, each of which it would search."""
+"""The server splits longer words and searches each piece."""
 _PIECE: Final = re.compile(
     r"[a-zA-Z0-9\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0400-\u0481\u048a-\u04ff]{1,255}|\S"
 )
-"""What the official index's analyser makes at most one word of; it parts CJK letter by letter."""
+"""At most one word for the analyser of the official index, which splits CJK into characters."""
 
 
-def ours(field: str, text: str) -> dict[str, Any] | None:
-    """Return the query of an index of ours, or None where no word counts."""
+def our_query(field: str, text: str) -> dict[str, Any] | None:
+    """Return the query for an index of ours, or None if there is no content word."""
     stems = dict.fromkeys(word[:_LONGEST_WORD] for word in analyse(text).split())
     kept = " ".join(list(stems)[:LONGEST_QUERY])
     return {"match": {f"words.{field}": {"query": kept}}} if kept else None
 
 
-def official(field: str, text: str) -> dict[str, Any] | None:
-    """Return the query of the official index, or None where there is no word."""
-    plain = _cut(whole(text))
+def official_query(field: str, text: str) -> dict[str, Any] | None:
+    """Return the query for the official index, or None if there is no word."""
+    plain = _cut(sendable(text))
     if not plain:
         return None
     if field == "all":
@@ -83,7 +84,7 @@ def official(field: str, text: str) -> dict[str, Any] | None:
 
 
 def _cut(text: str) -> str:
-    """Keep the beginning, of so many pieces as a query may have words."""
+    """Truncate a text to the maximum number of words of a query."""
     end = 0
     for piece in islice(_PIECE.finditer(text), LONGEST_QUERY):
         end = piece.end()
@@ -93,13 +94,13 @@ def _cut(text: str) -> str:
 MARK: Final = "touche-rad"
 FORMAT: Final = 1
 GROUPS: Final = "groups"
-"""Whose statements say the same: what links arguments."""
+"""The field with the groups of equal statements, which link arguments."""
 OFFICIAL_VECTORS: Final = "stella"
 K1, B = 0.9, 0.4
 """The local index's constants of BM25."""
 PLAIN: Final = ("topic", "text", "attacks", "supports")
 _KEYWORD: Final = {"type": "keyword", "ignore_above": 8_191}
-"""A longer one is kept and not searched: the server refuses words of more than 32,766 bytes."""
+"""Longer values are stored and not searched: the server rejects words of over 32,766 bytes."""
 
 
 def vector_field(field: str, encoder: str) -> str:
@@ -126,7 +127,7 @@ def mapping(digest: str, count: int) -> dict[str, Any]:
 
 
 def about(digest: str, count: int) -> dict[str, Any]:
-    """Return what an index of ours says of itself before it is loaded."""
+    """Return the description of an index of ours before it is loaded."""
     return {
         MARK: {
             "format": FORMAT, "collection": digest, "arguments": count, "analyser": ANALYSER,
@@ -145,13 +146,13 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
 
 
 def document(argument: Argument, order: int, groups: Sequence[int]) -> dict[str, Any]:
-    """Return an argument as a document of our index; `line` is the argument without loss."""
+    """Return an argument as a document of our index; `line` is its lossless JSON."""
     line = files.argument_line(argument)
-    plain: dict[str, Any] = {name: whole(getattr(argument, name)) for name in PLAIN}
+    plain: dict[str, Any] = {name: sendable(getattr(argument, name)) for name in PLAIN}
     return {
-        "id": whole(argument.id),
-        "tags": [whole(tag) for tag in argument.tags],
-        "original": whole(argument.original or ""),
+        "id": sendable(argument.id),
+        "tags": [sendable(tag) for tag in argument.tags],
+        "original": sendable(argument.original or ""),
         "order": order,
         **plain,
         "words": _words(argument),
@@ -165,8 +166,8 @@ def _words(argument: Argument) -> dict[str, str]:
     return {**found, ALL: " ".join(found.values())}
 
 
-def whole(text: str) -> str:
-    """Return a text that can be sent; the line has the lone surrogates that it may hold."""
+def sendable(text: str) -> str:
+    """Replace lone surrogates, which cannot be sent; the field `line` keeps them as escapes."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

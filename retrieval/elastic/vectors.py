@@ -1,4 +1,4 @@
-"""Vectors in an index of ours on Elasticsearch."""
+"""Add vectors to an index on Elasticsearch."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from retrieval.dense.encoders import Encoder, Once, encoding_once
+from retrieval.dense.encoders import CachedEncoder, Encoder, cached
 from retrieval.elastic import shape
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.connection import Connection, place
-from retrieval.elastic.loading import send, tell
+from retrieval.elastic.loading import send, update_description
 from retrieval.index.analyser import content
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.plugins import VectorsWanted
 
-AT_ONCE: Final = 256
+BATCH: Final = 256
 DONE: Final = "complete"
 
 
@@ -28,10 +28,10 @@ def add_vectors(
     wanted: VectorsWanted,
     report: Callable[[int, int], None] | None,
 ) -> int:
-    """Encode what the index holds; arguments that have their vectors are not encoded again."""
+    """Encode the arguments that have no vectors yet; return the number of vectors of the fields."""
     index = ElasticArguments(location)
     if index.ours is None:
-        raise UserError(f"{location} is not ours: nothing is written into it")
+        raise UserError(f"{location} was not built by touche-rad: it is not changed")
     kept = index.encoded_fields(encoder.name)
     wanted_fields = [field for field in wanted.fields if field not in kept]
     if not wanted_fields:
@@ -40,26 +40,26 @@ def add_vectors(
     slug = _slug(encoder.name)
     fields = {field: shape.vector_field(field, slug) for field in wanted_fields}
     total, done = len(index), 0
-    with encoding_once(encoder) as once:
+    with cached(encoder) as encode_once:
         for batch in _batches(index):
-            _encode(connection, index.concrete, batch, once, fields, wanted)
+            _encode(connection, index.concrete, batch, encode_once, fields, wanted)
             done += len(batch)
             if report is not None:
                 report(done, total)
     connection.ask(lambda es: es.indices.refresh(index=index.concrete))
-    tell(connection, index.concrete, partial(_with, encoder=encoder.name, slug=slug,
+    update_description(connection, index.concrete, partial(_with, encoder=encoder.name, slug=slug,
                                              fields=[*kept, *wanted_fields]))  # fmt: skip
     return total * len(fields)
 
 
 def _with(
-    told: Mapping[str, Any], encoder: str, slug: str, fields: Sequence[str]
+    about: Mapping[str, Any], encoder: str, slug: str, fields: Sequence[str]
 ) -> dict[str, Any]:
-    """Add vectors to what an index says of itself."""
+    """Add an encoder to the description of an index."""
     return {
-        **told,
-        "encoders": {**told["encoders"], encoder: slug},
-        "encoded": {**(told.get("encoded") or {}), encoder: list(fields)},
+        **about,
+        "encoders": {**about["encoders"], encoder: slug},
+        "encoded": {**(about.get("encoded") or {}), encoder: list(fields)},
     }
 
 
@@ -70,15 +70,15 @@ def _slug(name: str) -> str:
 
 def _batches(index: ElasticArguments) -> Iterator[list[Argument]]:
     for _, page in index.pages():
-        for start in range(0, len(page), AT_ONCE):
-            yield page[start : start + AT_ONCE]
+        for start in range(0, len(page), BATCH):
+            yield page[start : start + BATCH]
 
 
 def _marks(
     connection: Connection, concrete: str, batch: Sequence[Argument], fields: Sequence[str]
 ) -> list[set[str]]:
-    """Return which fields of each argument have been through: those that are marked."""
-    ids = [shape.whole(one.id) for one in batch]
+    """Return the fields of each argument that are marked as encoded."""
+    ids = [shape.sendable(one.id) for one in batch]
     asked = partial(_marked, index=concrete, ids=ids, fields=[f"{one}_{DONE}" for one in fields])
     return connection.ask(asked)
 
@@ -92,11 +92,11 @@ def _encode(
     connection: Connection,
     concrete: str,
     batch: Sequence[Argument],
-    encoder: Once,
+    encoder: CachedEncoder,
     fields: Mapping[str, str],
     wanted: VectorsWanted,
 ) -> None:
-    """Encode what no killed run has encoded."""
+    """Encode the arguments of a batch that are not marked."""
     marks = _marks(connection, concrete, batch, list(fields.values()))
     documents: list[dict[str, Any]] = [{} for _ in batch]
     for field, name in fields.items():
@@ -110,7 +110,7 @@ def _encode(
             for at, vector in zip(held, vectors, strict=True):
                 documents[at][name] = vector.tolist()
     send(connection, [
-        ({"update": {"_index": concrete, "_id": shape.whole(argument.id)}}, {"doc": document})
+        ({"update": {"_index": concrete, "_id": shape.sendable(argument.id)}}, {"doc": document})
         for argument, document in zip(batch, documents, strict=True)
         if document
     ])  # fmt: skip

@@ -16,18 +16,18 @@ from touche_rad.text import stopwords
 PARTS = ("topic", "text", "attacks", "supports")
 ALL = "all"
 FIELDS = ("text", "attacks", "supports", "topic", ALL)
-"""`all` is the parts together."""
+"""`all` contains all parts."""
 
 
 def known(field: str) -> str:
-    """Return the field's name, or name the nearest."""
+    """Return a valid field name; an error suggests the nearest one."""
     if field not in FIELDS:
         raise OptionError(f"there is no field {field!r}{nearest(field, FIELDS)}")
     return field
 
 
 def content(argument: Argument, field: str) -> str:
-    """Return the words of an argument that a field holds."""
+    """Return the text of an argument's field."""
     if field == ALL:
         return "\n".join(getattr(argument, part) for part in PARTS).strip()
     words: str = getattr(argument, field)
@@ -35,26 +35,27 @@ def content(argument: Argument, field: str) -> str:
 
 
 NAME = "folded-words/stopwords/snowball-english/2"
-"""Names the analysis; an index made by another one is not searched."""
+"""The name of this analysis; an index built with another one is rejected."""
 
 LONGEST_QUERY = 512
-"""Words of a query that are searched; the rest is not."""
+"""Maximum number of words of a query; the rest is ignored."""
 REMEMBERED = 50_000
 
+# Snowball, not the stemmer of touche_rad.evidence.words: indexes on disk are built with it.
 _STEMMER = snowballstemmer.stemmer("english")
-_stemming = threading.Lock()  # a stemmer keeps the word it works on
+_stemming = threading.Lock()  # a stemmer has state
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 
 
 def analyse(text: str) -> str:
-    """Return the stems of a text's words that count, plain and apart."""
+    """Return the stems of a text's content words, separated by spaces."""
     return " ".join(tokens(text))
 
 
 def tokens(text: str) -> list[str]:
-    """Return the stems of the words that count, in order."""
-    return list(filter(None, map(_plain, _WORD.findall(_folded(text)))))
+    """Return the stems of a text's content words, in order."""
+    return list(filter(None, map(_stemmed, _WORD.findall(_folded(text)))))
 
 
 def _folded(text: str) -> str:
@@ -65,7 +66,7 @@ def _folded(text: str) -> str:
 
 
 @lru_cache(REMEMBERED)
-def _plain(word: str) -> str:
+def _stemmed(word: str) -> str:
     if word in stopwords():
         return ""
     word = _POSSESSIVE.sub("", word).replace("'", "")

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from retrieval.index.analyser import ALL, FIELDS, PARTS, content, tokens
 from retrieval.index.analyser import NAME as ANALYSER
 from retrieval.index.engine import build_engine
-from retrieval.index.statements import STATEMENTS, Gathering, Key, key_of
+from retrieval.index.statements import STATEMENTS, Key, StatementGroups, key_of
 from retrieval.index.store import write_store
 from touche_rad import __version__
 from touche_rad.debate import Argument
@@ -46,7 +46,7 @@ class Manifest(BaseModel):
 
 
 def write_manifest(folder: Path, collection: str, arguments: int, fields: dict[str, int]) -> None:
-    """Describe a folder that is whole."""
+    """Write the manifest of a complete index folder."""
     sizes = {
         str(path.relative_to(folder)): path.stat().st_size
         for path in sorted(folder.rglob("*"))
@@ -63,43 +63,43 @@ def write_manifest(folder: Path, collection: str, arguments: int, fields: dict[s
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read and check a folder's description; whatever is wrong is told with what to do about it."""
-    again = "make it anew with: touche-rad index SOURCE -o DIR --replace"
+    """Read and check the manifest of an index folder."""
+    again = "build it again: touche-rad index SOURCE -o DIR --replace"
     if not folder.is_dir():
-        raise UserError(f"{folder}: no index there; make it with: touche-rad index SOURCE -o DIR")
+        raise UserError(f"{folder}: there is no index; build it: touche-rad index SOURCE -o DIR")
     try:
         manifest = Manifest.model_validate(json.loads((folder / FILE).read_text("utf-8")))
     except FileNotFoundError:
-        raise UserError(f"{folder}: expected an index folder, it has no {FILE}") from None
+        raise UserError(f"{folder} is not an index: it has no {FILE}") from None
     except (OSError, ValueError, ValidationError):
-        raise UserError(f"{folder}: the index's {FILE} cannot be read; {again}") from None
+        raise UserError(f"{folder}: {FILE} cannot be read; {again}") from None
     if (manifest.format, manifest.analyser) != (FORMAT, ANALYSER):
-        raise UserError(f"{folder}: the index was made by another version of touche-rad; {again}")
+        raise UserError(f"{folder}: the index was built by another version of touche-rad; {again}")
     for name, size in manifest.sizes.items():
         path = folder / name
         found = path.stat().st_size if path.is_file() else None
         if found != size:
-            told = "missing" if found is None else f"{found} bytes long instead of {size}"
-            raise UserError(f"{folder}: the index is damaged: {name} is {told}; {again}")
+            problem = "is missing" if found is None else f"has {found} bytes instead of {size}"
+            raise UserError(f"{folder}: the index is damaged: {name} {problem}; {again}")
     return manifest
 
 
 REMEMBERED: Final = 20_000
-"""Claims and topics whose words are kept: many arguments share them."""
+"""Number of claims and topics whose stems are cached: many arguments share them."""
 
 
 def build(arguments: Iterable[Argument], location: str, *, replace: bool) -> int:
-    """Make an index folder and return how many arguments it holds."""
+    """Build an index folder and return the number of its arguments."""
     target = Path(os.path.realpath(location))
-    _may_be_made(target, replace)
+    _check_target(target, replace)
     target.parent.mkdir(parents=True, exist_ok=True)
     _sweep(target)
-    with _beside(target) as folder:
+    with _scratch_folder(target) as folder:
         count = _fill(folder, arguments)
         folder.chmod(0o755)
         if target.exists():
-            _may_be_made(target, replace)
-            with _beside(target) as old:
+            _check_target(target, replace)
+            with _scratch_folder(target) as old:
                 target.rename(old / "old")
                 folder.rename(target)
         else:
@@ -107,46 +107,46 @@ def build(arguments: Iterable[Argument], location: str, *, replace: bool) -> int
     return count
 
 
-def _may_be_made(target: Path, replace: bool) -> None:
+def _check_target(target: Path, replace: bool) -> None:
     if not target.exists():
         return
     if not replace:
-        raise UserError(f"{target} is there already: --replace makes it anew")
+        raise UserError(f"{target} exists: build it again with --replace")
     if not target.is_dir() or (any(target.iterdir()) and not (target / FILE).is_file()):
-        raise UserError(f"{target} is no index: it is not replaced")
+        raise UserError(f"{target} is not an index: it is not replaced")
 
 
 def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
     with ExitStack() as opened:
         words = {field: opened.enter_context(_scratch(folder)) for field in FIELDS}
 
-        gathering = Gathering()
+        groups = StatementGroups()
 
-        remembered = lru_cache(REMEMBERED)(_said)
+        cached = lru_cache(REMEMBERED)(_analysed)
 
         def take(argument: Argument) -> None:
-            said = {
-                part: (_said if part == "text" else remembered)(content(argument, part))
+            analysed = {
+                part: (_analysed if part == "text" else cached)(content(argument, part))
                 for part in PARTS
             }
-            gathering.add({part: key for part, (_, key) in said.items()})
-            lines = {part: line for part, (line, _) in said.items()}
+            groups.add({part: key for part, (_, key) in analysed.items()})
+            lines = {part: line for part, (line, _) in analysed.items()}
             lines[ALL] = " ".join(filter(None, lines.values()))
             for field, file in words.items():
                 file.write(f"{lines[field]}\n")
 
         collection, numbers = write_store(arguments, folder, take)
-        # The engine works part of the time without Python: statements are joined meanwhile.
-        with ThreadPoolExecutor(max_workers=1) as beside:
-            joined = beside.submit(gathering.write, numbers, folder / STATEMENTS)
+        # The engine releases the GIL part of the time: group the statements meanwhile.
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            grouped = pool.submit(groups.write, numbers, folder / STATEMENTS)
             counts = {field: _field(file, numbers, folder / field) for field, file in words.items()}
-        joined.result()
+        grouped.result()
     write_manifest(folder, collection, len(numbers), counts)
     return len(numbers)
 
 
-def _said(text: str) -> tuple[str, Key]:
-    """The words of a text in a line, and what tells its statement."""
+def _analysed(text: str) -> tuple[str, Key]:
+    """Return the stems of a text in one line, and the key of its statement."""
     words = tokens(text)
     return " ".join(words), key_of(words)
 
@@ -156,7 +156,7 @@ def _scratch(folder: Path) -> IO[str]:
 
 
 def _field(file: IO[str], numbers: Any, folder: Path) -> int:
-    """Index one field's words; a field without any gets no folder."""
+    """Index one field; a field without words gets no folder."""
     count = _count(file)
     if count:
         build_engine(folder, lambda: _lines(file, numbers.tolist()))
@@ -164,7 +164,7 @@ def _field(file: IO[str], numbers: Any, folder: Path) -> int:
 
 
 def _lines(file: IO[str], numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """The lines that say something, with the numbers of their arguments."""
+    """Yield the lines with words, with the numbers of their arguments."""
     file.seek(0)
     for number, line in zip(numbers, file, strict=True):
         if line != "\n":
@@ -177,10 +177,10 @@ def _count(file: IO[str]) -> int:
 
 
 @contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    """Give a hidden folder on the same disk; whatever is in it at the end is removed.
+def _scratch_folder(target: Path) -> Iterator[Path]:
+    """Give a hidden folder on the same disk, which is removed at the end.
 
-    It is locked as long as its maker lives, so that a killed maker's can be told and swept.
+    It is locked while its process lives, so that the folders of killed processes can be removed.
     """
     folder = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
     lock = os.open(folder, os.O_RDONLY)
@@ -197,7 +197,7 @@ def _prefix(target: Path) -> str:
 
 
 def _sweep(target: Path) -> None:
-    """Remove what killed makers of this index left behind."""
+    """Remove the folders that killed builds of this index left."""
     for left in target.parent.glob(f"{glob.escape(_prefix(target))}*"):
         with suppress(OSError):
             lock = os.open(left, os.O_RDONLY | os.O_DIRECTORY)

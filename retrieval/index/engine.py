@@ -1,4 +1,4 @@
-"""One inverted index of PISA, queried by one thread at a time for all that wait."""
+"""An inverted index of PISA. One thread at a time searches, also for the threads that wait."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ Search = Callable[[Sequence[str], int], Found]
 
 
 @dataclass(eq=False)
-class _Asked:
+class _Request:
     queries: Sequence[str]
     k: int
     found: Found | None = None
     leads: bool = False
     left: bool = False
-    called: threading.Event = field(default_factory=threading.Event)
+    ready: threading.Event = field(default_factory=threading.Event)
 
 
-class Together:
-    """A search that many threads may ask, and that is done by one at a time."""
+class SharedSearch:
+    """Runs the queries of many threads in batches, one batch at a time."""
 
     def __init__(self, search: Search, most: int) -> None:
-        """Take the search, and how many queries are enough for one."""
+        """Wrap a search; `most` is the maximum number of queries of a batch."""
         self._search = search
         self._most = most
         self._clear()
@@ -48,91 +48,91 @@ class Together:
 
     def _clear(self) -> None:
         self._guard = threading.Lock()
-        self._line: deque[_Asked] = deque()
+        self._pending: deque[_Request] = deque()
         self._searching = False
 
     def best(self, queries: Sequence[str], k: int) -> Found:
-        """Return what the search finds for these queries."""
-        mine = _Asked(queries, k)
+        """Return the results of these queries."""
+        mine = _Request(queries, k)
         try:
             self._queue(mine)
             return mine.found if mine.found is not None else self._lead(mine)
         finally:
             self._leave(mine)
 
-    def _queue(self, mine: _Asked) -> None:
-        """Wait until this one is answered or leads."""
+    def _queue(self, mine: _Request) -> None:
+        """Wait until this request is answered or runs the next batch."""
         with self._guard:
             ended = _ended.is_set() and threading.current_thread() is not threading.main_thread()
             if not self._searching and not ended:
                 self._searching = mine.leads = True
                 return
             if not ended:
-                self._line.append(mine)
-        mine.called.wait()
+                self._pending.append(mine)
+        mine.ready.wait()
 
     def finish(self) -> None:
-        """Wait until nobody searches."""
+        """Wait until no thread searches."""
         while self._searching:
             time.sleep(0.001)
 
-    def _lead(self, mine: _Asked) -> Found:
-        """Answer all who wait; what fails for all is tried for this one alone."""
+    def _lead(self, mine: _Request) -> Found:
+        """Answer all waiting requests; if that fails, answer this one alone."""
         others = self._waiting(mine)
         try:
             found = iter(self._search([q for one in (mine, *others) for q in one.queries], mine.k))
         except BaseException as error:
             with self._guard:
-                self._line.extendleft(one for one in reversed(others) if not one.left)
+                self._pending.extendleft(one for one in reversed(others) if not one.left)
             if others and isinstance(error, Exception):
                 return self._search(mine.queries, mine.k)
             raise
         mine.found = [next(found) for _ in mine.queries]
         for one in others:
             one.found = [next(found) for _ in one.queries]
-            one.called.set()
+            one.ready.set()
         return mine.found
 
-    def _waiting(self, mine: _Asked) -> list[_Asked]:
-        """Those of the line who can be answered along with this one."""
+    def _waiting(self, mine: _Request) -> list[_Request]:
+        """Take the waiting requests that fit into this batch."""
         room = self._most - len(mine.queries)
-        taken: list[_Asked] = []
+        taken: list[_Request] = []
         with self._guard:
-            for one in tuple(self._line):
+            for one in tuple(self._pending):
                 if one.k == mine.k and len(one.queries) <= room:
-                    self._line.remove(one)
+                    self._pending.remove(one)
                     taken.append(one)
                     room -= len(one.queries)
         return taken
 
-    def _leave(self, mine: _Asked) -> None:
-        """Whoever led lets the next one lead, also where it was broken off."""
+    def _leave(self, mine: _Request) -> None:
+        """Hand over to the next request, also after an interruption."""
         with self._guard:
             mine.left = True
-            if mine in self._line:
-                self._line.remove(mine)
+            if mine in self._pending:
+                self._pending.remove(mine)
             if not mine.leads:
                 return
-            if self._line:
-                first = self._line.popleft()
+            if self._pending:
+                first = self._pending.popleft()
                 first.leads = True
-                first.called.set()
+                first.ready.set()
             else:
                 self._searching = False
 
 
-_all: WeakSet[Together] = WeakSet()
+_all: WeakSet[SharedSearch] = WeakSet()
 _ended = threading.Event()
 
 
 def _begin_anew() -> None:
-    """A forked process has none of the threads that were searching or waiting."""
+    """A forked process has no searching or waiting threads."""
     for one in _all:
         one._clear()
 
 
 def _end() -> None:
-    """Python ends, and threads with it; one that is in the engine then would break the process."""
+    """Wait for searches when Python exits: a thread inside the engine would crash the process."""
     _ended.set()
     for one in tuple(_all):
         one.finish()
@@ -144,11 +144,11 @@ atexit.register(_end)
 
 Scored = tuple[float, int]
 
-# Two to three times as quick as summing every word's score in order, but the order of its sums
-# depends on the depth, so that equal documents get unequal last digits: these are rounded away.
-_WAY = "maxscore"
+# Two to three times as fast as an exhaustive search. The order of its sums depends on the depth, so
+# equal documents get different last digits, which are rounded away.
+_ALGORITHM = "maxscore"
 _DIGITS = 5
-# The words come as the analyser wants them; the engine's own list has the negations.
+# The analyser has removed stopwords; the engine's own list would remove negations too.
 _STOPS = PisaStopwords.none
 _STEMMER = PisaStemmer.none
 _SLACK = 4
@@ -161,27 +161,29 @@ Documents = Iterable[tuple[int, str]]
 
 
 def build_engine(folder: Path, documents: Callable[[], Documents]) -> None:
-    """Index numbered documents, given as plain words, in a folder that is not there yet.
+    """Index numbered documents of plain words in a new folder.
 
-    They are gone through several times, each time from the first.
+    `documents` is called several times.
     """
     repeats = Repeats(documents())
     with _alone():
         if not repeats.many:
             _indexed(folder, documents())
         else:
-            _indexed(folder, repeats.once(documents()))
+            _indexed(folder, repeats.distinct(documents()))
             repeats.write(folder)
-            _weigh_all(folder, chain(repeats.once(documents()), repeats.again(documents())))
-        # The first search writes the weights; made now, a search never writes.
+            _weigh_all(
+                folder, chain(repeats.distinct(documents()), repeats.repetitions(documents()))
+            )
+        # The first search writes the weights: do it now, so that later searches only read.
         _index(folder).bm25(num_results=1)
 
 
 def _weigh_all(folder: Path, documents: Documents) -> None:
-    """Let words weigh in an index of distinct texts what they weigh among all documents.
+    """Give an index of distinct texts the term weights of all documents.
 
-    The weights are a file of their own, told by the numbers of words and documents, which are the
-    same in an index of everything whose first documents are the distinct ones.
+    The weights are a separate file. It is taken from a second index of all documents, in which the
+    distinct texts come first and so have the same numbers.
     """
     whole = folder.with_name(f"{folder.name}.whole")
     _indexed(whole, documents)
@@ -192,17 +194,17 @@ def _weigh_all(folder: Path, documents: Documents) -> None:
 
 
 def _indexed(folder: Path, documents: Documents) -> None:
-    """Index documents; the engine takes them in a thread of its own, whose failures it drops."""
+    """Index documents; raise here what the engine's own thread would drop."""
     failures: list[Exception] = []
 
-    def given() -> Iterator[dict[str, str]]:
+    def rows() -> Iterator[dict[str, str]]:
         try:
             for number, words in documents:
                 yield {"docno": str(number), "text": words}
         except Exception as failure:
             failures.append(failure)
 
-    _index(folder).index(given())
+    _index(folder).index(rows())
     if failures:
         raise failures[0]
 
@@ -212,22 +214,22 @@ def _index(folder: Path) -> Any:
 
 
 class Engine:
-    """An opened inverted index; threads may share it."""
+    """An opened inverted index; it can be shared by threads."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._context = _index(folder).bm25()._ctxt
         self._members = Members(folder)
-        self._together = Together(self._best, _AT_ONCE)
+        self._shared = SharedSearch(self._best, _AT_ONCE)
 
     def __reduce__(self) -> tuple[type[Engine], tuple[Path]]:
         return Engine, (self._folder,)
 
     def best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
-        """Return each query's `k` best documents; queries are plain words, as documents are."""
+        """Return the `k` best documents of each query; queries are plain words."""
         found: list[list[Scored]] = []
         for start in range(0, len(queries), _AT_ONCE):
-            found += self._together.best(queries[start : start + _AT_ONCE], k)
+            found += self._shared.best(queries[start : start + _AT_ONCE], k)
         return found
 
     def _best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
@@ -244,7 +246,7 @@ class Engine:
         return [found[place] for place in range(len(queries))]
 
     def _first(self, texts: list[tuple[float, str]], k: int, more: bool) -> list[Scored] | None:
-        """The `k` best documents; None where as good ones may lie beyond the found texts."""
+        """Return the `k` best documents; None if `texts` may lack equally good ones."""
         best: list[Scored] = []
         texts.sort(reverse=True)
         for score, equal in groupby(texts, key=itemgetter(0)):
@@ -263,7 +265,7 @@ class Engine:
         documents = np.empty(room, dtype=object)
         scores = np.empty(room, dtype=np.float32)
         size = _pisathon.retrieve(
-            self._context, _WAY, list(enumerate(queries)), k=depth,
+            self._context, _ALGORITHM, list(enumerate(queries)), k=depth,
             threads=_threads(len(queries)), query_weighted=0,
             pretokenised=False, result_qidxs=query_numbers, result_docnos=documents,
             result_ranks=np.empty(room, dtype=np.int32), result_scores=scores,
@@ -277,22 +279,22 @@ class Engine:
 
 
 def _threads(queries: int) -> int:
-    """Two at least: with one, the engine would keep Python to itself as long as it searches."""
+    """At least two: with one, the engine does not release the GIL."""
     return max(2, min(os.cpu_count() or 1, queries // _A_THREAD))
 
 
 def _rounded(scores: Any) -> Any:
-    """Keep the digits of each score that any order of summing gives."""
+    """Keep the digits that do not depend on the order of summation."""
     unit = 10.0 ** (np.floor(np.log10(np.maximum(scores, 1e-30))) - (_DIGITS - 1))
     return np.round(scores / unit) * unit
 
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Let one thread at a time make an index, with the engine's own printing off the terminal.
+    """Let one thread at a time build an index, and hide what the engine prints.
 
-    Two makers at once crash the engine. It writes past Python's streams, so that they are kept for
-    the whole process: while an index is made, and never in a search.
+    Two concurrent builds crash the engine. It prints to the process's file descriptors, so they
+    are redirected for the whole process while an index is built.
     """
     with _making:
         kept = os.dup(1), os.dup(2)

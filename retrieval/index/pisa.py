@@ -1,4 +1,4 @@
-"""The embedded index: PISA, one inverted index a field, in a folder on disk; no JVM, no server."""
+"""The embedded index: one PISA index per field, in a folder; it needs no server and no JVM."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 
 class PisaIndexes(IndexBackend):
-    """The embedded index (PISA): a folder on this disk."""
+    """The embedded index (PISA): a folder."""
 
     def __init__(self, options: Options, services: Services) -> None:
         pass
 
     def accepts(self, location: str) -> bool:
-        """Whether this is a folder's path and no address."""
+        """Whether this is a path and not an address."""
         return "://" not in location and not location.startswith("elasticsearch:")
 
     def open(self, location: str) -> PisaArguments:
@@ -47,7 +47,7 @@ class PisaIndexes(IndexBackend):
         return PisaArguments(Path(location))
 
     def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
-        """Make an index; it stands there whole or not at all."""
+        """Build an index; the folder appears only when it is complete."""
         return build(arguments, location, replace=replace)
 
     def add_vectors(
@@ -58,7 +58,7 @@ class PisaIndexes(IndexBackend):
         of: Iterable[Argument] | None = None,
         report: Callable[[int, int], None] | None = None,
     ) -> int:
-        """Encode what an index holds; a killed run is gone on with."""
+        """Encode the arguments of an index; a killed run is resumed."""
         from retrieval.dense.search import loaded
         from retrieval.dense.vectors import add_vectors
 
@@ -90,7 +90,7 @@ class PisaIndexes(IndexBackend):
 
 
 class PisaArguments:
-    """An opened index; any number of threads and processes may read it."""
+    """An opened index; threads and processes can share it."""
 
     def __init__(self, folder: Path) -> None:
         self.manifest = read_manifest(folder)
@@ -106,7 +106,7 @@ class PisaArguments:
 
     @property
     def fingerprint(self) -> str:
-        """What tells this index's content from another's."""
+        """A digest of the content."""
         return self.manifest.collection[:16]
 
     def __len__(self) -> int:
@@ -117,7 +117,7 @@ class PisaArguments:
         return self._store.get(argument_id)
 
     def arguments(self) -> Iterator[Argument]:
-        """Yield every argument, in the collection's order."""
+        """Yield every argument, in the order of the collection."""
         return iter(self._store)
 
     def search(self, field: str, query: str, k: int) -> list[Hit]:
@@ -125,7 +125,7 @@ class PisaArguments:
         return self.search_all(field, [query], k)[0]
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """Search many queries at once; equal scores stand in the order of the ids."""
+        """Search many queries; equal scores are sorted by id."""
         return [self._hits(field, found) for found in self.ranked(field, queries, k)]
 
     def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
@@ -156,7 +156,7 @@ class PisaArguments:
         return found
 
     def links(self, argument_id: str) -> list[Link]:
-        """Return which arguments share a statement with this one."""
+        """Return the arguments that share a statement with this one."""
         number = self._store.number(argument_id)
         if number is None:
             return []
@@ -176,12 +176,12 @@ class PisaArguments:
 
     @property
     def encoders(self) -> Sequence[str]:
-        """The encoders whose vectors stand beside this index."""
+        """The encoders whose vectors the index has."""
         return list(self._vectors)
 
     @cached_property
     def meaning(self) -> Meaning | None:
-        """What the vectors tell, where there are any and their encoder is to be had."""
+        """Similarity by vectors, if the index has any and their encoder loads."""
         from retrieval.dense.search import VectorMeaning, usable
 
         name = usable({one: self._encoded(vectors) for one, vectors in self._vectors.items()})
@@ -190,7 +190,7 @@ class PisaArguments:
         return VectorMeaning(self._vectors[name], self._store.number, self._store.id_at)
 
     def _encoded(self, vectors: DenseVectors) -> list[str]:
-        """Return the fields that vectors were made of; one that is blank everywhere needs none."""
+        """Return the encoded fields, including fields that are empty in all arguments."""
         blank = [field for field in FIELDS if not self.manifest.fields.get(field)]
         return [*vectors.about.fields, *blank]
 
@@ -221,8 +221,8 @@ def _query(text: str) -> str:
 
 
 def _collection(location: str, of: Iterable[Argument] | None) -> str:
-    """Return what an index was made of, which must be these arguments where any are given."""
+    """Return the digest of an index's arguments; raise an error if it is not that of `of`."""
     collection = read_manifest(Path(location)).collection
     if of is not None and digest(of) != collection:
-        raise UserError(f"{location} holds other arguments: --replace makes it anew")
+        raise UserError(f"{location} contains other arguments: build it again with --replace")
     return collection

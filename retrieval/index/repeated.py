@@ -1,7 +1,7 @@
-"""Documents that say the same stand once in an inverted index, and are told apart afterwards.
+"""Store equal documents once in an inverted index, and map each hit to all of its documents.
 
-Many arguments attack one claim, so that a field of claims repeats itself: each of its texts is
-searched once, and a found text stands for all the documents that have it.
+Many arguments attack the same claim, so a field of claims has many equal texts. Each distinct text
+is indexed once; a hit stands for all documents with that text.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 
 MEMBERS, STARTS = "members.npy", "starts.npy"
 WORTH_IT: Final = 0.8
-"""Where more of the documents than this differ, standing once would gain nothing."""
+"""If a larger share of the documents is distinct, nothing is gained."""
 
 
 class Repeats:
-    """Which documents say the same, gathered in the order in which they come."""
+    """Groups equal documents."""
 
     def __init__(self, documents: Iterable[tuple[int, str]]) -> None:
         known: dict[bytes, int] = {}
@@ -29,23 +29,23 @@ class Repeats:
             key = blake2b(words.encode("utf-8"), digest_size=16).digest()
             self._numbers.append(number)
             self._texts.append(known.setdefault(key, len(known)))
-        self._distinct = len(known)
+        self._count = len(known)
 
     @property
     def many(self) -> bool:
-        """Whether it pays to let equal documents stand once."""
-        return self._distinct <= WORTH_IT * len(self._numbers)
+        """Whether storing equal documents once pays off."""
+        return self._count <= WORTH_IT * len(self._numbers)
 
-    def once(self, documents: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-        """Of the documents, come again, yield each text once, numbered in the order of texts."""
+    def distinct(self, documents: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        """Yield each distinct text of the same documents once, numbered from 0."""
         seen = 0
         for text, (_, words) in zip(self._texts, documents, strict=True):
             if text == seen:
                 seen += 1
                 yield text, words
 
-    def again(self, documents: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-        """Yield what `once` leaves out."""
+    def repetitions(self, documents: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        """Yield the documents that `distinct` leaves out."""
         seen = 0
         for text, document in zip(self._texts, documents, strict=True):
             if text == seen:
@@ -54,23 +54,23 @@ class Repeats:
                 yield document
 
     def write(self, folder: Path) -> None:
-        """Write which documents have each text."""
+        """Write the documents of each text."""
         texts, numbers = np.asarray(self._texts), np.asarray(self._numbers)
         order = np.lexsort((numbers, texts))
         np.save(folder / MEMBERS, numbers[order].astype(np.int32))
-        np.save(folder / STARTS, np.searchsorted(texts[order], np.arange(self._distinct + 1)))
+        np.save(folder / STARTS, np.searchsorted(texts[order], np.arange(self._count + 1)))
 
 
 class Members:
-    """The documents of each text of an opened index, in the order of their numbers."""
+    """The documents of each text of an opened index, sorted by number."""
 
     def __init__(self, folder: Path) -> None:
-        told = (folder / MEMBERS).is_file()
-        self._members: Any = _mapped(folder / MEMBERS) if told else None
-        self._starts: Any = _mapped(folder / STARTS) if told else None
+        grouped = (folder / MEMBERS).is_file()
+        self._members: Any = _mapped(folder / MEMBERS) if grouped else None
+        self._starts: Any = _mapped(folder / STARTS) if grouped else None
 
     def first(self, text: int, k: int) -> list[int]:
-        """Return the first `k` documents that have a text; in an index of all, it is the one."""
+        """Return the first `k` documents with a text; without grouping, its own number."""
         if self._members is None:
             return [text]
         start, end = self._starts[text : text + 2].tolist()
@@ -79,5 +79,5 @@ class Members:
 
 
 def _mapped(path: Path) -> Any:
-    """Map an array, without what makes the slices of a mapped one slow."""
+    """Map an array as a plain ndarray: slices of a memmap object are slow."""
     return np.asarray(np.load(path, mmap_mode="r"))

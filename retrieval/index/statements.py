@@ -1,4 +1,4 @@
-"""Which texts and claims of a collection say the same, word for word or nearly."""
+"""Group the texts and claims of a collection that are equal or nearly equal statements."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from typing import Any, Final
 import numpy as np
 
 from retrieval.index.analyser import tokens
+from touche_rad.text import NEGATIONS
 
 Key = tuple[str, ...]
-"""The words of a statement, each once, in order."""
+"""The sorted distinct stems of a statement."""
 
 NEAR: Final = 0.7
-"""The share of all words that two statements must have in common to be one."""
+"""Minimum Jaccard similarity of the stems of two nearly equal statements."""
 LONGEST: Final = 40
-"""Statements with more words than this are only joined when they are equal."""
+"""Longer statements are grouped only if they are equal."""
 SHARED = 100
-"""A word that more statements start with is not looked up: too many share it."""
+"""Maximum number of statements that are compared under one of their rarest stems."""
 _BLOCK: Final = 32_768
 _ONE, _TWO, _FOUR, _TOP = (np.uint64(number) for number in (1, 2, 4, 56))
 _PAIRS, _FOURS, _BYTES, _SUM = (
     np.uint64(int(digits * 8, 16)) for digits in ("55", "33", "0f", "01")
 )
-NEGATIONS: Final = frozenset(
-    tokens(
-        "not no never none nothing neither nor nobody cannot without unless hardly isn't aren't "
-        "wasn't weren't don't doesn't didn't won't wouldn't can't couldn't shouldn't hasn't "
-        "haven't hadn't mustn't"
-    )
+_CONTRACTIONS: Final = (
+    "isn't aren't wasn't weren't don't doesn't didn't won't wouldn't can't couldn't shouldn't "
+    "hasn't haven't hadn't mustn't"
 )
+# "unless" negates no word, but two claims that differ by it are not equal.
+NEGATION_STEMS: Final = frozenset(tokens(f"{' '.join(NEGATIONS)} unless {_CONTRACTIONS}"))
 
 
-def joined(keys: Sequence[Key]) -> Any:
-    """Return each key's group, numbered from 0."""
+def groups_of(keys: Sequence[Key]) -> Any:
+    """Return the group of each key, numbered from 0."""
     parent = list(range(len(keys)))
 
     def root(place: int) -> int:
@@ -61,13 +61,13 @@ def _near(one: Key, other: Key) -> bool:
 
 
 def _pairs(keys: Sequence[Key]) -> Iterator[tuple[int, int]]:
-    """Yield the pairs that may be near: by the place of the later, its word, and the earlier."""
+    """Yield candidate pairs, sorted by later place, its stem, and earlier place."""
     places = np.array([at for at, key in enumerate(keys) if 2 < len(key) <= LONGEST], dtype=int)
     if not len(places):
         return
     words, ordered = _by_rarity(keys, places)
     sizes = (words < len(ordered)).sum(axis=1)
-    # Under each of its rarest words a statement stands beside the earlier ones with that word.
+    # Two similar statements share one of their rarest stems: compare those under the same stem.
     first = sizes - -(-sizes * 7 // 10) + 1
     rows, turns = np.nonzero(np.arange(words.shape[1]) < first[:, None])
     denied = _denied(words, ordered)
@@ -82,9 +82,10 @@ def _pairs(keys: Sequence[Key]) -> Iterator[tuple[int, int]]:
 
 
 def _alike(depth: Any, sizes: Any, signatures: Any) -> Any:
-    """Return the pairs of entries with the same word whose signatures do not part them.
+    """Return the pairs of entries under the same stem with similar signatures.
 
-    Each word that only one of two statements has changes one mark of their signatures at most.
+    A stem that only one of two statements has changes at most one bit of the signatures, so pairs
+    with too many different bits cannot be similar enough.
     """
     found = [np.empty((2, 0), dtype=np.int64)]
     later = np.arange(len(depth))
@@ -99,9 +100,9 @@ def _alike(depth: Any, sizes: Any, signatures: Any) -> Any:
 
 
 def _by_rarity(keys: Sequence[Key], places: Any) -> tuple[Any, list[str]]:
-    """Return the words of the statements at these places and all words, the rarest first.
+    """Return the stems of the statements at these places, and all stems; both rarest first.
 
-    A word is its place among all; a row is filled up with their count.
+    A stem is given by its place among all stems; rows are padded with the number of stems.
     """
     known: dict[str, int] = {}
     sizes = np.fromiter(map(len, keys), dtype=np.int64, count=len(keys))
@@ -120,15 +121,15 @@ def _by_rarity(keys: Sequence[Key], places: Any) -> tuple[Any, list[str]]:
 
 
 def _denied(words: Any, ordered: Sequence[str]) -> Any:
-    """Return for each statement a number that those with the same negations share."""
+    """Return for each statement a number for the set of its negations."""
     bits = np.zeros(len(ordered) + 1, dtype=np.uint64)
-    for mark, word in enumerate(word for word in ordered if word in NEGATIONS):
+    for mark, word in enumerate(word for word in ordered if word in NEGATION_STEMS):
         bits[ordered.index(word)] = np.uint64(1 << mark)
     return np.unique(_united(words, bits), return_inverse=True)[1]
 
 
 def _signatures(words: Any, ordered: Sequence[str]) -> Any:
-    """Return 64 marks for each statement; each word makes one, often used ones different ones."""
+    """Return a 64-bit signature of each statement; each stem sets one bit."""
     bits = np.uint64(1) << (np.arange(len(ordered) + 1) % 64).astype(np.uint64)
     bits[-1] = 0
     return _united(words, bits)
@@ -140,48 +141,48 @@ def _united(words: Any, bits: Any) -> Any:
 
 
 def _since_change(values: Any) -> Any:
-    """Return how many equal values stand right before each."""
+    """Return the number of equal values directly before each value."""
     places = np.arange(len(values))
     changed = np.r_[True, values[1:] != values[:-1]]
     return places - np.maximum.accumulate(np.where(changed, places, 0))
 
 
 def _marks(signatures: Any) -> Any:
-    """Count the marks of each signature."""
+    """Count the bits of each signature."""
     found = signatures - ((signatures >> _ONE) & _PAIRS)
     found = (found & _FOURS) + ((found >> _TWO) & _FOURS)
     return (((found + (found >> _FOUR)) & _BYTES) * _SUM) >> _TOP
 
 
 STATEMENTS: Final = "statements"
-"""The folder's name beside the inverted indexes."""
+"""The name of the folder in an index."""
 ROLES: Final = ("text", "attacks", "supports")
 SIGNS: Final = (1, -1, 1)
-"""On which side of the statement an argument in this role is."""
+"""1 if an argument in this role is for the statement, -1 if it is against it."""
 
 
 def key_of(words: Iterable[str]) -> Key:
-    """Return what is the same for all statements with these words."""
+    """Return the key of a statement with these stems."""
     return tuple(sorted(set(words)))
 
 
-class Gathering:
-    """Collects the statements of arguments as they pass, then groups them."""
+class StatementGroups:
+    """Collects the statements of arguments, then groups them."""
 
     def __init__(self) -> None:
         self._places: dict[Key, int] = {}
         self._rows = array("i")
 
     def add(self, keys: Mapping[str, Key]) -> None:
-        """Take the keys of an argument's three statements."""
+        """Add the keys of an argument's three statements."""
         for role in ROLES:
             key = keys[role]
             place = self._places.setdefault(key, len(self._places)) if key else -1
             self._rows.append(place)
 
     def write(self, numbers: Any, folder: Path) -> None:
-        """Write the groups of the arguments, numbered as given in the order they were added."""
-        number = joined(list(self._places))
+        """Write the groups of the arguments; `numbers` are their numbers in the order of adding."""
+        number = groups_of(list(self._places))
         rows = np.frombuffer(self._rows, dtype=np.int32).reshape(-1, len(ROLES))
         groups = np.full_like(rows, -1)
         groups[numbers] = np.where(rows >= 0, number[rows], -1) if len(number) else -1
@@ -195,7 +196,7 @@ class Gathering:
 
 
 class Statements:
-    """The groups of an index's statements, mapped."""
+    """The groups of an index's statements, memory-mapped."""
 
     def __init__(self, folder: Path) -> None:
         self._groups: Any = np.load(folder / "groups.npy", mmap_mode="r")
@@ -203,7 +204,7 @@ class Statements:
         self._starts: Any = np.load(folder / "starts.npy", mmap_mode="r")
 
     def linked(self, number: int) -> list[tuple[int, int, int, int]]:
-        """Return who shares a statement with an argument: its role, their role, number, sign."""
+        """Return the arguments that share a statement: role, their role, their number, sign."""
         found = []
         for role, group in enumerate(self._groups[number].tolist()):
             if group < 0:

@@ -1,8 +1,8 @@
-"""The arguments of an index on disk: any of them at once by id, with little memory.
+"""The arguments of an index on disk, with fast access by id and little memory.
 
-`arguments.jsonl` holds them in the collection's order; `ids.npy` the ids in byte order, and
-`places.npy` for each of these where its line begins and ends. All are mapped, not loaded. An
-argument's number is the place of its id in `ids.npy`.
+`arguments.jsonl` contains them in the order of the collection; `ids.npy` the sorted ids, and
+`places.npy` the begin and end of each id's line. The files are memory-mapped. The number of an
+argument is the place of its id in `ids.npy`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ REMEMBERED = 20_000
 def write_store(
     arguments: Iterable[Argument], folder: Path, also: Callable[[Argument], None]
 ) -> tuple[str, Any]:
-    """Write the arguments; each that is kept is given to `also`.
+    """Write the arguments without duplicates, and call `also` for each.
 
-    Returns the collection's digest and, in the collection's order, the arguments' numbers.
+    Returns the collection's digest and, in the order of the collection, the arguments' numbers.
     """
     digest = sha256()
     kept: dict[bytes, int] = {}
@@ -49,12 +49,12 @@ def write_store(
             digest.update(line)
             also(argument)
     if not kept:
-        raise UserError("the collection holds no argument")
+        raise UserError("the collection contains no argument")
     return digest.hexdigest(), _write_places(folder, kept, np.frombuffer(ends, dtype=np.uint64))
 
 
 def digest(arguments: Iterable[Argument]) -> str:
-    """Return the digest that a collection of these arguments has."""
+    """Return the digest of a collection of these arguments."""
     found, seen = sha256(), set()
     for argument in arguments:
         if argument.id not in seen:
@@ -72,7 +72,7 @@ def _key(argument: Argument) -> bytes:
 
 
 def _same(argument: Argument, line: bytes, out: BinaryIO, ends: Any, number: int) -> None:
-    """Make sure that a second argument with a known id says the same as the first."""
+    """Raise an error if a second argument with a known id differs from the first."""
     out.seek(ends[number])
     known = out.read(ends[number + 1] - ends[number])
     out.seek(ends[-1])
@@ -91,7 +91,7 @@ def _write_places(folder: Path, kept: dict[bytes, int], ends: Any) -> Any:
 
 
 class Store:
-    """Opened arguments."""
+    """The arguments of an opened index."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -105,7 +105,7 @@ class Store:
         return len(self._ids)
 
     def __iter__(self) -> Iterator[Argument]:
-        """Yield all in the collection's order."""
+        """Yield all in the order of the collection."""
         with (self.folder / ARGUMENTS).open("rb") as lines:
             for line in lines:
                 yield _parsed(line)
@@ -140,5 +140,5 @@ class Store:
 
 
 def _parsed(line: bytes) -> Argument:
-    # Not by pydantic's own parser: it refuses the lone surrogates that a text may hold.
+    # Not with pydantic's JSON parser, which rejects lone surrogates.
     return files.argument_of(json.loads(line))

@@ -1,9 +1,9 @@
-"""Stance by rules: how the words of a text fall on the two claims of an argument.
+"""Stance by rules: which of an argument's two claims a text resembles.
 
-An argument attacks one claim and supports its negation. Most words of the two are the same and say
-only that the matter is the same; the few that differ, and the negations, say which of the two a
-text speaks like. That is little evidence (docs/retrieval.md has the figures: hardly above chance),
-so the probabilities stay near one half.
+An argument attacks one claim and supports its negation. Words that both claims share only show that
+the text is on topic; words of one claim only, and negations, show which claim the text resembles.
+This is weak evidence (hardly better than chance, see docs/retrieval.md), so the probabilities stay
+near one half.
 """
 
 from __future__ import annotations
@@ -15,15 +15,12 @@ from typing import Final
 from retrieval.index.analyser import tokens
 from retrieval.stance.contract import Stance
 from touche_rad.debate import Argument
-from touche_rad.text import words
+from touche_rad.text import is_negation, words
 
 _DIFFERENT, _NEGATION, _CLOSER = 0.3, 0.15, 0.6
-"""What a word that only one claim has, an equal negation and the nearer claim weigh (log odds)."""
+"""Weights (log odds) of a word of one claim only, of equal negation, and of the similar claim."""
 _ENOUGH: Final = 0.25
-"""The share of a claim's words that makes a text speak of its matter for sure."""
-_NEGATIONS: Final = frozenset(
-    "not no never none nothing neither nor nobody cannot without hardly".split()
-)
+"""A text with this share of a claim's words is certainly on topic."""
 _OPPOSED: Final = tuple(
     frozenset(tokens(pair))
     for pair in (
@@ -41,7 +38,7 @@ _OPPOSED: Final = tuple(
 
 
 class Rules:
-    """Negations, opposed words, and the words that differ between an argument's two claims."""
+    """Uses negations, opposed words, and the words that differ between an argument's two claims."""
 
     def stances(self, pairs: Sequence[tuple[str, Argument]]) -> list[Stance]:
         """Return the stance of each argument to the text it is paired with."""
@@ -67,7 +64,7 @@ def _odds(
     text: str, said: frozenset[str], argument: Argument,
     attacked: frozenset[str], supported: frozenset[str],
 ) -> float:  # fmt: skip
-    """The log odds that the text speaks like the attacked claim rather than the supported one."""
+    """Return the log odds that the text resembles the attacked claim, not the supported one."""
     if not attacked or not supported:
         return 0.0
     odds = _DIFFERENT * (_spoken(said, attacked - supported) - _spoken(said, supported - attacked))
@@ -77,7 +74,7 @@ def _odds(
 
 
 def _spoken(said: frozenset[str], own: frozenset[str]) -> float:
-    """How many of a claim's own words a text has, less those it has the opposite of."""
+    """Count a claim's own words in the text, minus those whose opposite the text contains."""
     has = len(said & own)
     opposed = sum(1 for pair in _OPPOSED if pair & own and (pair - own) & said)
     return (has - opposed) / math.sqrt(len(own) + 1)
@@ -88,5 +85,5 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _negated(text: str) -> bool:
-    negations = sum(word in _NEGATIONS or word.endswith("n't") for word in words(text.lower()))
+    negations = sum(map(is_negation, words(text)))
     return negations % 2 == 1

@@ -1,4 +1,4 @@
-"""A folder of plain texts in place of the web: BM25 over their passages, the same every time."""
+"""A folder of texts instead of the web: BM25 over passages, with reproducible results."""
 
 from __future__ import annotations
 
@@ -18,39 +18,38 @@ from retrieval.web.search import LONGEST_TEXT, Page, SearchFailed, page_of
 from touche_rad.errors import UserError
 from touche_rad.text import sentences
 
-ENDINGS: Final = frozenset((".txt", ".md", ".markdown"))
-MOST_FILES: Final = 20_000
+SUFFIXES: Final = frozenset((".txt", ".md", ".markdown"))
+MAX_FILES: Final = 20_000
 LARGEST: Final = 2_000_000
-"""Letters of a file that are read."""
+"""Characters read of a file."""
 _PIECE: Final = 10_000
 
 
 class Folder:
-    """Searches the .txt and .md files below a folder, as they were when it was first searched."""
+    """Searches the .txt and .md files below a folder; they are read once, at the first search."""
 
     def __init__(self, folder: Path) -> None:
-        """Take the folder; it is read at the first search."""
         if not folder.is_dir():
             raise UserError(f"web search {str(folder)!r}: there is no such folder")
         self._folder = folder
-        self._reading = threading.Lock()
+        self._lock = threading.Lock()
         self._pages: list[Page] | None = None
         self._engine: Engine | None = None
         self._index: tempfile.TemporaryDirectory[str] | None = None
 
     @property
     def place(self) -> str:
-        """The folder's name; where it lies is nobody's business."""
+        """The folder's name, without its path, which may be private."""
         return f"folder:{self._folder.name or self._folder}"
 
     async def search(self, query: str, k: int) -> list[Page]:
-        """Return the best `k` passages, at most one of a file."""
+        """Return the best `k` passages, at most one per file."""
         return await anyio.to_thread.run_sync(self._search, query, k)
 
     def _search(self, query: str, k: int) -> list[Page]:
         asked = " ".join(tokens(query)[:LONGEST_QUERY])
         try:
-            pages, engine = self._opened()
+            pages, engine = self._open()
         except (OSError, RuntimeError) as error:
             raise SearchFailed(f"{self.place}: {error}") from None
         if engine is None or not asked or k < 1:
@@ -60,12 +59,12 @@ class Folder:
             found.setdefault(pages[number].address, pages[number])
         return list(found.values())[:k]
 
-    def _opened(self) -> tuple[list[Page], Engine | None]:
-        with self._reading:
+    def _open(self) -> tuple[list[Page], Engine | None]:
+        with self._lock:
             if self._pages is None:
                 pages = list(_pages(self._folder))
-                words = [(number, analyse(_searched(page))) for number, page in enumerate(pages)]
-                words = [(number, said) for number, said in words if said]
+                words = [(number, analyse(_content(page))) for number, page in enumerate(pages)]
+                words = [(number, stems) for number, stems in words if stems]
                 if words:
                     self._index = tempfile.TemporaryDirectory(prefix="touche-rad-web-")
                     place = Path(self._index.name) / "pages"
@@ -75,7 +74,7 @@ class Folder:
             return self._pages, self._engine
 
 
-def _searched(page: Page) -> str:
+def _content(page: Page) -> str:
     return f"{page.title}\n{page.text}"
 
 
@@ -95,26 +94,26 @@ def _pages(folder: Path) -> Iterator[Page]:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The texts below a folder in the order of their names; no link leads out of it."""
+    """Return the text files below a folder, sorted; links are not followed."""
     found: list[Path] = []
     for place, folders, names in os.walk(folder, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         paths = (Path(place) / name for name in sorted(names) if not name.startswith("."))
-        texts = (path for path in paths if path.suffix.lower() in ENDINGS)
+        texts = (path for path in paths if path.suffix.lower() in SUFFIXES)
         found += [path for path in texts if path.is_file() and not path.is_symlink()]
-        if len(found) >= MOST_FILES:
+        if len(found) >= MAX_FILES:
             break
-    return found[:MOST_FILES]
+    return found[:MAX_FILES]
 
 
 def _passages(text: str) -> Iterator[str]:
-    """Whole sentences up to what a page shows, so that a prompt gets all that was searched."""
+    """Yield passages of whole sentences that fit into a page, so that none is truncated."""
     for paragraph in re.split(r"\n[ \t]*\n", text):
         for start in range(0, len(paragraph), _PIECE):
-            yield from _filled(sentences(" ".join(paragraph[start : start + _PIECE].split())))
+            yield from _joined(sentences(" ".join(paragraph[start : start + _PIECE].split())))
 
 
-def _filled(parts: Iterable[str]) -> Iterator[str]:
+def _joined(parts: Iterable[str]) -> Iterator[str]:
     held = ""
     for part in parts:
         if held and len(held) + len(part) >= LONGEST_TEXT:

@@ -1,4 +1,4 @@
-"""Search results of the web as short, clean texts; failed searches cost only their evidence."""
+"""Results of web searches as short, clean texts; a failed search raises nothing."""
 
 from __future__ import annotations
 
@@ -18,50 +18,50 @@ LONGEST_TITLE: Final = 200
 LONGEST_TEXT: Final = 600
 LONGEST_ADDRESS: Final = 300
 _READ: Final = 20
-"""How many times its bound of a text is looked at; marks and blanks in it go."""
+"""Before cleaning, this many times the maximum length of a text is read."""
 _MARKUP: Final = re.compile(r"<[^<>]*>")
 
 
 class SearchFailed(WorkError):
-    """A search that could not be made: nobody answers, or what came is no answer."""
+    """The search could not be run, or the reply is invalid."""
 
 
 class WebSearch(Protocol):
-    """Searches pages that nobody here has checked."""
+    """Searches pages whose content is not trusted."""
 
     @property
     def place(self) -> str:
-        """What is searched, for a person."""
+        """The source, as shown to users."""
         ...
 
     async def search(self, query: str, k: int) -> list[Page]:
         """Return the best `k` pages, best first.
 
         Raises:
-            SearchFailed: There is no answer.
+            SearchFailed: The search could not be run.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Page:
-    """A passage of a page. It is made of a stranger's text by `page_of`, and by nothing else."""
+    """A passage of a page. Make it with `page_of` only, which cleans the texts."""
 
     title: str
     text: str
     address: str = ""
-    """Where it stands: an http address, or a path within the folder."""
+    """An http address, or a path within the folder."""
 
 
 def page_of(title: Any, text: Any, address: Any = "") -> Page:
-    """Return a page of what a server or a file says, whatever that is."""
+    """Return a page of cleaned texts; what is not a string becomes empty."""
     return Page(
         plain(title, LONGEST_TITLE), plain(text, LONGEST_TEXT), plain(address, LONGEST_ADDRESS)
     )
 
 
 def plain(text: Any, longest: int) -> str:
-    """Return one bounded line of a text without tags, control characters or hidden ones."""
+    """Return one line of limited length, without tags, control characters or hidden characters."""
     if not isinstance(text, str):
         return ""
     bare = html.unescape(_MARKUP.sub(" ", text[: _READ * longest]))
@@ -70,25 +70,25 @@ def plain(text: Any, longest: int) -> str:
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
-AT_ONCE: Final = 4
+_PARALLEL: Final = 4
 
 
 @dataclass(frozen=True)
-class Searched:
-    """The pages of each query, and why some are missing."""
+class WebResults:
+    """The pages of each query, and the error message if pages are missing."""
 
     pages: tuple[tuple[Page, ...], ...]
     fault: str = ""
 
 
-async def searched(web: WebSearch, queries: Sequence[str], k: int) -> Searched:
-    """Search for each query; after a failure nothing more is asked of a server that is in need."""
+async def search_all(web: WebSearch, queries: Sequence[str], k: int) -> WebResults:
+    """Run each query; after a failure no further query is sent."""
     found: dict[int, tuple[Page, ...]] = {}
     faults: list[str] = []
-    room = anyio.Semaphore(AT_ONCE)
+    limiter = anyio.Semaphore(_PARALLEL)
 
     async def one(place: int, query: str) -> None:
-        async with room:
+        async with limiter:
             if faults:
                 return
             try:
@@ -100,4 +100,4 @@ async def searched(web: WebSearch, queries: Sequence[str], k: int) -> Searched:
         for place, query in enumerate(queries):
             group.start_soon(one, place, query)
     pages = tuple(found.get(place, ()) for place in range(len(queries)))
-    return Searched(pages, faults[0] if faults else "")
+    return WebResults(pages, faults[0] if faults else "")

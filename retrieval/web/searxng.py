@@ -1,4 +1,4 @@
-"""SearXNG's JSON API: a metasearch server of the user's own.
+"""Web search by the JSON API of the user's SearXNG server.
 
 Its settings must list `json` under `search.formats`; most public servers do not.
 """
@@ -20,14 +20,14 @@ SECONDS: Final = 10.0
 LARGEST: Final = 2_000_000
 LONGEST_QUERY: Final = 400
 _COMMANDS: Final = "!:?<"
-"""A word that begins so is a command to the server (another engine, another site), not a word."""
+"""A word with one of these prefixes is a command to the server, such as another engine or site."""
 
 
 class SearXNG:
-    """Asks a server of the user's; no page that it names is ever opened."""
+    """Asks the user's server; result pages are not opened."""
 
     def __init__(self, address: str, seconds: float = SECONDS) -> None:
-        """Take the address, such as http://localhost:8080; nothing is sent yet."""
+        """Take the address, such as http://localhost:8080; no request is sent."""
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
             raise UserError(f"web search {address!r}: expected http://HOST:PORT without a password")
@@ -36,49 +36,49 @@ class SearXNG:
 
     @property
     def place(self) -> str:
-        """The server."""
+        """The server, as shown to users."""
         return f"searxng:{self._address.removesuffix('/search')}"
 
     async def search(self, query: str, k: int) -> list[Page]:
-        """Return the first `k` results that say something."""
-        asked = _words_alone(query)
-        if not asked or k < 1:
+        """Return the first `k` results with a text."""
+        words = _without_commands(query)
+        if not words or k < 1:
             return []
         try:
             with anyio.fail_after(self._seconds):
-                held = await self._answer(asked)
+                reply = await self._request(words)
         except TimeoutError:
-            told = f"no answer within {self._seconds:.3g} s"
+            why = f"no answer within {self._seconds:.3g} s"
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
-            told = plain(str(error), 200) or type(error).__name__
+            why = plain(str(error), 200) or type(error).__name__
         else:
-            return self._pages(held)[:k]
-        raise SearchFailed(f"{self.place}: {told}")
+            return self._pages(reply)[:k]
+        raise SearchFailed(f"{self.place}: {why}")
 
-    async def _answer(self, asked: str) -> bytes:
-        sent = {"q": asked, "format": "json"}
-        tls = self._address.startswith("https:")  # reading certificates takes time
+    async def _request(self, words: str) -> bytes:
+        sent = {"q": words, "format": "json"}
+        tls = self._address.startswith("https:")  # loading certificates takes time
         async with (
             httpx.AsyncClient(follow_redirects=False, timeout=None, verify=tls) as client,
             client.stream("GET", self._address, params=sent) as reply,
         ):
             if reply.status_code != httpx.codes.OK:
-                raise SearchFailed(f"{self.place}: {_told(reply.status_code)}")
-            held = bytearray()
+                raise SearchFailed(f"{self.place}: {_status(reply.status_code)}")
+            body = bytearray()
             async for part in reply.aiter_bytes():
-                held += part
-                if len(held) > LARGEST:
-                    raise SearchFailed(f"{self.place}: the answer is over {LARGEST} bytes")
-        return bytes(held)
+                body += part
+                if len(body) > LARGEST:
+                    raise SearchFailed(f"{self.place}: the reply is larger than {LARGEST} bytes")
+        return bytes(body)
 
-    def _pages(self, held: bytes) -> list[Page]:
+    def _pages(self, reply: bytes) -> list[Page]:
         try:
-            told: Any = json.loads(held)
+            content: Any = json.loads(reply)
         except (ValueError, RecursionError):
-            raise SearchFailed(f"{self.place}: the answer is no JSON") from None
-        results = told.get("results") if isinstance(told, dict) else None
+            raise SearchFailed(f"{self.place}: the reply is not JSON") from None
+        results = content.get("results") if isinstance(content, dict) else None
         if not isinstance(results, list):
-            raise SearchFailed(f"{self.place}: the answer has no results")
+            raise SearchFailed(f"{self.place}: the reply has no results")
         pages = [
             page_of(one.get("title"), one.get("content"), _web_address(one.get("url")))
             for one in results
@@ -87,7 +87,7 @@ class SearXNG:
         return [page for page in pages if page.text]
 
 
-def _words_alone(query: str) -> str:
+def _without_commands(query: str) -> str:
     words = (word.lstrip(_COMMANDS) for word in plain(query, LONGEST_QUERY).split())
     return " ".join(word for word in words if word)
 
@@ -96,9 +96,9 @@ def _web_address(url: Any) -> str:
     return url if isinstance(url, str) and url.startswith(("http://", "https://")) else ""
 
 
-def _told(status: int) -> str:
+def _status(status: int) -> str:
     if status == httpx.codes.FORBIDDEN:
-        return "403: its settings must list json under search.formats"
+        return "403: add json to search.formats in its settings"
     if status in (301, 302, 307, 308):
-        return f"{status}: it sends elsewhere; give the address that it sends to"
-    return "429: it wants to be asked less often" if status == 429 else str(status)
+        return f"{status}: redirected; use the address that the server redirects to"
+    return "429: too many requests" if status == 429 else str(status)

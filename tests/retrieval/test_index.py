@@ -143,7 +143,7 @@ def test_searching_writes_nothing(place: Path) -> None:
             "arguments.jsonl is 2 bytes long",
         ),
         (lambda place: (place / "manifest.json").write_text("{"), "manifest.json cannot be read"),
-        (lambda place: (place / "manifest.json").unlink(), "expected an index folder"),
+        (lambda place: (place / "manifest.json").unlink(), "is not an index"),
         (lambda place: (place / "text" / "inv.docs").unlink(), "inv.docs is missing"),
         (lambda place: _rewrite(place, format=9), "another version of touche-rad"),
         (lambda place: _rewrite(place, analyser="other"), "another version of touche-rad"),
@@ -171,7 +171,7 @@ def test_what_cannot_be_built_leaves_nothing(tmp_path: Path) -> None:
         raise RuntimeError("the source broke")
 
     for arguments, told in [
-        ([], "holds no argument"),
+        ([], "contains no argument"),
         ([ARGUMENTS[0], other], "two different arguments have the id 'b'"),
         (breaking(), "the source broke"),
     ]:
@@ -189,7 +189,7 @@ def test_an_index_is_replaced_only_when_told_and_nothing_else_ever(tmp_path: Pat
     assert build_index(ARGUMENTS, str(place), replace=True) == len(ARGUMENTS)
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "one.jpg").touch()
-    with pytest.raises(UserError, match="is no index"):
+    with pytest.raises(UserError, match="is not an index"):
         build_index(ARGUMENTS, str(tmp_path / "photos"), replace=True)
     assert (tmp_path / "photos" / "one.jpg").exists()
 

@@ -1,4 +1,4 @@
-"""Near statements are joined as comparing them one by one would join them."""
+"""Near statements are groups_of as comparing them one by one would join them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from retrieval.index import statements as joining
 from retrieval.index.analyser import tokens
-from retrieval.index.statements import LONGEST, NEAR, NEGATIONS, Key, joined
+from retrieval.index.statements import LONGEST, NEAR, NEGATION_STEMS, Key, groups_of
 from touche_rad import files
 
 
@@ -34,7 +34,7 @@ def _plainly(keys: list[Key], shared: int) -> list[int]:
         words = set(key)
         rarest = sorted(key, key=lambda word: (often[word], word))
         for word in rarest[: len(key) - -(-len(key) * 7 // 10) + 1]:
-            others = starting.setdefault((word, frozenset(words & NEGATIONS)), [])
+            others = starting.setdefault((word, frozenset(words & NEGATION_STEMS)), [])
             if len(others) == shared:
                 continue
             for other in others:
@@ -61,7 +61,7 @@ def test_any_few_words(sets: list[set[str]], shared: int) -> None:
     keys = list(dict.fromkeys(tuple(sorted(one)) for one in sets))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(joining, "SHARED", shared)
-        assert joined(keys).tolist() == _plainly(keys, shared)
+        assert groups_of(keys).tolist() == _plainly(keys, shared)
 
 
 def _many(count: int) -> list[Key]:
@@ -85,7 +85,7 @@ def _many(count: int) -> list[Key]:
 def test_thousands_of_statements(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joining, "_BLOCK", 1000)
     keys = _many(4000)
-    found = joined(keys)
+    found = groups_of(keys)
     assert found.dtype == np.int32
     assert found.tolist() == _plainly(keys, joining.SHARED)
     assert len(set(found.tolist())) < 0.9 * len(keys)
@@ -99,10 +99,10 @@ def test_real_statements(real_data: Path) -> None:
         for text in (one.text, one.attacks, one.supports)
     ]
     keys = list(dict.fromkeys(tuple(sorted(set(tokens(text)))) for text in said))
-    assert joined(keys).tolist() == _plainly(keys, joining.SHARED)
+    assert groups_of(keys).tolist() == _plainly(keys, joining.SHARED)
 
 
 def test_nothing_to_join() -> None:
-    assert joined([]).tolist() == []
-    assert joined([("a",), ("b", "c")]).tolist() == [0, 1]
-    assert joined([tuple(f"w{n}" for n in range(LONGEST + 1))]).tolist() == [0]
+    assert groups_of([]).tolist() == []
+    assert groups_of([("a",), ("b", "c")]).tolist() == [0, 1]
+    assert groups_of([tuple(f"w{n}" for n in range(LONGEST + 1))]).tolist() == [0]

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retrieval.index.engine import Together, build_engine
+from retrieval.index.engine import SharedSearch, build_engine
 from retrieval.index.pisa import PisaArguments
 from tests.retrieval.small import opened, texts
 from touche_rad.debate import Argument
@@ -161,7 +161,7 @@ def test_those_who_wait_are_answered_by_one_search_and_fail_alone() -> None:
             raise OSError("poisoned")
         return [[(float(k), len(query))] for query in queries]
 
-    together = Together(search, 5)
+    together = SharedSearch(search, 5)
     with ThreadPoolExecutor(8) as pool:
         first = pool.submit(together.best, ["a"], 1)
         begun.wait(60)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.web import VARIABLE, Page, SearchFailed, WebSearch, searched, web_search
+from retrieval.web import VARIABLE, Page, SearchFailed, WebSearch, search_all, web_search
 from retrieval.web.search import LONGEST_TEXT, plain
 from retrieval.web.searxng import LARGEST, SearXNG
 from tests.retrieval import web_server
@@ -144,15 +144,15 @@ def test_any_text_becomes_one_short_line(text: str, longest: int) -> None:
 @pytest.mark.parametrize(
     ("act", "told"),
     [
-        (says(b"no", 403), "403: its settings must list json under search.formats"),
-        (says(b"no", 429), "429: it wants to be asked less often"),
+        (says(b"no", 403), "403: add json to search.formats"),
+        (says(b"no", 429), "429: too many requests"),
         (says(b"no", 500), "500"),
-        (says(b"", 302, Location="http://127.0.0.1:1/"), "302: it sends elsewhere"),
-        (says(b"<html>"), "the answer is no JSON"),
-        (says(b"[" * 200_000), "the answer is no JSON"),
-        (says(b'{"results": 3}'), "the answer has no results"),
-        (says(b"[]"), "the answer has no results"),
-        (says(b" " * (LARGEST + 1)), f"the answer is over {LARGEST} bytes"),
+        (says(b"", 302, Location="http://127.0.0.1:1/"), "302: redirected"),
+        (says(b"<html>"), "the reply is not JSON"),
+        (says(b"[" * 200_000), "the reply is not JSON"),
+        (says(b'{"results": 3}'), "the reply has no results"),
+        (says(b"[]"), "the reply has no results"),
+        (says(b" " * (LARGEST + 1)), f"the reply is larger than {LARGEST} bytes"),
         (breaks, "peer closed connection"),
     ],
 )
@@ -180,7 +180,7 @@ def dead_address() -> str:
 def test_a_dead_server_costs_the_pages_and_nothing_else() -> None:
     web = web_search(dead_address())
     assert web is not None
-    told = anyio.run(searched, web, ["trams", "bridges"], 3)
+    told = anyio.run(search_all, web, ["trams", "bridges"], 3)
     assert told.pages == ((), ())
     assert told.fault.startswith(f"{web.place}: ")
 
@@ -189,7 +189,7 @@ def test_after_a_failure_no_more_is_asked(server: SearXNGServer) -> None:
     server.act = says(b"no", 500)
     web = web_search(server.url)
     assert web is not None
-    told = anyio.run(searched, web, [f"query {n}" for n in range(50)], 3)
+    told = anyio.run(search_all, web, [f"query {n}" for n in range(50)], 3)
     assert told.pages == ((),) * 50
     assert len(server.asked) <= 4
 
@@ -197,7 +197,7 @@ def test_after_a_failure_no_more_is_asked(server: SearXNGServer) -> None:
 def test_each_query_gets_its_own_pages(texts: Path) -> None:
     web = web_search(str(texts))
     assert web is not None
-    told = anyio.run(searched, web, ["trams", "zebras", "bridge"], 3)
+    told = anyio.run(search_all, web, ["trams", "zebras", "bridge"], 3)
     assert [[page.address for page in pages] for pages in told.pages] == [
         ["towns/trams.txt"],
         [],

@@ -41,7 +41,7 @@ NAMED = "TOUCHE_RAD_ELASTICSEARCH"
 WITH_ITS_STARTER = 'exec 3<&0; (cat <&3 >/dev/null; kill -KILL 0) & exec "$0" </dev/null 3<&-'
 HEAP = "-Xms512m -Xmx512m"
 LARGEST = "4mb"
-"""Of one request; larger ones are refused with 413."""
+"""Of one request; larger ones are error 413."""
 
 
 @dataclass

@@ -74,4 +74,4 @@ def test_another_collection_is_not_annotated(
     (tmp_path / "other").mkdir()
     other = _annotate(collection(tmp_path / "other", 4), location, model)
     assert other.code == 2
-    assert "holds other arguments" in other.err
+    assert "contains other arguments" in other.err

@@ -89,7 +89,7 @@ def test_who_has_the_password_and_the_ca_is_let_in(
 
 
 def test_a_wrong_password_is_told(secured: Server, tmp_path: Path) -> None:
-    told = "wrong name, password or key (TOUCHE_RAD_ES_USER"
+    told = "wrong user, password or key (TOUCHE_RAD_ES_USER"
     wrong = {"TOUCHE_RAD_ES_PASSWORD": "no pass-word of anybody"}
     _all_told(tmp_path, secured, told, **secured.environment(**wrong))
     stranger = secured.environment(TOUCHE_RAD_ES_USER="nobody")
@@ -105,8 +105,11 @@ def test_who_may_only_read_searches_and_brings_and_cannot_load(
         assert ran.returncode == 0, ran.stderr
     assert len((tmp_path / "brought/arguments.jsonl").read_text().splitlines()) == 435
     for other in ("never", "demo-of-mine"):
-        _one_line(_loaded(secured.location(other), **reader), "reader may not do this")
-    _one_line(_searched(tmp_path, secured.location("never"), **reader), "reader may not do this")
+        _one_line(_loaded(secured.location(other), **reader), "reader has no permission to do this")
+    _one_line(
+        _searched(tmp_path, secured.location("never"), **reader),
+        "reader has no permission to do this",
+    )
 
 
 def test_an_unknown_ca_is_told(secured: Server, tmp_path: Path) -> None:
@@ -124,7 +127,7 @@ def test_a_file_that_is_no_certificate_is_told(secured: Server, tmp_path: Path) 
     (tmp_path / "ca.crt").write_text("not a certificate\n")
     other = secured.environment(TOUCHE_RAD_ES_CA=str(tmp_path / "ca.crt"))
     ran = _searched(tmp_path, secured.location("demo"), **other)
-    _one_line(ran, f"TOUCHE_RAD_ES_CA: {tmp_path / 'ca.crt'} holds no certificate (expected PEM)")
+    _one_line(ran, f"TOUCHE_RAD_ES_CA: {tmp_path / 'ca.crt'} contains no PEM certificate")
 
 
 def test_a_server_without_tls_is_told(server: Server, tmp_path: Path) -> None:
@@ -266,7 +269,7 @@ def test_a_busy_server_is_asked_again_later(recorder: _Recorder, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("health", "told"),
-    [("red", "now (red): see _cluster/health"), ("yellow", "no answer within 1 s")],
+    [("red", "not available (red): see _cluster/health"), ("yellow", "no answer within 1 s")],
 )
 def test_of_a_search_without_an_answer_the_health_is_asked(
     recorder: _Recorder, tmp_path: Path, health: str, told: str
@@ -279,9 +282,9 @@ def test_of_a_search_without_an_answer_the_health_is_asked(
 
 @pytest.mark.parametrize(
     ("kind", "status", "told"),
-    [("search_phase_execution_exception", 502, "now (red): see _cluster/health"),
-     ("node_not_connected_exception", 502, "now (red): see _cluster/health"),
-     ("illegal_argument_exception", 502, "refused with 502: busy")],
+    [("search_phase_execution_exception", 502, "not available (red): see _cluster/health"),
+     ("node_not_connected_exception", 502, "not available (red): see _cluster/health"),
+     ("illegal_argument_exception", 502, "error 502: busy")],
 )  # fmt: skip
 def test_what_a_lost_part_gives_is_red(
     recorder: _Recorder, tmp_path: Path, kind: str, status: int, told: str
@@ -293,7 +296,7 @@ def test_what_a_lost_part_gives_is_red(
 
 def test_what_will_not_pass_is_not_asked_again(recorder: _Recorder, tmp_path: Path) -> None:
     recorder.faults = [400]
-    _one_line(_searched(tmp_path, _recorded(recorder)), "refused with 400: busy")
+    _one_line(_searched(tmp_path, _recorded(recorder)), "error 400: busy")
     assert len(recorder.asked) == 1
 
 
@@ -312,5 +315,5 @@ def test_what_is_no_elasticsearch_is_told(tmp_path: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Other) as other:
         threading.Thread(target=other.serve_forever, daemon=True).start()
         location = f"elasticsearch:http://127.0.0.1:{other.server_port}/demo"
-        _one_line(_searched(tmp_path, location), "is no Elasticsearch")
+        _one_line(_searched(tmp_path, location), "is not Elasticsearch")
         other.shutdown()

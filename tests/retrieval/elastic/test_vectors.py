@@ -102,7 +102,7 @@ def test_a_killed_encoding_goes_on_with_whatever_fields(
     killed = Letters(dies_after=3)
     with pytest.raises(KeyboardInterrupt):
         _add(location, killed, "text", "attacks")
-    with pytest.raises(UserError, match="have no field 'attacks'"):
+    with pytest.raises(UserError, match="has no vectors of the field 'attacks'"):
         _opened(location).nearest("letters", "attacks", Letters().queries(["bees"]), 3)
     again = Letters()
     assert _add(location, again, *fields) == len(fields) * len(BEES)
@@ -161,10 +161,10 @@ def test_what_the_vectors_do_not_know_is_told(location: str) -> None:
     with pytest.raises(OptionError, match=r"no vectors by 'letter' .did you mean 'letters'"):
         index.nearest("letter", "attacks", asked, 3)
     with pytest.raises(
-        UserError, match=r"'letters' have no field 'attack' .did you mean 'attacks'"
+        UserError, match=r"'letters' has no vectors of the field 'attack' .did you mean 'attacks'"
     ):
         index.nearest("letters", "attack", asked, 3)
-    with pytest.raises(UserError, match="have no field 'text'"):
+    with pytest.raises(UserError, match="has no vectors of the field 'text'"):
         index.likeness("letters", "text", asked, ["1"])
 
 
@@ -297,7 +297,7 @@ def test_the_program_answers_without_the_vectors_of_some_fields(location: str) -
     ran = run("respond", "-d", "grounded", "-i", location, "--say", "Zoos are cruel.")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.strip()
-    assert "vectors are not used: they are not of all of" in ran.stderr
+    assert "vectors are not used: they do not cover" in ran.stderr
 
 
 def test_vectors_of_some_fields_or_without_their_encoder_are_done_without(
@@ -309,12 +309,14 @@ def test_vectors_of_some_fields_or_without_their_encoder_are_done_without(
     with caplog.at_level(logging.WARNING, "touche_rad"):
         index: Any = open_index(location)
         assert index.meaning is None
-    assert "vectors are not used: they are not of all of" in caplog.text
+    assert "vectors are not used: they do not cover" in caplog.text
     caplog.clear()
     _add(location, Letters(), "text", "supports")
     with caplog.at_level(logging.WARNING, "touche_rad"):
         index = open_index(location)
         rows = find("debater", "grounded").make(Services(index=index)).explain(said)
-    assert "the index's vectors are not used: there is no encoder 'letters'" in caplog.text
+    assert (
+        "the index's vectors are not used: there is no encoder or folder 'letters'" in caplog.text
+    )
     assert not set(rows[0]["features"]) & set(MEANT)
     assert rows[0]["features"]["matter"]["weight"] > 0
