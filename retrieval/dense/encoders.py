@@ -211,7 +211,7 @@ class CachedEncoder:
     def _keep(self, made: Vectors) -> None:
         if self._dimension not in (0, made.shape[1]):
             raise WorkError(
-                f"encoder {self._encoder.name!r} no longer gives vectors of {self._dimension} numbers"
+                f"the vector size of {self._encoder.name!r} changed from {self._dimension}"
             )
         self._dimension = made.shape[1]
         self._kept.seek(0, os.SEEK_END)

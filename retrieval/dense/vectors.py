@@ -87,7 +87,7 @@ def add_vectors(
             if before and len(distinct) and dimension != before.dimension:
                 shutil.rmtree(making)
                 raise WorkError(
-                    f"encoder {encoder.name!r} no longer gives vectors of {before.dimension} numbers"
+                    f"the vector size of {encoder.name!r} changed from {before.dimension}"
                 )
             done += len(distinct)
             shutil.rmtree(making / field, ignore_errors=True)
@@ -189,9 +189,7 @@ def _encoded(
         for start in range(done, len(texts), BLOCK):
             found = encoder.passages(texts[start : start + BLOCK])
             if dimension and found.shape[1] != dimension:
-                raise WorkError(
-                    f"encoder {encoder.name!r} no longer gives vectors of {dimension} numbers"
-                )
+                raise WorkError(f"the vector size of {encoder.name!r} changed from {dimension}")
             if not dimension:
                 dimension = found.shape[1]
                 shape.write_text(str(dimension))
