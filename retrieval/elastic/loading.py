@@ -185,7 +185,7 @@ def _standing(connection: Connection, *, replace: bool) -> list[str]:
     ):
         raise UserError(f"{connection.where} was not built by touche-rad: not replaced")
     if not replace:
-        raise UserError(f"{connection.where} exists: build it again with --replace")
+        raise UserError(f"{connection.where} exists already; replace it with --replace")
     return list(found)
 
 

@@ -111,7 +111,7 @@ def _check_target(target: Path, replace: bool) -> None:
     if not target.exists():
         return
     if not replace:
-        raise UserError(f"{target} exists: build it again with --replace")
+        raise UserError(f"{target} exists already; replace it with --replace")
     if not target.is_dir() or (any(target.iterdir()) and not (target / FILE).is_file()):
         raise UserError(f"{target} is not an index: it is not replaced")
 

@@ -110,7 +110,7 @@ def test_a_field_that_nobody_fills_finds_nothing(tmp_path: Path) -> None:
 def test_an_empty_folder_is_filled_and_a_file_never_replaced(tmp_path: Path) -> None:
     assert len(opened(BEES, tmp_path)) == len(BEES)
     (tmp_path / "notes.txt").write_text("mine")
-    for replace, told in ((False, "exists: build it again"), (True, "is not an index")):
+    for replace, told in ((False, "exists already"), (True, "is not an index")):
         with pytest.raises(UserError, match=told):
             build_index(BEES, str(tmp_path / "notes.txt"), replace=replace)
     assert (tmp_path / "notes.txt").read_text() == "mine"

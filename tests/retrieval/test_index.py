@@ -140,7 +140,7 @@ def test_searching_writes_nothing(place: Path) -> None:
         (lambda place: (place / "ids.npy").unlink(), "ids.npy is missing"),
         (
             lambda place: (place / "arguments.jsonl").write_text("{}"),
-            "arguments.jsonl is 2 bytes long",
+            "arguments.jsonl has 2 bytes instead of",
         ),
         (lambda place: (place / "manifest.json").write_text("{"), "manifest.json cannot be read"),
         (lambda place: (place / "manifest.json").unlink(), "is not an index"),

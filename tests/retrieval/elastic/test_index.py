@@ -139,7 +139,7 @@ def test_pipelines_and_retrievers_work_on_it(demo: ElasticArguments, local: Pisa
 def test_names_go_over_with_no_gap(server: Server, location: str) -> None:
     build_index(BEES, location)
     first = open_index(location)
-    with pytest.raises(UserError, match="is there already: --replace"):
+    with pytest.raises(UserError, match="exists already; replace it"):
         build_index(BEES[:3], location)
     assert build_index(BEES[:3], location, replace=True) == 3
     assert len(open_index(location)) == 3
