@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -169,9 +169,9 @@ def _short(value: Any) -> str:
     opt.output("Simulations to write."),
     opt.DEBATER,
     opt.plugin_options("debater", "user"),
-    click.option("--user", default="rules", show_default=True, metavar="rules|model[:PERSONA]|URL",
-                 help="Simulated user: rules, the model of -m as a persona (a name or a TOML "
-                 "file), or the URL of a user-simulation endpoint."),
+    click.option("--user", default="rules", show_default=True, metavar="NAME|URL",
+                 help="Simulated user: rules, model(persona=NAME|FILE.toml), or the URL of a "
+                 "user-simulation endpoint."),
     click.option("--turns", type=click.IntRange(1), metavar="N", default=5, show_default=True,
                  envvar="TOUCHE_RAD_TURNS",
                  help="User turns per debate; under TIRA, maxTurns of the configuration."),
@@ -220,12 +220,11 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
     from touche_rad import files
     from touche_rad.runs.simulate import simulate
     from touche_rad.tira import places as tira
-    from touche_rad.users import parse_user
 
     places = tira.places(
         "simulate", claims, given["output"], {files.Kind.CLAIMS}, "simulations.jsonl"
     )
-    user: UserChoice = parse_user(given["user"], given["options"].get("user", {}))
+    user = _parse_user(given["user"], given["options"].get("user", {}))
     debater = prepare.select_main("debater", given)
     plugins = (debater.plugin, user.plugin)
     services = prepare.open_services(given, *plugins, out=places.out, index=True)
@@ -243,6 +242,18 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
         ),
         model=services.model, elsewhere=user.asks_elsewhere,
     )  # fmt: skip
+
+
+def _parse_user(text: str, options: Mapping[str, str]) -> UserChoice:
+    """Parse `--user`: a URL, `model:PERSONA`, or `NAME(KEY=VALUE,...)`."""
+    from touche_rad.plugins import parse_plugin
+    from touche_rad.users import parse_user
+
+    if "(" in text and "://" not in text:
+        name, inner = parse_plugin(text)
+        persona = inner.pop("persona", "")
+        text, options = f"{name}:{persona}" if persona else name, {**inner, **options}
+    return parse_user(text, options)
 
 
 def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
