@@ -48,13 +48,19 @@ class Play:
     schemas: str
     options: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, Any] = field(default_factory=dict)
-    """Values for keys of these names, instead of the first that fits."""
+    """Values for keys of these names, or functions of the prompt, instead of the first that fits."""
 
     def __str__(self) -> str:
         return "-".join([self.name, *self.options.values()])
 
 
 PAPER = {"profile": "paper"}
+REBUTTALS: Mapping[str, Any] = {
+    "text": lambda prompt: f"An argument after {len(prompt)} characters.",
+    "relation": lambda prompt: "rebuttal" if "New ids begin" in prompt else "claim",
+    "target": lambda prompt: int("New ids begin" in prompt),
+}
+"""Each speech has another argument; the second one rebuts the first one."""
 PLAYS = (
     Play("debater", "sinai", "Outline Numbers Written"),
     Play("debater", "sinai", "Plan Searches Best Choice Written", PAPER),
@@ -70,6 +76,23 @@ PLAYS = (
     Play("judge", "zsl", "Answer"),
     Play("judge", "fsl1", "Answers", {"per": "debate"}),
     Play("judge", "best", "Reasons yes|no", PAPER),
+    Play("panel", "debatrix", "SpeechView Verdict"),
+    Play("panel", "debatrix", "Analysis Comment Number Winner", PAPER),
+    Play("panel", "debatrix", "SpeechView Verdict Comment", {"combine": "discussion"}),
+    Play("panel", "debatrix", "Comment Number Winner Analysis", {"profile": "paper-direct"}),
+    Play(
+        "panel", "debgraph", "SceneGraph Timeline FactVerdicts PairVerdicts Condensed",
+        answers=REBUTTALS,
+    ),
+    Play(
+        "panel", "debgraph", "SceneGraph Thought FactVerdict PairVerdict Condensed", PAPER,
+        REBUTTALS,
+    ),
+    Play("panel", "inspirescore", "Subjective Facts Verdicts Formalised Inference"),
+    Play("panel", "inspirescore", "Subjective Facts Queries Verdicts Formalised Inference", PAPER),
+    Play("judge", "debatrix-grice", "SpeechView"),
+    Play("judge", "debgraph-grice", "SceneGraph"),
+    Play("judge", "inspirescore-grice", "Subjective Facts Verdicts"),
 )  # fmt: skip
 
 
@@ -78,7 +101,9 @@ def calls_of(play: Play, server: Scripted) -> list[Mapping[str, Any]]:
 
     def act(handler: Handler) -> None:
         schema = handler.body.get("response_format", {}).get("json_schema", {}).get("schema")
-        said = "yes" if schema is None else json.dumps(filled(schema, **play.answers))
+        prompt = prompt_of(handler.body)
+        answers = {k: v(prompt) if callable(v) else v for k, v in play.answers.items()}
+        said = "yes" if schema is None else json.dumps(filled(schema, **answers))
         handler.say(200, json.dumps(reply(said)).encode())
 
     async def run() -> None:
