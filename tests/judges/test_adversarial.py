@@ -1,4 +1,4 @@
-"""The adversarial set is what its guide says, and the model-free judge holds its bars on it."""
+"""The adversarial sets contain what docs/adversarial.md says, and padding fools no judge."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import hashlib
 import json
 from collections import Counter
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.judges.makers import judge
-from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim
 from touche_rad.demo import demo_file
@@ -21,28 +19,8 @@ from touche_rad.text import count_words
 DEBATES, LABELS = demo_file("adversarial.jsonl"), demo_file("adversarial-labels.jsonl")
 SECOND, SECOND_LABELS = demo_file("adversarial-2.jsonl"), demo_file("adversarial-2-labels.jsonl")
 THIRD, THIRD_LABELS = demo_file("adversarial-3.jsonl"), demo_file("adversarial-3-labels.jsonl")
-SOURCES = {
-    "dev": (DEBATES, LABELS),
-    "held-out": (DEBATES, LABELS),
-    "dev-2": (SECOND, SECOND_LABELS),
-    "dev-3": (THIRD, THIRD_LABELS),
-}
 KINDS = {"unsupported", "flipped", "injected", "padded", "off-topic", "repeated", "good"}
 HALVES = ("dev", "held-out")
-BARS = {
-    "dev": {Maxim.QUANTITY: 0.95, Maxim.QUALITY: 0.90, Maxim.RELATION: 0.94, Maxim.MANNER: 0.98},
-    "held-out": {
-        Maxim.QUANTITY: 0.85, Maxim.QUALITY: 0.85, Maxim.RELATION: 0.82, Maxim.MANNER: 0.85,
-    },
-    "dev-2": {Maxim.QUANTITY: 0.85, Maxim.QUALITY: 0.75, Maxim.RELATION: 0.78, Maxim.MANNER: 0.96},
-    "dev-3": {Maxim.QUANTITY: 0.91, Maxim.QUALITY: 0.68, Maxim.RELATION: 0.86, Maxim.MANNER: 0.95},
-}  # fmt: skip
-"""F1 of yes. Relation's are floors a little below what is reached: its aim, .85, it misses on the
-held-out half and on dev-2; Quality misses it on dev-2 and dev-3."""
-OVER_ALWAYS_YES = {
-    "dev": set(Maxim), "held-out": set(Maxim), "dev-2": {Maxim.RELATION},
-    "dev-3": set(Maxim) - {Maxim.QUALITY},
-}  # fmt: skip
 NOT_AGREED = {
     ("recorder-2", 0, "relation"), ("choir-2", 1, "relation"), ("buskers-2", 1, "relation"),
     ("roundabout-2", 0, "relation"), ("weights-3", 0, "quantity"),
@@ -212,49 +190,23 @@ def test_the_thirds_labels_are_null_where_not_agreed_and_its_good_answers_good()
     assert null == NOT_AGREED_ON_THE_THIRD
 
 
-def scored(half: str, folder: Path) -> dict[str, dict[str, Any]]:
-    """The rows of `touche-rad score`, by the lines that the guide gives."""
-    for name, source in zip(("debates", "labels"), SOURCES[half], strict=True):
-        lines = source.read_text("utf-8").splitlines(keepends=True)
-        mine = [line for line in lines if f'"half": "{half}"' in line]
-        (folder / f"{name}.jsonl").write_text("".join(mine), "utf-8")
-    judged = touche_rad(
-        "judge", "debates.jsonl", "--judge", "grounded", "-o", "grounded.jsonl", cwd=folder
-    )
-    assert judged.code == 0, judged.err
-    ended = touche_rad(
-        "score", "grounded.jsonl", "labels.jsonl", "--samples", "100", "--json", cwd=folder
-    )
-    assert ended.code == 0, ended.err
-    rows = json.loads(ended.out)["rows"]
-    return {f"{row['run']} {row['maxim']}": row for row in rows}
+PADDING = (
+    "This is, as everybody knows, a matter about which a great many people have thought for "
+    "a very long time. There is of course much that could be said about it."
+)
 
 
-@pytest.mark.parametrize("half", BARS)
-def test_the_model_free_judge_holds_its_bars(half, tmp_path):
-    rows = scored(half, tmp_path)
-    for maxim in Maxim:
-        reached = rows[f"grounded {maxim}"]["f1"]
-        assert reached >= BARS[half].get(maxim, 0), maxim
-        beaten = reached > rows[f"always-yes {maxim}"]["f1"]
-        assert beaten == (maxim in OVER_ALWAYS_YES[half]), maxim
-
-
-def test_two_sentences_that_say_nothing_make_no_answer_of_a_repeated_one():
-    """Whoever says again what was said cannot talk it into an answer."""
-    padding = (
-        "This is, as everybody knows, a matter about which a great many people have thought for "
-        "a very long time. There is of course much that could be said about it."
-    )
+def test_padding_does_not_turn_a_repeated_answer_into_a_relevant_one():
     repeated = [
         debate.view(at)
         for debate, of_debate in (*second(), *third())
         for at, label in enumerate(of_debate)
         if label["kind"] == "repeated" and label["relation"] == 0
     ]
-    passing = [one.id for one in repeated if judge().judge(_more(one, padding))[Maxim.RELATION].yes]
-    assert len(repeated) > 50
-    assert len(passing) <= 0.12 * len(repeated), passing
+    rejected = [one for one in repeated if not judge().judge(one)[Maxim.RELATION].yes]
+    assert len(rejected) > 50
+    padded = [one.id for one in rejected if judge().judge(_more(one, PADDING))[Maxim.RELATION].yes]
+    assert len(padded) <= 0.1 * len(rejected), padded
 
 
 def _more(debate: Debate, words: str) -> Debate:
