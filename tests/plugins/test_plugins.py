@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from pydantic import Field
 
+from tests.runs.fakes import SmallIndex
 from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Response
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import (
     Options,
     Services,
@@ -50,7 +51,7 @@ def test_a_decorated_class_is_found_by_name() -> None:
     _register()
     plugin = find("debater", "parrot")
     assert (plugin.purpose, plugin.needs) == ("Repeat what was said.", ("index",))
-    made = plugin.make(Services(), {"times": "3"})
+    made = plugin.make(Services(index=SmallIndex()), {"times": "3"})
     assert made.answer(Debate().with_utterance("ha")).content == "hahaha"
 
 
@@ -89,6 +90,22 @@ def test_what_a_plugin_lacks_is_told() -> None:
     assert "touche-rad index" in find("debater", "parrot").missing(index=False)[0]
     with pytest.raises(UserError, match="-i DIR"):
         Services().need_index("parrot")
+
+
+def test_a_plugin_is_not_created_without_what_it_needs() -> None:
+    _register()
+    with pytest.raises(UserError, match=r"debater parrot needs an argument index \(-i DIR"):
+        find("debater", "parrot").make(Services())
+
+
+@pytest.mark.parametrize("need", ["indexes", "extra:dense", "module:", "modul:numpy"])
+def test_a_need_of_another_form_is_an_error(need: str) -> None:
+    @debater("needy", needs=(need,))
+    class Needy:
+        """Need something unknown."""
+
+    with pytest.raises(WorkError, match=f"debater 'needy' .*unknown need '{need}': expected index"):
+        find("debater", "needy").missing(index=True)
 
 
 def test_a_file_of_plugins_is_imported(tmp_path: Path) -> None:

@@ -70,13 +70,23 @@ def add_vectors(
 
 
 def index_backend_of(location: str, options: Mapping[str, str] | None = None) -> IndexBackend:
-    """Return the backend that stores the index at a location."""
+    """Return the backend that stores the index at a location.
+
+    A location `NAME:ADDRESS` belongs to the backend NAME, another one to the first that accepts it.
+    """
     known = registered("index")
-    name = location.partition(":")[0]  # NAME:ADDRESS, or a folder
-    for plugin in [known[name]] if name in known else known.values():
-        made: IndexBackend = plugin.make(Services())
+    name = location.partition(":")[0]
+    made: IndexBackend
+    if name in known:
+        made = known[name].make(Services(), options)
+        return made
+    for plugin in known.values():
+        if plugin.missing(index=True):
+            continue
+        made = plugin.make(Services())
         if made.accepts(location):
-            return plugin.make(Services(), options) if options else made
+            made = plugin.make(Services(), options) if options else made
+            return made
     raise UserError(f"{location!r} is no location of an index (backends: {', '.join(known)})")
 
 

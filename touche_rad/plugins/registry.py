@@ -73,6 +73,7 @@ def normalize(key: str) -> str:
     return key.strip().replace("-", "_")
 
 
+_NEED: Final = re.compile(r"index|model|(?:module:|extra:(?P<extra>[\w-]+)/)(?P<module>[\w.]+)")
 A_MODEL: Final = (
     "a language model (-m URL#MODEL or -m vllm:MODEL, or OPENAI_BASE_URL and OPENAI_MODEL)"
 )
@@ -84,7 +85,7 @@ KINDS: tuple[Kind, ...] = ("debater", "judge", "panel", "retriever", "index", "a
 
 @dataclass(frozen=True)
 class Plugin:
-    """A registered class: what it is called, what it is for, and what it needs."""
+    """A registered class with its name, purpose, needs and options."""
 
     kind: Kind
     name: str
@@ -93,7 +94,7 @@ class Plugin:
 
     @property
     def factory(self) -> type:
-        """The plugin's class; importing it may fail, which names the plugin."""
+        """The plugin's class; if it cannot be imported, the error names the plugin."""
         try:
             return self.load()
         except Exception as error:
@@ -108,44 +109,56 @@ class Plugin:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What it needs.
+        """What the plugin needs.
 
-        `index`, `model`, `module:NAME` for a package that may be missing, or `extra:EXTRA/NAME` for
-        one that an extra of ours brings.
+        `index`, `model`, `module:NAME` (an importable module), or `extra:EXTRA/MODULE` (a module
+        that an extra of touche-rad installs).
         """
         return tuple(getattr(self.factory, "needs", ()))
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """What it makes use of where it is there, such as `model`, and does without where not."""
+        """What the plugin uses if it is available: `model`."""
         return tuple(getattr(self.factory, "uses", ()))
 
     @property
     def options(self) -> type[Options]:
-        """The class of its options."""
+        """The class of the options."""
         return getattr(self.factory, "Options", Options)
 
     def missing(self, *, index: bool, model: bool = False) -> list[str]:
-        """List what this machine lacks for it, each with what to do about it."""
-        lacking: list[str] = []
-        for need in self.needs:
-            if need == "index" and not index:
-                lacking.append("an argument index (-i DIR; make one with: touche-rad index)")
-            elif need == "model" and not model:
-                lacking.append(A_MODEL)
-            elif need.startswith("extra:"):
-                extra, _, module = need.removeprefix("extra:").partition("/")
-                if importlib.util.find_spec(module) is None:
-                    lacking.append(f"the extra {extra} (pip install 'touche-rad[{extra}]')")
-            elif need.startswith("module:"):
-                module = need.removeprefix("module:")
-                if importlib.util.find_spec(module) is None:
-                    lacking.append(f"the package {module}")
-        return lacking
+        """Return the needs that are not met, each with what to do.
+
+        Args:
+            index: Whether there is an index.
+            model: Whether there is a language model.
+
+        Raises:
+            WorkError: The plugin has a need of another form than `needs` describes.
+        """
+        found = (self._missing(need, index=index, model=model) for need in self.needs)
+        return [one for one in found if one]
+
+    def _missing(self, need: str, *, index: bool, model: bool) -> str:
+        match = _NEED.fullmatch(need)
+        if match is None:
+            raise WorkError(
+                f"{self.kind} {self.name!r} of {self.source}: unknown need {need!r}: expected "
+                "index, model, module:NAME or extra:EXTRA/MODULE"
+            )
+        if need == "index":
+            return "" if index else "an argument index (-i DIR; make one with: touche-rad index)"
+        if need == "model":
+            return "" if model else A_MODEL
+        if importlib.util.find_spec(match["module"]) is not None:
+            return ""
+        if match["extra"]:
+            return f"the extra {match['extra']} (pip install 'touche-rad[{match['extra']}]')"
+        return f"the package {match['module']} (pip install {match['module']})"
 
     @property
     def optional(self) -> bool:
-        """Whether a machine is whole without what this plugin needs."""
+        """Whether an installation is complete without this plugin."""
         return any(need.startswith(("extra:", "module:", "model")) for need in self.needs)
 
     def profiles(self) -> list[Profile]:
@@ -219,7 +232,18 @@ class Plugin:
         return f"{self.name}({inner})" if inner else self.name
 
     def make(self, services: Services, given: Mapping[str, str] | None = None) -> Any:
-        """Make one, with options as strings and the services it may use."""
+        """Create the plugin.
+
+        Args:
+            services: What it can use.
+            given: Its options as texts.
+
+        Raises:
+            UserError: An option is wrong, or a need is not met.
+        """
+        lacking = self.missing(index=services.index is not None, model=services.model is not None)
+        if lacking:
+            raise UserError(f"{self.kind} {self.name} needs {' and '.join(lacking)}")
         made = self.factory(self.parse(given or {}), services)
         with suppress(AttributeError, TypeError):
             made.plugin_name = self.name
@@ -231,7 +255,7 @@ def _default(field: FieldInfo) -> Any:
 
 
 def name_of(plugin: object) -> str:
-    """Return the name a plugin was made by; one made by hand goes by its class."""
+    """Return the name of a plugin; the name of its class if it was not created by `make`."""
     return str(getattr(plugin, "plugin_name", type(plugin).__name__))
 
 
@@ -275,7 +299,7 @@ def index_backend(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
 
 
 def registered(kind: Kind) -> dict[str, Plugin]:
-    """Return all plugins of a kind by name; a decorated one replaces an installed one."""
+    """Return all plugins of a kind by name; decorated plugins replace installed ones."""
     group = "touche_rad.indexes" if kind == "index" else f"touche_rad.{kind}s"
     found = {point.name: _from_entry_point(kind, point) for point in entry_points(group=group)}
     found |= {name: plugin for (of, name), plugin in _decorated.items() if of == kind}
@@ -288,7 +312,7 @@ def _from_entry_point(kind: Kind, point: EntryPoint) -> Plugin:
 
 
 def find(kind: Kind, name: str) -> Plugin:
-    """Return the plugin of this name, or name the nearest."""
+    """Return the plugin of this name; the error suggests the nearest name."""
     known = registered(kind)
     if name not in known:
         raise OptionError(f"there is no {kind} {name!r}{nearest(name, known)}")
@@ -305,7 +329,7 @@ def trainer(name: str) -> Callable[..., Mapping[str, Any]]:
 
 
 def import_plugins(places: Iterable[str]) -> None:
-    """Import modules or Python files, so that their decorators register what they hold."""
+    """Import modules or Python files, so that their decorators register plugins."""
     for place in places:
         try:
             if place.endswith(".py"):
