@@ -317,6 +317,7 @@ def killed_at(command: list[str], journal: Path, lines: int) -> None:
         process.wait()
 
 
+@pytest.mark.long
 def test_killed_while_it_plays_and_while_it_judges_it_ends_in_the_same_bytes(
     tmp_path: Path, demo_index_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ from hypothesis.extra.numpy import arrays
 from retrieval.dense.neighbours import Graph, Neighbours, write_graph, write_vectors
 from retrieval.dense.search import DenseSearch
 from tests.retrieval.small import BEES, opened
+from tests.terminal import Ended, touche_rad
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import Services, VectorsWanted, add_vectors, find, open_index
@@ -174,11 +175,8 @@ def test_encoders_that_cannot_be_are_named(tmp_path: Path, name: str, told: str)
         add_vectors(str(tmp_path / "ix"), VectorsWanted(name))
 
 
-def _index(*words: str, **environment: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "touche_rad", "index", *words], text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **environment},
-    )  # fmt: skip
+def _index(*words: str) -> Ended:
+    return touche_rad("index", *words)
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -188,25 +186,27 @@ def _files(folder: Path) -> dict[str, bytes]:
 def test_a_killed_encoding_goes_on_and_ends_alike(server: _Server, tmp_path: Path) -> None:
     words = (str(DEMO), "--dense", _name(server), "--dense-precision", "int8")
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    assert _index(*words, "-o", str(whole)).wait() == 0
+    assert _index(*words, "-o", str(whole)).code == 0
     calls = len(server.asked)
     server.asked.clear()
     server.slow = 0.05
-    process = _index(*words, "-o", str(parts))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "touche_rad", "index", *words, "-o", str(parts)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
     while len(server.asked) < 12 and process.poll() is None:
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert not list(parts.glob("dense/[!.]*"))
     server.slow = 0.0
-    process = _index(*words, "-o", str(parts))
-    _, err = process.communicate()
-    assert process.returncode == 0, err
+    ended = _index(*words, "-o", str(parts))
+    assert ended.code == 0, ended.err
     assert _files(parts) == _files(whole)
     assert len(server.asked) < calls + 12
     again = _index(*words, "-o", str(parts))
-    assert "already" in "".join(again.communicate())
-    assert again.returncode == 0
+    assert "already" in again.out + again.err
+    assert again.code == 0
 
 
 def test_further_fields_are_encoded_beside_those_that_are_there(
@@ -214,26 +214,25 @@ def test_further_fields_are_encoded_beside_those_that_are_there(
 ) -> None:
     common = (str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
     both = (*common[:2], str(tmp_path / "both"), *common[3:])
-    assert _index(*common, "--dense-field", "text").wait() == 0
+    assert _index(*common, "--dense-field", "text").code == 0
     server.asked.clear()
-    assert _index(*common, "--dense-field", "text", "--dense-field", "attacks").wait() == 0
+    assert _index(*common, "--dense-field", "text", "--dense-field", "attacks").code == 0
     assert server.asked
-    assert _index(*both, "--dense-field", "text", "--dense-field", "attacks").wait() == 0
+    assert _index(*both, "--dense-field", "text", "--dense-field", "attacks").code == 0
     assert _files(tmp_path / "ix") == _files(tmp_path / "both")
     again = _index(*common, "--dense-field", "attacks")
-    assert "already" in "".join(again.communicate())
+    assert "already" in again.out + again.err
 
 
 def test_a_graph_is_not_promised_to_vectors_that_have_none(server: _Server, tmp_path: Path) -> None:
     common = (str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
-    assert _index(*common, "--dense-field", "text").wait() == 0
+    assert _index(*common, "--dense-field", "text").code == 0
     for field in ("text", "attacks"):
-        process = _index(*common, "--dense-field", field, "--dense-graph")
-        _, err = process.communicate()
-        assert process.returncode == 2
+        ended = _index(*common, "--dense-field", field, "--dense-graph")
+        assert ended.code == 2
         assert (
             "these vectors have no graph: delete the folder and add them again with --dense-graph"
-            in err
+            in ended.err
         )
 
 
@@ -309,19 +308,17 @@ def test_two_who_add_fields_at_once_do_not_undo_each_other(
 
 def test_vectors_of_other_arguments_are_refused(server: _Server, tmp_path: Path) -> None:
     opened(BEES, tmp_path / "ix")
-    process = _index(str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
-    _, err = process.communicate()
-    assert process.returncode == 2
-    assert "contains other arguments" in err
+    ended = _index(str(DEMO), "-o", str(tmp_path / "ix"), "--dense", _name(server))
+    assert ended.code == 2
+    assert "contains other arguments" in ended.err
     assert not server.asked
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = str(tmp_path_factory.mktemp("dense") / "ix")
-    process = _index(str(DEMO), "-o", folder, "--dense", "minilm", "--dense-graph")
-    _, err = process.communicate()
-    assert process.returncode == 0, err
+    ended = _index(str(DEMO), "-o", folder, "--dense", "minilm", "--dense-graph")
+    assert ended.code == 0, ended.err
     return folder
 
 
@@ -411,19 +408,16 @@ def test_arguments_without_a_text_have_no_vector(server: _Server, tmp_path: Path
 @pytest.mark.services
 def test_grounded_answers_without_the_vectors_of_some_fields(tmp_path: Path) -> None:
     some_fields, none = tmp_path / "some", tmp_path / "none"
-    assert _index(str(DEMO), "-o", str(none)).wait() == 0
+    assert _index(str(DEMO), "-o", str(none)).code == 0
     words = (str(DEMO), "-o", str(some_fields), "--dense", "minilm", "--dense-field", "attacks")
-    assert _index(*words).wait() == 0
+    assert _index(*words).code == 0
     said = []
     for folder in (some_fields, none):
-        ran = subprocess.run(
-            [sys.executable, "-m", "touche_rad", "respond", "-d", "grounded", "-i", str(folder),
-             "--say", "Zoos keep animals in cages and that is cruel."],
-            capture_output=True, text=True,
-        )  # fmt: skip
-        assert ran.returncode == 0, ran.stderr
-        said.append(ran.stdout)
-        told = "vectors are not used: they do not cover" in ran.stderr
+        words = ("-i", str(folder), "--say", "Zoos keep animals in cages and that is cruel.")
+        ran = touche_rad("respond", "-d", "grounded", *words)
+        assert ran.code == 0, ran.err
+        said.append(ran.out)
+        told = "vectors are not used: they do not cover" in ran.err
         assert told == (folder == some_fields)
     assert said[0] == said[1]
 

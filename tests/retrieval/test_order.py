@@ -227,6 +227,7 @@ for _ in range(5):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("then", ["", FORKING], ids=["ended", "forked"])
 def test_a_process_may_be_ended_and_forked_while_its_threads_search(
     fruit: PisaArguments, then: str
