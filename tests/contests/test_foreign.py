@@ -148,7 +148,7 @@ def test_a_wrong_record_is_told_and_can_be_skipped(tmp_path: Path, value: Any, t
     assert told in ended.err
     assert not out.exists()
     skipped = touche_rad("contests", source, "-o", out, "--skip-bad")
-    assert "1 bad records were skipped" in skipped.err
+    assert "1 invalid records were skipped" in skipped.err
 
 
 @pytest.mark.parametrize(

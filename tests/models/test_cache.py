@@ -201,7 +201,7 @@ def test_what_is_damaged_or_named_is_pruned(server: Scripted, tmp_path: Path) ->
     ("line", "told"),
     [("{", "expected JSON"), ("[]", "expected str"), ('{"key": 3}', "key: expected str"),
      ('{"key": "k", "model": "m", "asked": "a", "answer": "b", "digest": "d", "version": 2,'
-      ' "kept": 1.5}', "digest: expected the answer's own digest")],
+      ' "kept": 1.5}', "digest: expected the digest of the answer")],
 )  # fmt: skip
 def test_a_wrong_export_is_told_with_its_line(tmp_path: Path, line: str, told: str) -> None:
     wrong = tmp_path / "wrong.jsonl"

@@ -324,7 +324,7 @@ def test_the_deadline_of_a_turn_holds_for_the_user_too(server: Scripted, stage: 
     server.always = scripted.silent
     played = stage.play("model", "--deadline", "2", turns=1)
     assert played.code == 0
-    assert played.stood_in[0].startswith("debate claim-1, turn 1: Late: ")
+    assert played.stood_in[0].startswith("debate claim-1, turn 1: Timeout: ")
 
 
 def test_a_budget_ends_the_asking_and_not_the_debate(server: Scripted, stage: Stage) -> None:

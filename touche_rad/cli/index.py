@@ -53,10 +53,7 @@ DENSE_FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
     opt.plugin("--annotate",
                help="Add the annotations of this annotator, such as schemes; needs -m."),
     opt.flag("--annotate-cost", "Print the cost of --annotate, and do not annotate."),
-    *opt.MODEL_OPTIONS,
-    opt.SEED,
-    opt.SKIP_BAD,
-    opt.QUIET,
+    *opt.MODEL_OPTIONS, opt.SEED, opt.SKIP_BAD, opt.QUIET,
 )  # fmt: skip
 def index_command(source: str, **given: Any) -> None:
     """Build an argument index from SOURCE.
@@ -249,11 +246,7 @@ class _Builder:
                  metavar="N", help="Number of arguments per query."),
     click.option("--tag", help="Run name in the last column. [default: the retriever]"),
     opt.flag("--explain", "Also print each hit with its text and path."),
-    opt.INDEX,
-    *opt.MODEL_OPTIONS,
-    opt.WITH_TRACE,
-    opt.SEED,
-    opt.QUIET,
+    opt.INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.SEED, opt.QUIET,
 )  # fmt: skip
 def retrieve_command(queries: Path, **given: Any) -> None:
     """Search the index for each query in QUERIES and write a TREC run.

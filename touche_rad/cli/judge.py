@@ -27,14 +27,9 @@ if TYPE_CHECKING:
 @opt.path_argument("source", "[DEBATES]", required=False)
 @opt.options(
     opt.output("Evaluations to write, or outcomes with a panel."),
-    opt.JUDGE,
-    opt.plugin_options("judge"),
+    opt.JUDGE, opt.plugin_options("judge"),
     opt.flag("--swap", "With a panel: judge each debate a second time with its sides swapped."),
-    opt.JSON,
-    opt.INDEX,
-    *opt.MODEL_OPTIONS,
-    opt.WITH_TRACE,
-    *opt.RUN,
+    opt.JSON, opt.INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, *opt.RUN,
 )  # fmt: skip
 def judge_command(source: Path | None, **given: Any) -> int:
     """Judge each response in DEBATES on quantity, quality, relation and manner.
@@ -103,9 +98,7 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
     opt.flag("--votes", "Whole debates: compare with each vote instead of the winner."),
     opt.integer("--samples", "Bootstrap samples for confidence intervals and comparisons.", 10_000,
                 100),
-    opt.SEED,
-    opt.SKIP_BAD,
-    opt.JSON,
+    opt.SEED, opt.SKIP_BAD, opt.JSON,
 )  # fmt: skip
 def score_command(paths: tuple[Path, ...], **given: Any) -> None:
     """Score each RUN against TRUTH, and compare the runs.
@@ -165,12 +158,7 @@ def _score(runs: list[Path], truth: Path, given: dict[str, Any]) -> Report | Con
                  default=["grounded"], show_default=True, help="Judge to audit; repeatable."),
     opt.plugin_options("judge"),
     opt.integer("--turns", "Audit only the first N turns. [default: all]"),
-    opt.JSON,
-    opt.INDEX,
-    *opt.MODEL_OPTIONS,
-    opt.SEED,
-    opt.SKIP_BAD,
-    opt.QUIET,
+    opt.JSON, opt.INDEX, *opt.MODEL_OPTIONS, opt.SEED, opt.SKIP_BAD, opt.QUIET,
 )  # fmt: skip
 def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
     """Judge the responses of each RUN, and judge them again after changes.
@@ -231,9 +219,7 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
     opt.integer("--max-debates", "Show at most N debates; scores include all. [default: all]"),
     click.option("--graphs", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                  help="Also write the graphs of outcomes: JSON, GraphML, Graphviz."),
-    opt.SEED,
-    opt.SKIP_BAD,
-    opt.QUIET,
+    opt.SEED, opt.SKIP_BAD, opt.QUIET,
 )  # fmt: skip
 def report_command(runs: tuple[Path, ...], **given: Any) -> None:
     """Write one self-contained HTML page with the scores, plots and debates of each RUN.

@@ -32,20 +32,14 @@ ROUNDS: Final = 3
 @opt.path_argument("source", "[INPUT]", required=False)
 @opt.options(
     opt.output("Run to write."),
-    opt.DEBATER,
-    opt.plugin_options("debater"),
+    opt.DEBATER, opt.plugin_options("debater"),
     click.option("--say", "utterance", metavar="TEXT", help="Answer this message instead."),
     opt.flag("--explain", "Print the candidates with their features."),
     opt.flag("--last-only", "Answer only the last turn of each debate."),
     click.option("--as", "shape", type=click.Choice(["responses", "simulations"]),
                  default="responses", show_default=True,
                  help="Output format: one response per line, or whole debates."),
-    opt.JSON,
-    opt.MAX_WORDS,
-    opt.INDEX,
-    opt.SPARE_INDEX,
-    *opt.MODEL_OPTIONS,
-    opt.WITH_TRACE,
+    opt.JSON, opt.MAX_WORDS, opt.INDEX, opt.SPARE_INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE,
     *opt.RUN,
 )  # fmt: skip
 def respond_command(source: Path | None, utterance: str | None, **given: Any) -> int:
@@ -167,8 +161,7 @@ def _short(value: Any) -> str:
 @opt.path_argument("claims", "[CLAIMS]", required=False)
 @opt.options(
     opt.output("Simulations to write."),
-    opt.DEBATER,
-    opt.plugin_options("debater", "user"),
+    opt.DEBATER, opt.plugin_options("debater", "user"),
     click.option("--user", default="rules", show_default=True, metavar="NAME|URL",
                  help="Simulated user: rules, model(persona=NAME|FILE.toml), or the URL of a "
                  "user-simulation endpoint."),
@@ -182,12 +175,7 @@ def _short(value: Any) -> str:
     opt.integer("--words",
                 "With --both-sides: maximum words per speech; 0 = no limit. [default: --max-words]",
                 least=0),
-    opt.MAX_WORDS,
-    opt.INDEX,
-    opt.SPARE_INDEX,
-    *opt.MODEL_OPTIONS,
-    opt.WITH_TRACE,
-    *opt.RUN,
+    opt.MAX_WORDS, opt.INDEX, opt.SPARE_INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, *opt.RUN,
 )  # fmt: skip
 @click.pass_context
 def simulate_command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
@@ -286,9 +274,7 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
 
 @opt.command("serve", "serve -i index", "serve -d grounded -j length --port 8081")
 @opt.options(
-    opt.DEBATER,
-    opt.JUDGE,
-    opt.plugin_options("debater", "judge"),
+    opt.DEBATER, opt.JUDGE, opt.plugin_options("debater", "judge"),
     click.option("--host", default="0.0.0.0", show_default=True, envvar="TOUCHE_RAD_HOST",
                  help="Address to listen on."),
     click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=8080,
@@ -300,12 +286,7 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
                  show_default=True, envvar="TOUCHE_RAD_DEADLINE", metavar="SECONDS",
                  help="Time limit per answer in seconds; on timeout the fallback answers. "
                  "The task's client waits 300 seconds."),
-    opt.INDEX,
-    opt.SPARE_INDEX,
-    *opt.MODEL_OPTIONS,
-    opt.WITH_TRACE,
-    opt.SEED,
-    opt.QUIET,
+    opt.INDEX, opt.SPARE_INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.SEED, opt.QUIET,
 )  # fmt: skip
 def serve_command(**given: Any) -> None:
     """Serve the debater at POST / and the judge at POST /quantity, /quality, /relation, /manner.

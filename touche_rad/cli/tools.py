@@ -175,9 +175,7 @@ def doctor_command(**given: Any) -> int:
                  help="Input of the runs, to find missing debates."),
     click.option("-i", "--index", metavar="DIR",
                  help="Argument index, to check the cited arguments."),
-    opt.MAX_WORDS,
-    opt.JSON,
-    opt.QUIET,
+    opt.MAX_WORDS, opt.JSON, opt.QUIET,
 )  # fmt: skip
 def check_command(runs: tuple[Path, ...], **given: Any) -> int:
     """Check that each RUN is complete and valid.

@@ -137,11 +137,7 @@ _LABELLED: Final = (
     opt.output("Weights to write.", required=True),
     click.option("--asks", default="zsl", show_default=True, metavar="JUDGE",
                  help="Judge that asks the model, if there is a model."),
-    *opt.MODEL_OPTIONS,
-    opt.WITH_TRACE,
-    opt.plugin_options(None),
-    opt.SEED,
-    opt.QUIET,
+    *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.QUIET,
 )  # fmt: skip
 def judge(debates: Path, labels: Path, **given: Any) -> None:
     """Fit the judge "calibrated" to labelled debates, cross-validated by debate.
@@ -166,8 +162,7 @@ def judge(debates: Path, labels: Path, **given: Any) -> None:
     *_LABELLED,
     opt.output("Examples to write.", required=True),
     opt.integer("--count", "Examples per maxim and label.", 5),
-    opt.SEED,
-    opt.QUIET,
+    opt.SEED, opt.QUIET,
 )  # fmt: skip
 def examples(debates: Path, labels: Path, output: Path, count: int, seed: int, quiet: bool) -> None:
     """Select the examples that SINAI's judges show to a model from labelled debates.
@@ -242,10 +237,7 @@ def _serve_lines(result: Mapping[str, Any]) -> list[str]:
     *_DATA,
     opt.flag("--data-only", "Write the training data, and do not train."),
     _MERGE,
-    *opt.MODEL_OPTIONS,
-    opt.WITH_TRACE,
-    opt.plugin_options(None),
-    opt.SEED, opt.RESTART, opt.QUIET,
+    *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.RESTART, opt.QUIET,
 )  # fmt: skip
 def sft(sources: tuple[Path, ...], **given: Any) -> None:
     """Fine-tune a debater's language model on recorded answers with their reasoning (LoRA).
@@ -282,10 +274,7 @@ def sft(sources: tuple[Path, ...], **given: Any) -> None:
             "debate and round."),
     opt.integer("--most", "Maximum pairs per context, largest differences first.", 1),
     *_DATA,
-    *opt.MODEL_OPTIONS,
-    opt.WITH_TRACE,
-    opt.plugin_options(None),
-    opt.SEED, opt.QUIET,
+    *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.QUIET,
 )  # fmt: skip
 def preferences(sources: tuple[Path, ...], **given: Any) -> None:
     """Pair better and worse answers by the scores of judges.
