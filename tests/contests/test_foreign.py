@@ -137,7 +137,7 @@ def test_debates_of_the_task_are_contests_too(tmp_path: Path) -> None:
      ([ART, 5], "expected a debate"), ([{**ART, "con": "Ann"}], "another name than that of pro"),
      ([{**ART, "con": "tie"}], ": sides: no speaker can be called 'tie'"),
      ([{**ART, "id": [1]}], "expected text or a number"),
-     ([{**ART, "id": "x"}, {**ART, "id": "x"}], "'x' is there twice"),
+     ([{**ART, "id": "x"}, {**ART, "id": "x"}], "'x' is not unique"),
      ({"t": {**ORG, "participant_2_name": "cup"}}, "names of their own")],
 )  # fmt: skip
 def test_a_wrong_record_is_told_and_can_be_skipped(tmp_path: Path, value: Any, told: str) -> None:
@@ -153,9 +153,9 @@ def test_a_wrong_record_is_told_and_can_be_skipped(tmp_path: Path, value: Any, t
 
 @pytest.mark.parametrize(
     ("change", "told"),
-    [({"speech_order": ["OG"]}, "names 1 speakers, and 4 speeches"),
-     ({"speech_order": ["OG", "OO", "CG", "XX"]}, "'XX' is on no side"),
-     ({"pro_side": 3}, "pro_side"), ({"con_side": [{"name": "OG"}]}, "'OG' is there twice"),
+    [({"speech_order": ["OG"]}, "names 1 speakers for 4 speeches"),
+     ({"speech_order": ["OG", "OO", "CG", "XX"]}, "'XX' is on neither side"),
+     ({"pro_side": 3}, "pro_side"), ({"con_side": [{"name": "OG"}]}, "duplicate name 'OG'"),
      ({"con_side": ["tie", "CO"], "speech_order": ["OG", "tie", "CG", "CO"]}, "called 'tie'")],
 )  # fmt: skip
 def test_a_wrong_folder_is_told(tmp_path: Path, change: dict[str, Any], told: str) -> None:

@@ -172,7 +172,7 @@ def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
     )  # fmt: skip
     assert ended.code == 0, ended.err
     for told in ("5 turns", "grounded", "always-yes", "injection", "not become yes",
-                 "to label next", "agreement"):  # fmt: skip
+                 "label next", "agreement"):  # fmt: skip
         assert told in ended.out
     kept = json.loads((tmp_path / "audit/audit.json").read_text("utf-8"))
     assert {one["judge"] for one in kept["flips"]} == {"grounded", "always-yes"}

@@ -1,4 +1,4 @@
-"""The figures of scored whole debates as records and as terminal lines."""
+"""The scores of whole debates as records and as terminal lines."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _AVERAGED: Final = (
 
 
 class ContestRow(Item):
-    """A run's figures on one dimension; errors are times 100, as in the papers."""
+    """A run's scores on one dimension; errors are times 100, as in the papers."""
 
     run: str
     dimension: str
     basis: Basis
-    """The winner that was named, the one that the scores give, or a constant predictor."""
+    """The named winner, the winner by scores, or a constant predictor."""
     debates: int
     completed: float
     accuracy: float | None = None
-    """Of all debates: what was not judged is wrong."""
+    """Accuracy on all debates; a debate without a verdict is wrong."""
     accuracy_low: float | None = None
     accuracy_high: float | None = None
     accuracy_completed: float | None = None
@@ -44,11 +44,11 @@ class ContestRow(Item):
 
 
 def means(rows: Sequence[ContestRow], judges: Mapping[str, str]) -> Iterator[ContestRow]:
-    """Yield the mean figures of runs that are repeats of one panel, as the papers report theirs.
+    """Yield the means of runs that are repeats of one panel, as in the papers.
 
     Args:
-        rows: The runs' figures on one dimension.
-        judges: Who judged each run.
+        rows: The runs' scores on one dimension.
+        judges: The judge of each run.
     """
     repeats: dict[tuple[str, Basis], list[ContestRow]] = {}
     for row in rows:
@@ -69,29 +69,28 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 class BiasRow(Item):
-    """What a run's winners go by besides what is said."""
+    """Biases of a run's winners: side, order and length, and flips by swapping the sides."""
 
     run: str
     debates: int
     con: float | None
-    """The share of decided debates that con wins."""
+    """Share of decided debates that con wins."""
     con_gold: float | None
     last: float | None
-    """The share that the last speaker wins."""
+    """Share of debates that the last speaker wins."""
     last_gold: float | None
     longest: float | None
-    """The share that whoever said most wins."""
+    """Share of debates that the speaker with the most words wins."""
     longest_gold: float | None
     swapped: int
     flipped: float | None
-    """The share of debates whose winner is another when the sides are swapped."""
+    """Share of debates whose winner changes when the sides are swapped."""
     stays_with_side: float | None
-    """The share in which the same side wins after the swap, which others speak for then: the side
-    won, not the speeches."""
+    """Share of debates in which the same side wins after the swap, though others speak for it."""
 
 
 class SameRow(Item):
-    """How often two runs name the same winner."""
+    """Agreement of two runs on the winner."""
 
     first: str
     second: str
@@ -101,7 +100,7 @@ class SameRow(Item):
 
 
 class Published(Item):
-    """A figure that a paper reports, on its data and with its models: theirs, not ours."""
+    """A score published in a paper, on the paper's data with its models."""
 
     system: str
     data: str
@@ -112,12 +111,12 @@ class Published(Item):
 
 
 class ContestReport(Item):
-    """All figures of one scoring."""
+    """The scores of runs on whole debates."""
 
     kind: Literal["contests"] = "contests"
     truth: str
     against: Against = "winner"
-    """What errors are measured against: the debate's winner, or each vote on it."""
+    """Errors are computed against the winner of a debate, or against each vote."""
     debates: int
     samples: int
     seed: int
@@ -132,14 +131,14 @@ class ContestReport(Item):
         return self.model_dump(mode="json")
 
     def lines(self) -> list[str]:
-        """Lay the report out for a terminal."""
+        """Return the report as lines for the terminal."""
         return lines(self)
 
 
 def published() -> tuple[Published, ...]:
-    """Return what the papers report."""
-    told = tomllib.loads(resources(__package__).joinpath("published.toml").read_text("utf-8"))
-    return tuple(figure for table in told["table"] for figure in _figures(table))
+    """Return the scores published in the papers."""
+    published = tomllib.loads(resources(__package__).joinpath("published.toml").read_text("utf-8"))
+    return tuple(figure for table in published["table"] for figure in _figures(table))
 
 
 def _figures(table: Mapping[str, Any]) -> Iterator[Published]:
@@ -154,18 +153,18 @@ def _figures(table: Mapping[str, Any]) -> Iterator[Published]:
 
 _NONE = "–"
 _CORRELATIONS = ("Pearson", "Spearman", "Kendall")
-_BASES = {"winner": "winner named", "score": "winner by scores", "constant": "looks at nothing"}
+_BASES = {"winner": "named winner", "score": "winner by scores", "constant": "constant"}
 
 
 def lines(report: ContestReport) -> list[str]:
-    """Lay a report out."""
+    """Format a report for the terminal."""
     parts = [
         [f"{report.truth}: {report.debates} debates",
-         *(["errors are against each vote"] if report.against == "votes" else []),
-         f"95 % intervals from {report.samples} draws of debates, seed {report.seed}"],
+         *(["errors are computed against each vote"] if report.against == "votes" else []),
+         f"95 % intervals from {report.samples} bootstrap samples of debates, seed {report.seed}"],
         *(_dimension(report, name) for name in dict.fromkeys(row.dimension for row in report.rows)),
         list(_biases(report)), list(_same(report)), list(_published(report)),
-        [f"{run}: {len(lost)} of {report.debates} debates were not judged, first {lost[0]}"
+        [f"{run}: {len(lost)} of {report.debates} debates have no verdict, the first is {lost[0]}"
          for run, lost in report.missing.items()],
     ]  # fmt: skip
     return [line for part in parts if part for line in (*part, "")][:-1]
@@ -189,8 +188,8 @@ def _row(row: ContestRow) -> tuple[str, ...]:
 
 
 def _biases(report: ContestReport) -> Iterator[str]:
-    head = ("what else winners go by", "con wins", "(truth)", "last speaker", "(truth)",
-            "who said most", "(truth)", "swapped", "other winner", "side wins")  # fmt: skip
+    head = ("biases", "con wins", "(truth)", "last speaker", "(truth)", "longest speaker",
+            "(truth)", "swapped", "winner flips", "side wins")  # fmt: skip
     if report.biases:
         yield from align_columns([head, *map(_bias, report.biases)])
 
@@ -212,7 +211,7 @@ def _same(report: ContestReport) -> Iterator[str]:
 
 def _published(report: ContestReport) -> Iterator[str]:
     if report.published:
-        yield "Published by the papers, on their data with their models; theirs, not measured here:"
+        yield "Published in the papers, on their data with their models (not measured here):"
         measures = dict.fromkeys(one.measure for one in report.published)
         rows: dict[tuple[str, ...], dict[str, str]] = {}
         for one in report.published:
@@ -221,8 +220,8 @@ def _published(report: ContestReport) -> Iterator[str]:
             rows.setdefault(key, {})[one.measure] = f"{one.value:.{digits}f}"
         yield from align_columns([
             ("system", "data", "dimension", *measures, "where"),
-            *((*key[:3], *(told.get(name, "") for name in measures), key[3])
-              for key, told in rows.items()),
+            *((*key[:3], *(values.get(name, "") for name in measures), key[3])
+              for key, values in rows.items()),
         ])  # fmt: skip
 
 

@@ -29,20 +29,20 @@ from touche_rad.score.significance import interval, weights
 
 
 def named_winners(outcome: Outcome, contest: Contest) -> set[str]:
-    """Return whom an outcome calls a winner, as far as it is measured."""
+    """Return everyone that an outcome names as a winner of a scored dimension."""
     told = [outcome.winners, *(outcome.details.get(key) for key in ("by_verdict", "by_score"))]
     found = [of.get(name) for of in told if isinstance(of, Mapping) for name in contest.gold]
     return {one for one in (outcome.winner, *found) if isinstance(one, str)}
 
 
 def scored_dimensions(outcome: Outcome, dimension: str) -> set[str]:
-    """Return the dimensions that an outcome says anything of."""
+    """Return the dimensions with a winner or a score."""
     scored = {name for marks in outcome.scores.values() for name in marks}
     return {*outcome.winners, *scored, *(["general"] if dimension == "general" else [])}
 
 
 def named_winner(outcome: Outcome | None, dimension: str) -> str | None:
-    """Return who was named; a panel that decides by scores may have named another besides."""
+    """Return the winner that the panel named, even if its outcome is decided by scores."""
     if outcome is None:
         return None
     told = outcome.details.get("by_verdict")
@@ -54,14 +54,14 @@ def named_winner(outcome: Outcome | None, dimension: str) -> str | None:
 
 
 def alternative_winner(outcome: Outcome | None, key: str, dimension: str) -> str | None:
-    """Return the winner of one kind, where a panel told one of both: by its word, by scores."""
+    """Return the winner `by_verdict` or `by_score`, for panels that report both."""
     told = outcome.details.get(key) if outcome else None
     found = told.get(dimension) if isinstance(told, Mapping) else None
     return found if isinstance(found, str) else None
 
 
 def judge_of(of_run: Mapping[str, Judgement]) -> str:
-    """Return who judged all of a run."""
+    """Return the judge of a run, or "" if there are several."""
     judges = {one.judge for one in of_run.values()}
     return judges.pop() if len(judges) == 1 else ""
 
@@ -70,7 +70,7 @@ Contests = Mapping[str, Contest]
 
 
 def bias(run: str, known: Contests, judged: Mapping[str, Judgement]) -> BiasRow:
-    """Count how often con, the last speaker, who said most, or the side wins."""
+    """Count how often con, the last speaker and the longest speaker win, and flips by swapping."""
     pairs = [(known[key], one) for key, one in judged.items()]
     decided = [
         (contest, one.outcome.winner) for contest, one in pairs
@@ -108,7 +108,7 @@ def bias(run: str, known: Contests, judged: Mapping[str, Judgement]) -> BiasRow:
 def same_winners(
     known: Contests, judged: Mapping[str, Mapping[str, Judgement]]
 ) -> Iterator[SameRow]:
-    """Compare each two runs on the debates that both judged."""
+    """Compare each pair of runs on the debates that both judged."""
     for first, second in combinations(judged, 2):
         shared = [key for key in known if key in judged[first] and key in judged[second]]
         pairs = [
@@ -134,12 +134,12 @@ def score_contests(
     """Score runs of panels against contests with known winners.
 
     Args:
-        runs: Outcomes; several of one panel are its repeats.
+        runs: Outcomes files; several of one panel are repeats.
         truth: Contests with `gold`.
-        samples: Bootstrap draws of debates.
-        seed: For the draws.
-        against: Whether errors are measured against each debate's winner, or against each vote.
-        bad: What happens to bad lines.
+        samples: Number of bootstrap samples of debates.
+        seed: Random seed of the bootstrap.
+        against: Compute errors against the winner of each debate, or against each vote.
+        bad: What to do with bad lines.
     """
     known = _known(truth)
     judged = {name: _judged(path, known, bad) for name, path in zip(names(runs), runs, strict=True)}
@@ -149,7 +149,9 @@ def score_contests(
         if contests:
             rows += _Scale(dimension, contests, samples, seed, against).rows(judged)
     if against == "votes" and all(row.rmse is None for row in rows):
-        raise InputError(truth, "no contest says how many voted for whom: `gold.votes` is expected")
+        raise InputError(
+            truth, "--votes needs the number of votes in `gold.votes`, and no contest has it"
+        )
     return ContestReport(
         truth=truth.name, against=against, debates=len(known), samples=samples, seed=seed,
         rows=tuple(rows),
@@ -172,7 +174,7 @@ def _known(truth: Path) -> Contests:
     for number, contest in enumerate(files.read_contests(truth), 1):
         key = contest.id or str(number)
         if key in found:
-            raise InputError(truth, f"the contest {key!r} is there twice", line=number, field="id")
+            raise InputError(truth, f"duplicate contest {key!r}", line=number, field="id")
         strangers = {
             name
             for dimension in contest.gold
@@ -180,11 +182,11 @@ def _known(truth: Path) -> Contests:
             for name in v.gold_winners(contest, dimension)
         } - {*contest.sides, TIE}
         if strangers:
-            told = f"{sorted(strangers)[0]!r} did not speak: a speaker, or tie, is expected"
-            raise InputError(truth, told, line=number, field="gold")
+            message = f"{sorted(strangers)[0]!r} is not a speaker: expected a speaker or tie"
+            raise InputError(truth, message, line=number, field="gold")
         found[key] = contest
     if not any(v.gold_winners(one, name) for one in found.values() for name in _dimensions(found)):
-        raise InputError(truth, "no contest says who won: `gold` is expected")
+        raise InputError(truth, "no contest has a winner in `gold`")
     return found
 
 
@@ -192,15 +194,20 @@ def _judged(path: Path, known: Contests, bad: files.BadLines | None) -> dict[str
     found: dict[str, Judgement] = {}
     for number, one in enumerate(files.read_outcomes(path, bad), 1):
         if one.id not in known:
-            raise InputError(path, f"the truth has no contest {one.id!r}", line=number, field="id")
+            raise InputError(
+                path,
+                f"unknown contest {one.id!r}: the truth does not have it",
+                line=number,
+                field="id",
+            )
         if one.id in found:
-            told = f"the contest {one.id!r} is judged twice"
-            raise InputError(path, told, line=number, field="id")
+            message = f"duplicate verdict on the contest {one.id!r}"
+            raise InputError(path, message, line=number, field="id")
         for outcome in filter(None, (one.outcome, one.swapped)):
             strangers = named_winners(outcome, known[one.id]) - {*known[one.id].sides, TIE}
             if strangers:
-                told = f"{sorted(strangers)[0]!r} did not speak, and is named a winner"
-                raise InputError(path, told, line=number, field="outcome")
+                message = f"the winner {sorted(strangers)[0]!r} is not a speaker of the debate"
+                raise InputError(path, message, line=number, field="outcome")
         found[one.id] = one
     return found
 
@@ -210,7 +217,7 @@ Winners = Sequence[str | None]
 
 @dataclass(frozen=True)
 class _Scale:
-    """What runs are measured by in one dimension."""
+    """Scores runs on one dimension."""
 
     dimension: str
     contests: Sequence[Contest]
@@ -219,7 +226,7 @@ class _Scale:
     against: Against
 
     def rows(self, judged: Mapping[str, Mapping[str, Judgement]]) -> Iterator[ContestRow]:
-        """Yield a row or two for each run, then what looks at nothing."""
+        """Yield the rows of each run, the means of repeats, and the constant predictors."""
         runs = [row for name, of_run in judged.items() for row in self._run(name, of_run)]
         yield from runs
         yield from means(runs, {name: judge_of(of_run) for name, of_run in judged.items()})
@@ -286,7 +293,7 @@ class _Scale:
         )  # fmt: skip
 
     def _random(self) -> ContestRow:
-        """A guess at random, as it does on average."""
+        """Return the expected row of a random guess."""
         ties = all(v.two_sided(one) for one in self.contests)
         shares = [
             v.chance_accuracy(one, v.gold_winners(one, self.dimension), ties=ties)
@@ -308,7 +315,7 @@ class _Scale:
     def _drawn(
         self, values: Sequence[float], counted: Sequence[float]
     ) -> tuple[float | None, float | None]:
-        """The middle 95 % of a mean over debates drawn anew; draws that hold none are left out."""
+        """Return the 95 % interval of a mean (bootstrap of debates)."""
         sums, counts = np.array(values), np.array(counted)
         if len(values) < 2 or not counts.any():
             return None, None

@@ -1,4 +1,4 @@
-"""Two debaters on both sides of a claim, in speeches that take turns for so many rounds."""
+"""Play two debaters on both sides of a claim, with alternating speeches."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from touche_rad.runs.status import REPLACED, Status, at_turn
 from touche_rad.users.perspective import objection, seen_by
 
 FIRST, SECOND = "first", "second"
-"""The speakers' names: a judge is not to know which debater it hears."""
+"""The speakers' names; a judge must not see the debaters' names."""
 DEBATERS: Final = "debaters"
-"""The field of a contest that says which debater was which speaker."""
+"""The field of a contest with the debater of each speaker."""
 STAND_IN: Final = "by"
-"""The field of a speech that names who stood in for the debater, where one did."""
+"""The field of a speech with the fallback debater that gave it."""
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """A debater that takes part."""
+    """A debater in the tournament."""
 
     name: str
     answerer: Answerer
@@ -38,7 +38,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Game:
-    """A debate to be played: `pro` speaks first, for the claim."""
+    """A debate to play: `pro` opens and argues for the claim."""
 
     id: str
     claim: Debate
@@ -47,7 +47,7 @@ class Game:
 
 
 def games(claims: Iterator[Debate], entrants: Sequence[Entrant]) -> Iterator[Game]:
-    """Yield each claim with each pair of debaters, once on each side."""
+    """Yield each claim with each ordered pair of debaters."""
     pairs = list(permutations(entrants, 2)) if len(entrants) > 1 else [(*entrants, *entrants)]
     known: Counter[str] = Counter()
     for number, claim in enumerate(claims, 1):
@@ -60,15 +60,15 @@ def games(claims: Iterator[Debate], entrants: Sequence[Entrant]) -> Iterator[Gam
 
 @dataclass(frozen=True)
 class Stage:
-    """Where one debate after another is played."""
+    """Plays debates."""
 
     rounds: int
     index: ArgumentIndex | None = None
     costs: Callable[[Game], Mapping[str, int]] = lambda game: {}
-    """What a debate that was just played cost, as counts."""
+    """Returns the costs of a debate as counts."""
 
     async def play(self, game: Game) -> Done:
-        """Play one debate to the end."""
+        """Play one debate."""
         contest = Contest(
             id=game.id, motion=game.claim.claim, info=game.claim.description,
             sides={FIRST: "pro", SECOND: "con"},
@@ -106,12 +106,12 @@ async def play_both_sides(
     verb: str = "simulate",
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> Status:
-    """Play every pair of debaters on both sides of every claim, and write one contest a line.
+    """Play every pair of debaters on both sides of every claim, and write one contest per line.
 
     Args:
-        source: Claims, or debates whose claims are taken.
+        source: Claims, or debates with claims.
         out: The contests to write.
-        entrants: The debaters; one alone plays against itself.
+        entrants: The debaters; a single one plays against itself.
         stage: How a debate is played.
         identity: What decides what comes out, beside what is told here.
         verb: What the run is called in its status.

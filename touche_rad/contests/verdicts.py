@@ -1,7 +1,7 @@
-"""The arithmetic of verdicts on whole debates: values of winners, errors, correlations, constants.
+"""Formulas for verdicts on whole debates: values of winners, errors, correlations, predictors.
 
-A winner's value is 0 for the pro side, .5 for a tie and 1 for con, as in the papers; with more than
-two debaters there is no such line, and only accuracy is measured.
+As in the papers, the value of a winner is 0 for pro, .5 for a tie and 1 for con. Debates with more
+than two debaters have no such value; for them only accuracy is computed.
 """
 
 from __future__ import annotations
@@ -16,23 +16,20 @@ Winners = frozenset[str]
 
 
 def gold_winners(contest: Contest, dimension: str) -> Winners:
-    """Return who won a dimension: nobody known, one, a tie, or several (any of them is right)."""
-    told = contest.gold.get(dimension)
-    if isinstance(told, str):
-        return frozenset([told])
-    return frozenset(map(str, told)) if isinstance(told, list | tuple) else frozenset()
+    """Return the human winners of a dimension; if there are several, each is correct."""
+    gold = contest.gold.get(dimension)
+    if isinstance(gold, str):
+        return frozenset([gold])
+    return frozenset(map(str, gold)) if isinstance(gold, list | tuple) else frozenset()
 
 
 def value(contest: Contest, winner: str) -> float:
-    """Return a winner's value on the line from pro to con."""
+    """Return the value of a winner: pro 0, tie .5, con 1."""
     return 0.5 if winner == TIE else 0.0 if contest.sides[winner] == "pro" else 1.0
 
 
 def gold_values(contest: Contest, dimension: str, *, votes: bool = False) -> Mapping[float, int]:
-    """Return the values that a verdict is measured against, and how often each of them stands.
-
-    The winner's, or, with `votes`, each voter's; none where they are not on the line.
-    """
+    """Return the correct values and their counts: of the winner or, with `votes`, of each vote."""
     if not two_sided(contest):
         return {}
     if not votes:
@@ -48,12 +45,12 @@ def gold_values(contest: Contest, dimension: str, *, votes: bool = False) -> Map
 
 
 def two_sided(contest: Contest) -> bool:
-    """Whether just one speaks for each side."""
+    """Whether each side has exactly one speaker."""
     return sorted(contest.sides.values()) == ["con", "pro"]
 
 
 def score_difference(contest: Contest, outcome: Outcome, dimension: str) -> float | None:
-    """Return by how much con's score is above pro's in a dimension."""
+    """Return con's score minus pro's score in a dimension."""
     if not two_sided(contest):
         return None
     (pro,), (con,) = contest.of("pro"), contest.of("con")
@@ -62,30 +59,30 @@ def score_difference(contest: Contest, outcome: Outcome, dimension: str) -> floa
 
 
 def speaker_score(outcome: Outcome, speaker: str, dimension: str) -> float | None:
-    """Return a speaker's score; in general, panels that add theirs up call it the total."""
+    """Return a speaker's score; for `general`, a `total` if there is no score of that name."""
     scores = outcome.scores.get(speaker, {})
     found = scores.get(dimension)
     return scores.get("total") if found is None and dimension == "general" else found
 
 
 Error = tuple[float, int]
-"""An error, and how often it was made."""
+"""An error and its count."""
 
 
 def root_mean_square(errors: Sequence[Error]) -> float | None:
-    """Root of the mean square, times 100 as the papers print it."""
+    """Root mean square error times 100, as in the papers."""
     count = sum(times for _, times in errors)
     return 100 * math.sqrt(sum(t * e * e for e, t in errors) / count) if count else None
 
 
 def mean_absolute(errors: Sequence[Error]) -> float | None:
-    """Mean of the absolute errors, times 100."""
+    """Mean absolute error times 100."""
     count = sum(times for _, times in errors)
     return 100 * sum(times * abs(error) for error, times in errors) / count if count else None
 
 
 def correlations(given: Sequence[float], gold: Sequence[float]) -> dict[str, float | None]:
-    """Pearson, Spearman and Kendall's tau-b; None where one of the two does not vary."""
+    """Pearson, Spearman and Kendall's tau-b; None if one of the two is constant."""
     names = ("pearson", "spearman", "kendall")
     if len(given) < 3 or len(set(given)) < 2 or len(set(gold)) < 2:
         return dict.fromkeys(names)
@@ -98,7 +95,7 @@ def correlations(given: Sequence[float], gold: Sequence[float]) -> dict[str, flo
 def constant_predictors(
     contests: Sequence[Contest], dimension: str
 ) -> dict[str, Callable[[Contest], str]]:
-    """Return the predictors that look at nothing: always a tie, always a side, always a team."""
+    """Return the constant predictors: always a tie, a side, a team or a speaker."""
     if all(two_sided(one) for one in contests):
         return {
             "always tie": lambda _: TIE,
@@ -119,7 +116,7 @@ def constant_predictors(
 
 
 def chance_accuracy(contest: Contest, winners: Winners, *, ties: bool) -> float:
-    """How likely it is that a guess at random is right."""
+    """The accuracy of a random guess."""
     options = [*contest.speakers, TIE] if ties else list(contest.speakers)
     return len(winners & set(options)) / len(options)
 
@@ -127,7 +124,7 @@ def chance_accuracy(contest: Contest, winners: Winners, *, ties: bool) -> float:
 def same_winner(
     pairs: Sequence[tuple[str | None, str | None]],
 ) -> tuple[float, float | None] | None:
-    """Return how often two runs name the same winner, and Cohen's kappa of it."""
+    """Return the share of equal winners of two runs, and Cohen's kappa."""
     known = [(a, b) for a, b in pairs if a is not None and b is not None]
     if not known:
         return None
@@ -138,7 +135,7 @@ def same_winner(
 
 
 def words_of(contest: Contest) -> Mapping[str, int]:
-    """How many words each speaker said."""
+    """Return the number of words of each speaker."""
     said: dict[str, int] = dict.fromkeys(contest.speakers, 0)
     for speech in contest.speeches:
         said[speech.speaker] += len(speech.text.split())
@@ -146,7 +143,7 @@ def words_of(contest: Contest) -> Mapping[str, int]:
 
 
 def longest_speaker(contest: Contest) -> str | None:
-    """Who said most, if one did."""
+    """Return the speaker with the most words, or None if two are equal."""
     said = words_of(contest)
     most = max(said.values(), default=0)
     leading = [name for name, count in said.items() if count == most]
@@ -154,5 +151,5 @@ def longest_speaker(contest: Contest) -> str | None:
 
 
 def share(parts: Sequence[Any]) -> float | None:
-    """The share of what is true."""
+    """Return the share of true values."""
     return sum(map(bool, parts)) / len(parts) if parts else None

@@ -1,4 +1,4 @@
-"""Debates as of DebateArt: speeches by sides, and votes on four metrics.
+"""Debates of DebateArt: speeches by sides, and votes on four metrics.
 
 A record holds `title` (or `topic`, `motion`), `description`, the names `pro` and `con`, `arguments`
 (or `speeches`, or `rounds` of them) with `side` and `text`, and `votes`: each voter's side, `tie`
@@ -31,7 +31,7 @@ _SIDES: Mapping[str, Side] = {
 
 
 def is_one(record: Mapping[str, Any]) -> bool:
-    """Whether a record looks like one of these."""
+    """Whether a record has this format."""
     given = [record[name] for name in _SPEECHES if name in record]
     return bool(given) and ("votes" in record or _says_sides(given[0]))
 
@@ -45,7 +45,7 @@ def _says_sides(given: Any) -> bool:
 
 
 def contest_of(record: Mapping[str, Any], name: str = "") -> Contest:
-    """Make a contest of a record."""
+    """Convert a record to a contest."""
     whole = dict(record)
     motion = next((optional_text(whole, key) for key in ("title", "topic", "motion")
                    if whole.get(key)), name)  # fmt: skip

@@ -1,8 +1,8 @@
-"""Debates as of Debate.org: one object of all debates by name, with rounds by sides, and votes.
+"""Debates of Debate.org: one object of all debates by name, with rounds by sides, and votes.
 
 A debate holds `participant_1_name` and `_position`, `participant_2_...`, `title`, `rounds` (lists
 of `side` and `text`) and `votes`, each with a `votes_map`: for each participant, and for `Tied`,
-what the voter ticked.
+the ticked criteria.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _LOOSE: Final = {"".join(filter(str.isalpha, name)).lower(): name for name in _P
 
 
 def is_one(record: Mapping[str, Any]) -> bool:
-    """Whether a record looks like one of these."""
+    """Whether a record has this format."""
     return "participant_1_position" in record and "rounds" in record
 
 
 def contest_of(record: Mapping[str, Any], name: str = "") -> Contest:
-    """Make a contest of a record."""
+    """Convert a record to a contest."""
     whole = dict(record)
     sides: dict[str, Side] = {}
     for number in (1, 2):
@@ -80,7 +80,7 @@ def _position(record: Mapping[str, Any], key: str, place: str = "") -> Side:
 
 def _vote(vote: dict[str, Any], sides: Mapping[str, Side], place: str) -> dict[str, str | None]:
     ticked = require_object(vote.get("votes_map", {}), f"{place}.votes_map")
-    told: dict[str, str] = {}
+    ticks: dict[str, str] = {}
     points = {"pro": 0, "con": 0}
     for who, what in ticked.items():
         side = TIE if who == "Tied" else sides.get(who)
@@ -88,13 +88,13 @@ def _vote(vote: dict[str, Any], sides: Mapping[str, Side], place: str) -> dict[s
             metric = _LOOSE.get("".join(filter(str.isalpha, said)).lower())
             if yes is not True or metric is None or side is None:
                 continue
-            told[metric] = side
+            ticks[metric] = side
             if side in points:
                 points[side] += _POINTS[metric]
     leads = points["pro"] - points["con"]
     by_points = "pro" if leads > 0 else "con" if leads < 0 else TIE
     return {
-        "general": by_points if told else None, "argument": told.get(_ARGUMENTS),
-        "source": told.get(_SOURCES),
-        "language": merged(told.get(_CONDUCT), told.get(_SPELLING)),
+        "general": by_points if ticks else None, "argument": ticks.get(_ARGUMENTS),
+        "source": ticks.get(_SOURCES),
+        "language": merged(ticks.get(_CONDUCT), ticks.get(_SPELLING)),
     }  # fmt: skip

@@ -70,7 +70,7 @@ def _contest(folder: Path, path: Path, everyone: Mapping[str, Any]) -> Contest:
             place = f"{key}.{number}"
             name = one if isinstance(one, str) else require_object(one, place).get("name")
             if require_text(name, f"{place}.name") in sides:
-                raise FieldError(f"{place}.name", f"{name!r} is there twice")
+                raise FieldError(f"{place}.name", f"duplicate name {name!r}")
             sides[require_text(name, f"{place}.name")] = side
     texts = _speeches(folder / "speech", path.stem)
     names = require_list(*require_field(record, "speech_order"))
@@ -78,12 +78,10 @@ def _contest(folder: Path, path: Path, everyone: Mapping[str, Any]) -> Contest:
         require_text(name, f"speech_order.{n}") for n, name in enumerate(names) if name is not None
     ]
     if len(order) != len(texts):
-        raise FieldError(
-            "speech_order", f"names {len(order)} speakers, and {len(texts)} speeches are there"
-        )
+        raise FieldError("speech_order", f"names {len(order)} speakers for {len(texts)} speeches")
     unknown = sorted(set(order) - set(sides))
     if unknown:
-        raise FieldError("speech_order", f"{unknown[0]!r} is on no side")
+        raise FieldError("speech_order", f"{unknown[0]!r} is on neither side")
     own = folder / "gold" / path.name
     gold = _read(own) if own.is_file() else everyone.get(path.stem)
     return Contest(
@@ -98,7 +96,7 @@ def _contest(folder: Path, path: Path, everyone: Mapping[str, Any]) -> Contest:
 
 
 def _gold(told: Mapping[str, Any], sides: Mapping[str, Side]) -> dict[str, Any]:
-    """Return the winners by dimension that are told; null is nobody known."""
+    """Return the winners by dimension; null means unknown."""
     found: dict[str, Any] = {}
     for dimension, won in told.items():
         if won is None:
@@ -126,7 +124,7 @@ def _speeches(folder: Path, name: str) -> list[str]:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Sort 2 before 10."""
+    """Return a sort key with 2 before 10."""
     parts = re.split(r"(\d+)", name)
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 

@@ -1,4 +1,4 @@
-"""Which collection it is, told by its content, and its debates one after the other."""
+"""Recognise a collection by its content and read its debates."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Reader = Callable[[Mapping[str, Any], str], Contest]
 
 
 def contests(source: Path, bad: BadLines | None = None) -> Iterator[Contest]:
-    """Read the debates of any collection that is known.
+    """Read the debates of a collection in any supported format.
 
     Raises:
-        InputError: It is of no known form, or a record is not as its form says.
+        InputError: The format is unknown, or a record does not follow it.
     """
     if source.is_dir():
         if not panelbench.is_one(source):
-            raise InputError(source, "a folder with motion/ and speech/ (PanelBench) is expected")
+            raise InputError(source, "expected a folder with motion/ and speech/ (PanelBench)")
         return panelbench.contests(source)
     bad = bad or BadLines()
     named = _named(source)
@@ -37,7 +37,7 @@ def contests(source: Path, bad: BadLines | None = None) -> Iterator[Contest]:
 
 
 def _named(source: Path) -> list[tuple[str, str, Any]] | None:
-    """Return the foreign records of a JSON file with their names and places; None: it is ours."""
+    """Return the records of another collection with names and places; None for our contests."""
     try:
         text = source.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError):
@@ -87,7 +87,7 @@ def _made(source: Path, named: list[tuple[str, str, Any]], bad: BadLines) -> Ite
                 raise FieldError("", f"expected a debate ({FORMS})")
             contest = reader(record, name)
             if contest.id in seen:
-                raise FieldError("id", f"the debate {short_repr(contest.id)} is there twice")
+                raise FieldError("id", f"the debate {short_repr(contest.id)} is not unique")
             seen.add(contest.id)
             yield contest
         except FieldError as miss:

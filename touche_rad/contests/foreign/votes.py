@@ -1,4 +1,4 @@
-"""Votes of many, made one winner: the mean of pro 0, tie .5 and con 1."""
+"""Aggregate votes to a winner: the mean of pro 0, tie .5 and con 1."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ def value_of(mean: float) -> str:
 
 
 def winner(votes: Iterable[str]) -> str | None:
-    """Return the side that most of the vote's weight is with, or a tie; None without a vote."""
+    """Return the side with the larger weight of votes, or a tie; None without votes."""
     values = [VALUES[vote] for vote in votes if vote in VALUES]
     return value_of(sum(values) / len(values)) if values else None
 
 
 def merged(*of_one: str | None) -> str | None:
-    """Merge one voter's votes on several metrics into one, as legibility and conduct are."""
+    """Merge one voter's votes on several criteria into one."""
     return winner(vote for vote in of_one if vote is not None)
 
 
 def gold(
     votes: Sequence[Mapping[str, str | None]], speakers: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
-    """Return each dimension's winner by speaker, and how many voted for whom.
+    """Return the winner of each dimension as a speaker, and the number of votes for each.
 
     Args:
         votes: Each voter's side by dimension: pro, con or tie.

@@ -1,7 +1,7 @@
-"""Equal budgets: what each debater may ask of a model in each debate, and what it has cost.
+"""Equal budgets of model calls and tokens for each debater in each debate, and their costs.
 
-A budget holds for one debater in one debate. So it is the same for all of them whatever the order
-of the debates was, and a run that was killed does not begin its debates with less.
+A budget is for one debater in one debate, so that it depends neither on the order of the debates
+nor on an interrupted run.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from touche_rad.models.errors import OverBudget
 from touche_rad.models.usage import Cost, Usage
 
 COST_FIELDS = ("calls", "from_cache", "prompt_tokens", "completion_tokens", "failures")
-"""What is told of a debater's costs."""
+"""The fields of a debater's costs."""
 
 
 @dataclass
 class PerDebate(Usage):
-    """A debater's part of a run's usage; `max_calls` and `max_tokens` are for each debate."""
+    """A debater's usage; `max_calls` and `max_tokens` are limits per debate."""
 
     whole: Usage = field(default_factory=Usage)
     _begun: dict[str, int] = field(default_factory=dict, repr=False)
@@ -30,23 +30,23 @@ class PerDebate(Usage):
     _mine: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def reserve(self) -> None:
-        """Take one call out of the debate's budget, and out of the run's.
+        """Count a call against the budgets of the debate and the run.
 
-        What the cache answered counts as asked, so that a repeated run ends as the first one did.
+        Cache hits count too, so that a repeated run gives the same debates.
         """
         debate = current_context().debate
         with self._mine:
             known = self.debates.get(debate, Cost()).from_cache
             begun = self._begun.get(debate, 0)
             if self.max_calls is not None and begun + known >= self.max_calls:
-                raise OverBudget(f"the budget of {self.max_calls} calls a debate is spent")
+                raise OverBudget(f"the budget of {self.max_calls} calls per debate is used up")
             if self.max_tokens is not None and self._tokens.get(debate, 0) >= self.max_tokens:
-                raise OverBudget(f"the budget of {self.max_tokens} tokens a debate is spent")
+                raise OverBudget(f"the budget of {self.max_tokens} tokens per debate is used up")
             self._begun[debate] = begun + 1
         self.whole.reserve()
 
     def spend(self, cost: Cost) -> None:
-        """Count what one reply used."""
+        """Add the tokens of a reply."""
         debate = current_context().debate
         with self._mine:
             used = cost.prompt_tokens + cost.completion_tokens
@@ -54,36 +54,36 @@ class PerDebate(Usage):
         self.whole.spend(cost)
 
     def note(self, context: CallContext, step: str, cost: Cost) -> None:
-        """Count what was asked, here and for the run."""
+        """Record a call here and for the run."""
         super().note(context, step, cost)
         self.whole.note(context, step, cost)
 
 
 class Budgets:
-    """Gives each debater a model of its own name in the accounts; all are one model."""
+    """Gives each debater the same model with its own budget and account."""
 
     def __init__(self, max_calls: int | None = None, max_tokens: int | None = None) -> None:
         self.max_calls, self.max_tokens = max_calls, max_tokens
         self._of: dict[str, PerDebate] = {}
 
     def model_of(self, model: Model, name: str) -> Model:
-        """Return the model as a debater may use it."""
+        """Return the model with the budget of a debater."""
         usage = PerDebate(self.max_calls, self.max_tokens, whole=model.usage)
         self._of[name] = usage
         return model.spending(usage)
 
     def costs(self, game: Game) -> Mapping[str, int]:
-        """Return what a debate has cost, as counts that `costs_in` reads."""
-        told: dict[str, int] = {}
+        """Return the costs of a debate as counts that `costs_in` reads."""
+        counts: dict[str, int] = {}
         for name in (game.pro.name, game.con.name):
             cost = self._of[name].debates.get(game.id) if name in self._of else None
             for what in COST_FIELDS if cost is not None else ():
-                told[f"{what} of {name}"] = getattr(cost, what)
-        return told
+                counts[f"{what} of {name}"] = getattr(cost, what)
+        return counts
 
 
 def costs_in(counts: Mapping[str, int], names: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Return each debater's costs from the counts of a whole run; who asked nothing has none."""
+    """Return the costs of each debater with model calls from the counts of a run."""
     return {
         name: {what: counts.get(f"{what} of {name}", 0) for what in COST_FIELDS}
         for name in names

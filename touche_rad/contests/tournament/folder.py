@@ -1,4 +1,4 @@
-"""A tournament's folder: what is in it, and how far an earlier, killed run came."""
+"""A tournament's folder: its files, and the state of an interrupted run."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ _STATE: Final = "tournament.json"
 
 
 class Folder:
-    """Remembers which of the two parts, playing and judging, is done, and how it was done.
+    """Records which of the two parts (playing, judging) is complete, and with which settings.
 
-    Each part resumes by its own journal. A part that is done is not done again, unless what decides
-    it has changed.
+    Each part resumes from its own journal. A complete part runs again only if its settings change.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.contests, self.outcomes = path / CONTESTS, path / OUTCOMES
         if path.exists() and not path.is_dir():
-            raise UserError(f"{path} is no folder: a tournament needs one")
+            raise UserError(f"{path} is a file: name a folder for the tournament")
         self._state = self._read()
 
     def _read(self) -> dict[str, Any]:
@@ -38,11 +37,13 @@ class Folder:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError):
-            raise UserError(f"{self.path / _STATE} is damaged: begin anew with --restart") from None
+            raise UserError(
+                f"{self.path / _STATE} is damaged: start again with --restart"
+            ) from None
         return found if isinstance(found, dict) else {}
 
     def restart(self) -> None:
-        """Forget what was done."""
+        """Delete the debates, verdicts and ratings."""
         for name in (CONTESTS, OUTCOMES):
             (self.path / name).unlink(missing_ok=True)
             (self.path / f"{name}{SUFFIX}").unlink(missing_ok=True)
@@ -50,10 +51,10 @@ class Folder:
         self._write({})
 
     def played(self, identity: Mapping[str, Any]) -> bool:
-        """Whether just these debates are played.
+        """Whether the debates with these settings are complete.
 
         Raises:
-            UserError: Others are.
+            UserError: The folder has debates with other settings.
         """
         before, now = self._state.get("playing"), _plain(identity)
         if before is None or not self.contests.is_file():
@@ -61,35 +62,35 @@ class Folder:
         for key in (*now, *before):
             if before.get(key) != now.get(key):
                 raise UserError(
-                    f"{self.path} holds another tournament: {key} was "
-                    f"{_shown(before.get(key))} and is now {_shown(now.get(key))}; begin anew "
+                    f"{self.path} contains another tournament: {key} was "
+                    f"{_shown(before.get(key))} and is now {_shown(now.get(key))}; start again "
                     "with --restart, or name another folder"
                 )
         return True
 
     def set_played(self, identity: Mapping[str, Any], costs: Mapping[str, Any]) -> None:
-        """Note that the debates are played, and what they cost."""
+        """Record that all debates are played, and their costs."""
         self._write({"playing": _plain(identity), "costs": costs})
 
     @property
     def costs(self) -> Mapping[str, Mapping[str, int]]:
-        """What each debater asked of a model."""
+        """Model calls and tokens of each debater."""
         costs: Mapping[str, Mapping[str, int]] = self._state.get("costs") or {}
         return costs
 
     def judged(self, identity: Mapping[str, Any]) -> bool:
-        """Whether just these debates are judged by just this panel."""
+        """Whether this panel has judged all of these debates."""
         return self.outcomes.is_file() and self._state.get("judging") == self._judging(identity)
 
     def begin_judging(self, identity: Mapping[str, Any]) -> None:
-        """Throw away what another panel, or one on other debates, left half done."""
+        """Delete the journal of another panel or of other debates."""
         now = self._judging(identity)
         if self._state.get("under judgement") != now:
             (self.path / f"{OUTCOMES}{SUFFIX}").unlink(missing_ok=True)
             self._write({**self._state, "under judgement": now})
 
     def set_judged(self, identity: Mapping[str, Any]) -> None:
-        """Note that the debates are judged."""
+        """Record that all debates are judged."""
         self._write({**self._state, "judging": self._judging(identity)})
 
     def _judging(self, identity: Mapping[str, Any]) -> dict[str, Any]:

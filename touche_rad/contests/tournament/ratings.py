@@ -1,10 +1,9 @@
-"""Bradley-Terry ratings: one number a debater, from who won against whom.
+"""Bradley-Terry ratings of debaters from their wins.
 
-The chance that one debater wins against another is p / (p + q) with their strengths p and q; a tie
-is half a win for both. Before any game is played each debater is taken to have tied `prior` games
-with a debater of average strength. So one that won all or lost all has a finite rating, one that
-nobody met is average, and the maximum is unique. With the games that a tournament has, it weighs
-little.
+A debater of strength p wins against one of strength q with probability p / (p + q); a tie is half a
+win for both. As a prior, each debater has `prior` virtual ties against a debater of average
+strength. So a debater with only wins or only losses has a finite rating, a debater without games
+is average, and the maximum is unique.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from touche_rad.score.significance import interval, resampled_sums
 AVERAGE: Final = 1000.0
 """The rating of average strength."""
 TENFOLD: Final = 400.0
-"""How far ahead a debater is rated that is ten times as strong, as in Elo's scale."""
+"""Rating difference of a debater that is ten times as strong (as in Elo's scale)."""
 _SCALE: Final = TENFOLD / np.log(10)
 _STEPS: Final = 200
 _LONGEST: Final = 1.0
@@ -32,7 +31,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Rating:
-    """A debater's rating, with the middle 95 % of its ratings when claims are drawn anew."""
+    """A debater's rating with its 95 % interval (bootstrap of claims)."""
 
     rating: float
     low: float | None
@@ -44,7 +43,7 @@ def strengths(wins: Floats, prior: float = 1.0) -> Floats:
 
     Args:
         wins: How often the row won against the column, ties as halves, (..., debaters, debaters).
-        prior: Games that each is taken to have tied with a debater of strength 1; above 0.
+        prior: Virtual ties of each debater with a debater of strength 1; above 0.
     """
     if prior <= 0:
         raise ValueError("prior: expected a number above 0")
@@ -76,7 +75,7 @@ def _logistic(x: Floats) -> Floats:
 
 
 def as_ratings(theta: Floats) -> Floats:
-    """Put strengths on the scale of ratings."""
+    """Convert strengths to the scale of ratings."""
     found: Floats = AVERAGE + _SCALE * theta
     return found
 
@@ -89,8 +88,8 @@ def rate(
     Args:
         by_claim: Wins by claim, ties as halves: (claims, debaters, debaters).
         prior: See `strengths`.
-        samples: How often the claims are drawn anew; games on one claim are no independent games.
-        seed: For the draws.
+        samples: Number of bootstrap samples of claims (debates on one claim are not independent).
+        seed: Random seed of the bootstrap.
     """
     claims = by_claim.shape[0]
     observed = as_ratings(strengths(by_claim.sum(axis=0).astype(np.float64), prior))

@@ -7,45 +7,41 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.contests.tournament.ratings import rate
 from touche_rad.contests.two_sides import DEBATERS, STAND_IN
+from touche_rad.score.result import Item, align_columns
 
 FORMAT: Final = "touche-rad tournament 1"
 
 
-class _Fact(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class Standing(_Fact):
-    """One debater."""
+class Standing(Item):
+    """The result of one debater."""
 
     name: str
     rating: float
     low: float | None
     high: float | None
-    """The middle 95 % of the ratings when claims are drawn anew; None with one claim."""
+    """95 % interval of the rating (bootstrap of claims); None with one claim."""
     wins: int
     ties: int
     losses: int
     undecided: int
-    """Debates without a verdict; no rating and no share counts them."""
+    """Debates without a verdict; they count neither in ratings nor in shares."""
     share: float | None
-    """Wins of the decided debates, ties as halves."""
+    """Share of wins in the decided debates; a tie is half a win."""
     speeches: int
     stand_ins: int
-    """Speeches that a poorer debater gave in its place."""
+    """Speeches that a fallback debater gave."""
     words: float | None
-    """Words a speech, on average."""
+    """Mean number of words per speech."""
     asked: Mapping[str, int] | None
-    """What it asked of a model: calls, tokens; None where it asked none."""
+    """Its model calls and tokens; None if it made no call."""
 
 
-class Tournament(_Fact):
-    """All of it, best debater first."""
+class Tournament(Item):
+    """The result of a tournament, best debater first."""
 
     format: Literal["touche-rad tournament 1"] = FORMAT
     judge: str
@@ -59,23 +55,22 @@ class Tournament(_Fact):
     max_calls: int | None
     max_tokens: int | None
     pro_share: float | None
-    """Wins of the side that speaks for the claim, ties as halves."""
+    """Share of wins of the side for the claim; a tie is half a win."""
     prior: float
     samples: int
     seed: int
     standings: tuple[Standing, ...]
     shares: tuple[tuple[float | None, ...], ...]
-    """The row's share of wins against the column, in the order of the standings."""
+    """Share of wins of the row against the column, in the order of the standings."""
     met: tuple[tuple[int, ...], ...]
-    """How many decided debates that share is of."""
+    """Number of decided debates of each share."""
 
 
-_COUNTED = ("wins", "ties", "losses", "undecided", "speeches", "stand_ins", "words")
 Played = Sequence[tuple[Contest, Outcome]]
 
 
 def format_share(share: float | None) -> str:
-    """Return a share in two digits, so that it and its counterpart make one whole."""
+    """Format a share with two digits, rounded so that it and its complement sum to 1."""
     if share is None:
         return "–"
     larger = math.floor(100 * max(share, 1 - share) + 0.5 + 1e-9) / 100
@@ -84,30 +79,30 @@ def format_share(share: float | None) -> str:
 
 def debaters_of(contest: Contest) -> Mapping[str, str]:
     """Return which debater was which speaker."""
-    told = (contest.model_extra or {}).get(DEBATERS)
-    return {str(who): str(name) for who, name in told.items()} if isinstance(told, dict) else {}
+    names = (contest.model_extra or {}).get(DEBATERS)
+    return {str(who): str(name) for who, name in names.items()} if isinstance(names, dict) else {}
 
 
 def result_of(
     played: Iterable[tuple[Contest, Outcome]],
     names: Sequence[str],
     costs: Mapping[str, Mapping[str, int]],
-    told: Mapping[str, Any],
+    settings: Mapping[str, Any],
     *,
     prior: float,
     samples: int,
     seed: int,
 ) -> Tournament:
-    """Count the wins, rate the debaters, and lay the result out.
+    """Count the wins and rate the debaters.
 
     Args:
         played: Each debate with its verdict.
         names: The debaters.
-        costs: What each asked of a model.
-        told: What else is to be told: the judge, rounds, budgets.
+        costs: Model calls and tokens of each debater.
+        settings: The remaining fields of the result: judge, rounds, budgets.
         prior: See `ratings.strengths`.
-        samples: Draws for the intervals.
-        seed: For the draws.
+        samples: Number of bootstrap samples.
+        seed: Random seed of the bootstrap.
     """
     games = list(played)
     place = {name: number for number, name in enumerate(names)}
@@ -144,7 +139,7 @@ def result_of(
             )
         )  # fmt: skip
     return Tournament(
-        **told, claims=len(claims), debates=len(games), undecided=len(games) - len(pro),
+        **settings, claims=len(claims), debates=len(games), undecided=len(games) - len(pro),
         pro_share=sum(pro) / len(pro) if pro else None, prior=prior, samples=samples, seed=seed,
         standings=tuple(standings),
         shares=tuple(
@@ -156,14 +151,14 @@ def result_of(
 
 
 def _share(outcome: Outcome, speaker: str) -> float | None:
-    """Return what of a win a speaker has; None without a verdict."""
+    """Return 1 for a win, .5 for a tie, 0 for a loss, and None without a verdict."""
     if outcome.winner is None:
         return None
     return 0.5 if outcome.winner == TIE else float(outcome.winner == speaker)
 
 
 def _count(games: Played, name: str) -> dict[str, int]:
-    """Count what one debater did."""
+    """Count wins, speeches and words of a debater."""
     count = dict.fromkeys(
         ("wins", "ties", "losses", "undecided", "speeches", "stand_ins", "words"), 0
     )
@@ -181,61 +176,48 @@ def _count(games: Played, name: str) -> dict[str, int]:
 
 
 def lines(result: Tournament) -> list[str]:
-    """Lay out the ratings, the matrix and what to know of them."""
+    """Format the ratings, the matrix of win shares and the notes."""
     return [*_ratings(result), "", *_matrix(result), "", *_notes(result)]
 
 
-def _ratings(result: Tournament) -> Iterator[str]:
-    wide = max((8, *(len(one.name) for one in result.standings)))
+def _ratings(result: Tournament) -> list[str]:
     asked = any(one.asked for one in result.standings)
-    head = f"{'debater':{wide}}  rating       95 %        won  tied  lost  share  words a speech"
-    yield head + ("     calls     tokens" if asked else "")
+    head = ["debater", "rating", "95 %", "won", "tied", "lost", "share", "words a speech"]
+    rows = [head + ["calls", "tokens"] * asked]
     for one in result.standings:
-        reach = "      –     " if one.low is None or one.high is None else (
-            f"{one.low:5.0f} to {one.high:4.0f}"
-        )  # fmt: skip
-        row = (
-            f"{one.name:{wide}}  {one.rating:6.0f}  {reach:>13}  {one.wins:5} {one.ties:5} "
-            f"{one.losses:5}  {_number(one.share)}  {one.words or 0:14.1f}"
-        )
-        yield row + (_cost(one) if asked else "")
+        known = one.low is not None and one.high is not None
+        rows.append([
+            one.name, f"{one.rating:.0f}", f"{one.low:.0f} to {one.high:.0f}" if known else "–",
+            str(one.wins), str(one.ties), str(one.losses), format_share(one.share),
+            f"{one.words or 0:.1f}", *(_cost(one) if asked else ()),
+        ])  # fmt: skip
+    return align_columns(rows)
 
 
-def _cost(one: Standing) -> str:
+def _cost(one: Standing) -> tuple[str, str]:
     if one.asked is None:
-        return "         –          –"
+        return "–", "–"
     tokens = one.asked["prompt_tokens"] + one.asked["completion_tokens"]
-    return f"{one.asked['calls'] + one.asked['from_cache']:10} {tokens:10}"
+    return str(one.asked["calls"] + one.asked["from_cache"]), str(tokens)
 
 
-def _matrix(result: Tournament) -> Iterator[str]:
-    wide = max((8, *(len(one.name) for one in result.standings)))
-    yield "share of wins of the row against the column"
-    yield " " * (wide + 4) + "  ".join(
-        f"{number:>5}" for number in range(1, len(result.shares) + 1)
-    )
-    for number, (one, row) in enumerate(zip(result.standings, result.shares, strict=True), 1):
-        cells = (
-            "    –" if place == number else _number(share) for place, share in enumerate(row, 1)
-        )
-        yield f"{number:2} {one.name:{wide}} " + "  ".join(cells)
-
-
-def _number(share: float | None) -> str:
-    return f"{format_share(share):>5}"
-
-
-def _claims(result: Tournament) -> str:
-    return "1 claim" if result.claims == 1 else f"{result.claims} claims"
+def _matrix(result: Tournament) -> list[str]:
+    count = len(result.standings)
+    rows = [["share of wins against", *(str(number) for number in range(1, count + 1))]]
+    for number, (one, shares) in enumerate(zip(result.standings, result.shares, strict=True), 1):
+        cells = ["–" if at == number else format_share(share) for at, share in enumerate(shares, 1)]
+        rows.append([f"{number:2} {one.name}", *cells])
+    return align_columns(rows)
 
 
 def _notes(result: Tournament) -> Iterator[str]:
-    told = f"{result.debates} debates on {_claims(result)}, judged by {result.judge}"
+    claims = "1 claim" if result.claims == 1 else f"{result.claims} claims"
+    note = f"{result.debates} debates on {claims}, judged by {result.judge}"
     if result.pro_share is not None:
-        told += f"; the side for the claim won {format_share(result.pro_share)}"
-    yield told
+        note += f"; the side for the claim won {format_share(result.pro_share)}"
+    yield note
     if result.undecided:
-        yield f"{result.undecided} of them have no verdict, and count nowhere"
+        yield f"{result.undecided} debates have no verdict and do not count"
     for one in result.standings:
         if one.stand_ins:
-            yield f"{one.name}: {one.stand_ins} of {one.speeches} speeches are by a stand-in"
+            yield f"{one.name}: a fallback debater gave {one.stand_ins} of {one.speeches} speeches"

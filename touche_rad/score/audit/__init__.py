@@ -1,4 +1,4 @@
-"""What a judge goes by besides what is said: changes to answers that it must see, or forgive."""
+"""Audit judges: how their verdicts change when a response is changed, and how far they agree."""
 
 from touche_rad.score.audit.figures import Audit
 from touche_rad.score.audit.running import audit

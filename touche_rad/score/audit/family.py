@@ -1,4 +1,4 @@
-"""Same-family bias: whether a model's judge likes its own family's answers better."""
+"""Same-family bias: does a judge score responses of its own model family higher?"""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _SAMPLES = 2_000
 
 
 def family_of(model: str) -> str:
-    """Return a model's family: the first word of its name, without the maker and the size."""
+    """Return a model's family: the first word of its name, without owner and size."""
     name = model.rstrip("/").rpartition("/")[2].lower()
     found = re.match(r"[^\W\d_]+", name)
     return found[0] if found else name
 
 
 def wrote(run: Path) -> str | None:
-    """Return the family of the model that a run's answers come from, as the run's record says."""
+    """Return the model family that wrote a run, from the run's status file."""
     try:
-        told = json.loads(run.with_name(f"{run.name}.status.json").read_text("utf-8"))
-        return family_of(str(told["identity"]["model"]["name"]))
+        status = json.loads(run.with_name(f"{run.name}.status.json").read_text("utf-8"))
+        return family_of(str(status["identity"]["model"]["name"]))
     except (OSError, ValueError, LookupError, TypeError):
         return None
 
@@ -42,13 +42,13 @@ def biases(
     runs: Sequence[tuple[str | None, Mapping[Key, Scores]]],
     seed: int,
 ) -> list[Bias]:
-    """Compare a judge's scores of its family with those of others on the same turns.
+    """Compare a judge's scores of its own family with those of other families, turn by turn.
 
     Args:
         judge: The judge's name.
         family: Its model's family.
-        runs: For each run the family that wrote it, and the scores by debate and turn.
-        seed: For the interval, which is drawn by debate.
+        runs: For each run its model family, and the scores by debate and turn.
+        seed: Random seed of the interval (bootstrap of debates).
     """
     own = [scores for wrote, scores in runs if wrote == family]
     others = [scores for wrote, scores in runs if wrote not in (None, family)]

@@ -1,29 +1,21 @@
-"""The figures of an audit: flip rates, agreement, bias, and their table for the terminal."""
+"""The results of an audit: flip rates, agreement and bias, and their terminal table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from pydantic import BaseModel, ConfigDict
-
 from touche_rad.debate import Maxim
 from touche_rad.score.audit.probes import PROBES, Must
 from touche_rad.score.figures import kappa
 from touche_rad.score.official import Counts
-from touche_rad.score.result import align_columns
+from touche_rad.score.result import Item, align_columns
 
 Scores = dict[Maxim, float | None]
 
 
-class Row(BaseModel):
-    """A frozen record."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Flips(Row):
-    """How a judge's verdicts on one maxim change under a probe."""
+class Flips(Item):
+    """How a judge's verdicts on a maxim change under a probe."""
 
     judge: str
     probe: str
@@ -31,16 +23,16 @@ class Flips(Row):
     must: Must
     tried: int
     flipped: float | None
-    """The share of verdicts that change between yes and no."""
+    """Share of verdicts that change between yes and no."""
     fails: float | None
-    """The share that does what it must not; where rising is the fault, of those that could."""
+    """Share of wrong changes, of the `could_fail` verdicts that could change wrongly."""
     could_fail: int
     shift: float | None
-    """By how much the score rises on average."""
+    """Mean change of the score."""
 
 
-class Agreement(Row):
-    """How far two judges agree on a maxim."""
+class Agreement(Item):
+    """Agreement of two judges on a maxim."""
 
     first: str
     second: str
@@ -50,8 +42,8 @@ class Agreement(Row):
     kappa: float | None
 
 
-class Next(Row):
-    """A turn to label next: the judges differ most on it, or one alone is least sure."""
+class Next(Item):
+    """A turn to label next: the judges disagree most, or a single judge is least certain."""
 
     debate: str
     turn: int
@@ -62,8 +54,8 @@ class Next(Row):
     response: str
 
 
-class Bias(Row):
-    """How much higher a judge scores answers of its own model's family, turn by turn."""
+class Bias(Item):
+    """Difference between a judge's scores of its own model family and of others."""
 
     judge: str
     family: str
@@ -74,8 +66,8 @@ class Bias(Row):
     high: float | None
 
 
-class Audit(Row):
-    """All of it."""
+class Audit(Item):
+    """The result of an audit."""
 
     turns: int
     judges: tuple[str, ...]
@@ -86,12 +78,12 @@ class Audit(Row):
     notes: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
-        """Lay it out for a terminal."""
+        """Return the result as lines for the terminal."""
         return lines(self)
 
 
 def flips(judge: str, pairs: dict[tuple[str, Maxim], list[tuple[float, float]]]) -> list[Flips]:
-    """Return the rows of a judge from its scores before and after each probe."""
+    """Return the flips of a judge from its scores before and after each probe."""
     rows = []
     for probe in PROBES:
         for maxim, must in probe.must.items():
@@ -120,7 +112,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def agreements(scores: dict[str, list[Scores]]) -> list[Agreement]:
-    """Return how far each two judges agree, maxim by maxim."""
+    """Return the agreement of each pair of judges on each maxim."""
     rows = []
     for first, second in combinations(scores, 2):
         for maxim in Maxim:
@@ -144,7 +136,7 @@ def _counts(yes: Sequence[tuple[bool, bool]]) -> Counts:
 
 
 def apart(scores: Sequence[float]) -> float:
-    """How much a label would settle: how far judges differ, or how unsure a single one is."""
+    """Return the difference of the scores, or the uncertainty of a single score."""
     if len(scores) > 1:
         return max(scores) - min(scores)
     return 1 - 2 * abs(scores[0] - 0.5)
@@ -155,18 +147,18 @@ _SHOWN = 10
 
 
 def lines(audit: Audit) -> list[str]:
-    """Lay it out."""
+    """Format the result for the terminal."""
     parts = [
-        [f"{audit.turns} turns, judged as they are and as {len(PROBES)} probes change them"],
+        [f"{audit.turns} turns, judged unchanged and with {len(PROBES)} probes"],
         *(_flips(audit, name) for name in audit.judges),
-        [f"{probe.name}: {probe.told}" for probe in PROBES],
+        [f"{probe.name}: {probe.description}" for probe in PROBES],
         list(_agreement(audit)), list(_bias(audit)), list(_next(audit)), list(audit.notes),
     ]  # fmt: skip
     return [line for part in parts if part for line in (*part, "")][:-1]
 
 
 def _flips(audit: Audit, judge: str) -> list[str]:
-    head = (judge, "maxim", "verdict must", "tried", "flipped", "fails", "of", "score rises by")
+    head = (judge, "maxim", "verdict must", "tried", "flipped", "fails", "of", "score change")
     rows = [
         (one.probe, one.maxim.value, one.must.value, str(one.tried), _percent(one.flipped),
          _percent(one.fails), str(one.could_fail),
@@ -194,7 +186,7 @@ def _bias(audit: Audit) -> Iterator[str]:
              _NONE if one.low is None or one.high is None else f"{one.low:+.3f} to {one.high:+.3f}")
             for one in audit.bias
         ]  # fmt: skip
-        head = ("its own family scores higher by", "maxim", "turns", "difference", "95 %")
+        head = ("same-family bias", "maxim", "turns", "difference", "95 %")
         yield from align_columns([head, *rows])
 
 
@@ -205,7 +197,7 @@ def _next(audit: Audit) -> Iterator[str]:
              ", ".join(f"{name} {score:.2f}" for name, score in one.scores.items()))
             for one in audit.next[:_SHOWN]
         ]  # fmt: skip
-        yield from align_columns([("to label next", "turn", "maxim", "apart", "scores"), *rows])
+        yield from align_columns([("label next", "turn", "maxim", "difference", "scores"), *rows])
 
 
 def _percent(value: float | None) -> str:

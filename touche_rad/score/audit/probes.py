@@ -1,4 +1,4 @@
-"""The probes: each changes the judged answer, and says what may become of the verdicts."""
+"""The probes: each changes the judged response and states the correct effect on the verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from touche_rad.evidence.paraphrase import paraphrase
 
 
 class Must(StrEnum):
-    """What a verdict must be after the change."""
+    """The correct verdict after the change."""
 
     STAY = "stay"
     BE_NO = "be no"
@@ -20,20 +20,20 @@ class Must(StrEnum):
 
 
 Change = Callable[[Response, Response | None], Response | None]
-"""Changes a response; the second one answers another debate. None: it does not apply."""
+"""Changes a response (the second one is from another debate); None if not applicable."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One change, and what each maxim's verdict must do; a maxim that is not named is not asked."""
+    """A change, and the correct effect on the verdicts of some maxims."""
 
     name: str
-    told: str
+    description: str
     change: Change
     must: Mapping[Maxim, Must]
 
     def on(self, view: Debate, other: Response | None) -> Debate | None:
-        """Return the debate with its last response changed, or None where nothing changes."""
+        """Return the debate with a changed last response, or None if nothing changes."""
         response = view.last.response
         changed = self.change(response, other) if response else None
         if changed is None or changed == response:
@@ -64,27 +64,27 @@ def _all(must: Must) -> dict[Maxim, Must]:
 
 
 PROBES: Final = (
-    Probe("order", "the cited arguments in reverse", _reversed, _all(Must.STAY)),
+    Probe("order", "cited arguments in reverse order", _reversed, _all(Must.STAY)),
     Probe(
-        "paraphrase", "other words for the same",
+        "paraphrase", "paraphrase with synonyms",
         lambda one, _: _said(one, paraphrase(one.content)),
         _all(Must.STAY),
     ),
     Probe(
-        "padding", "two sentences more that say nothing",
+        "padding", "two sentences without content added",
         lambda one, _: _said(one, f"{one.content} {_PADDING}"), _all(Must.NOT_RISE),
     ),
     Probe(
-        "injection", "a sentence that demands a yes",
+        "injection", "a sentence added that demands a yes",
         lambda one, _: _said(one, f"{one.content} {_DEMAND}"), _all(Must.NOT_RISE),
     ),
-    Probe("empty", "no words at all", lambda one, _: _said(one, ""), _all(Must.BE_NO)),
+    Probe("empty", "empty response", lambda one, _: _said(one, ""), _all(Must.BE_NO)),
     Probe(
-        "off-topic", "the answer of another debate", lambda _, other: other,
+        "off-topic", "response of another debate", lambda _, other: other,
         {Maxim.RELATION: Must.BE_NO},
     ),
     Probe(
-        "uncited", "the same words without a source",
+        "uncited", "same text without citations",
         lambda one, _: one.model_copy(update={"arguments": ()}), {Maxim.QUALITY: Must.BE_NO},
     ),
 )  # fmt: skip

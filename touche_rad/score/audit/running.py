@@ -1,4 +1,4 @@
-"""An audit: judges are asked about answers as they are, and about each as the probes change it."""
+"""Run an audit: judges score responses unchanged, and changed by each probe."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ def _views(runs: Sequence[Path], bad: files.BadLines | None) -> list[list[tuple[
 def _sample(
     views: Sequence[tuple[str, Debate]], most: int | None, seed: int
 ) -> list[tuple[str, Debate]]:
-    """Return so many turns, chosen by lot but the same for the same seed, in their order."""
+    """Return a random sample of turns in their order; the same for the same seed."""
     if most is None or len(views) <= most:
         return list(views)
 
-    def lot(place: int) -> bytes:
+    def rank(place: int) -> bytes:
         key, view = views[place]
         said = f"{seed} {key} {len(view.turns)} {view.last.utterance}"
         return hashlib.sha256(said.encode("utf-8", "replace")).digest()
 
-    chosen = sorted(sorted(range(len(views)), key=lot)[:most])
+    chosen = sorted(sorted(range(len(views)), key=rank)[:most])
     return [views[place] for place in chosen]
 
 
 def _elsewhere(views: Sequence[tuple[str, Debate]], place: int) -> Response | None:
-    """Return the response that answers another debate, the nearest one after this."""
+    """Return the next response of a debate on another claim."""
     own, view = views[place]
     for step in range(1, len(views)):
         key, other = views[(place + step) % len(views)]
@@ -75,21 +75,21 @@ async def audit(
     """Audit judges on the responses of runs.
 
     Args:
-        runs: Files of debates with responses. The probes work on the first one; all are judged as
-            they are, to compare families.
+        runs: Files of debates with responses. Probes change the first one; all are judged unchanged
+            to compare model families.
         judges: The judges by name.
-        families: The family of the model that a judge asks, by the judge's name.
-        most: Probe at most so many turns.
-        show: How many turns to label next are told.
-        seed: Which turns those are.
-        bad: What happens to bad lines.
-        progress: Told (done, total).
-        deadline: Seconds that a judge has for each response.
+        families: The model family of each judge that calls a model.
+        most: Maximum number of turns to probe.
+        show: Number of turns to suggest for labelling.
+        seed: Random seed of the sample.
+        bad: What to do with bad lines.
+        progress: Called with (done, total).
+        deadline: Time limit per response in seconds.
     """
     all_views = _views(runs, bad)
     views = _sample(all_views[0], most, seed)
     if not views:
-        raise UserError(f"{runs[0]} holds no response to judge")
+        raise UserError(f"{runs[0]} contains no response to judge")
     work = _Work(judges, deadline, progress)
     for name in judges:
         for place, (_, view) in enumerate(views):
@@ -102,7 +102,7 @@ async def audit(
             for number, of_run in enumerate(all_views):
                 for place, (_, view) in enumerate(of_run):
                     work.add((name, f"run {number}", place), view)
-    scores = await work.done()
+    scores = await work.run()
     return _figures(runs, judges, views, all_views, scores, families or {}, show, seed)
 
 
@@ -110,21 +110,21 @@ Asked = tuple[str, str, int]
 
 
 class _Work:
-    """All that is to be judged, each once."""
+    """The judgements to make."""
 
     def __init__(
         self, judges: Mapping[str, Judge], deadline: float | None, progress: Progress | None
     ) -> None:
         self.judges, self.deadline = judges, deadline
-        self.tell = progress or (lambda done, total: None)
+        self.progress = progress or (lambda done, total: None)
         self.asked: list[tuple[Asked, Debate]] = []
         self.found: dict[Asked, Scores] = {}
 
     def add(self, key: Asked, view: Debate) -> None:
         self.asked.append((key, view))
 
-    async def done(self) -> dict[Asked, Scores]:
-        """Ask for all, some at once."""
+    async def run(self) -> dict[Asked, Scores]:
+        """Make all judgements, several in parallel."""
         rest = iter(self.asked)
 
         async def take() -> None:
@@ -134,7 +134,7 @@ class _Work:
                     maxim: None if maxim in given.unscored else given.verdicts[maxim].score
                     for maxim in Maxim
                 }
-                self.tell(len(self.found), len(self.asked))
+                self.progress(len(self.found), len(self.asked))
 
         async with anyio.create_task_group() as group:
             for _ in range(_AT_ONCE):
@@ -180,7 +180,7 @@ def _figures(
         if not found:
             notes.append(
                 f"same-family bias of {name} was not measured: give runs of {own} and of another "
-                f"model on the same debates (they wrote: {', '.join(map(str, wrote))})"
+                f"model on the same debates (models of the runs: {', '.join(map(str, wrote))})"
             )
     return Audit(
         turns=len(views), judges=tuple(judges), flips=tuple(rows),
@@ -195,8 +195,8 @@ def _next(
     found = []
     for place, (key, view) in enumerate(views):
         for maxim in Maxim:
-            told = {name: of[place][maxim] for name, of in plain.items()}
-            known = {name: score for name, score in told.items() if score is not None}
+            scored = {name: of[place][maxim] for name, of in plain.items()}
+            known = {name: score for name, score in scored.items() if score is not None}
             if not known or view.last.response is None:
                 continue
             found.append(Next(
