@@ -1,8 +1,8 @@
-"""The collections as ir_datasets: importing this makes them known by name.
+"""The collections as ir_datasets; importing this module registers them.
 
-`touche-rad/demo` is the bundled collection, `touche-rad/claimrev` the one that the environment
-variable TOUCHE_RAD_CLAIMREV names. Each has the test collections of `retrieval.tasks`, such as
-`touche-rad/demo/counter/orig/test`. PyTerrier knows them as `irds:touche-rad/demo`.
+`touche-rad/demo` is the bundled collection, and `touche-rad/claimrev` reads the file that the
+environment variable TOUCHE_RAD_CLAIMREV names. Both have the test collections of `retrieval.tasks`,
+such as `touche-rad/demo/counter/orig/test`. In PyTerrier the names start with `irds:`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ArgumentDoc(NamedTuple):
     original: str
 
     def default_text(self) -> str:
-        """Return what a searcher reads: the text and its topic, not what it attacks or supports."""
+        """Return topic and text, without the claims."""
         return f"{self.topic} {self.text}".strip()
 
 
@@ -56,7 +56,7 @@ class _Store(Docstore):
 
 
 class _Docs(Iterator[ArgumentDoc]):
-    """The documents in order; a slice of them is read without keeping the others."""
+    """The documents in order; slices are read without loading all documents."""
 
     def __init__(self, arguments: Callable[[], Iterator[Argument]]) -> None:
         self._read = arguments
@@ -87,11 +87,11 @@ class ArgumentDocs(BaseDocs):
         return files.read_arguments(self._source())
 
     def docs_iter(self) -> Iterator[ArgumentDoc]:
-        """Yield each argument; a slice (`docs_iter()[10:20]`) is possible too."""
+        """Yield each argument; slices such as `docs_iter()[10:20]` work too."""
         return _Docs(self.arguments)
 
     def by_id(self) -> dict[str, ArgumentDoc]:
-        """Return all arguments by id, read once from a file."""
+        """Return all arguments by id; the file is read once."""
         place = self._source()
         if self._known is None or self._known[0] != place:
             self._known = place, {doc.doc_id: doc for doc in self.docs_iter()}
@@ -142,7 +142,7 @@ class ClaimQueries(BaseQueries):
 
 
 class TaskQrels(BaseQrels):
-    """What is relevant in a test collection made from the collection itself."""
+    """The relevance judgements of a test collection derived from the collection."""
 
     def __init__(self, docs: ArgumentDocs, of: Task) -> None:
         self._docs = docs
@@ -163,8 +163,8 @@ class TaskQrels(BaseQrels):
         return TrecQrel
 
     def qrels_defs(self) -> dict[int, str]:
-        """Say what a judgement means."""
-        return {1: f"the collection's own fields say so ({self._task.kind})"}
+        """Describe the relevance levels."""
+        return {1: f"relevant by the fields of the collection ({self._task.kind})"}
 
     def _topics(self) -> list[Topic]:
         return topics(self._docs.arguments(), self._task)
@@ -177,7 +177,7 @@ class ClaimDoc(NamedTuple):
     text: str
 
     def default_text(self) -> str:
-        """Return what a searcher reads."""
+        """Return the claim."""
         return self.text
 
 
@@ -218,7 +218,7 @@ def _doc(argument: Argument) -> ArgumentDoc:
 
 
 def register(name: str, source: Callable[[], Path], queries: Any = None) -> None:
-    """Make a collection known as `touche-rad/NAME`, with its test collections."""
+    """Register a collection as `touche-rad/NAME`, with its test collections."""
     docs = ArgumentDocs(source)
     parts = [docs] if queries is None else [docs, queries]
     _register(f"touche-rad/{name}", Dataset(*parts))
@@ -239,7 +239,7 @@ _named: list[Path] = []
 
 
 def register_claimrev(path: str | Path) -> None:
-    """Name the file that `touche-rad/claimrev` reads; it goes before the environment variable."""
+    """Set the file that `touche-rad/claimrev` reads; this overrides the environment variable."""
     _named[:] = [Path(path)]
 
 
@@ -247,7 +247,7 @@ def _claimrev() -> Path:
     place = _named[0] if _named else os.environ.get(VARIABLE)
     if not place:
         raise UserError(
-            f"touche-rad/claimrev: {VARIABLE} must name the collection's JSONL file"
+            f"touche-rad/claimrev: set {VARIABLE} to the collection's JSONL file"
             " (or call retrieval.irds.register_claimrev)"
         )
     return Path(place)
@@ -262,7 +262,7 @@ register("claimrev", _claimrev)
 
 
 class ArgumentDatasets(pt.datasets.DatasetProvider):
-    """The collections by PyTerrier's own names: `pt.get_dataset("touche-rad:demo")`."""
+    """The collections by PyTerrier's names: `pt.get_dataset("touche-rad:demo")`."""
 
     def get_dataset(self, name: str) -> Any:
         """Return a collection, without `touche-rad/` in its name."""

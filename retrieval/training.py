@@ -149,7 +149,7 @@ class CollectionTrainer(Generic[R]):
         _save(trained.model, folder.root)
         write_card(
             folder.card, template=self.card, name=folder.root.name,
-            data=[{**source, "sha256": identity["collection"]}], told=report,
+            data=[{**source, "sha256": identity["collection"]}], report=report,
             versions=versions("sentence-transformers"), place=str(folder.root),
         )  # fmt: skip
         folder.finish(report)

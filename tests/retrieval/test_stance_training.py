@@ -152,7 +152,7 @@ def test_it_learns_what_helps_on_topics_that_it_never_saw(trained: Path) -> None
 @pytest.mark.services
 def test_the_card_tells_what_it_began_with_and_its_accuracy(trained: Path) -> None:
     card, told = (trained / "README.md").read_text(), report(trained)
-    assert "Its row began by chance." in card
+    assert "Its head was initialised at random." in card
     assert f"| all | {told['before']} | {told['after']} | {told['claim_only']} |" in card
     assert f"-O by=trained:{trained}" in card
 

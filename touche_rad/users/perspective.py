@@ -16,15 +16,15 @@ from pydantic import ValidationError
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Argument, Debate, Response, Turn
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.text import clean, words
-from touche_rad.users.sides import NEGATIONS, stance
+from touche_rad.text import NEGATIONS, clean, words
+from touche_rad.users.sides import stance
 
 OPENING: Final = "opening"
 """The field of a contest that holds what its first speaker was asked to answer."""
 
 _MODAL = re.compile(r"\b(should|must|can|could|will|would|may|might)( not)?\b", re.IGNORECASE)
 _JOINED = re.compile(r"\b(?:and|or|but|if|because|that|which|who)\b|[,;:]", re.IGNORECASE)
-_ABSENCE = (NEGATIONS | {"neither", "nor"}) - {"not"}
+_ABSENCE = NEGATIONS - {"not"}
 _LOOKED_AT = 20
 _SURE = 0.3
 

@@ -8,13 +8,10 @@ the claim.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.text import clean, content_words, sentences, words
-
-NEGATIONS: Final = frozenset("not no never nobody none nothing neither cannot without".split())
+from touche_rad.text import NEGATIONS, clean, content_words, is_negation, sentences, words
 
 _ALIKE = 0.15
 _SURE = 0.3
@@ -76,7 +73,7 @@ def _agreement(one: str, other: str) -> int:
 
 
 def _negations(text: str) -> int:
-    return sum(word in NEGATIONS or word.endswith("n't") for word in words(text))
+    return sum(map(is_negation, words(text)))
 
 
 def _search(
