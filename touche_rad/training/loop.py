@@ -1,8 +1,8 @@
 """The training loop of the trainers `encoder` and `stance`.
 
 The trainers of sentence-transformers would need our own loss, sampler and collator as well (cached
-outputs of frozen layers, false negatives, batches by topic), and accelerate and datasets in the extra
-`dense`; measured in docs/lab/retrieval.md.
+outputs of frozen layers, false negatives, batches by topic), and accelerate and datasets in the
+extra `dense`; measured in docs/lab/retrieval.md.
 """
 
 from __future__ import annotations
