@@ -6,15 +6,12 @@ import importlib.util
 import json
 import os
 import random
-import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from hashlib import sha256
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,44 +184,3 @@ def unit(vectors: Any, what: str) -> Vectors:
     length = np.linalg.norm(found, axis=1, keepdims=True)
     scaled: Vectors = (found / np.maximum(length, 1e-12)).astype(np.float32)
     return scaled
-
-
-class CachedEncoder:
-    """Encodes each distinct passage once; vectors are kept in a temporary file, to save memory."""
-
-    def __init__(self, encoder: Encoder, kept: IO[bytes]) -> None:
-        self._encoder = encoder
-        self._kept = kept
-        self._rows: dict[bytes, int] = {}
-        self._dimension = 0
-
-    def passages(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of one or more texts."""
-        keys = [sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
-        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._rows}
-        if new:
-            self._keep(self._encoder.passages(list(new.values())))
-            for key in new:
-                self._rows[key] = len(self._rows)
-        return np.stack([self._vector(self._rows[key]) for key in keys])
-
-    def _keep(self, made: Vectors) -> None:
-        if self._dimension not in (0, made.shape[1]):
-            raise WorkError(
-                f"the vector size of {self._encoder.name!r} changed from {self._dimension}"
-            )
-        self._dimension = made.shape[1]
-        self._kept.seek(0, os.SEEK_END)
-        self._kept.write(np.ascontiguousarray(made, dtype=np.float32).tobytes())
-
-    def _vector(self, row: int) -> Vectors:
-        size = 4 * self._dimension
-        self._kept.seek(row * size)
-        return np.frombuffer(self._kept.read(size), dtype=np.float32)
-
-
-@contextmanager
-def cached(encoder: Encoder) -> Iterator[CachedEncoder]:
-    """Give an encoder that encodes each distinct text once."""
-    with tempfile.TemporaryFile(prefix="touche-rad-") as file:
-        yield CachedEncoder(encoder, file)

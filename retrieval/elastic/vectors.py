@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from retrieval.dense.encoders import CachedEncoder, Encoder, cached
+from retrieval.dense.encoders import Encoder
 from retrieval.elastic import shape
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.connection import Connection, place
@@ -19,7 +19,26 @@ from touche_rad.errors import UserError
 from touche_rad.plugins import VectorsWanted
 
 BATCH: Final = 256
+CACHED: Final = 50_000
+"""Maximum number of vectors in memory."""
 DONE: Final = "complete"
+
+
+class _CachedEncoder:
+    """Encodes texts that many arguments share once, as long as the cache has room."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._vectors: dict[str, Any] = {}
+
+    def passages(self, texts: Sequence[str]) -> list[Any]:
+        """Return the vector of each text."""
+        if len(self._vectors) + len(texts) > CACHED:
+            self._vectors.clear()
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if new:
+            self._vectors.update(zip(new, self._encoder.passages(new), strict=True))
+        return [self._vectors[text] for text in texts]
 
 
 def add_vectors(
@@ -40,15 +59,15 @@ def add_vectors(
     slug = _slug(encoder.name)
     fields = {field: shape.vector_field(field, slug) for field in wanted_fields}
     total, done = len(index), 0
-    with cached(encoder) as encode_once:
-        for batch in _batches(index):
-            _encode(connection, index.concrete, batch, encode_once, fields, wanted)
-            done += len(batch)
-            if report is not None:
-                report(done, total)
+    cached = _CachedEncoder(encoder)
+    for batch in _batches(index):
+        _encode(connection, index.concrete, batch, cached, fields, wanted)
+        done += len(batch)
+        if report is not None:
+            report(done, total)
     connection.ask(lambda es: es.indices.refresh(index=index.concrete))
-    update_description(connection, index.concrete, partial(_with, encoder=encoder.name, slug=slug,
-                                             fields=[*kept, *wanted_fields]))  # fmt: skip
+    change = partial(_with, encoder=encoder.name, slug=slug, fields=[*kept, *wanted_fields])
+    update_description(connection, index.concrete, change)
     return total * len(fields)
 
 
@@ -92,7 +111,7 @@ def _encode(
     connection: Connection,
     concrete: str,
     batch: Sequence[Argument],
-    encoder: CachedEncoder,
+    encoder: _CachedEncoder,
     fields: Mapping[str, str],
     wanted: VectorsWanted,
 ) -> None:
@@ -106,7 +125,7 @@ def _encode(
         held = [at for at in lacking if content(batch[at], field).strip()]
         if held:
             vectors = encoder.passages([content(batch[at], field) for at in held])
-            _declare(connection, concrete, name, int(vectors.shape[1]), wanted)
+            _declare(connection, concrete, name, len(vectors[0]), wanted)
             for at, vector in zip(held, vectors, strict=True):
                 documents[at][name] = vector.tolist()
     send(connection, [

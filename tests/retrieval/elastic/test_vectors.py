@@ -95,7 +95,7 @@ def test_the_same_collection_loaded_again_keeps_its_vectors(location: str) -> No
 def test_a_killed_encoding_goes_on_with_whatever_fields(
     location: str, monkeypatch: pytest.MonkeyPatch, fields: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr("retrieval.elastic.vectors.AT_ONCE", 2)
+    monkeypatch.setattr("retrieval.elastic.vectors.BATCH", 2)
     build_index(BEES, location)
     _add(location, Letters(), "topic")
     # Killed in the middle of the second of three batches.
@@ -125,7 +125,7 @@ def test_a_killed_encoding_goes_on_with_whatever_fields(
 def test_equal_texts_are_encoded_once_however_far_apart(
     location: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retrieval.elastic.vectors.AT_ONCE", 2)
+    monkeypatch.setattr("retrieval.elastic.vectors.BATCH", 2)
     said = ["Bees belong in town.", "Hives hum.", "", "Bees belong in town.", "Night trains."]
     many = [
         Argument(id=f"{number}", text=said[number % 5], attacks=said[number % 2])
