@@ -12,7 +12,8 @@ from pydantic import Field
 
 from tests.profiles import with_settings
 from touche_rad.errors import OptionError
-from touche_rad.plugins import Options, Plugin, Services, setting
+from touche_rad.plugins import KINDS, Options, Plugin, Services, registered, setting
+from touche_rad.plugins.profiles import is_setting
 from touche_rad.plugins.registry import parse_plugin
 
 
@@ -157,3 +158,20 @@ def test_profiles_are_listed_with_the_value_of_every_setting() -> None:
 )  # fmt: skip
 def test_a_plugin_with_options_is_parsed(text: str, parsed: tuple[str, dict[str, str]]) -> None:
     assert parse_plugin(text) == parsed
+
+
+ALL = [plugin for kind in KINDS for plugin in registered(kind).values()]
+
+
+@pytest.mark.parametrize("plugin", ALL, ids=lambda plugin: f"{plugin.kind}-{plugin.name}")
+def test_a_plugin_of_ours_has_at_most_eight_options_and_valid_profiles(plugin: Plugin) -> None:
+    fields = plugin.options.model_fields
+    options = [key for key, field in fields.items() if not is_setting(field)]
+    assert len(options) <= 8, options
+    profiles = plugin.profiles()
+    assert profiles or len(options) == len(fields), "settings without a profile cannot be set"
+    for profile in profiles:
+        assert profile.description
+        parsed = plugin.parse({"profile": profile.name}).model_dump()
+        assert {key: parsed[key] for key in profile.settings} == dict(profile.settings)
+        assert plugin.parse({}) == plugin.options()
