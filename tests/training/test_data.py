@@ -109,7 +109,7 @@ def test_a_refusal_is_never_learnt(server: Scripted, tmp_path: Path) -> None:
     refusal = {"reasoning": "no", "argument": "I can't provide an argument for this."}
     answering(server, {"Terms": {"terms": ["penny"]}, "Speech": refusal})
     played(server, tmp_path / "run.jsonl", ASKED)
-    with pytest.raises(UserError, match="no answer can be learnt from"):
+    with pytest.raises(UserError, match="no usable answers"):
         data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
 
 
@@ -230,7 +230,7 @@ def test_a_debate_that_was_played_here_is_learnt_as_the_debaters_saw_it(tmp_path
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('{"messages": [{"role": "system", "content": "s"}]}', "expected the answer last"),
+        ('{"messages": [{"role": "system", "content": "s"}]}', "the last message must be"),
         ('{"messages": [{"role": "system", "content": 1}]}', "role and content"),
     ],
 )

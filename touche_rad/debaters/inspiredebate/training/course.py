@@ -1,7 +1,6 @@
-"""The course of a training, from its data to its card, whichever method it is.
+"""The steps of a training, from the data to the model card, for every method.
 
-Each step leaves a file that is there as a whole or not at all; the same command goes on after the
-last of them.
+Each step writes its file atomically; the same command resumes after the last finished step.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from touche_rad.debaters.inspiredebate.training.fitting import (
     tokenizer_of,
     with_adapter,
 )
-from touche_rad.debaters.inspiredebate.training.merging import lines, merge
+from touche_rad.debaters.inspiredebate.training.merging import merge, serve_commands
 from touche_rad.debaters.inspiredebate.training.recipe import Recipe
 from touche_rad.debaters.inspiredebate.training.samples import read_records, write_records
 from touche_rad.plots.curves import curves
@@ -29,30 +28,30 @@ from touche_rad.training.metrics import Metrics, read, series
 Records = Sequence[Mapping[str, Any]]
 Report = Callable[[int, int], None]
 MEASURED = 200
-"""The most held-out records that are measured before and after."""
+"""Maximum held-out records that are measured before and after training."""
 
 
 class Method(Protocol):
-    """What differs between the ways of training."""
+    """A training method."""
 
     name: str
     plots: Mapping[str, Sequence[str]]
-    """For each plot's name the metrics in it."""
+    """The metrics of each plot."""
 
     def fits(self, record: Mapping[str, Any], tokenizer: Any, longest: int) -> bool:
-        """Whether a record has no more tokens than that."""
+        """Whether a record has at most this many tokens."""
         ...
 
     def row(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a record as the trainer takes it."""
+        """Return a record in the trainer's format."""
         ...
 
     def trainer(self, recipe: Recipe, settings: Mapping[str, Any], **parts: Any) -> Any:
-        """Make the trainer."""
+        """Create the trainer."""
         ...
 
     def measure(self, model: Any, tokenizer: Any, records: Records) -> dict[str, float]:
-        """Measure a model on what was held out."""
+        """Measure a model on held-out records."""
         ...
 
 
@@ -67,49 +66,49 @@ class Built:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a training is begun with."""
+    """The input of a training."""
 
     method: Method
     recipe: Recipe
     sources: Sequence[Path]
     about: Mapping[str, Any]
-    """What else decides the data."""
+    """Other settings that the data depends on."""
     build: Callable[[], Built]
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that must be the same where a training goes on."""
+        """Everything that must be equal to resume a training."""
         adapter = Path(self.recipe.adapter) / "adapter_model.safetensors"
         return {
-            "method": self.method.name, "recipe": self.recipe.told(), **self.about,
+            "method": self.method.name, "recipe": self.recipe.record(), **self.about,
             "sources": [[path.name, sha256(path)] for path in self.sources],
             "adapter": sha256(adapter) if self.recipe.adapter and adapter.is_file() else "",
         }  # fmt: skip
 
 
-def follow(
+def run_plan(
     plan: Plan, root: Path, *, restart: bool, merged: bool, report: Report | None
 ) -> Mapping[str, Any]:
-    """Train, or go on with it, and return what was measured and how the model is asked."""
+    """Train or resume, and return measurements and the commands that serve the model."""
     need_extra()
     check_places(plan.recipe)
     folder = Folder(root)
     with folder.exclusive():
-        goes_on = folder.start_or_resume(plan.identity, restart=restart)
+        resumed = folder.start_or_resume(plan.identity, restart=restart)
         done = folder.finished()
         if done is None:
             counts = _data(plan, folder)
-            done = _trained(plan, folder, counts, report)
+            done = _train(plan, folder, counts, report)
         if merged and not (folder.merged / "config.json").is_file():
             merge(plan.recipe, folder.adapter, folder.merged)
-            done = {**done, "serve": lines(plan.recipe, folder.adapter, folder.merged)}
+            done = {**done, "serve": serve_commands(plan.recipe, folder.adapter, folder.merged)}
             folder.finish(done)
             _card(plan, folder, done)
-        return {**done, "resumed": goes_on}
+        return {**done, "resumed": resumed}
 
 
 def _data(plan: Plan, folder: Folder) -> Mapping[str, Any]:
-    """Write the data, where an earlier try did not; the learnt part last."""
+    """Write the data if that was not done before; the training part last."""
     if not folder.data.is_file():
         built = plan.build()
         write_records(folder.counts, [built.counts])
@@ -118,7 +117,7 @@ def _data(plan: Plan, folder: Folder) -> Mapping[str, Any]:
     return next((record for _, record in read_records(folder.counts)), {})
 
 
-def _trained(
+def _train(
     plan: Plan, folder: Folder, counts: Mapping[str, Any], report: Report | None
 ) -> dict[str, Any]:
     from touche_rad.debaters.inspiredebate.training import fitting as running
@@ -126,11 +125,11 @@ def _trained(
 
     method, recipe = plan.method, plan.recipe
     tokenizer = tokenizer_of(recipe.base)
-    learnt, too_long = _fitting(method, folder.data, tokenizer, recipe.longest)
-    out, _ = _fitting(method, folder.held_out, tokenizer, recipe.longest)
+    learnt, too_long = _fitting_records(method, folder.data, tokenizer, recipe.longest)
+    out, _ = _fitting_records(method, folder.held_out, tokenizer, recipe.longest)
     if not learnt:
-        raise UserError(f"nothing is left to learn from: {too_long} records are too long")
-    checkpoint, step = running.begun_at(folder)
+        raise UserError(f"no training data is left: {too_long} records have too many tokens")
+    checkpoint, step = running.last_checkpoint(folder)
     metrics = Metrics(folder.metrics, from_step=step)
     model = with_adapter(recipe)
     if step == 0 and out:
@@ -146,19 +145,19 @@ def _trained(
     after = method.measure(trainer.model, tokenizer, out[:MEASURED]) if out else {}
     _save(trainer.model, folder.adapter)
     tokenizer.save_pretrained(folder.adapter)
-    told = {
-        "method": method.name, "recipe": recipe.told(), "steps": steps,
+    result = {
+        "method": method.name, "recipe": recipe.record(), "steps": steps,
         "learnt": len(learnt), "held_out": len(out), "too_long": too_long, "data": dict(counts),
-        "measured": _compared(folder, after), "loss": _ends(folder, "loss"),
-        "adapter": str(folder.adapter), "serve": lines(recipe, folder.adapter, None),
+        "measured": _compare(folder, after), "loss": _ends(folder, "loss"),
+        "adapter": str(folder.adapter), "serve": serve_commands(recipe, folder.adapter, None),
     }  # fmt: skip
     _plots(plan, folder)
-    _card(plan, folder, told)
-    folder.finish(told)
-    return told
+    _card(plan, folder, result)
+    folder.finish(result)
+    return result
 
 
-def _fitting(
+def _fitting_records(
     method: Method, path: Path, tokenizer: Any, longest: int
 ) -> tuple[list[Mapping[str, Any]], int]:
     records = [record for _, record in read_records(path)]
@@ -167,7 +166,7 @@ def _fitting(
 
 
 def _save(model: Any, place: Path) -> None:
-    """Save the adapter that learnt, and no reference beside it, as a whole."""
+    """Save the trained adapter atomically, without the reference."""
     fresh = place.with_name(f".{place.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     model.save_pretrained(fresh, selected_adapters=["default"])
@@ -175,8 +174,8 @@ def _save(model: Any, place: Path) -> None:
     fresh.rename(place)
 
 
-def _compared(folder: Folder, after: Mapping[str, float]) -> dict[str, dict[str, float | None]]:
-    """Lay what was measured before beside what was measured after."""
+def _compare(folder: Folder, after: Mapping[str, float]) -> dict[str, dict[str, float | None]]:
+    """Return each measurement before and after training."""
     first = {**next((row for row in read(folder.metrics) if row["step"] == 0), {})}
     return {
         name: {"before": _rounded(first.get(f"held_out/{name}")), "after": _rounded(value)}
@@ -200,7 +199,7 @@ def _plots(plan: Plan, folder: Folder) -> None:
         (folder.root / f"{name}.svg").write_text(str(drawn), "utf-8")
 
 
-def _card(plan: Plan, folder: Folder, told: Mapping[str, Any]) -> None:
+def _card(plan: Plan, folder: Folder, result: Mapping[str, Any]) -> None:
     data = [
         {"file": path.name, "sha256": sha256(path), "records": sum(1 for _ in read_records(path))}
         for path in (folder.data, folder.held_out)
@@ -208,11 +207,11 @@ def _card(plan: Plan, folder: Folder, told: Mapping[str, Any]) -> None:
     sources = [
         {"file": path.name, "sha256": sha256(path), "records": "source"} for path in plan.sources
     ]
-    left_out = {**told["data"].get("left_out", {}), "too long": told["too_long"]}
+    left_out = {**result["data"].get("left_out", {}), "too long": result["too_long"]}
     write_card(
         folder.card, template=__package__, name=folder.root.name, method=plan.method.name,
-        recipe=plan.recipe.told(), versions=versions(), data=[*data, *sources],
-        held_out=told["measured"],
+        recipe=plan.recipe.record(), versions=versions(), data=[*data, *sources],
+        held_out=result["measured"],
         left_out={reason: count for reason, count in left_out.items() if count},
-        plots=[f"{name}.svg" for name in plan.method.plots], serve=told["serve"],
+        plots=[f"{name}.svg" for name in plan.method.plots], serve=result["serve"],
     )  # fmt: skip

@@ -1,6 +1,6 @@
-"""`touche-rad train dpo`: the debater's model learns what judges preferred (the paper's Eq. 5).
+"""`touche-rad train dpo`: train the debater's model on preferences of judges (the paper's Eq. 5).
 
-The reference is the model that training begins with: the SFT adapter, or the bare base.
+The reference is the model before training: the SFT adapter, or the base model.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from touche_rad.debaters.inspiredebate.training.course import Built, Plan, Records, follow
+from touche_rad.debaters.inspiredebate.training.course import Built, Plan, Records, run_plan
 from touche_rad.debaters.inspiredebate.training.fitting import log_likelihood, tokens
 from touche_rad.debaters.inspiredebate.training.recipe import Recipe
 from touche_rad.debaters.inspiredebate.training.samples import held_out, messages_at, read_records
@@ -31,38 +31,38 @@ def train_dpo(
 
     Args:
         sources: Files of pairs.
-        out: The training's folder.
-        recipe: How to train.
-        restart: Begin anew where an earlier training could go on.
-        merged: Whether base and adapter are merged too.
-        report: Told (done, total).
+        out: The folder of the training.
+        recipe: The training settings.
+        restart: Start again instead of resuming.
+        merged: Whether to merge base model and adapter.
+        report: Called with (done, total).
     """
     for path in sources:
         if not path.is_file():
-            raise UserError(f"{path}: there is no such file")
-    plan = Plan(Dpo(), recipe, sources, {}, lambda: _built(sources, recipe))
-    return follow(plan, out, restart=restart, merged=merged, report=report)
+            raise UserError(f"{path}: the file does not exist")
+    plan = Plan(Dpo(), recipe, sources, {}, lambda: _build(sources, recipe))
+    return run_plan(plan, out, restart=restart, merged=merged, report=report)
 
 
 def going_on_from(root: Path) -> tuple[str, str]:
-    """Return the base and the adapter of a finished training, for one that goes on from it."""
+    """Return base model and adapter of a finished training, to train them further."""
     report = Folder(root).finished()
     if report is None:
-        raise UserError(f"{root}: no finished training of ours is here")
+        raise UserError(f"{root} contains no finished training")
     return str(report["recipe"]["base"]), str(Folder(root).adapter)
 
 
-def _built(sources: Sequence[Path], recipe: Recipe) -> Built:
+def _build(sources: Sequence[Path], recipe: Recipe) -> Built:
     pairs: list[Mapping[str, Any]] = []
     for path in sources:
         for number, record in read_records(path):
             for name in ("prompt", "chosen", "rejected"):
                 messages_at(record.get(name), path, number, name)
             if record["chosen"] == record["rejected"]:
-                raise InputError(path, "chosen and rejected are the same", line=number)
+                raise InputError(path, "chosen and rejected are identical", line=number)
             pairs.append(record)
     if not pairs:
-        raise UserError("there is no pair to learn from")
+        raise UserError("the files contain no preference pairs")
 
     def group(record: Mapping[str, Any]) -> str:
         return str(record.get("group") or record["prompt"])
@@ -83,16 +83,16 @@ class Dpo:
     }
 
     def fits(self, record: Mapping[str, Any], tokenizer: Any, longest: int) -> bool:
-        """Count the prompt with the longer of its answers."""
+        """Whether the prompt with either answer has at most this many tokens."""
         prompt, chosen, rejected = _parts(record)
         return all(len(tokens(tokenizer, prompt, one)) <= longest for one in (chosen, rejected))
 
     def row(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Leave out what the trainer has no use for."""
+        """Return the fields that the trainer uses."""
         return {name: record[name] for name in ("prompt", "chosen", "rejected")}
 
     def trainer(self, recipe: Recipe, settings: Mapping[str, Any], **parts: Any) -> Any:
-        """Make trl's trainer; it keeps a copy of the adapter it begins with as the reference."""
+        """Create the trainer of TRL, which copies the initial adapter as the reference."""
         from trl import DPOConfig, DPOTrainer
 
         return DPOTrainer(
@@ -102,7 +102,7 @@ class Dpo:
         )  # fmt: skip
 
     def measure(self, model: Any, tokenizer: Any, records: Records) -> dict[str, float]:
-        """Measure in how many pairs the preferred answer is the likelier one, and by how much."""
+        """Return the share of pairs whose preferred answer is likelier, and the mean difference."""
         training = model.training
         model.eval()
         gaps = []

@@ -1,4 +1,4 @@
-"""Base models, adapters and the training loop of TRL, as our trainers use them."""
+"""Base models, adapters and the training loop of TRL."""
 
 from __future__ import annotations
 
@@ -40,27 +40,27 @@ def need_extra() -> None:
 
 
 def check_places(recipe: Recipe) -> None:
-    """Tell a folder that is not there before anything is made."""
+    """Raise an error for a missing folder before anything is written."""
     _check_folder(recipe.base)
     if recipe.adapter and not (Path(recipe.adapter) / "adapter_config.json").is_file():
-        raise UserError(f"{recipe.adapter}: there is no adapter in it")
+        raise UserError(f"{recipe.adapter} contains no adapter")
 
 
 def tokenizer_of(base: str) -> Any:
-    """Read the tokenizer; one without a chat template cannot learn a conversation."""
+    """Load the tokenizer, which must have a chat template."""
     from transformers import AutoTokenizer
 
     _check_folder(base)
     tokenizer = _read(base, lambda: AutoTokenizer.from_pretrained(base))
     if not getattr(tokenizer, "chat_template", None):
-        raise UserError(f"{base} has no chat template: take an instruction-tuned model")
+        raise UserError(f"{base} has no chat template: use an instruction-tuned model")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
 
 
 def base_model(recipe: Recipe) -> Any:
-    """Read the base model's weights, in the precision that the machine is good at."""
+    """Load the base model in a precision that the machine supports well."""
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -73,14 +73,14 @@ def base_model(recipe: Recipe) -> Any:
 
 
 def adapted(model: Any, adapter: str, *, learns: bool = False) -> Any:
-    """Return a base with an adapter on it."""
+    """Return a base model with an adapter."""
     from peft import PeftModel
 
     return _read(adapter, lambda: PeftModel.from_pretrained(model, adapter, is_trainable=learns))
 
 
 def _read(place: str, read: Callable[[], Any]) -> Any:
-    """Read what strangers wrote, who raise whatever they like."""
+    """Load with a library that may raise any exception; raise UserError instead."""
     try:
         return read()
     except Exception as error:
@@ -89,7 +89,7 @@ def _read(place: str, read: Callable[[], Any]) -> Any:
 
 
 def with_adapter(recipe: Recipe) -> Any:
-    """Return the base with an adapter that learns: a new one, or the one that is gone on from."""
+    """Return the base model with a trainable adapter: a new one, or the given one."""
     import torch
     from peft import LoraConfig, get_peft_model
 
@@ -109,14 +109,14 @@ def with_adapter(recipe: Recipe) -> Any:
 
 
 def _placed(model: Any) -> Any:
-    """Put a model on the graphics card, where there is one: it is measured before it is trained."""
+    """Move a model to the GPU if there is one, because it is measured before training."""
     import torch
 
     return model.to("cuda") if torch.cuda.is_available() else model
 
 
 def tokens(tokenizer: Any, prompt: Sequence[Message], answer: str | None = None) -> list[int]:
-    """Return the tokens of a chat, up to where the answer begins or with the answer."""
+    """Return the tokens of a chat, without or with the answer."""
     messages = [one.wire() for one in prompt]
     if answer is not None:
         messages.append({"role": "assistant", "content": answer})
@@ -126,13 +126,13 @@ def tokens(tokenizer: Any, prompt: Sequence[Message], answer: str | None = None)
         )
     except Exception as error:  # whatever a stranger's template raises
         told = " ".join(str(error).split())[:200]
-        raise UserError(f"the model's chat template does not take these chats: {told}") from None
+        raise UserError(f"the model's chat template cannot render these chats: {told}") from None
     found: list[int] = tokenizer(text, add_special_tokens=False).input_ids
     return found
 
 
 def log_likelihood(model: Any, tokenizer: Any, prompt: Sequence[Message], answer: str) -> float:
-    """Return how likely an answer is after its prompt: the sum over its tokens."""
+    """Return the log-likelihood of an answer given its prompt, summed over its tokens."""
     import torch
 
     before, whole = tokens(tokenizer, prompt), tokens(tokenizer, prompt, answer)
@@ -145,36 +145,36 @@ def log_likelihood(model: Any, tokenizer: Any, prompt: Sequence[Message], answer
 
 def _check_folder(base: str) -> None:
     if base.startswith(("/", ".", "~")) and not Path(base).expanduser().is_dir():
-        raise UserError(f"{base}: there is no such folder")
+        raise UserError(f"{base}: the folder does not exist")
 
 
 Report = Callable[[int, int], None]
 
 
 class Keeper(TrainerCallback):  # type: ignore[misc, unused-ignore]
-    """Marks whole checkpoints, notes metrics, and tells how far it is."""
+    """Marks complete checkpoints, writes metrics and reports progress."""
 
     def __init__(self, metrics: Metrics, report: Report | None) -> None:
         """Keep where to."""
         self.metrics, self.report = metrics, report
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Mark the checkpoint; the trainer has written all of it."""
+        """Mark the checkpoint as complete."""
         (Path(args.output_dir) / f"checkpoint-{state.global_step}" / MARK).touch()
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-        """Note what the trainer measured; its summary of the whole is none of a step."""
+        """Write the trainer's metrics of a step, without its final summary."""
         if logs and "train_runtime" not in logs:
             self.metrics.note(state.global_step, logs)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Tell a person."""
+        """Report the progress."""
         if self.report is not None:
             self.report(state.global_step, state.max_steps)
 
 
 def settings(recipe: Recipe, folder: Folder, *, records: int, evaluates: bool) -> dict[str, Any]:
-    """Return what both trainers are told alike, to learn from so many records."""
+    """Return the settings that both trainers share."""
     cuda = torch.cuda.is_available()
     batches = math.ceil(records / recipe.batch)
     steps = math.ceil(recipe.epochs * math.ceil(batches / recipe.accumulate))
@@ -205,7 +205,7 @@ def settings(recipe: Recipe, folder: Folder, *, records: int, evaluates: bool) -
 
 
 def dataset(rows: list[dict[str, Any]]) -> Any:
-    """Return rows as the trainers take them."""
+    """Return rows as a dataset."""
     datasets.disable_progress_bars()
     return datasets.Dataset.from_list(rows)
 
@@ -213,14 +213,14 @@ def dataset(rows: list[dict[str, Any]]) -> Any:
 def run(
     trainer: Any, folder: Folder, checkpoint: Path | None, metrics: Metrics, report: Report | None
 ) -> int:
-    """Train to the end, from a checkpoint where there is one; return how many steps that is."""
+    """Train to the end, from a checkpoint if there is one; return the number of steps."""
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(Keeper(metrics, report))
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     return int(trainer.state.global_step)
 
 
-def begun_at(folder: Folder) -> tuple[Path | None, int]:
-    """Return the checkpoint to go on from, and how far it is."""
+def last_checkpoint(folder: Folder) -> tuple[Path | None, int]:
+    """Return the last complete checkpoint and its step."""
     checkpoint = folder.last_checkpoint()
     return checkpoint, steps_of(checkpoint)

@@ -20,22 +20,22 @@ from touche_rad.errors import UserError
 from touche_rad.training.folder import Folder
 
 _RANKS: Final = (8, 16, 32, 64, 128, 256, 320, 512)
-"""The ranks that vLLM makes room for."""
+"""The adapter ranks that vLLM supports."""
 
 
-def lines(recipe: Recipe, adapter: Path, merged: Path | None) -> dict[str, str]:
-    """Return the command for the adapter and, where there is one, for the merged model.
+def serve_commands(recipe: Recipe, adapter: Path, merged: Path | None) -> dict[str, str]:
+    """Return the command that serves the adapter, and the one for the merged model if there is one.
 
-    An adapter is named by its folder: the cache and the run then know it from its base. What is
-    said twice to vLLM holds as it was said last.
+    The adapter is named by its folder, so that the cache and runs distinguish it from its base
+    model. If vLLM gets an option twice, the last value is used.
     """
-    found = {"adapter": _play(str(adapter.absolute()), _module(recipe, adapter))}
+    found = {"adapter": _respond_command(str(adapter.absolute()), _vllm_options(recipe, adapter))}
     if merged is not None:
-        found["merged"] = _play(str(merged.absolute()), ())
+        found["merged"] = _respond_command(str(merged.absolute()), ())
     return found
 
 
-def _play(model: str, options: tuple[str, ...]) -> str:
+def _respond_command(model: str, options: tuple[str, ...]) -> str:
     command = ["touche-rad", "respond", "debates.jsonl", "-i", "index", "-d", "inspiredebate"]
     command += ["-m", f"vllm:{model}"]
     for option in options:
@@ -43,26 +43,26 @@ def _play(model: str, options: tuple[str, ...]) -> str:
     return shlex.join([*command, "-o", "run.jsonl"])
 
 
-def _module(recipe: Recipe, adapter: Path) -> tuple[str, ...]:
+def _vllm_options(recipe: Recipe, adapter: Path) -> tuple[str, ...]:
     """Return vLLM's options for a base and an adapter on it."""
     place = str(adapter.absolute())
     rank = _rank(recipe, adapter)
     room = next((wide for wide in _RANKS if wide >= rank), rank)
     return (
         f"vllm.model={recipe.base}", "vllm.served-model-name=base", "vllm.enable-lora=true",
-        f"vllm.max-lora-rank={room}", f"vllm.lora-modules={_named(place)}",
+        f"vllm.max-lora-rank={room}", f"vllm.lora-modules={_lora_module(place)}",
     )  # fmt: skip
 
 
-def _named(place: str) -> str:
-    """Return name and path in vLLM's short form, or as JSON where a mark in the path forbids it."""
+def _lora_module(place: str) -> str:
+    """Return name and path in vLLM's short form, or as JSON if the path has `=` or `,`."""
     if set(place) & set("=,"):
         return json.dumps({"name": place, "path": place})
     return f"{place}={place}"
 
 
 def _rank(recipe: Recipe, adapter: Path) -> int:
-    """Return the adapter's rank: one that was gone on from keeps its own."""
+    """Return the rank of an adapter, which may come from an earlier training."""
     try:
         return int(json.loads((adapter / "adapter_config.json").read_text("utf-8"))["r"])
     except (OSError, ValueError, KeyError):
@@ -70,23 +70,23 @@ def _rank(recipe: Recipe, adapter: Path) -> int:
 
 
 def merge_run(root: Path, out: Path | None = None) -> Mapping[str, Any]:
-    """Merge the adapter of a finished training, and return how the model is asked."""
+    """Merge the adapter of a finished training, and return the command that serves the model."""
     need_extra()
     folder = Folder(root)
     report = folder.finished()
     if report is None:
-        raise UserError(f"{root}: no finished training of ours is here")
+        raise UserError(f"{root} contains no finished training")
     recipe = Recipe.model_validate(report["recipe"])
     merged = merge(recipe, folder.adapter, out or folder.merged)
-    return {"merged": str(merged), "serve": lines(recipe, folder.adapter, merged)}
+    return {"merged": str(merged), "serve": serve_commands(recipe, folder.adapter, merged)}
 
 
 def merge(recipe: Recipe, adapter: Path, out: Path) -> Path:
-    """Write the merged model as a whole or not at all."""
+    """Write the merged model atomically."""
     if out.is_file():
-        raise UserError(f"{out} is a file: name a folder for the model")
+        raise UserError(f"{out} is a file: give a folder for the model")
     if out.exists() and any(out.iterdir()) and not (out / "config.json").is_file():
-        raise UserError(f"{out} holds other things: merge elsewhere")
+        raise UserError(f"{out} contains other files: give another folder")
     model = adapted(base_model(recipe), str(adapter))
     fresh = out.with_name(f".{out.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)

@@ -31,14 +31,14 @@ Scores = Mapping[str, float | None]
 
 @dataclass(frozen=True)
 class Scored:
-    """An answer and its scores by dimension; what could not be had is None."""
+    """An answer and its scores by dimension; None if a score is missing."""
 
     sample: Sample
     scores: Scores
     motion: str
-    """A digest of what the debate is about."""
+    """A digest of the topic."""
     contest: str
-    """Which playing of the debate it is from."""
+    """The run of the debate that it is from."""
 
 
 def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[Scored]:
@@ -63,7 +63,7 @@ def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[Scored]:
 
 
 def _of_evaluations(reader: Reader, path: Path) -> Iterator[Scored]:
-    """Each turn has its own verdicts, a dimension for each maxim."""
+    """Yield scored answers of evaluations: the verdicts of each turn, one dimension per maxim."""
     for number, one in enumerate(files.read_evaluations(path)):
         debate = one.debate
         answered = [at for at, turn in enumerate(debate.turns) if turn.response is not None]
@@ -79,7 +79,7 @@ def _of_evaluations(reader: Reader, path: Path) -> Iterator[Scored]:
 
 
 def _of_outcomes(reader: Reader, path: Path, played: Mapping[str, Played]) -> Iterator[Scored]:
-    """A verdict on a whole debate holds for each answer of a side."""
+    """Yield scored answers of outcomes: a verdict on a debate applies to all answers of a side."""
     for number, judged in enumerate(files.read_outcomes(path), 1):
         debate = played.get(judged.id)
         if debate is None:
@@ -101,31 +101,31 @@ PAPERS: Final[Mapping[str, str]] = {
     "AR": "argument_arrangement", "TR": "topic_relevance", "FA": "fact_authenticity",
     "LV": "logical_validity",
 }  # fmt: skip
-"""InspireScore's dimensions as the paper's tables call them."""
+"""Abbreviations of InspireScore's dimensions in the paper."""
 _MADE_OF_OTHERS: Final = frozenset(("subjective", "objective", "total", "general"))
-"""What panels make of their dimensions; where all count, these would count them twice."""
+"""Scores that panels compute from other dimensions; they would count these twice."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """When one answer is preferred to another."""
+    """The conditions under which one answer is preferred to another."""
 
     reward: tuple[str, ...] = ()
-    """The dimensions that count; none named are all."""
+    """The dimensions that count; all if empty."""
     margin: float = 0.1
-    """The least gap of the mean of these dimensions."""
+    """Minimum difference of the mean of these dimensions."""
     margins: Mapping[str, float] = field(default_factory=dict)
-    """The least gap in a dimension; below nothing, how much it may lose."""
+    """Minimum difference in a dimension; a negative value allows a loss."""
     by: By = "total"
-    """`total`: by the mean; `each`: by every dimension that tells the two apart, none against."""
+    """`total`: compare the mean; `each`: no dimension may prefer the other answer."""
     pairing: Pairing = "context"
     most: int = 1
-    """The most pairs of one context, the widest gaps first."""
+    """Maximum pairs of one context; the largest differences first."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A preference."""
+    """A pair of a better and a worse answer."""
 
     better: Scored
     worse: Scored
@@ -133,7 +133,7 @@ class Pair:
     gaps: Mapping[str, float]
 
     def record(self) -> dict[str, Any]:
-        """Return a line of preference data: a chat, and its two ends."""
+        """Return the record for a file of preferences: a chat and its two answers."""
         better, worse = self.better.sample, self.worse.sample
         return {
             "prompt": [one.wire() for one in better.prompt],
@@ -148,7 +148,7 @@ class Pair:
 
 
 def pairs(found: Sequence[Scored], rule: Rule) -> tuple[list[Pair], Counter[str]]:
-    """Return the pairs, in the order of their contexts, and why others are none."""
+    """Return the pairs in the order of their contexts, and why other pairs are not used."""
     contexts: dict[str, list[Scored]] = defaultdict(list)
     for one in found:
         contexts[_CONTEXT[rule.pairing](one)].append(one)
@@ -180,7 +180,7 @@ _CONTEXT: Final[Mapping[Pairing, Callable[[Scored], str]]] = {
 
 
 def _pair(one: Scored, other: Scored, rule: Rule) -> Pair | str:
-    """Return the pair of two answers, the better first, or why they are none."""
+    """Return the pair of two answers, the better one first, or why it is not used."""
     if one.sample.spoken.strip() == other.sample.spoken.strip():
         return "the same words"
     if rule.pairing == "sides" and one.sample.side == other.sample.side:
@@ -204,7 +204,7 @@ def _pair(one: Scored, other: Scored, rule: Rule) -> Pair | str:
 def _gaps(
     one: Mapping[str, float | None], other: Mapping[str, float | None], reward: Sequence[str]
 ) -> dict[str, float]:
-    """Return how much the first is better, in each dimension that both have a score in."""
+    """Return the difference in each dimension in which both have a score."""
     found: dict[str, float] = {}
     shared = {*one} & {*other}
     for name in reward or sorted(shared - _MADE_OF_OTHERS or shared):
@@ -215,7 +215,7 @@ def _gaps(
 
 
 def _direction(gaps: Mapping[str, float], rule: Rule) -> int | str:
-    """Return 1 where the first is preferred, -1 where the second is, or why neither is."""
+    """Return 1 if the first is preferred, -1 if the second is, or why neither is."""
     if rule.by == "total":
         gap = sum(gaps.values()) / len(gaps)
         if abs(gap) <= _ROUNDING:
@@ -263,7 +263,7 @@ def make_preferences(
     judged = [path for path in sources if not is_trace(first_record(path))]
     found = list(scored(reader, judged))
     rule = _named(found, rule)
-    thought = reader.thought_through([one.sample for one in found], teacher, report)
+    thought = reader.add_reasoning([one.sample for one in found], teacher, report)
     whole = [replace(found[at], sample=sample) for at, sample in thought.items()]
     made, left_out = pairs(whole, rule)
     if not made:
@@ -282,7 +282,7 @@ def make_preferences(
 
 
 def _named(found: Sequence[Scored], rule: Rule) -> Rule:
-    """Give dimensions the names that the judge has for them; one that nobody scored is told."""
+    """Replace abbreviations of dimensions by their names; raise an error for unknown ones."""
     known = sorted({name for one in found for name in one.scores})
     if not found:
         return rule
@@ -300,7 +300,7 @@ def _named(found: Sequence[Scored], rule: Rule) -> Rule:
 
 
 def _directions(gaps: Sequence[Mapping[str, float]]) -> dict[str, dict[str, int]]:
-    """Say in how many pairs each dimension agrees with the preference, and in how many not."""
+    """Count for each dimension the pairs that agree and disagree with the preference."""
     names = sorted({name for one in gaps for name in one})
     return {
         name: {

@@ -25,10 +25,10 @@ from touche_rad.debaters.inspiredebate.training.samples import (
     read_records,
 )
 from touche_rad.debaters.inspiredebate.training.traces import (
-    Thoughts,
-    beside,
+    TracedAnswers,
     is_trace,
     rows_of,
+    trace_of,
     traced,
 )
 from touche_rad.errors import InputError, UserError
@@ -41,35 +41,35 @@ Whence = Literal["given", "cited", "teacher"]
 
 
 class Hindsight(BaseModel):
-    """What a teacher answers."""
+    """The answer of a teacher model."""
 
     reasoning: Page = Field(min_length=1)
 
 
 def given(response: Response) -> str:
-    """Return the reasoning that stands in the file beside a response, if any does."""
+    """Return the reasoning that a file contains for a response, or an empty text."""
     said = (response.model_extra or {}).get("reasoning")
     return clean(said) if isinstance(said, str) else ""
 
 
 def cited(response: Response) -> str:
-    """Return what a response stands on, in the words of what it cites; nothing is added."""
+    """Return the texts that a response cites, as its reasoning."""
     return " ".join(
         f"{clean(one.supports)} {clean(one.text)}".strip() for one in response.arguments
     )[:1_900]
 
 
-def taught(
+def ask_teacher(
     model: Model,
     asked: Sequence[tuple[Sequence[Message], str]],
     report: Callable[[int, int], None] | None = None,
 ) -> list[str]:
-    """Ask a teacher for the reasoning from each prompt to its argument; a failure is empty."""
+    """Ask a teacher for the reasoning of each argument; an empty text if it fails."""
 
     async def all_of_them() -> list[str]:
         try:
             found = await model.ask_all(
-                [lambda one=one: _taught(model, *one) for one in asked],  # type: ignore[misc]
+                [lambda one=one: _ask_teacher(model, *one) for one in asked],  # type: ignore[misc]
                 report,
             )
         finally:
@@ -79,8 +79,8 @@ def taught(
     return anyio.run(all_of_them)
 
 
-async def _taught(model: Model, prompt: Sequence[Message], argument: str) -> str:
-    """Show the debate and the argument; the format that the debater asks for is not asked here."""
+async def _ask_teacher(model: Model, prompt: Sequence[Message], argument: str) -> str:
+    """Ask for the reasoning from a debate to an argument."""
     said = [one.content for one in prompt if one.role != "system"]
     messages = Prompt.load(__package__, "hindsight").messages(
         debate=said[:-1], asked=said[-1], argument=argument
@@ -90,31 +90,31 @@ async def _taught(model: Model, prompt: Sequence[Message], argument: str) -> str
 
 @dataclass(frozen=True)
 class Part:
-    """One speaker's part of a debate."""
+    """One speaker's answers in a debate."""
 
     speaker: str
     side: Side
     asked: Side
-    """The side that the speaker's prompt names; in our own debates all argue against a claim."""
+    """The side in the speaker's prompt; in debates of this project, all argue against a claim."""
     views: tuple[Debate, ...]
-    """The debate up to each of its answers."""
+    """The debate up to each answer."""
 
 
 @dataclass(frozen=True)
 class Played:
-    """A debate that was played: each side's answers, as they were asked for."""
+    """A recorded debate: the answers of each side."""
 
     motion: str
     parts: tuple[Part, ...]
 
 
 def of_task(debate: Debate, views: Sequence[Debate]) -> Played:
-    """Return a debate of the shared task: the system is learnt from, and its user is not."""
+    """Return a debate of the shared task; only the system's answers are used."""
     return Played(to_contest(debate).motion, (Part(SYSTEM, "con", "con", tuple(views)),))
 
 
 def of_contest(contest: Contest) -> Played:
-    """Return a contest of two; of more, no answer is one to the other side alone."""
+    """Return a contest of two speakers; contests of more speakers have no usable answers."""
     if len(contest.speakers) != 2:
         return Played(contest.motion, ())
     ours = OPENING in (contest.model_extra or {})
@@ -128,42 +128,42 @@ def of_contest(contest: Contest) -> Played:
 
 
 def _answered_by(speaker: str, contest: Contest) -> Debate:
-    """Return a contest as one speaker answers it; who opens is given the motion."""
+    """Return a contest from the view of one speaker; the first speaker answers the motion."""
     turns: list[Turn] = []
-    heard: list[str] = []
+    waiting: list[str] = []
     for speech in contest.speeches:
         if speech.speaker != speaker:
-            heard.append(split_blocks(speech.text)[1])
+            waiting.append(split_blocks(speech.text)[1])
             continue
         said = Response(
             content=speech.text, arguments=tuple(cited_in(speech)), **_extras(speech.model_extra)
         )
-        turns.append(Turn(utterance="\n".join(heard) or contest.motion, response=said))
-        heard = []
+        turns.append(Turn(utterance="\n".join(waiting) or contest.motion, response=said))
+        waiting = []
     return Debate(id=contest.id, claim=contest.motion, turns=tuple(turns))
 
 
 def _extras(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what a speech says besides that a response has too."""
+    """Return the additional fields of a speech that a response has too."""
     return {key: value for key, value in (given or {}).items() if key == "reasoning"}
 
 
 @dataclass
 class Reader:
-    """How responses are made into samples.
+    """Turns responses into samples.
 
-    A response whose call was traced is taken with the prompt and the reasoning of that call; any
-    other is given the prompt that the debater would have sent, with what it cites as the evidence.
+    A traced response is used with the prompt and the reasoning of its call. Another response gets
+    the prompt that the debater would send, with its cited arguments as the evidence.
     """
 
     whence: Whence = "given"
     words: int = 60
     wording: Wording = "close"
-    thoughts: Thoughts = field(default_factory=Thoughts)
+    answers: TracedAnswers = field(default_factory=TracedAnswers)
     left_out: Counter[str] = field(default_factory=Counter)
 
     def sample(self, debate: Debate, turn: int, source: str, side: Side = "con") -> Sample | None:
-        """Return what can be learnt from a turn, or note why nothing can."""
+        """Return the sample of a turn; None if there is none, and count why."""
         response = debate.turns[turn].response
         shown, content = split_blocks(clean(response.content)) if response is not None else ("", "")
         if response is None or not content:
@@ -173,7 +173,7 @@ class Reader:
             self.left_out["a refusal"] += 1
             return None
         asked = debate.before_response(turn)
-        traced = self.thoughts.behind(content, asked.last.utterance)
+        traced = self.answers.find(content, asked.last.utterance)
         history = _history(asked)
         if traced is not None:
             return replace(
@@ -195,27 +195,27 @@ class Reader:
         return Sample(prompt, answer, debate.key, turn, side, source, whence, history)
 
     def samples(self, part: Part, motion: str, source: str) -> Iterator[Sample]:
-        """Yield what can be learnt from one side's answers in a debate."""
+        """Yield the samples of one side's answers in a debate."""
         for view in part.views:
             sample = self.sample(view, len(view.turns) - 1, source, part.asked)
             if sample is not None:
                 yield replace(sample, side=part.side, topic=clean(motion))
 
-    def thought_through(
+    def add_reasoning(
         self,
         samples: Sequence[Sample],
         teacher: Model | None,
         report: Callable[[int, int], None] | None = None,
     ) -> dict[int, Sample]:
-        """Let the teacher give what has no reasoning yet; by place, since some may be left out."""
+        """Ask the teacher for missing reasoning; return the samples by their position."""
         found = {at: one for at, one in enumerate(samples) if one.reasoning != "teacher"}
         wanting = [at for at, one in enumerate(samples) if one.reasoning == "teacher"]
         if not wanting:
             return found
         if teacher is None:
-            raise UserError("--reasoning teacher asks a language model: give one with -m")
+            raise UserError("--reasoning teacher needs a language model: add -m URL#MODEL")
         asked = [(samples[at].prompt, samples[at].answer) for at in wanting]
-        for at, thought in zip(wanting, taught(teacher, asked, report), strict=True):
+        for at, thought in zip(wanting, ask_teacher(teacher, asked, report), strict=True):
             if thought:
                 found[at] = replace(samples[at], answer=answer_of(thought, samples[at].answer))
             else:
@@ -224,16 +224,16 @@ class Reader:
 
 
 def _history(asked: Debate) -> str:
-    """Return a digest of what the opponent has said so far, which is what is being answered.
+    """Return a digest of the opponent's messages.
 
-    Our own earlier answers are left out: judged runs of recorded debates show each run's own, while
-    every run was shown those of the record.
+    Our own earlier answers are not included: judged runs of recorded debates contain each run's own
+    answers, while every run answered the recorded ones.
     """
     return digest(turn.utterance for turn in asked.turns)
 
 
 def first_record(path: Path) -> Mapping[str, Any]:
-    """Return a file's first record, which says what kind of file it is; of a table, nothing."""
+    """Return the first record of a JSONL file, or an empty one."""
     try:
         return next((record for _, record in read_records(path)), {})
     except InputError:
@@ -241,22 +241,22 @@ def first_record(path: Path) -> Mapping[str, Any]:
 
 
 def learn_traces(reader: Reader, paths: Iterable[Path]) -> None:
-    """Read all traces first: those that are given, and those that lie beside runs."""
+    """Read the given traces, and the traces of the given runs."""
     for path in paths:
         if not path.is_file():
-            raise UserError(f"{path}: there is no such file")
-        trace = path if is_trace(first_record(path)) else beside(path)
+            raise UserError(f"{path}: the file does not exist")
+        trace = path if is_trace(first_record(path)) else trace_of(path)
         if trace is not None:
-            reader.thoughts.learn(traced(rows_of(trace), trace.name))
+            reader.answers.add(traced(rows_of(trace), trace.name))
 
 
 def recorded(reader: Reader, path: Path) -> Iterator[Sample]:
-    """Yield the samples of a file: a trace, training data made before, or any run of debates."""
+    """Yield the samples of a file: a trace, training data, or a run."""
     first = first_record(path)
     if is_trace(first):
         yield from traced(rows_of(path), path.name)
     elif _is_data(first):
-        yield from _made_before(path)
+        yield from _training_data(path)
     elif files.detect_kind(path) is files.Kind.CONTESTS:
         for contest in files.read_contests(path):
             played = of_contest(contest)
@@ -273,17 +273,19 @@ def recorded(reader: Reader, path: Path) -> Iterator[Sample]:
 
 
 def _is_data(first: Mapping[str, Any]) -> bool:
-    """Whether a record is a chat that begins with a task, as no file of debates does."""
+    """Whether a record is a chat with a system message, which files of debates do not have."""
     messages = first.get("messages")
     opening = messages[0] if isinstance(messages, list) and messages else None
     return isinstance(opening, dict) and opening.get("role") == "system"
 
 
-def _made_before(path: Path) -> Iterator[Sample]:
+def _training_data(path: Path) -> Iterator[Sample]:
     for number, record in read_records(path):
         messages = messages_at(record.get("messages"), path, number, "messages")
         if messages[-1].role != "assistant" or len(messages) < 2:
-            raise InputError(path, "expected the answer last", line=number, field="messages")
+            raise InputError(
+                path, "the last message must be the assistant's", line=number, field="messages"
+            )
         yield Sample(
             messages[:-1], messages[-1].content, str(record.get("debate", number)),
             int(record.get("turn") or 0), str(record.get("side", "con")), path.name,

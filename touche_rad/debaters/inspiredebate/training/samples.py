@@ -21,9 +21,9 @@ T = TypeVar("T")
 def held_out(
     items: Sequence[T], group: Callable[[T], str], share: float, seed: int
 ) -> tuple[list[T], list[T]]:
-    """Return what is learnt from and what is held out; no group is on both sides.
+    """Split items into training and held-out items; no group is in both parts.
 
-    With two groups or more and a share above nothing, each side has one at least.
+    With at least two groups and a share above 0, each part has at least one group.
     """
     groups = sorted({group(one) for one in items}, key=lambda name: _place(name, seed))
     count = round(share * len(groups))
@@ -41,29 +41,29 @@ def _place(name: str, seed: int) -> str:
 
 @dataclass(frozen=True)
 class Sample:
-    """A prompt and an answer, with where both come from."""
+    """A prompt and an answer, with their origin."""
 
     prompt: tuple[Message, ...]
     answer: str
-    """The whole answer as the model is to give it: JSON, reasoning first."""
+    """The answer that the model should give: JSON, reasoning first."""
     debate: str = ""
     turn: int = 0
     side: str = "con"
     source: str = ""
     reasoning: str = "given"
-    """Where the reasoning comes from: `given`, `cited` or `teacher`."""
+    """The origin of the reasoning: `given`, `cited` or `teacher`."""
     history: str = field(default="", repr=False)
-    """A digest of what the opponent has said so far: who shares it, answers the same."""
+    """A digest of the opponent's messages so far; samples with the same digest answer the same."""
     topic: str = ""
-    """The motion, where the sides' prompts have it in words of their own."""
+    """The motion, if the prompts of the two sides word it differently."""
 
     @property
     def spoken(self) -> str:
-        """The argument alone."""
+        """The argument without the reasoning."""
         return spoken(self.answer)
 
     def record(self) -> dict[str, Any]:
-        """Return a line of training data: chat messages, the answer last."""
+        """Return the record for a file of training data: chat messages, the answer last."""
         messages = [
             *(one.wire() for one in self.prompt),
             {"role": "assistant", "content": self.answer},
@@ -74,7 +74,7 @@ class Sample:
 
 
 def spoken(answer: str) -> str:
-    """Return the argument of an answer; one that is no JSON of ours is an argument as it stands."""
+    """Return the argument of an answer; text that is not such JSON is the argument itself."""
     try:
         return Speech.model_validate_json(answer).argument
     except ValueError:
@@ -82,18 +82,18 @@ def spoken(answer: str) -> str:
 
 
 def answer_of(reasoning: str, argument: str) -> str:
-    """Return an answer as the debater's model is to give it."""
+    """Return an answer in the format of the debater's model."""
     return Speech(reasoning=reasoning, argument=argument).model_dump_json()
 
 
 def digest(texts: Iterable[str]) -> str:
-    """Return a digest of texts, case and spaces aside."""
+    """Return a digest of texts that ignores case and spaces."""
     told = json.dumps([" ".join(text.lower().split()) for text in texts])
     return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
 def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
-    """Write JSON lines, all or nothing, and return how many."""
+    """Write a JSONL file atomically and return the number of records."""
     count = 0
     with files.atomic_write(path) as stream:
         for record in records:
@@ -103,19 +103,19 @@ def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
 
 
 def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Read JSON lines with their numbers; a line that is no object is told."""
+    """Yield the records of a JSONL file with their line numbers."""
     for number, line in numbered_lines(path):
         try:
             value = json.loads(line)
         except ValueError as error:
-            raise InputError(path, f"is no JSON: {error}", line=number) from None
+            raise InputError(path, f"not valid JSON: {error}", line=number) from None
         if not isinstance(value, dict):
             raise InputError(path, "expected a JSON object", line=number)
         yield number, value
 
 
 def messages_at(value: Any, path: Path, line: int, name: str) -> tuple[Message, ...]:
-    """Read chat messages, or say what is wrong with them."""
+    """Parse chat messages; raise InputError if they are invalid."""
     found = []
     for one in value if isinstance(value, Sequence) and not isinstance(value, str) else ():
         role = one.get("role") if isinstance(one, Mapping) else None

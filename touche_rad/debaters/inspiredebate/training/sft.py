@@ -1,6 +1,6 @@
-"""`touche-rad train sft`: the debater's model learns from recorded answers (the paper's Eq. 4).
+"""`touche-rad train sft`: fine-tune the debater's model on recorded answers (the paper's Eq. 4).
 
-The loss is that of the answer alone, given its prompt.
+The loss is of the answer only, given its prompt.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad.debaters.inspiredebate.conversation import Wording
-from touche_rad.debaters.inspiredebate.training.course import Built, Plan, Records, follow
+from touche_rad.debaters.inspiredebate.training.course import Built, Plan, Records, run_plan
 from touche_rad.debaters.inspiredebate.training.fitting import log_likelihood, tokens
 from touche_rad.debaters.inspiredebate.training.recipe import Recipe
 from touche_rad.debaters.inspiredebate.training.recorded import (
@@ -21,7 +21,7 @@ from touche_rad.debaters.inspiredebate.training.recorded import (
     recorded,
 )
 from touche_rad.debaters.inspiredebate.training.samples import Sample, held_out, write_records
-from touche_rad.debaters.inspiredebate.training.traces import beside
+from touche_rad.debaters.inspiredebate.training.traces import trace_of
 from touche_rad.errors import UserError
 from touche_rad.models import Message, Model
 
@@ -38,37 +38,37 @@ def train_sft(
     merged: bool = False,
     report: Callable[[int, int], None] | None = None,
 ) -> Mapping[str, Any]:
-    """Make data of recorded answers and train an adapter on them.
+    """Build training data from recorded answers and train an adapter.
 
     Args:
-        sources: Traces, runs of debates, or training data made before.
-        out: The training's folder; without a recipe, the file of the data alone.
-        recipe: How to train.
-        whence: Where the reasoning of an answer comes from that was recorded without it.
-        wording: How the debater's prompt asks for evidence to be used.
-        teacher: The language model that is asked for reasoning.
-        restart: Begin anew where an earlier training could go on.
-        merged: Whether base and adapter are merged too.
-        report: Told (done, total).
+        sources: Traces, runs, or files of training data.
+        out: The folder of the training; without a recipe, the file of training data.
+        recipe: The training settings.
+        whence: The origin of reasoning that was not recorded.
+        wording: The wording of the debater's prompt.
+        teacher: The language model that writes missing reasoning.
+        restart: Start again instead of resuming.
+        merged: Whether to merge base model and adapter.
+        report: Called with (done, total).
     """
 
     def build() -> Built:
-        return _built(sources, recipe, whence, wording, teacher, report)
+        return _build(sources, recipe, whence, wording, teacher, report)
 
     for path in sources:
         if not path.is_file():
-            raise UserError(f"{path}: there is no such file")
+            raise UserError(f"{path}: the file does not exist")
     if recipe is None:
         built = build()
         write_records(out, built.learnt)
         return dict(built.counts)
     about = {"reasoning": whence, "wording": wording, "teacher": teacher.name if teacher else ""}
-    traces = (beside(path) for path in sources)
+    traces = (trace_of(path) for path in sources)
     plan = Plan(Sft(), recipe, [*sources, *(one for one in traces if one)], about, build)
-    return follow(plan, out, restart=restart, merged=merged, report=report)
+    return run_plan(plan, out, restart=restart, merged=merged, report=report)
 
 
-def _built(
+def _build(
     sources: Sequence[Path],
     recipe: Recipe | None,
     whence: Whence,
@@ -82,18 +82,18 @@ def _built(
     for one in (one for path in sources for one in recorded(reader, path)):
         known = found.get((one.prompt, one.answer))  # a run and its trace have the same answers
         found[one.prompt, one.answer] = known if known and known.topic else one
-    samples = reader.thought_through(list(found.values()), teacher, report).values()
+    samples = reader.add_reasoning(list(found.values()), teacher, report).values()
     if not samples:
         told = ", ".join(f"{name}: {count}" for name, count in reader.left_out.items())
         raise UserError(
-            f"no answer can be learnt from ({told or 'the files hold none'}); answers without "
+            f"no usable answers ({told or 'the files contain none'}); answers without "
             "reasoning need --reasoning cited, or --reasoning teacher with -m"
         )
     share, seed = (recipe.held_out, recipe.seed) if recipe else (0.0, 0)
     topics = {_topic(one) for one in samples}
 
     def group(one: Sample) -> str:
-        """The task names the topic; where all have the same task, debates are told apart."""
+        """Group by topic; if all samples have the same topic, by debate."""
         return _topic(one) if len(topics) > 1 else one.debate
 
     learnt, out = held_out(list(samples), group, share, seed)
@@ -118,16 +118,16 @@ class Sft:
     plots: Mapping[str, Sequence[str]] = {"loss": ("loss", "eval_loss")}
 
     def fits(self, record: Mapping[str, Any], tokenizer: Any, longest: int) -> bool:
-        """Count the prompt with its answer."""
+        """Whether prompt and answer have at most this many tokens."""
         return len(tokens(tokenizer, *_parts(record))) <= longest
 
     def row(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Part the answer from its prompt, so that it alone is learnt."""
+        """Separate the answer from its prompt, so that only the answer has a loss."""
         messages = record["messages"]
         return {"prompt": messages[:-1], "completion": messages[-1:]}
 
     def trainer(self, recipe: Recipe, settings: Mapping[str, Any], **parts: Any) -> Any:
-        """Make trl's trainer."""
+        """Create the trainer of TRL."""
         from trl import SFTConfig, SFTTrainer
 
         return SFTTrainer(
@@ -137,7 +137,7 @@ class Sft:
         )  # fmt: skip
 
     def measure(self, model: Any, tokenizer: Any, records: Records) -> dict[str, float]:
-        """Measure the loss of an answer's token."""
+        """Return the mean loss per token of the answers."""
         training, total, count = model.training, 0.0, 0
         model.eval()
         for record in records:

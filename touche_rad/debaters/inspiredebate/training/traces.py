@@ -1,6 +1,6 @@
-"""What was really asked and answered: the debater's calls, read from the traces of runs.
+"""Training samples from the traces of runs.
 
-A trace has the reasoning that never goes out, and the very prompt that the debater will send again.
+A trace contains the reasoning, which is not part of a response, and the exact prompt.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from touche_rad.models.output import NoObject, parse_object
 from touche_rad.text import clean
 
 ENDING: Final = ".trace.jsonl"
-_BEGINNING: Final = 40
-"""Letters by which answers are looked up; the whole of them decides."""
+_KEY_LETTERS: Final = 40
+"""Letters of the key by which answers are looked up; then whole answers are compared."""
 STEPS: Final = ("inspiredebate.speech", "inspiredebate.again")
 
 
@@ -30,7 +30,7 @@ def is_trace(first: Mapping[str, Any]) -> bool:
 
 
 def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Sample]:
-    """Yield each turn's prompt with its last valid answer; what refuses is left out."""
+    """Yield the prompt of each turn with its last valid answer; refusals are skipped."""
     prompts: dict[tuple[str, int], tuple[Message, ...]] = {}
     answers: dict[tuple[str, int], Speech] = {}
     for row in rows:
@@ -43,11 +43,11 @@ def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Sample]:
         )
         if row["step"] == STEPS[0]:
             before = prompts.get(place)
-            if before is None or messages[: len(before)] != before:  # no repair, but asked anew
+            if before is None or messages[: len(before)] != before:  # a new request, not a repair
                 prompts[place] = messages
                 answers.pop(place, None)
         try:
-            speech = parse_object(_said(row["answer"]), Speech)
+            speech = parse_object(_text_of(row["answer"]), Speech)
         except NoObject:
             continue
         if not refused(speech.argument) or place not in answers:
@@ -57,19 +57,19 @@ def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Sample]:
             prompt = prompts[place]
             yield Sample(
                 prompt, answer_of(speech.reasoning, speech.argument), *place, source=source,
-                history=digest(_heard(prompt)),
+                history=digest(_opponent_texts(prompt)),
             )  # fmt: skip
 
 
-def _heard(prompt: tuple[Message, ...]) -> Iterator[str]:
-    """Yield what the opponent said: not what was asked of the model, and not what was found."""
+def _opponent_texts(prompt: tuple[Message, ...]) -> Iterator[str]:
+    """Yield the opponent's messages, without the task and the evidence."""
     for one in prompt:
         if one.role == "user":
             yield one.content.partition("\n\n")[0]
 
 
-def _said(answer: Any) -> str:
-    """Return what the model said, whether it came from the server or from the cache."""
+def _text_of(answer: Any) -> str:
+    """Return the model's text, from the server or from the cache."""
     if not isinstance(answer, Mapping):
         return ""
     if "said" in answer:
@@ -81,26 +81,25 @@ def _said(answer: Any) -> str:
 
 
 @dataclass
-class Thoughts:
-    """Traced answers by their words, so that a run's responses find the reasoning behind them."""
+class TracedAnswers:
+    """Traced answers by their text, to find the reasoning of a run's responses."""
 
     _by_words: dict[str, list[Sample]] = field(default_factory=lambda: defaultdict(list))
 
-    def learn(self, samples: Iterable[Sample]) -> None:
-        """Remember answers."""
+    def add(self, samples: Iterable[Sample]) -> None:
+        """Add answers."""
         for sample in samples:
-            self._by_words[_plain(sample.spoken)[:_BEGINNING]].append(sample)
+            self._by_words[_plain(sample.spoken)[:_KEY_LETTERS]].append(sample)
 
-    def behind(self, content: str, utterance: str) -> Sample | None:
-        """Return the traced answer that went out as this response, with the words that did.
+    def find(self, content: str, utterance: str) -> Sample | None:
+        """Return the traced answer of a response, with the response as its argument.
 
-        An answer of too many words went out cut at a sentence's end; what merely begins alike is
-        another answer.
+        The response may be a shortened answer; an answer with another continuation does not match.
         """
         said, wanted = clean(utterance)[:200], _plain(content)
         held = [
             one
-            for one in self._by_words.get(wanted[:_BEGINNING], ())
+            for one in self._by_words.get(wanted[:_KEY_LETTERS], ())
             if said in one.prompt[-1].content and _plain(one.spoken).startswith(wanted)
         ]
         best = min(held, key=lambda one: len(one.spoken), default=None)
@@ -114,14 +113,14 @@ def _plain(text: str) -> str:
     return " ".join(clean(text).lower().removesuffix("…").split())
 
 
-def beside(path: Path) -> Path | None:
-    """Return the trace that lies beside a run, if one does."""
+def trace_of(path: Path) -> Path | None:
+    """Return the trace file of a run, if it exists."""
     trace = path.with_name(path.name + ENDING)
     return trace if trace.is_file() else None
 
 
 def rows_of(path: Path) -> Iterator[Mapping[str, Any]]:
-    """Read a trace; a line that a killed run left torn is passed over."""
+    """Yield the rows of a trace; an incomplete line of a killed run is skipped."""
     with path.open(encoding="utf-8", errors="replace") as stream:
         for line in stream:
             try:
