@@ -5,7 +5,7 @@
 Each of these runs once in this process, on the demo data:
 
 - `respond`: `touche-rad respond --say TEXT`, from the call of the command line to its return;
-- `serve`: one `POST /quality` for a turn; the app is made, and has answered another request, before;
+- `serve`: one `POST /quality` to an app that has already answered another request;
 - `judge`: `touche-rad judge -j fsl1 -m URL` on one debate, with an endpoint on the loopback
   interface that always gives the same valid answer.
 

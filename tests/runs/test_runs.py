@@ -24,9 +24,8 @@ from touche_rad.debate import Debate, Response
 from touche_rad.errors import InputError, UserError, WorkError
 from touche_rad.runs.answering import HONEST, Answerer
 from touche_rad.runs.respond import respond
-from touche_rad.runs.runner import Interrupted, RunOptions, run
+from touche_rad.runs.runner import Interrupted, RunOptions, Status, run
 from touche_rad.runs.simulate import simulate
-from touche_rad.runs.status import Status
 from touche_rad.users import RuleUser
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ import pytest
 
 from touche_rad.debate import Debate
 from touche_rad.runs.journal import Done
-from touche_rad.runs.status import (
+from touche_rad.runs.runner import (
     MOST_EXAMPLES,
     REPLACED,
     Status,

@@ -166,8 +166,7 @@ def _play(
     from touche_rad import files
     from touche_rad.contests.tournament.budget import costs_in
     from touche_rad.contests.two_sides import Stage, play_both_sides
-    from touche_rad.runs.runner import RunOptions, run
-    from touche_rad.runs.status import sha256_of
+    from touche_rad.runs.runner import RunOptions, run, sha256_of
 
     if not claims.is_file():
         raise UserError(f"{claims} does not exist")

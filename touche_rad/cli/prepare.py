@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from touche_rad.models import Model
     from touche_rad.plugins import Kind, Plugin, Services
     from touche_rad.runs.answering import Answerer
-    from touche_rad.runs.runner import RunOptions
-    from touche_rad.runs.status import Status
+    from touche_rad.runs.runner import RunOptions, Status
     from touche_rad.tira.places import Places
 
 Given = Mapping[str, Any]

@@ -12,12 +12,19 @@ from typing import Any, Final
 from touche_rad import files
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Debate
-from touche_rad.files.parts import body_of
+from touche_rad.files.simulations import body_of
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import DEFAULT_OPTIONS, RunOptions, Work, run_work
-from touche_rad.runs.status import REPLACED, Status, at_turn
+from touche_rad.runs.runner import (
+    DEFAULT_OPTIONS,
+    REPLACED,
+    RunOptions,
+    Status,
+    Work,
+    at_turn,
+    run_work,
+)
 from touche_rad.users.perspective import objection, seen_by
 
 FIRST, SECOND = "first", "second"

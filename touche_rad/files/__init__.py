@@ -1,14 +1,16 @@
 """The official files: recognised by content, read, checked and written, a line at a time."""
 
-from touche_rad.files.atomic import atomic_write
 from touche_rad.files.claims import claims_text, read_queries
 from touche_rad.files.contests import Judgement, contest_line, judgement_line
 from touche_rad.files.evaluations import Evaluation, Labels
 from touche_rad.files.formats import (
+    DEBATES,
+    Kind,
     annotated_line,
     argument_line,
     chat_line,
     count_arguments,
+    detect_kind,
     evaluation_line,
     labels_line,
     read_arguments,
@@ -23,9 +25,8 @@ from touche_rad.files.formats import (
     response_line,
     simulation_line,
 )
-from touche_rad.files.kinds import DEBATES, Kind, detect_kind
-from touche_rad.files.parts import argument_of
-from touche_rad.files.records import BadLines
+from touche_rad.files.records import BadLines, atomic_write
+from touche_rad.files.simulations import argument_of
 from touche_rad.files.trec import Qrel, Ranked, qrels_lines, read_qrels, read_run, run_lines
 
 __all__ = [

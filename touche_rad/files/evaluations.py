@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
-from touche_rad.files.parts import drop_keys, same
 from touche_rad.files.records import (
     FieldError,
     JsonObject,
@@ -17,7 +16,7 @@ from touche_rad.files.records import (
     require_object,
     short_repr,
 )
-from touche_rad.files.simulations import simulation_of, simulation_record
+from touche_rad.files.simulations import drop_keys, same, simulation_of, simulation_record
 
 Labels = Mapping[Maxim, int | None]
 

@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from touche_rad.debate import Debate, Response, Turn
-from touche_rad.files.parts import (
+from touche_rad.files.records import (
+    FieldError,
+    JsonObject,
+    Line,
+    optional_text,
+    require_field,
+    require_list,
+    require_object,
+    short_repr,
+)
+from touche_rad.files.simulations import (
     ANNOTATED,
     SIMULATIONS,
     arguments_of,
@@ -18,16 +28,6 @@ from touche_rad.files.parts import (
     kept_record,
     same,
     unnamed,
-)
-from touche_rad.files.records import (
-    FieldError,
-    JsonObject,
-    Line,
-    optional_text,
-    require_field,
-    require_list,
-    require_object,
-    short_repr,
 )
 
 CHAT, RESPONSES = "chat", "responses"

@@ -1,4 +1,4 @@
-"""Simulations: what the official client writes, one debate a line.
+"""Simulations (what the official client writes, one debate a line), and their parts.
 
 `parse_simulation` is the only parser of this shape. Files use it strictly: a wrong field is an
 error with file and line. The server and the scorer use it with `lenient`: the official client sends
@@ -7,31 +7,210 @@ back whatever a system once answered, and one refused request ends its whole eva
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from touche_rad.debate import Debate, Turn
-from touche_rad.files.parts import (
-    ANNOTATED,
-    SIMULATIONS,
-    SYSTEM,
-    as_read,
-    drop_keys,
-    keeping,
-    kept_record,
-    same,
-    system_response,
-    unnamed,
-    user_turn,
-    user_turn_of,
+from pydantic import (
+    BaseModel,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
 )
+
+from touche_rad.debate import Argument, Debate, Response, Turn
 from touche_rad.files.records import (
+    FieldError,
     JsonObject,
     Line,
     optional_text,
     require_field,
     require_list,
     require_object,
+    require_text,
+    short_repr,
 )
+
+ANNOTATED, SIMULATIONS = "annotated", "simulations"
+
+
+def keeping(debate: Debate, kind: str, record: JsonObject, turn: int = 0) -> Debate:
+    """Return the debate with the record it was read from."""
+    wire = {"kind": kind, "record": record, "read": debate, "turn": turn}
+    return debate.model_copy(update={"wire": wire})
+
+
+def kept_record(debate: Debate, kind: str) -> JsonObject | None:
+    """Return the record it was read from, if that was of this kind."""
+    return debate.wire["record"] if debate.wire.get("kind") == kind else None
+
+
+def as_read(debate: Debate) -> Debate:
+    """Return the debate as it was read, or itself."""
+    read: Debate = debate.wire.get("read", debate)
+    return read
+
+
+_SAID = ("debate", "simulated_debate", "simulation", "userTurnsEvaluations")
+_NAMED = frozenset(("id", "claim", "description", *_SAID))
+
+
+def unnamed(debate: Debate, kind: str) -> JsonObject:
+    """Return what a record of this kind had at its top that no kind of record has a name for."""
+    record = kept_record(debate, kind) or {}
+    return {key: value for key, value in record.items() if key not in _NAMED}
+
+
+def same(then: Any, now: Any) -> bool:
+    """Whether nothing has changed, seen without looking inside where it is the very object."""
+    return then is now or bool(then == now)
+
+
+SYSTEM = "systemResponse"
+_BODY = ("content", "arguments")
+_TEXTS = ("topic", "attacks", "supports")
+_LISTS = ("tags", "references")
+
+
+class _WithNulls(Argument):
+    """An argument that has null where a text or a list was expected, to be written so again."""
+
+    _nulls: tuple[str, ...] = PrivateAttr(default=())
+
+    @model_serializer(mode="wrap")
+    def _as_it_stood(self, written: SerializerFunctionWrapHandler) -> JsonObject:
+        record: JsonObject = written(self)
+        return record | {key: None for key in self._nulls if not record.get(key)}
+
+
+def argument_of(value: Any, place: str = "", *, lenient: bool = False) -> Argument:
+    """Parse an argument; null texts and lists are read as empty and written as null again."""
+    record = require_object(value, place)
+    if lenient:
+        record = _lenient_argument(record, place)
+    nulls = tuple(key for key in (*_TEXTS, *_LISTS) if record.get(key, "") is None)
+    try:
+        if not nulls:
+            return Argument.model_validate(record)
+        texts = [key for key in nulls if key in _TEXTS]
+        argument = _WithNulls.model_validate(drop_keys(record, texts))
+    except ValidationError as error:
+        first = error.errors()[0]
+        inner = ".".join(str(step) for step in first["loc"])
+        raise FieldError(f"{place}.{inner}" if place else inner, _expected(first)) from None
+    argument._nulls = nulls
+    return argument
+
+
+def _lenient_argument(record: JsonObject, place: str) -> JsonObject:
+    """Return the record with `id` and `text` as text, and without other fields of a wrong type."""
+    texts = {key: lenient_text(record.get(key), f"{place}.{key}") for key in ("id", "text")}
+    wrong = [key for key in (*_TEXTS, "original") if not isinstance(record.get(key), str | None)]
+    wrong += [key for key in _LISTS if not _is_list_of_texts(record.get(key))]
+    return {**drop_keys(record, wrong), **texts}
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    is_list = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return value is None or is_list
+
+
+def _expected(error: Any) -> str:
+    if error["type"] == "missing":
+        return "missing"
+    wanted = {"string_type": "text", "tuple_type": "a list"}.get(error["type"], error["msg"])
+    return f"expected {wanted}, got {short_repr(error['input'])}"
+
+
+def arguments_of(record: JsonObject, place: str, *, lenient: bool = False) -> tuple[Argument, ...]:
+    """Parse a list of arguments; it may be missing or null."""
+    found = record.get("arguments")
+    if found is None:
+        return ()
+    field = f"{place}.arguments" if place else "arguments"
+    return tuple(
+        argument_of(value, f"{field}[{number}]", lenient=lenient)
+        for number, value in enumerate(require_list(found, field))
+    )
+
+
+def content_of(content: Any, field: str) -> str:
+    """Parse what a system said; null is empty, and a number is its digits."""
+    if isinstance(content, bool):
+        raise FieldError(field, f"expected text, got {short_repr(content)}")
+    return lenient_text(content, field)
+
+
+def lenient_text(value: Any, field: str) -> str:
+    """Parse a text where clients also send null, numbers or booleans."""
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, int | float) else require_text(value, field)
+
+
+def drop_keys(record: Mapping[str, Any], keys: Collection[str]) -> JsonObject:
+    """Return the record without these fields."""
+    return {key: value for key, value in record.items() if key not in keys}
+
+
+def plain(word: BaseModel) -> JsonObject:
+    """Write what was set and nothing else.
+
+    Not in pydantic's JSON mode, which refuses the lone surrogates that a plugin may make.
+    """
+    return word.model_dump(exclude_unset=True)
+
+
+def body_of(response: Response) -> JsonObject:
+    """Write the official body of a response; the arguments are always a list."""
+    cited = [plain(argument) for argument in response.arguments]
+    rest = drop_keys(response.model_extra or {}, _BODY)
+    return {"content": response.content, "arguments": cited, **rest}
+
+
+def user_turn_of(value: Any, place: str, *, lenient: bool = False) -> Turn:
+    """Parse one of the official client's user turns, with the system's response if it has one."""
+    record = require_object(value, place)
+    if lenient:
+        utterance = lenient_text(record.get("utterance"), f"{place}.utterance")
+    else:
+        utterance = require_text(*require_field(record, "utterance", place))
+    rest = drop_keys(record, ("utterance", "response", SYSTEM))
+    system = record.get(SYSTEM)
+    if system is None:
+        return Turn(utterance=utterance, **rest)
+    place = f"{place}.{SYSTEM}"
+    response = _response_of(require_object(system, place), place, lenient)
+    return Turn(utterance=utterance, response=response, **rest)
+
+
+def _response_of(system: JsonObject, place: str, lenient: bool) -> Response:
+    body = system.get("response")
+    body = {} if body is None else require_object(body, f"{place}.response")
+    said = system.get("utterance")
+    if said is None:
+        if "utterance" not in system and "content" not in body and not lenient:
+            raise FieldError(f"{place}.utterance", "missing")
+        said = body.get("content")
+    parse_content = lenient_text if lenient else content_of
+    return Response(
+        content=parse_content(said, f"{place}.utterance"),
+        arguments=arguments_of(body, f"{place}.response", lenient=lenient),
+        **drop_keys(body, _BODY),
+    )
+
+
+def user_turn(turn: Turn) -> JsonObject:
+    """Write a turn in the official client's shape."""
+    record = {**drop_keys(turn.model_extra or {}, (SYSTEM,)), "utterance": turn.utterance}
+    if turn.response is not None:
+        record[SYSTEM] = system_response(turn.response)
+    return record
+
+
+def system_response(response: Response) -> JsonObject:
+    """Write a response in the official client's shape."""
+    return {"utterance": response.content, "response": body_of(response)}
 
 
 def simulation_of(line: Line) -> Debate:

@@ -5,7 +5,6 @@ It makes an answer valid or refuses it. It never improves one: what to say is th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from touche_rad.debate import Argument, Response
+from touche_rad.files.records import writable
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean, content_words, count_words, cut_to_words
 
@@ -121,25 +121,12 @@ def _made_writable(argument: Argument, notes: list[str]) -> Argument:
     return Argument(**kept)
 
 
-def writable(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that a strict JSON file can hold."""
-    return {key: value for key, value in fields.items() if _is_json({key: value})}
-
-
 def _noted(fields: Mapping[str, Any], whose: str, notes: list[str]) -> dict[str, Any]:
     kept = writable(fields)
     notes.extend(
         Note.UNWRITABLE.because(f"{key!r} of the {whose}") for key in fields if key not in kept
     )
     return kept
-
-
-def _is_json(value: object) -> bool:
-    try:
-        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
-    except (TypeError, ValueError, RecursionError):
-        return False
-    return True
 
 
 def _still_used(

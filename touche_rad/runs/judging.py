@@ -6,12 +6,14 @@ the judge that always says yes stands there, and the explanation and the status 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import logging
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,13 +22,20 @@ from pydantic import ValidationError
 
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
+from touche_rad.files.records import writable
 from touche_rad.models.context import call_context, deadline_in
 from touche_rad.plugins import Judge, JudgesAll, name_of
 from touche_rad.plugins.timeouts import Calls
-from touche_rad.runs.guard import writable
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import DEFAULT_OPTIONS, RunOptions, Work, run_work
-from touche_rad.runs.status import REPLACED, Status, at_turn
+from touche_rad.runs.runner import (
+    DEFAULT_OPTIONS,
+    REPLACED,
+    RunOptions,
+    Status,
+    Work,
+    at_turn,
+    run_work,
+)
 from touche_rad.text import clean
 
 log = logging.getLogger("touche_rad")
@@ -147,83 +156,71 @@ async def judge(
         deadline: Seconds that the judge has for each try at a response.
         options: How the run is done, which changes nothing of what comes out.
     """
-    bench = _Bench(judge, deadline)
+    cached = CachedJudge(judge, deadline)
+
+    async def do(item: tuple[Debate, Sequence[Debate]]) -> Done:
+        debate, views = item
+        turns = await _judge_whole(judge, views, deadline)
+        return _done(debate, turns or await asyncio.gather(*map(cached.judge, views)))
 
     def read(bad: files.BadLines) -> Iterator[tuple[Debate, Sequence[Debate]]]:
         return files.read_views(source, bad)
 
-    work = Work("judge", source, out, read, bench.sit, identity)
-    return await run_work(work, options)
+    return await run_work(Work("judge", source, out, read, do, identity), options)
 
 
-class _Bench:
-    """Judges debates, and equal views once."""
+def _done(debate: Debate, turns: Sequence[ViewVerdicts]) -> Done:
+    notes = tuple(
+        at_turn(f"unscored {maxim}: {reason}", debate, turn)
+        for turn, of_turn in enumerate(turns)
+        for maxim, reason in of_turn.unscored.items()
+    )
+    verdicts = tuple(of_turn.verdicts for of_turn in turns)
+    line = files.evaluation_line(files.Evaluation(debate, verdicts, {}))
+    return Done((line,), {"verdicts": len(Maxim) * len(turns), REPLACED: len(notes)}, notes)
 
-    def __init__(self, judge: Judge, deadline: float | None) -> None:
-        self.judge, self.deadline = judge, deadline
-        self._known: OrderedDict[bytes, ViewVerdicts] = OrderedDict()
-        self._size = 10_000
 
-    async def sit(self, item: tuple[Debate, Sequence[Debate]]) -> Done:
-        """Judge each view of a debate."""
-        debate, views = item
-        turns = await self._at_once(views) or await self._one_by_one(views)
-        notes = [
-            at_turn(f"unscored {maxim}: {reason}", debate, turn)
-            for turn, of_turn in enumerate(turns)
-            for maxim, reason in of_turn.unscored.items()
-        ]
-        verdicts = tuple(of_turn.verdicts for of_turn in turns)
-        line = files.evaluation_line(files.Evaluation(debate, verdicts, {}))
-        counts = {"verdicts": len(Maxim) * len(turns), REPLACED: len(notes)}
-        return Done((line,), counts, tuple(notes))
+class CachedJudge:
+    """Judges views; equal views share one computation, also while it is running."""
 
-    async def _one_by_one(self, views: Sequence[Debate]) -> list[ViewVerdicts]:
-        """Ask for each view; none needs another's verdict."""
-        found: dict[int, ViewVerdicts] = {}
+    def __init__(self, judge: Judge, deadline: float | None = None, size: int = 10_000) -> None:
+        """Keep the verdicts on at most `size` views."""
+        self._ask, self.size = partial(judge_view, judge, deadline=deadline), size
+        self._tasks: OrderedDict[bytes, asyncio.Task[ViewVerdicts]] = OrderedDict()
 
-        async def one(place: int) -> None:
-            found[place] = await self._judged(views[place])
+    async def judge(self, view: Debate) -> ViewVerdicts:
+        """Return the verdicts on the last response of a view."""
+        seen = json.dumps(view.model_dump(exclude={"wire"}), default=str)
+        key = hashlib.sha256(seen.encode()).digest()
+        if key not in self._tasks:
+            self._tasks[key] = asyncio.ensure_future(self._ask(view))
+            while len(self._tasks) > self.size and next(iter(self._tasks.values())).done():
+                self._tasks.popitem(last=False)
+        # Shielded: a client that closes its connection must not cancel it for the others.
+        return await asyncio.shield(self._tasks[key])
 
-        async with anyio.create_task_group() as group:
-            for place in range(len(views)):
-                group.start_soon(one, place)
-        return [found[place] for place in range(len(views))]
 
-    async def _at_once(self, views: Sequence[Debate]) -> list[ViewVerdicts]:
-        """Ask for all verdicts together, where the judge can and the views are one debate's.
+async def _judge_whole(
+    judge: Judge, views: Sequence[Debate], deadline: float | None
+) -> list[ViewVerdicts]:
+    """Judge all responses of a debate with one call, if the judge can and the views are nested.
 
-        Where that fails, or leaves anything out, each view is asked for by itself.
-        """
-        whole = views[-1] if views else None
-        if whole is None or not isinstance(self.judge, JudgesAll):
-            return []
-        if [whole.view(turn) for turn in range(len(whole.turns))] != list(views):
-            return []
-        try:
-            with (
-                anyio.move_on_after(self.deadline),
-                call_context(
-                    plugin=name_of(self.judge),
-                    debate=whole.key,
-                    deadline=deadline_in(self.deadline),
-                ),
-            ):
-                given: Any = await self.judge.judge_all(whole)
-                return _all_good(given, len(views))
-        except Exception as error:
-            log.debug("the judge failed on a whole debate", exc_info=error)
+    Return an empty list if that fails or any verdict is missing: each view is then judged alone.
+    """
+    if not views or not isinstance(judge, JudgesAll):
         return []
-
-    async def _judged(self, view: Debate) -> ViewVerdicts:
-        key = _key(view)
-        found = self._known.get(key)
-        if found is None:
-            found = await judge_view(self.judge, view, deadline=self.deadline)
-            self._known[key] = found
-            if len(self._known) > self._size:
-                self._known.popitem(last=False)
-        return found
+    whole = views[-1]
+    if [whole.view(turn) for turn in range(len(whole.turns))] != list(views):
+        return []
+    try:
+        with (
+            anyio.move_on_after(deadline),
+            call_context(plugin=name_of(judge), debate=whole.key, deadline=deadline_in(deadline)),
+        ):
+            return _all_good(await judge.judge_all(whole), len(views))
+    except Exception as error:
+        log.debug("the judge failed on a whole debate", exc_info=error)
+    return []
 
 
 def _all_good(given: Any, count: int) -> list[ViewVerdicts]:
@@ -238,9 +235,3 @@ def _all_good(given: Any, count: int) -> list[ViewVerdicts]:
             return []
         found.append(ViewVerdicts(good))
     return found
-
-
-def _key(view: Debate) -> bytes:
-    """Return a digest of all that a judge may look at."""
-    seen = json.dumps(view.model_dump(exclude={"wire"}), default=str)
-    return hashlib.sha256(seen.encode()).digest()

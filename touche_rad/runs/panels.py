@@ -17,8 +17,7 @@ from touche_rad.models.context import call_context, deadline_in
 from touche_rad.plugins import Panel, name_of
 from touche_rad.plugins.timeouts import Calls
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import DEFAULT_OPTIONS, RunOptions, Work, run_work
-from touche_rad.runs.status import Status
+from touche_rad.runs.runner import DEFAULT_OPTIONS, RunOptions, Status, Work, run_work
 
 log = logging.getLogger("touche_rad")
 

@@ -11,9 +11,16 @@ from touche_rad import files
 from touche_rad.debate import Debate, Response, Turn
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import DEFAULT_OPTIONS, RunOptions, Work, run_work
+from touche_rad.runs.runner import (
+    DEFAULT_OPTIONS,
+    REPLACED,
+    RunOptions,
+    Status,
+    Work,
+    at_turn,
+    run_work,
+)
 from touche_rad.runs.simulate import simulation_line
-from touche_rad.runs.status import REPLACED, Status, at_turn
 
 Shape = Literal["responses", "simulations"]
 

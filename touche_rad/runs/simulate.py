@@ -11,8 +11,15 @@ from touche_rad import files
 from touche_rad.debate import Debate
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import DEFAULT_OPTIONS, RunOptions, Work, run_work
-from touche_rad.runs.status import REPLACED, Status, at_turn
+from touche_rad.runs.runner import (
+    DEFAULT_OPTIONS,
+    REPLACED,
+    RunOptions,
+    Status,
+    Work,
+    at_turn,
+    run_work,
+)
 from touche_rad.users import Speaker, UserSimulator, describe_user
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 import json
 import logging
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from importlib.resources import files
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -19,22 +16,21 @@ from jinja2 import Environment
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from touche_rad import __version__
-from touche_rad.debate import Debate, Maxim, Verdicts
+from touche_rad.debate import Debate, Maxim, Response, Turn
+from touche_rad.files.records import FieldError, check_depth, whole_characters
+from touche_rad.files.simulations import parse_simulation
 from touche_rad.models import Model
 from touche_rad.plugins import Judge
 from touche_rad.runs.answering import Answerer
-from touche_rad.runs.judging import verdicts_for
+from touche_rad.runs.judging import CachedJudge, verdicts_for
 from touche_rad.serve.bodies import (
+    MAX_TURNS,
     ChatAnswer,
     ChatRequest,
     Fault,
     Health,
     JudgeRequest,
-    RequestFault,
     Score,
-    answer_body,
-    to_debate,
-    to_view,
 )
 
 
@@ -89,36 +85,68 @@ class BodyLimit:
         await send({"type": "http.response.body", "body": detail})
 
 
-T = TypeVar("T")
+class RequestFault(ValueError):
+    """A request with a wrong value."""
 
 
-class Once(Generic[T]):
-    """Remembers the last `size` results; equal questions at the same time share one computation."""
-
-    def __init__(self, size: int = 4096) -> None:
-        self.size = size
-        self._tasks: OrderedDict[str, asyncio.Task[T]] = OrderedDict()
-
-    async def get(self, key: str, compute: Callable[[], Awaitable[T]]) -> T:
-        """Return the result for a key, computing it if nobody has."""
-        task = self._tasks.get(key)
-        if task is None:
-            task = asyncio.ensure_future(_run(compute))
-            self._tasks[key] = task
-            task.add_done_callback(lambda done: self._forget_failed(key, done))
-        self._tasks.move_to_end(key)
-        while len(self._tasks) > self.size and next(iter(self._tasks.values())).done():
-            self._tasks.popitem(last=False)
-        # Shielded: a client that hangs up must not take the result from the others.
-        return await asyncio.shield(task)
-
-    def _forget_failed(self, key: str, task: asyncio.Task[T]) -> None:
-        if task.cancelled() or task.exception() is not None:
-            self._tasks.pop(key, None)
+def to_debate(request: ChatRequest) -> Debate:
+    """Return the debate; consecutive messages of one role are joined, system messages ignored."""
+    debate = Debate()
+    last: str | None = None
+    for message in request.messages:
+        if message.role == "system":
+            continue
+        if message.role == "user":
+            debate = _add_user(debate, message.content, again=last == "user")
+        else:
+            debate = _add_assistant(debate, message.content, again=last == "assistant")
+        last = message.role
+    if last != "user":
+        raise RequestFault("messages: expected the last message to be the user's")
+    return debate
 
 
-async def _run(compute: Callable[[], Awaitable[T]]) -> T:
-    return await compute()
+def _add_user(debate: Debate, content: str, *, again: bool) -> Debate:
+    if not again:
+        return debate.with_utterance(content)
+    joined = Turn(utterance=f"{debate.last.utterance} {content}".strip())
+    return debate.model_copy(update={"turns": (*debate.turns[:-1], joined)})
+
+
+def _add_assistant(debate: Debate, content: str, *, again: bool) -> Debate:
+    if not debate.turns:
+        debate = debate.with_utterance("")
+    if again and debate.last.response:
+        content = f"{debate.last.response.content} {content}".strip()
+    return debate.with_response(Response(content=content))
+
+
+def to_view(request: JudgeRequest) -> Debate:
+    """Return the debate up to the judged response, parsed as a simulation file is."""
+    number = request.userTurnIndex
+    if number is None:
+        raise RequestFault("userTurnIndex: expected a number")
+    record = {**(request.model_extra or {}), "simulation": request.simulation}
+    try:
+        check_depth(record)
+        debate = parse_simulation(whole_characters(record), lenient=True, last_turn=number)
+    except FieldError as error:
+        raise RequestFault(str(error)) from None
+    count = len(request.simulation["userTurns"])
+    if count > MAX_TURNS:
+        raise RequestFault(f"simulation.userTurns: expected at most {MAX_TURNS} turns, got {count}")
+    if not 0 <= number < count:
+        raise RequestFault(f"userTurnIndex: expected 0 to {count - 1}, got {number}")
+    if debate.last.response is None:
+        raise RequestFault(f"simulation.userTurns[{number}].systemResponse: missing")
+    return debate
+
+
+def answer_body(response: Response) -> dict[str, Any]:
+    """The official body of an answer."""
+    return response.model_dump(mode="json", exclude_unset=True) | {
+        "arguments": [one.model_dump(mode="json", exclude_unset=True) for one in response.arguments]
+    }
 
 
 log = logging.getLogger("touche_rad")
@@ -186,14 +214,12 @@ def _add_debater(app: FastAPI, answerer: Answerer) -> None:
 
 
 def _add_judge(app: FastAPI, judge: Judge, deadline: float | None) -> None:
-    once: Once[Verdicts] = Once()
+    judging = CachedJudge(judge, deadline)
 
     async def judged(request: JudgeRequest, maxim: Maxim) -> Score:
         if request.userTurnIndex is None:
             return Score(score=None, explanation="whole debates are not evaluated")
-        view = to_view(request)
-        verdicts = await once.get(_key(view), lambda: verdicts_for(judge, view, deadline=deadline))
-        verdict = verdicts[maxim]
+        verdict = (await judging.judge(to_view(request))).verdicts[maxim]
         return Score(score=verdict.score, explanation=verdict.rationale)
 
     for maxim in Maxim:
@@ -228,10 +254,6 @@ def _add_pages(app: FastAPI, health: Health) -> None:
 
 def _pretty(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
-
-
-def _key(view: Debate) -> str:
-    return hashlib.sha256(view.model_dump_json().encode("utf-8", "replace")).hexdigest()
 
 
 async def _told(request: Request, error: Exception) -> JSONResponse:

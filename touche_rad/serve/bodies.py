@@ -10,9 +10,6 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from touche_rad.debate import Debate, Response, Turn
-from touche_rad.files.records import FieldError, check_depth, whole_characters
-from touche_rad.files.simulations import parse_simulation
 from touche_rad.text import clean
 
 MAX_TURNS: Final = 2000
@@ -147,67 +144,3 @@ class Fault(Body):
     """Why a request was refused."""
 
     detail: str
-
-
-class RequestFault(ValueError):
-    """A request with a wrong value."""
-
-
-def to_debate(request: ChatRequest) -> Debate:
-    """Return the debate; consecutive messages of one role are joined, system messages ignored."""
-    debate = Debate()
-    last: str | None = None
-    for message in request.messages:
-        if message.role == "system":
-            continue
-        if message.role == "user":
-            debate = _add_user(debate, message.content, again=last == "user")
-        else:
-            debate = _add_assistant(debate, message.content, again=last == "assistant")
-        last = message.role
-    if last != "user":
-        raise RequestFault("messages: expected the last message to be the user's")
-    return debate
-
-
-def _add_user(debate: Debate, content: str, *, again: bool) -> Debate:
-    if not again:
-        return debate.with_utterance(content)
-    joined = Turn(utterance=f"{debate.last.utterance} {content}".strip())
-    return debate.model_copy(update={"turns": (*debate.turns[:-1], joined)})
-
-
-def _add_assistant(debate: Debate, content: str, *, again: bool) -> Debate:
-    if not debate.turns:
-        debate = debate.with_utterance("")
-    if again and debate.last.response:
-        content = f"{debate.last.response.content} {content}".strip()
-    return debate.with_response(Response(content=content))
-
-
-def to_view(request: JudgeRequest) -> Debate:
-    """Return the debate up to the judged response, parsed as a simulation file is."""
-    number = request.userTurnIndex
-    if number is None:
-        raise RequestFault("userTurnIndex: expected a number")
-    record = {**(request.model_extra or {}), "simulation": request.simulation}
-    try:
-        check_depth(record)
-        debate = parse_simulation(whole_characters(record), lenient=True, last_turn=number)
-    except FieldError as error:
-        raise RequestFault(str(error)) from None
-    count = len(request.simulation["userTurns"])
-    if count > MAX_TURNS:
-        raise RequestFault(f"simulation.userTurns: expected at most {MAX_TURNS} turns, got {count}")
-    if not 0 <= number < count:
-        raise RequestFault(f"userTurnIndex: expected 0 to {count - 1}, got {number}")
-    if debate.last.response is None:
-        raise RequestFault(f"simulation.userTurns[{number}].systemResponse: missing")
-    return debate
-
-
-def answer_body(response: Response) -> dict[str, Any]:
-    """The official body of an answer."""
-    return response.model_dump(mode="json", exclude_unset=True) | {
-        "arguments": [one.model_dump(mode="json", exclude_unset=True) for one in response.arguments]
-    }

@@ -12,7 +12,7 @@ from touche_rad.contest import Contest, Outcome
 from touche_rad.contests.tournament.result import FORMAT, Tournament
 from touche_rad.errors import UserError, WorkError
 from touche_rad.runs.journal import SUFFIX
-from touche_rad.runs.status import sha256_of
+from touche_rad.runs.runner import sha256_of
 
 CONTESTS, OUTCOMES, RATINGS = "contests.jsonl", "outcomes.jsonl", "ratings.json"
 _STATE: Final = "tournament.json"
