@@ -36,10 +36,10 @@ from judges.inspirescore.aggregation import mean
 from touche_rad.contest import SYSTEM, USER, Contest, Speech, to_contest
 from touche_rad.debate import Argument, Debate, Hit, Maxim, Response, Verdict
 from touche_rad.models import ModelError
+from touche_rad.models.context import Calls
 from touche_rad.plugins import ArgumentIndex, Services, find
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins.registry import parse_plugin
-from touche_rad.plugins.timeouts import Calls
 from touche_rad.text import clean
 
 SHOWN = 2

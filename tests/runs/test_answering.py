@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import logging
 import threading
+import time
 from collections.abc import Coroutine
 from contextlib import suppress
 
@@ -15,9 +16,9 @@ from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex, asked
 from touche_rad import plugins
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import OptionError, UserError, WorkError
+from touche_rad.models import context as calls
 from touche_rad.plugins import Options, Services
 from touche_rad.plugins import registry as plugin_registry
-from touche_rad.plugins import timeouts as calls
 from touche_rad.runs.answering import HONEST, LAST_RESORT, Answer, Answerer, make_chain
 from touche_rad.text import count_words
 
@@ -113,12 +114,25 @@ def test_a_slow_debater_has_all_the_time_where_there_is_no_deadline() -> None:
     assert answer(("slow", fakes.Slow(0.2)), GOOD).by == "slow"
 
 
-def test_poorer_debaters_have_less_time_but_never_more_than_the_chosen() -> None:
-    patience = Answerer([], deadline=120)._patience
-    assert [patience(0), patience(1), patience(2)] == [120, 30, 30]
-    assert Answerer([], deadline=4)._patience(1) == 2
-    assert Answerer([], deadline=1)._patience(1) == 1
-    assert Answerer([])._patience(1) is None
+@pytest.mark.parametrize(
+    ("deadline", "limits"),
+    [(120, [120, 30, 30]), (4, [4, 2, 2]), (1, [1, 1, 1]), (None, [None] * 3)],
+)
+def test_fallbacks_have_less_time_but_never_more_than_the_selected(
+    deadline: float | None, limits: list[float | None]
+) -> None:
+    seen: list[float | None] = []
+
+    class Failing:
+        """Notes the seconds that a model has, 85 percent of the debater's, and fails."""
+
+        def answer(self, debate: Debate) -> Response:
+            end = calls.current_context().deadline
+            seen.append(end and (end - time.monotonic()) / 0.85)
+            raise OSError("gone")
+
+    answer(*((str(number), Failing()) for number in range(3)), deadline=deadline)
+    assert [left and pytest.approx(left, abs=0.5) for left in seen] == limits
 
 
 def test_many_hanging_calls_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +153,7 @@ def test_many_hanging_calls_are_refused_at_once(monkeypatch: pytest.MonkeyPatch)
 
     before, after = anyio.run(both)
     assert "TimeoutError" in before[2]
-    assert before[3] == "fallback from bad: Hanging: 3 earlier calls still hang"
+    assert before[3] == "fallback from bad: TooManyCalls: 3 calls that timed out are still running"
     assert "AssertionError" in after[0]
 
 

@@ -13,10 +13,9 @@ from pydantic import Field, field_validator
 
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import OptionError, UserError, WorkError
-from touche_rad.models.context import current_context
+from touche_rad.models.context import Calls, current_context
 from touche_rad.plugins import Debater, Services, find, parse_plugin
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins.timeouts import Calls
 from touche_rad.runs.guard import guard
 from touche_rad.runs.rewards import Reward
 

@@ -1,19 +1,21 @@
-"""Answering a turn, whatever breaks: the chosen debater, poorer ones, at last a fixed sentence."""
+"""Answer a turn: the selected debater, then its fallbacks, then a fixed sentence."""
 
 from __future__ import annotations
 
 import logging
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 from typing import Final
 
 import anyio
 
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import ToucheRadError, UserError, WorkError
-from touche_rad.models.context import call_context, deadline_in
+from touche_rad.models.context import Calls, call_context, deadline_in
 from touche_rad.plugins import ArgumentIndex, Debater, Services, find, registered
-from touche_rad.plugins.timeouts import Calls
 from touche_rad.runs.guard import guard
 
 log = logging.getLogger("touche_rad")
@@ -23,17 +25,22 @@ HONEST: Final = (
     "I respectfully disagree, but I found no counter-argument in my collection that fits what "
     "you just said, and I will not make one up."
 )
-"""What is said when no debater could answer."""
+"""The answer if every debater failed."""
 
-FALLBACKS: Final = ("grounded", "verbatim")
-"""Who is asked when the chosen debater fails, best first."""
+_FALLBACK_SECONDS = 2.0
+"""Least time limit of a fallback."""
 
-_LEAST_PATIENCE = 2.0
+
+@cache
+def fallbacks() -> tuple[str, ...]:
+    """Return the names of the fallback debaters, from `fallbacks.toml`."""
+    settings = tomllib.loads(files(__package__).joinpath("fallbacks.toml").read_text("utf-8"))
+    return tuple(settings["debaters"])
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A valid response, who gave it, and what was done on the way to it."""
+    """A valid response, the debater that gave it, and notes on failures and changes."""
 
     response: Response
     by: str
@@ -41,7 +48,7 @@ class Answer:
 
 
 class Answerer:
-    """Answers any debate: it never raises, and what it returns has passed the guard."""
+    """Answers any debate with a response that has passed the guard; never raises."""
 
     def __init__(
         self,
@@ -51,25 +58,25 @@ class Answerer:
         max_words: int = 60,
         deadline: float | None = None,
     ) -> None:
-        """Remember whom to ask.
+        """Make an answerer.
 
         Args:
-            chain: Names and debaters, the chosen one first, poorer ones after it.
-            index: Where every cited argument must stand; None checks no citation.
-            max_words: The most words of an answer, cut at sentence ends; 0 cuts none.
-            deadline: Seconds the first debater has. Each poorer one has a quarter of them, though
-                never under two, nor more than the first: they are asked to be quick.
+            chain: Names and debaters: the selected one, then its fallbacks.
+            index: The index that must contain every cited argument; None checks no citation.
+            max_words: Word limit of an answer, cut at sentence ends; 0 = no limit.
+            deadline: Time limit of the selected debater in seconds. Each fallback has a quarter of
+                it, at least two seconds, and never more than the selected debater.
         """
         self.chain = tuple(chain)
         self.index = index
         self.max_words = max_words
         self.deadline = deadline
         self._call = Calls()
-        self._told: set[tuple[str, str]] = set()
+        self._logged: set[tuple[str, str]] = set()
 
     @property
     def chosen(self) -> str:
-        """The name of the debater that should answer; any other stands in for it."""
+        """The name of the selected debater."""
         return self.chain[0][0] if self.chain else LAST_RESORT
 
     async def answer(self, debate: Debate) -> Answer:
@@ -77,29 +84,29 @@ class Answerer:
         notes: list[str] = []
         for place, (name, debater) in enumerate(self.chain):
             try:
-                patience = self._patience(place)
+                seconds = self._seconds(place)
                 turn = len(debate.turns) - 1
                 with call_context(
-                    plugin=name, debate=debate.key, turn=turn, deadline=deadline_in(patience)
+                    plugin=name, debate=debate.key, turn=turn, deadline=deadline_in(seconds)
                 ):
-                    response, done = await self._ask(debater, debate, patience)
+                    response, done = await self._ask(debater, debate, seconds)
             except Exception as error:
-                reason = _told(error)
-                self._tell(name, error, reason)
+                reason = _describe(error)
+                self._log(name, error, reason)
                 notes.append(f"fallback from {name}: {reason}")
                 continue
             return Answer(response, name, (*notes, *done))
         response, _ = guard(Response(content=HONEST), None, self.max_words)
         return Answer(response, LAST_RESORT, (*notes, f"{LAST_RESORT}: no debater answered"))
 
-    def _tell(self, name: str, error: Exception, reason: str) -> None:
-        """Log each kind of failure once as a warning, and every one of them for who looks close."""
+    def _log(self, name: str, error: Exception, reason: str) -> None:
+        """Log the first failure of each kind as a warning, and repetitions at the level DEBUG."""
         kind = name, type(error).__name__
         log.log(
-            logging.DEBUG if kind in self._told else logging.WARNING,
+            logging.DEBUG if kind in self._logged else logging.WARNING,
             "debater %s failed: %s", name, reason, exc_info=log.isEnabledFor(logging.DEBUG),
         )  # fmt: skip
-        self._told.add(kind)
+        self._logged.add(kind)
 
     async def _ask(
         self, debater: Debater, debate: Debate, seconds: float | None
@@ -109,13 +116,13 @@ class Answerer:
             return await self._call(guard, response, self.index, self.max_words)
         raise TimeoutError(f"no answer within {seconds:g} seconds")
 
-    def _patience(self, place: int) -> float | None:
+    def _seconds(self, place: int) -> float | None:
         if self.deadline is None or place == 0:
             return self.deadline
-        return min(self.deadline, max(_LEAST_PATIENCE, self.deadline / 4))
+        return min(self.deadline, max(_FALLBACK_SECONDS, self.deadline / 4))
 
 
-def _told(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     words = " ".join(str(error).split())[:300]
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
@@ -123,26 +130,26 @@ def _told(error: BaseException) -> str:
 def make_chain(
     name: str, given: Mapping[str, str], services: Services
 ) -> tuple[tuple[str, Debater], ...]:
-    """Make the chosen debater and the poorer ones that stand in for it.
+    """Make the selected debater and its fallbacks.
 
     Args:
-        name: The chosen debater's name.
+        name: The selected debater's name.
         given: Its options, as strings.
         services: What debaters may use.
 
     Raises:
-        UserError: There is no such debater, an option is wrong, or the machine lacks its needs.
-        WorkError: The chosen debater could not be made.
+        UserError: The debater does not exist, an option is wrong, or a requirement is missing.
+        WorkError: The selected debater cannot be made.
     """
     chosen = _chosen(name, given, services)
-    alone = replace(services, model=None)  # who stands in must not wait for what just failed
+    alone = replace(services, model=None)  # a fallback must not wait for the model that just failed
     asks = services.model is not None and "model" in find("debater", name).uses
-    found = (_poorer(other, alone) for other in FALLBACKS if other != name or asks)
-    poorer = [one for one in found if one]
-    return (
-        (name, chosen),
-        *((f"{other} without a model" if other == name else other, made) for other, made in poorer),
-    )
+    chain = [(name, chosen)]
+    for other in fallbacks():
+        debater = _fallback(other, alone) if other != name or asks else None
+        if debater is not None:
+            chain.append((f"{other} without a model" if other == name else other, debater))
+    return tuple(chain)
 
 
 def _chosen(name: str, given: Mapping[str, str], services: Services) -> Debater:
@@ -155,18 +162,19 @@ def _chosen(name: str, given: Mapping[str, str], services: Services) -> Debater:
     except ToucheRadError:
         raise
     except Exception as error:
-        raise WorkError(f"debater {name} cannot be made: {_told(error)}") from error
+        raise WorkError(f"debater {name} cannot be made: {_describe(error)}") from error
     return made
 
 
-def _poorer(name: str, services: Services) -> tuple[str, Debater] | None:
+def _fallback(name: str, services: Services) -> Debater | None:
     plugin = registered("debater").get(name)
     if plugin is None:
         return None
     try:
         if plugin.missing(index=services.index is not None):
             return None
-        return name, plugin.make(services)
+        made: Debater = plugin.make(services)
+        return made
     except Exception as error:
-        log.warning("debater %s cannot stand in: %s", name, _told(error))
+        log.warning("fallback debater %s cannot be made: %s", name, _describe(error))
         return None

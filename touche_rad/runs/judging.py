@@ -23,9 +23,8 @@ from pydantic import ValidationError
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
 from touche_rad.files.records import writable
-from touche_rad.models.context import call_context, deadline_in
+from touche_rad.models.context import Calls, call_context, deadline_in
 from touche_rad.plugins import Judge, JudgesAll, name_of
-from touche_rad.plugins.timeouts import Calls
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import (
     DEFAULT_OPTIONS,

@@ -13,9 +13,8 @@ import anyio
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.files.contests import Judgement
-from touche_rad.models.context import call_context, deadline_in
+from touche_rad.models.context import Calls, call_context, deadline_in
 from touche_rad.plugins import Panel, name_of
-from touche_rad.plugins.timeouts import Calls
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import DEFAULT_OPTIONS, RunOptions, Status, Work, run_work
 

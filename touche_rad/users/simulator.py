@@ -11,9 +11,8 @@ import anyio
 
 from touche_rad.debate import Debate
 from touche_rad.errors import OptionError, nearest
-from touche_rad.models.context import call_context, deadline_in
+from touche_rad.models.context import Calls, call_context, deadline_in
 from touche_rad.plugins import Options, Plugin, Services
-from touche_rad.plugins.timeouts import Calls
 from touche_rad.text import clean, count_words, cut_to_words
 from touche_rad.users.model_user import DEFAULT, ModelUser, Persona, persona
 from touche_rad.users.official import OfficialUser

@@ -18,8 +18,7 @@ from touche_rad.evidence.findings import findings, read_sentences, score, senten
 from touche_rad.evidence.support import SupportKind
 from touche_rad.evidence.words import read_passage
 from touche_rad.models import Model, Prompt
-from touche_rad.models.context import current_context
-from touche_rad.plugins.timeouts import Calls
+from touche_rad.models.context import Calls, current_context
 from touche_rad.text import clean, count_words, sentences
 
 GuardName = Annotated[str, Field(pattern=r"^(quotation|model|nli:.+)$")]
