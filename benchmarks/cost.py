@@ -26,7 +26,7 @@ from typing import Any
 import anyio
 
 from touche_rad import files
-from touche_rad.contest import contest_of
+from touche_rad.contest import to_contest
 from touche_rad.debate import Debate
 from touche_rad.demo import demo_file, ensure_index
 from touche_rad.models import Model
@@ -34,7 +34,7 @@ from touche_rad.models.endpoint import Address
 from touche_rad.plugins import JudgesAll, Services, find, open_index
 from touche_rad.plugins.registry import parse_plugin
 from touche_rad.runs.answering import Answerer, make_chain
-from touche_rad.runs.judging import judged
+from touche_rad.runs.judging import judge_view
 
 DEFAULTS = {
     "judges": (
@@ -152,7 +152,7 @@ async def run_judge(
     for _, views in debates:
         done = isinstance(judge, JudgesAll) and await judge.judge_all(views[-1])
         for view in views if not done else ():
-            await judged(judge, view)
+            await judge_view(judge, view)
 
 
 async def run_debater(
@@ -169,7 +169,7 @@ async def run_panel(
 ) -> None:
     panel = find("panel", name).make(services, options)
     for debate, _ in debates:
-        outcome = await panel.judge(contest_of(debate))
+        outcome = await panel.judge(to_contest(debate))
         if outcome.winner is None:
             raise SystemExit(f"{name}: {debate.id} has no winner: {outcome.reason}")
 

@@ -252,14 +252,13 @@ class SpeechReader:
         self, graph: SceneGraph, speech: RoundSpeech, thoughts: Sequence[str]
     ) -> SpeechReport:
         """Ask for the graph of a speech until it can be merged, and merge it."""
-        counter = self._options.counter and len(graph) > 0
+        options = self._options
+        counter = options.counter and len(graph) > 0
         shown = graph if counter else SceneGraph(graph.motion)
-        most, report = self._options.max_arguments, SpeechReport(speech)
-        for asked in range(1, self._options.max_retries + 2):
-            versions = _Versions(
-                self._versions(shown, speech, thoughts, counter, most),
-                _again(report.faults) if asked > 1 else (),
-            )
+        most, report = options.max_arguments, SpeechReport(speech)
+        for asked in range(1, options.max_retries + 2):
+            again = _again(report.faults) if asked > 1 else ()
+            versions = _Versions(self._prompts(shown, speech, thoughts, counter, most), again)
             report = replace(report, asked=asked)
             try:
                 draft = await self._model.ask(
@@ -281,53 +280,52 @@ class SpeechReader:
                 report, faults=tuple(checked.faults), explanation=clean(draft.explanation),
                 shortened=versions.shortened,
             )  # fmt: skip
-            if not checked.faults or (
-                self._options.invalid_graph == "repair" and _usable(checked, draft)
-            ):
+            repair = options.invalid_graph == "repair" and _usable(checked, draft)
+            if repair or not checked.faults:
                 merge(checked, graph, speech.origin)
                 relations = tuple(edge.relation for edge in checked.relations)
                 return replace(report, added=tuple(checked.arguments), relations=relations)
         return replace(report, degraded=True)
 
-    def _versions(
+    def _prompts(
         self, graph: SceneGraph, speech: RoundSpeech, thoughts: Sequence[str], counter: bool,
         most: int,
     ) -> Iterator[tuple[bool, tuple[Message, ...]]]:  # fmt: skip
-        """Yield the prompt, then shorter ones, each with whether its speech is cut."""
-        side, prompt = (
-            speech.origin.side,
-            Prompt.load(__package__, "counter" if counter else "graph"),
-        )
+        """Yield the prompt, then shorter ones, each with whether its speech is cut.
+
+        The graph is shortened first, from JSON to lines, then the speech.
+        """
+        side = speech.origin.side
+        prompt = Prompt.load(__package__, "counter" if counter else "graph")
         values = {
             "relations": MEANINGS, "example": _example(), "motion": quoted(graph.motion),
             "info": self._info, "side": side, "most": most, "most_relations": most_relations(most),
             "next_id": graph.next_id, "thoughts": [quoted(thought) for thought in thoughts],
         }  # fmt: skip
-        graphs = [graph.as_lines()]
-        if self._options.graph_format == "json":
-            graphs.insert(0, graph.as_json(INDENT))
         words, text = speech.text.split(), quoted(speech.text)
-        for shown in graphs if counter else graphs[:1]:
-            more = {"other": OTHER[side], "graph": shown} if counter else {}
-            yield False, prompt.messages(**values, **more, speech=text)
-        more = {"other": OTHER[side], "graph": graphs[-1]} if counter else {}
+        if counter:
+            values |= {"other": OTHER[side], "graph": graph.as_lines()}
+            if self._options.graph_format == "json":
+                in_json = {**values, "graph": graph.as_json(INDENT)}
+                yield False, prompt.messages(**in_json, speech=text)
+        yield False, prompt.messages(**values, speech=text)
         while len(words) > FEWEST_WORDS:
             words = words[: len(words) // 2]
-            yield True, prompt.messages(**values, **more, speech=quoted(" ".join(words)))
+            yield True, prompt.messages(**values, speech=quoted(" ".join(words)))
 
 
 class _Versions:
     """The versions of a prompt, longest first, each followed by the faults of earlier answers."""
 
     def __init__(
-        self, versions: Iterator[tuple[bool, tuple[Message, ...]]], again: tuple[Message, ...]
+        self, prompts: Iterator[tuple[bool, tuple[Message, ...]]], again: tuple[Message, ...]
     ) -> None:
-        self._versions, self._again = versions, again
-        self.shortened, first = next(versions)
+        self._prompts, self._again = prompts, again
+        self.shortened, first = next(prompts)
         self.first = (*first, *again)
 
     def shorter(self, _: Sequence[Message]) -> Sequence[Message] | None:
-        version = next(self._versions, None)
+        version = next(self._prompts, None)
         if version is None:
             return None
         self.shortened, messages = version
