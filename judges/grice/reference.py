@@ -15,10 +15,10 @@ from touche_rad.text import count_words
 
 
 class AlwaysYes:
-    """Says yes on every maxim: the official baseline, which no submitted judge beat."""
+    """Says yes on every maxim: the official baseline."""
 
     def __init__(self, options: Options, services: Services) -> None:
-        """Take nothing from either."""
+        """There are no options."""
 
     def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
         """Give every maxim a score of 1."""
@@ -26,24 +26,24 @@ class AlwaysYes:
 
 
 class RandomJudge:
-    """Throws a coin for every maxim; the same seed and debate always give the same verdicts."""
+    """Draws a random verdict per maxim; the same seed and debate give the same verdicts."""
 
     class Options(plugins.Options):
-        """How the coin is weighted."""
+        """Options."""
 
         p: Annotated[float, Field(ge=0, le=1)] = 0.5
-        """The probability of yes."""
+        """Probability of yes."""
 
     def __init__(self, options: Options, services: Services) -> None:
         self._p = options.p
         self._seed = services.seed
 
     def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
-        """Draw a verdict on each maxim from the seed, the debate's words and the maxim."""
+        """Draw a verdict per maxim from the seed, the text of the debate and the maxim."""
         words = _words_of(debate)
-        return {maxim: self._throw(words, maxim) for maxim in Maxim}
+        return {maxim: self._draw(words, maxim) for maxim in Maxim}
 
-    def _throw(self, words: str, maxim: Maxim) -> Verdict:
+    def _draw(self, words: str, maxim: Maxim) -> Verdict:
         drawn = uniform(f"{self._seed}\n{maxim}\n{words}")
         yes = drawn < self._p
         side = "below" if yes else "not below"
@@ -51,13 +51,13 @@ class RandomJudge:
 
 
 def uniform(key: str) -> float:
-    """A number in 0..1 that depends on nothing but the key, on any machine and in any process."""
+    """Return a number from 0 to 1 that depends only on the key."""
     digest = hashlib.sha256(key.encode("utf-8")).digest()
     return (int.from_bytes(digest[:8], "big") >> 11) / 2**53
 
 
 def _words_of(debate: Debate) -> str:
-    """What was said and cited, turn by turn, as plain ASCII whatever it holds."""
+    """Return the messages and citations of all turns as ASCII text."""
     said = [
         (
             turn.utterance,
@@ -72,15 +72,15 @@ def _words_of(debate: Debate) -> str:
 
 
 class LengthJudge:
-    """Scores every maxim by the response's word count alone: neither too short nor too long."""
+    """Scores every maxim by the word count of the response only."""
 
     class Options(plugins.Options):
-        """Which lengths are a yes."""
+        """Options."""
 
         shortest: Annotated[int, Field(ge=1)] = 15
-        """The fewest words that are a yes."""
+        """Minimum words for yes."""
         longest: Annotated[int, Field(ge=1)] = 60
-        """The most words that are a yes."""
+        """Maximum words for yes."""
 
         @model_validator(mode="after")
         def _in_order(self) -> Self:
@@ -93,7 +93,7 @@ class LengthJudge:
         self._longest = options.longest
 
     def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
-        """Give all maxims the one score that the length has."""
+        """Give every maxim the score of the length."""
         response = debate.last.response if debate.turns else None
         words = count_words(response.content) if response else 0
         verdict = Verdict(
@@ -104,9 +104,9 @@ class LengthJudge:
 
 
 def length_score(words: int, shortest: int, longest: int) -> float:
-    """Rise evenly to 0.5 at `shortest` and to 1 in the middle; fall likewise after it.
+    """Return 0 for no words, 0.5 at `shortest`, 1 in the middle, 0.5 at `longest`, then down to 0.
 
-    No words are worth 0, and so are as many beyond `longest` as the middle lies before it.
+    Between these points the score is linear.
     """
     middle = (shortest + longest) / 2
     if words < shortest:

@@ -141,9 +141,9 @@ def test_a_wrong_script_is_told_in_one_line(tmp_path: Path, text: str, told: str
 
 @pytest.mark.parametrize(
     ("at", "told"),
-    [("ftp://x/v1#m", "no model"), ("http://me:pw@x/v1#m", "no model"), ("http://x/v1", "which model"),
+    [("ftp://x/v1#m", "no model"), ("http://me:pw@x/v1#m", "no model"), ("http://x/v1", "no model name"),
      ("http://x/v1,,http://y/v1#m", "single commas"), ("vllm:", "which model"),
-     ("vllm:/no/such/folder", "there is no such folder"), ("hf:/no/such", "there is no such folder"),
+     ("vllm:/no/such/folder", "there is no such folder"), ("hf:/no/such", "this folder does not exist"),
      ("scripted:/no/such", "cannot be read")],
 )  # fmt: skip
 def test_a_wrong_place_is_told_in_one_line(at: str, told: str) -> None:

@@ -216,7 +216,7 @@ def test_a_wrong_export_is_told_with_its_line(tmp_path: Path, line: str, told: s
 def test_no_cache_is_told(tmp_path: Path) -> None:
     ended = touche_rad("cache", "show", tmp_path / "none")
     assert ended.code == 2
-    assert "there is no cache" in ended.err
+    assert "no cache here" in ended.err
     assert not (tmp_path / "none").exists()
 
 

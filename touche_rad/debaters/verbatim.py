@@ -8,19 +8,19 @@ from touche_rad.plugins import Options, Services
 
 
 class Verbatim:
-    """Quotes the argument that attacks what is most like the user's last message (the baseline)."""
+    """Quotes the argument that attacks a claim like the user's last message (official baseline)."""
 
     needs = ("index",)
 
     def __init__(self, options: Options, services: Services) -> None:
-        """Keep the index."""
+        """Keep the index; there are no options."""
         self.index = services.need_index("verbatim")
 
     def answer(self, debate: Debate) -> Response:
         """Quote the first hit whole; `key` and `score` are given as the official baseline does."""
         hits = self.index.search("attacks", debate.last.utterance, 1)
         if not hits:
-            raise WorkError("no argument attacks anything that the last message names")
+            raise WorkError("the index has no argument that attacks a claim like the last message")
         first = hits[0]
         cited = first.argument.model_copy(update={"key": 1, "score": first.score})
         return Response(content=first.argument.text, arguments=(cited,))

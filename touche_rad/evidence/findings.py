@@ -26,7 +26,7 @@ from touche_rad.evidence.words import (
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of the response, as written and as read."""
+    """A sentence of the response, as text and as tokens."""
 
     text: str
     passage: Passage
@@ -41,20 +41,20 @@ def read_sentences(text: str) -> Iterator[Sentence]:
 
 
 ENOUGH = 3
-"""So many points make a sentence one for the judge; beside such a sentence a single one does."""
+"""Points from which a sentence addresses a judge; next to such a sentence one is enough."""
 _LONGEST = 2_000
-"""Of a longer sentence the beginning is read."""
+"""Letters of a sentence that are searched."""
 
 
 def sentences_to_judge(texts: Sequence[str], known: Sequence[Passage]) -> frozenset[int]:
-    """The places of the sentences that speak to a judge.
+    """Return the positions of the sentences that address a judge instead of the user.
 
-    A mark counts once, and only where one of its words is new: in a debate on juries or on
-    grades, what the user and the sources say of them is the matter itself.
+    A pattern counts once, and only if one of its words is new: in a debate on juries or grades,
+    these words are the topic itself.
 
     Args:
         texts: The sentences as written.
-        known: What the user said, and what is cited.
+        known: The user's messages and the cited texts.
     """
     heard = {token.stem for passage in known for token in passage.tokens}
     points = [_points(text, heard) for text in texts]
@@ -68,7 +68,7 @@ def sentences_to_judge(texts: Sequence[str], known: Sequence[Passage]) -> frozen
 def _neighbours(
     places: Sequence[int], points: Sequence[int], found: set[int], step: int
 ) -> set[int]:
-    """Those beside a sentence for the judge that go on with it."""
+    """Return the sentences with a pattern next to a sentence that addresses a judge."""
     more: set[int] = set()
     for at in places:
         if points[at] and (at - step in found or at - step in more):
@@ -115,17 +115,17 @@ def quality_weights() -> QualityWeights:
 
 
 def logistic(value: float) -> float:
-    """Map any sum onto 0..1, with 0.5 at 0."""
+    """Return the logistic function of a value."""
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, value))))
 
 
 MAX_WEIGHED = 12
-"""How many sentences that are no quotations are weighed; what follows counts as unsupported."""
+"""Sentences without quotation that are checked; further ones count as unsupported."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence, and what carries it best: which of the sources, counted from 0, or none."""
+    """A sentence, its best support, and the number of the source from 0, or None."""
 
     sentence: Sentence
     support: Support
@@ -137,7 +137,7 @@ UNWEIGHED = Support(SupportKind.NONE, 0.0, "too much is said beside the quotatio
 
 
 def findings(sentences: Sequence[Sentence], sources: Sequence[Passage]) -> list[Finding]:
-    """Weigh each sentence that claims something; sentences that claim nothing are left out."""
+    """Return the support of each sentence that claims something."""
     found: list[Finding] = []
     weighed = 0
     for sentence in sentences:
@@ -155,7 +155,7 @@ def findings(sentences: Sequence[Sentence], sources: Sequence[Passage]) -> list[
 
 
 def score(support: Support) -> float:
-    """How likely people find that a sentence so carried can be deduced."""
+    """Return the probability that people say the sentence can be deduced."""
     if support.kind is SupportKind.COVERED:
         weights = quality_weights()
         return logistic(weights.slope * (support.covered - weights.line))
@@ -171,7 +171,7 @@ def _quoted(sentence: Sentence, sources: Sequence[Passage]) -> Finding | None:
 
 
 def _best(sentence: Sentence, sources: Sequence[Passage]) -> Finding:
-    """The sentence as a whole, or clause by clause where it has clauses of several sources."""
+    """Return the support of the whole sentence, or of its clauses if that is better."""
     if len(sentence.passage.tokens) > MAX_SENTENCE:
         return _weakest(sentence, list(_stretches(sentence.passage)), sources)
     whole = _carried(sentence, sentence.passage, sources)
@@ -201,7 +201,7 @@ def _carried(sentence: Sentence, read: Passage, sources: Sequence[Passage]) -> F
 
 
 def _stretches(read: Passage) -> Iterator[Passage]:
-    """A sentence too long to be looked at whole, in even pieces."""
+    """Split a long sentence into equal pieces."""
     count = -(-len(read.tokens) // MAX_SENTENCE)
     length = -(-len(read.tokens) // count)
     for start in range(0, len(read.tokens), length):
@@ -210,7 +210,7 @@ def _stretches(read: Passage) -> Iterator[Passage]:
 
 
 def _clauses(read: Passage) -> Iterator[Passage]:
-    """The stretches between semicolons, colons and dashes, but those that claim nothing."""
+    """Yield the clauses between semicolons, colons and dashes that claim something."""
     starts = [0, *(at for at, token in enumerate(read.tokens) if at and token.before == ";")]
     for start, end in zip(starts, [*starts[1:], len(read.tokens)], strict=True):
         tokens: tuple[Token, ...] = read.tokens[start:end]

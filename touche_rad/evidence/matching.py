@@ -19,10 +19,10 @@ from touche_rad.evidence.words import (
 
 
 def common_words(said: Sequence[Token], written: Sequence[Token]) -> list[tuple[int, int]]:
-    """The longest common subsequence of stems, as pairs of places.
+    """Return the longest common subsequence of stems as pairs of positions.
 
-    Words of matter weigh more than function words, and a function word that matches alone, away
-    from its neighbours, is left out: it matches by chance.
+    Content words count more than function words. A function word that matches without its
+    neighbours is left out.
     """
     return list(_anchored(said, _longest_common(said, written)))
 
@@ -70,12 +70,12 @@ MAX_SENTENCE = 80
 MAX_SOURCE = 200
 _ENDS = (".", "…", ";")
 _EDGE = 6
-"""How far beyond the common words the source is searched for a negation that a sentence adds."""
+"""Words beyond the common words in which a negation of the source is searched."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """What the sentence has between two words that run together, and what the source has there."""
+    """The words between two common words, in the sentence and in the source."""
 
     said: tuple[Token, ...]
     written: tuple[Token, ...]
@@ -83,7 +83,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Alignment:
-    """The longest run of common stems, in order; and the changes within and at its two ends."""
+    """A sentence, a source, and the positions of their common words in order."""
 
     said: tuple[Token, ...]
     written: tuple[Token, ...]
@@ -91,12 +91,12 @@ class Alignment:
 
     @property
     def share(self) -> float:
-        """How much of the sentence runs together with the source."""
+        """Share of the sentence's words that are common."""
         return len(self.pairs) / len(self.said) if self.said else 0.0
 
     @property
     def changes(self) -> list[Change]:
-        """The changes. What the source has before the first and behind the last pair is no part."""
+        """Changes within and at the ends; the source's words outside the pairs do not count."""
         if not self.pairs:
             return [Change(self.said, ())]
         first, last = self.pairs[0], self.pairs[-1]
@@ -109,11 +109,11 @@ class Alignment:
 
     @property
     def stretch(self) -> tuple[Token, ...]:
-        """The source from the first to the last common word."""
+        """Words of the source from the first to the last common word."""
         return self.written[self.pairs[0][1] : self.pairs[-1][1] + 1] if self.pairs else ()
 
     def swapped(self) -> tuple[Token, Token] | None:
-        """Two words of matter that have changed places around what is in common."""
+        """Return two content words that have exchanged their places, or None."""
         ranks = [dict[str, int](), dict[str, int]()]
         for side, tokens in enumerate((self.said, self.written)):
             paired = {pair[side] for pair in self.pairs if self.said[pair[0]].matters}
@@ -132,7 +132,7 @@ class Alignment:
         return (forth, back) if forth and back else None
 
     def as_negative(self) -> bool:
-        """Whether both sides negate equally often, or both an odd or an even number of times."""
+        """Whether both sides have an odd, or both an even, number of negations."""
         if not self.pairs:
             return True
         start, end = self.pairs[0][1], self.pairs[-1][1] + 1
@@ -143,10 +143,10 @@ class Alignment:
         )
 
     def turned(self) -> Token | None:
-        """The first word of matter that one side negates and the other does not.
+        """Return the first content word that only one side negates, or None.
 
-        Where both sides negate as often, a single such word shows another turn of phrase (`never
-        allowed to run`, `may never run`), and two show a negation that has changed its place.
+        If both sides have as many negations, one such word is only another wording (`never allowed
+        to run`, `may never run`), and two are a negation that has moved.
         """
         said, written = negated_words(self.said), negated_words(self.written)
         found = [
@@ -155,7 +155,7 @@ class Alignment:
         return found[0] if len(found) > self.as_negative() else None
 
     def turned_at_an_end(self) -> Token | None:
-        """A word of matter next to a negation put before or behind all that is in common.
+        """Return the content word next to a negation added before or after the common words.
 
         A negation that the source has elsewhere was moved, not added.
         """
@@ -174,7 +174,7 @@ class Alignment:
         return None
 
     def _moved(self, head_or_tail: Sequence[Token], edge: Sequence[Token]) -> bool:
-        """Whether each side has a negation that stands for the other's, if in another place."""
+        """Whether each side has a negation in another place for that of the other."""
         said, written = ({pair[side] for pair in self.pairs} for side in (0, 1))
         elsewhere = [token for at, token in enumerate(self.written) if at not in written]
         ours = [token for at, token in enumerate(self.said) if at not in said]
@@ -182,20 +182,20 @@ class Alignment:
 
 
 def align(said: Sequence[Token], source: Sequence[Token]) -> Alignment:
-    """Align at most `MAX_SENTENCE` words with the window of the source that shares most."""
+    """Align at most `MAX_SENTENCE` words with the most similar window of the source."""
     said = tuple(said[:MAX_SENTENCE])
     written = tuple(_window(said, source))
     return Alignment(said, written, tuple(common_words(said, written)))
 
 
 def _clause_before(tokens: Sequence[Token]) -> Sequence[Token]:
-    """The last of the tokens, from the last sentence's beginning on."""
+    """Return the tokens of the last sentence."""
     start = max((at for at, token in enumerate(tokens) if token.before in _ENDS), default=0)
     return tokens[start:]
 
 
 def _clause_behind(tokens: Sequence[Token]) -> Sequence[Token]:
-    """The first of the tokens, up to the next sentence."""
+    """Return the tokens up to the next sentence."""
     end = next((at for at, token in enumerate(tokens) if token.before in _ENDS), len(tokens))
     return tokens[:end]
 
@@ -219,7 +219,7 @@ _LONGEST_CONNECTIVE = 5
 _LONGEST_STANCE = 18
 _LONGEST_HEADING = 5
 _TELLING = 3
-"""Fewer words than these said twice are a matter of grammar."""
+"""Repetitions of fewer words are ignored."""
 _ASKS = frozenset("who what when where why how which whose whom".split())
 _ASKS_BEFORE_SUBJECT = frozenset(
     "is are was were do does did can could will would should shall may might must have has had"
@@ -228,9 +228,9 @@ _ASKS_BEFORE_SUBJECT = frozenset(
 
 
 def content_starts(tokens: Sequence[Token]) -> list[int]:
-    """Where the sentence's matter may start: at 0, and behind each frame in front of it.
+    """Return where the content may start: at 0 and after each introducing phrase.
 
-    The last one is `len(tokens)` where the sentence is nothing but frames.
+    The last value is `len(tokens)` if the sentence has only introducing phrases.
     """
     found = [0]
     while found[-1] < len(tokens) and len(found) <= MAX_FRAMES:
@@ -242,7 +242,7 @@ def content_starts(tokens: Sequence[Token]) -> list[int]:
 
 
 def without_padding(tokens: Sequence[Token]) -> tuple[Token, ...]:
-    """The tokens without phrases that say nothing, such as `generally speaking`."""
+    """Return the tokens without filler such as `generally speaking`."""
     text = join_words([token.word for token in tokens])
     dropped: set[int] = set()
     for match in lexicon().paddings.finditer(text):
@@ -253,7 +253,7 @@ def without_padding(tokens: Sequence[Token]) -> tuple[Token, ...]:
 
 
 def _said_once(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """The stretches between commas, but those whose words a stretch before them has in a row."""
+    """Yield the parts between commas, without parts that repeat an earlier one."""
     breaks = [at for at, token in enumerate(tokens) if at and token.before]
     heard = ""
     for start, end in zip([0, *breaks], [*breaks, len(tokens)], strict=True):
@@ -264,7 +264,7 @@ def _said_once(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
 
 
 def claims_nothing(tokens: Sequence[Token], text: str) -> bool:
-    """Whether a sentence is only a stance, a pure question, or says that a thing is itself."""
+    """Whether a sentence is only a stance, a question or a tautology."""
     at = content_starts(tokens)
     if at[-1] == len(tokens):
         return True
@@ -273,7 +273,7 @@ def claims_nothing(tokens: Sequence[Token], text: str) -> bool:
 
 
 def _is_itself(tokens: Sequence[Token]) -> bool:
-    """Whether `rules are rules` is all that is said."""
+    """Whether the sentence is a tautology such as `rules are rules`."""
     matter = [token.stem for token in without_padding(tokens) if token.matters]
     return len(matter) > 1 and len(set(matter)) == 1
 
@@ -285,7 +285,7 @@ def _asks(tokens: Sequence[Token], text: str) -> bool:
 
 
 def _behind_heading(tokens: Sequence[Token], at: int) -> int | None:
-    """Behind a few words and a colon that announce and claim nothing: `not everyone:`."""
+    """Return the end of a heading of a few words and a colon (`not everyone:`), or None."""
     known = lexicon()
     for end in range(at + 1, min(at + _LONGEST_HEADING + 1, len(tokens))):
         if tokens[end].before == ";":
@@ -314,9 +314,7 @@ def _behind_frame(tokens: Sequence[Token], at: int) -> int | None:
 
 
 _TRIES = 6
-"""At how many places one part is tried, should it occur more than once."""
-
-"""Fewer words in a row are no quotation that could be torn out of anything."""
+"""Occurrences of a part that are tried."""
 
 
 @dataclass(frozen=True)
@@ -328,7 +326,7 @@ class Span:
 
 
 class Quotation(Enum):
-    """What becomes of the sense when a sentence's words are found in a row."""
+    """Whether a quotation keeps the meaning, is taken out of context, or is no quotation."""
 
     KEPT = "kept"
     TORN = "torn"
@@ -336,11 +334,11 @@ class Quotation(Enum):
 
 
 def find_quotation(sentence: Passage, source: Passage) -> Quotation:
-    """Whether the sentence, or what follows its frame, is quoted from the source.
+    """Return whether the sentence, or its part after an introducing phrase, is a quotation.
 
-    Case, punctuation and typographic signs do not matter. An ellipsis joins parts that stand in
-    this order in the source. A part of a sentence is torn out of it if what was left out around it
-    turns its sense: `animals suffer` is no fair quotation of `it is a myth that animals suffer`.
+    Case and punctuation do not matter. An ellipsis joins parts that have this order in the source.
+    A part is out of context if the words left out around it change its meaning: `animals suffer`
+    is no fair quotation of `it is a myth that animals suffer`.
     """
     found = Quotation.NONE
     for start in content_starts(sentence.tokens):
@@ -356,7 +354,7 @@ def find_quotation(sentence: Passage, source: Passage) -> Quotation:
 
 
 def _kept(tokens: Sequence[Token], source: Passage, *, open_end: bool) -> bool | None:
-    """Whether a quotation keeps its sense; None where it is no quotation."""
+    """Whether a quotation keeps its meaning; None if it is no quotation."""
     spans = list(_occurrences(tokens, source, 0))
     if spans:
         return any(_fair([span], source, open_end=open_end) for span in spans)
@@ -365,7 +363,7 @@ def _kept(tokens: Sequence[Token], source: Passage, *, open_end: bool) -> bool |
 
 
 def _spans_of_parts(tokens: Sequence[Token], source: Passage) -> list[Span]:
-    """Where the stretches between ellipses stand, in order; empty where one is missing."""
+    """Return the spans of the parts between ellipses in order; empty if one is missing."""
     spans: list[Span] = []
     for part in _parts(tokens):
         found = next(_occurrences(part, source, spans[-1].end if spans else 0), None)
@@ -384,7 +382,7 @@ def _fair(spans: Sequence[Span], source: Passage, *, open_end: bool) -> bool:
 
 
 def _parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """The stretches between ellipses."""
+    """Yield the parts between ellipses."""
     start = 0
     for at, token in enumerate(tokens):
         if token.before == "…" and at > start:
@@ -406,7 +404,7 @@ def _occurrences(tokens: Sequence[Token], source: Passage, start: int) -> Iterat
 
 
 def _starts_well(span: Span, source: Passage) -> bool:
-    """Whether what was left out before the span, in the same sentence, leaves its sense alone."""
+    """Whether the words left out before the span do not change its meaning."""
     if span.start == 0 or source.tokens[span.start].before in ("…", ".", ";"):
         return True
     left = _back_to_sentence_start(span.start, source.tokens)
@@ -423,7 +421,7 @@ def _starts_well(span: Span, source: Passage) -> bool:
 
 
 def _ends_well(span: Span, source: Passage) -> bool:
-    """Whether what was left out behind the span sets no condition and takes nothing back."""
+    """Whether the words left out after the span add no condition and no negation."""
     right: list[str] = []
     for token in source.tokens[span.end : span.end + 40]:
         if token.before in (".", ";", "…"):
@@ -439,7 +437,7 @@ def _takes_back(words: Sequence[str]) -> bool:
 
 
 def _gap_is_harmless(start: int, end: int, source: Passage) -> bool:
-    """Whether the words left out at an ellipsis are a whole clause, or turn nothing."""
+    """Whether the words left out at an ellipsis are a clause or change no meaning."""
     if start == end:
         return True
     tokens = source.tokens

@@ -1,4 +1,4 @@
-"""Claims reworded by rules: the same said in other common words, always in the same way."""
+"""Rephrase claims by rules: common words are replaced, always in the same way."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ANY: Final = re.compile(
 
 
 def paraphrase(claim: str) -> str:
-    """Return the claim in other words; one without any known word comes back as it is."""
+    """Return the claim in other words; without known words it is unchanged."""
     return _ANY.sub(_other, claim)
 
 

@@ -20,15 +20,15 @@ from touche_rad.evidence.words import Passage, Token, any_negator, lexicon, root
 
 
 def coverage(said: Sequence[Token], written: Sequence[Token]) -> float:
-    """The share of the sentence's words of matter that the source has, or has a like of."""
+    """Return the share of the content words that the source has, also as synonyms."""
     found, matter = _found(said, written)
     return found / matter if matter else 0.0
 
 
 def strict_coverage(said: Sequence[Token], written: Sequence[Token]) -> float:
-    """The same, but where a word is missing one that is found counts for nothing.
+    """Return the coverage; if a word is missing, one of the found words does not count.
 
-    It shows no more than the topic: of `zoos harm animals` two thirds stand in `zoos save animals`.
+    That word may only be the topic: `zoos save animals` has two thirds of `zoos harm animals`.
     """
     found, matter = _found(said, written)
     return 1.0 if matter and found == matter else max(0, found - 1) / max(1, matter)
@@ -44,7 +44,7 @@ def _found(said: Sequence[Token], written: Sequence[Token]) -> tuple[int, int]:
 
 
 def _empty(token: Token) -> bool:
-    """Whether a word is one that any sentence may hold without claiming more."""
+    """Whether a word is generic and adds no claim."""
     known = lexicon()
     return (
         root(known.sense(token.stem)) in known.generic
@@ -56,7 +56,7 @@ def _empty(token: Token) -> bool:
 
 
 def unsupported_words(said: Sequence[Token], written: Sequence[Token]) -> list[Token]:
-    """The words that weigh and that the source does not have, nor a like of them."""
+    """Return the words with meaning that the source does not have, also not as synonyms."""
     known = lexicon()
     there = {token.stem for token in written}
     senses = {known.sense(one) for one in there}
@@ -71,25 +71,25 @@ def unsupported_words(said: Sequence[Token], written: Sequence[Token]) -> list[T
 
 
 NEAR = 0.7
-"""From this share of words in common on, a sentence is a quotation, and each change counts."""
+"""Share of common words from which a sentence is a changed quotation."""
 
 
 class Tampering(NamedTuple):
-    """What was done to a source."""
+    """How a sentence changes the meaning of its source."""
 
     reason: str
     contrary: bool = False
-    """Whether the sentence, near as it is to the source, says the contrary of it."""
+    """Whether the sentence says the contrary of the source in its words."""
 
 
 CLOSE = 0.65
-"""From this share on, a sentence that turns its source's sense says the contrary of it."""
+"""Share of common words from which a reversed sentence is the contrary of its source."""
 
 
 def find_tampering(
     alignment: Alignment, said: Sequence[Token], source: Passage
 ) -> Tampering | None:
-    """What makes a sentence say something else than its source, or nothing."""
+    """Return how a sentence changes the meaning of its source, or None."""
     inside = _turned_inside(alignment, said)
     turning = inside or _turned_at_an_end(alignment)
     contrary = alignment.share >= CLOSE and bool(inside or _only_negated(alignment))
@@ -102,7 +102,7 @@ def find_tampering(
         return Tampering(told, contrary=not any(lexicon().counts(one.word) for one in swap))
     if alignment.share >= NEAR:
         for change in alignment.changes:
-            if told := _spoiling(change):
+            if told := _distortion(change):
                 return Tampering(told, contrary)
     return None
 
@@ -124,7 +124,7 @@ def _turned_at_an_end(alignment: Alignment) -> str:
 
 
 def _only_negated(alignment: Alignment) -> bool:
-    """Whether a negation came or went alone: with words of its own, it took its matter along."""
+    """Whether a negation was added or removed without other content words."""
     return any(_negates(one) and not _own_matter(one) for one in alignment.changes)
 
 
@@ -157,7 +157,7 @@ def _invented(said: Sequence[Token], source: Passage, *, freely: bool) -> str:
 
 
 def contrary_pair(said: Sequence[Token], written: Sequence[Token]) -> tuple[str, str] | None:
-    """A word of the sentence that the source lacks, and its contrary that the sentence lacks."""
+    """Return a word of the sentence and its contrary in the source, or None."""
     ours, theirs = {token.stem for token in said}, {token.stem for token in written}
     return _contraries(Change(tuple(_only(said, theirs)), tuple(_only(written, ours))))
 
@@ -175,8 +175,8 @@ def _only(tokens: Sequence[Token], without: set[str]) -> Iterator[Token]:
     return (token for token in tokens if token.stem not in without)
 
 
-def _spoiling(change: Change) -> str:
-    """What one change inside a quotation spoils, or nothing."""
+def _distortion(change: Change) -> str:
+    """Return how one change in a quotation changes its meaning, or an empty text."""
     known = lexicon()
     said = {token.word for token in change.said}
     written = {token.word for token in change.written}
@@ -196,13 +196,13 @@ def _spoiling(change: Change) -> str:
 
 
 def _leaves_out_whole(change: Change) -> bool:
-    """Whether what is left out is a clause of its own, or reaches into another sentence."""
+    """Whether the words left out are a clause or reach into another sentence."""
     inside = any(token.before in (".", "…") for token in change.written[1:])
     return inside or (not change.said and bool(change.written[0].before))
 
 
 class SupportKind(StrEnum):
-    """In what manner a source carries a sentence."""
+    """How a source supports a sentence."""
 
     QUOTED = "quoted"
     NEAR = "near"
@@ -214,22 +214,22 @@ class SupportKind(StrEnum):
 
 @dataclass(frozen=True)
 class Support:
-    """In what manner a sentence is carried, how much of its matter is found, and why."""
+    """How a sentence is supported, its coverage, and the reason."""
 
     kind: SupportKind
     covered: float
     why: str
     contrary: bool = False
-    """Whether it is the source's own words made to say the contrary."""
+    """Whether the sentence says the contrary in the words of the source."""
 
 
 ADDED = 3
-"""So many words of matter in a row that the source does not have are a claim of their own."""
+"""Number of new content words in a row that make a new claim."""
 QUOTED = Support(SupportKind.QUOTED, 1.0, "quoted")
 
 
 def support(sentence: Passage, source: Passage) -> Support:
-    """Weigh a sentence against one source."""
+    """Return how one source supports a sentence."""
     found = find_quotation(sentence, source)
     if found is Quotation.KEPT:
         return QUOTED
@@ -263,7 +263,7 @@ def _near_quotation(alignment: Alignment, source: Passage, covered: float) -> Su
 
 
 def _exchanged(change: Change) -> tuple[str, str] | None:
-    """A word of matter that stands in the place of another of another sense."""
+    """Return a content word that replaces one with another meaning, or None."""
     known = lexicon()
     said = [token for token in change.said if _weighs(token)]
     written = [token for token in change.written if _weighs(token)]
@@ -279,7 +279,7 @@ def _weighs(token: Token) -> bool:
 
 
 def _addition(said: Sequence[Token], source: Passage) -> str:
-    """The first of `ADDED` words of matter in a row that the source does not have, or nothing."""
+    """Return the first of `ADDED` new content words in a row, or an empty text."""
     new = {id(token) for token in unsupported_words(said, source.tokens)}
     row: list[Token] = []
     for token in said:

@@ -13,9 +13,9 @@ from importlib.resources import files
 from touche_rad.text import sentences, stopwords
 
 CHUNK = 4_000
-"""Longer text is split into sentences piece by piece, so that work grows with its length."""
+"""Longer texts are split into sentences in pieces of this many letters."""
 REMEMBERED = 1_000
-"""The longest text, in characters, that is remembered once read."""
+"""Maximum letters of a text whose tokens are cached."""
 LONGEST_WORD = 60
 
 _PIECE = re.compile(
@@ -30,27 +30,27 @@ _RANK = {"": 0, ",": 1, ";": 2, ".": 3, "…": 4}
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, its stem, and what stood in front of it: nothing, `,`, `;`, `.` or `…`."""
+    """A word, its stem, and the mark before it: none, `,`, `;`, `.` or `…`."""
 
     word: str
     stem: str
     before: str
     matters: bool
-    """Whether the word carries matter."""
+    """Whether it is a content word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text's tokens, and its words joined for searching."""
+    """The tokens of a text, and its words as one text for searching."""
 
     tokens: tuple[Token, ...]
     joined: str
     after: str = ""
-    """The mark behind the last word."""
+    """The mark after the last word."""
 
 
 def read_passage(text: str) -> Passage:
-    """Read a text; short ones are remembered, as a debate's turns are judged one after another."""
+    """Return the tokens of a text; short texts are cached."""
     return _remembered(text) if len(text) <= REMEMBERED else _read(text)
 
 
@@ -74,12 +74,12 @@ def _read(text: str) -> Passage:
 
 
 def join_words(words: Iterator[str] | Sequence[str]) -> str:
-    """Words with a space around each, so that a search finds whole words only."""
+    """Join words with a space around each, so that a search finds whole words only."""
     return f" {' '.join(words)} "
 
 
 def split_sentences(text: str) -> list[str]:
-    """A text's sentences."""
+    """Return the sentences of a text."""
     found: list[str] = []
     while len(text) > CHUNK:
         cut = text.rfind(" ", CHUNK // 2, CHUNK)
@@ -94,7 +94,7 @@ def _mark(group: str) -> str:
 
 
 def _spelt(match: re.Match[str]) -> Iterator[tuple[str, str]]:
-    """The words behind one written word, each with its stem. What is too long to be one stays."""
+    """Yield the words of one written word with their stems; very long ones stay unchanged."""
     if len(match.group()) > LONGEST_WORD:
         yield match.group(), match.group()
         return
@@ -104,7 +104,7 @@ def _spelt(match: re.Match[str]) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=65_536)
 def _meant(written: str, group: str | None) -> tuple[str, ...]:
-    """The words behind one written word: contractions are spelt out."""
+    """Return the words of one written word; contractions are expanded."""
     word = re.sub("[’ʼ]", "'", written)
     if group == "percent":
         return ("percent",)
@@ -122,7 +122,7 @@ def _meant(written: str, group: str | None) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A word without its common English endings. Endings that turn the sense (-less) stay."""
+    """Return a word without common English endings; endings like -less stay."""
     if len(word) <= 3 or not word.isascii():
         return word
     word = _singular(word)
@@ -162,7 +162,7 @@ def _undoubled(word: str) -> str:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Word sets, compiled patterns, and which stems are contraries or of one sense."""
+    """The word lists of `lexicon.toml`, with patterns, synonyms and contraries."""
 
     negators: frozenset[str]
     not_negated: frozenset[str]
@@ -190,20 +190,20 @@ class Lexicon:
     contraries: frozenset[tuple[str, str]]
 
     def sense(self, stemmed: str) -> str:
-        """The stem that stands for all of its sense."""
+        """Return the stem that represents all synonyms."""
         return self.senses.get(stemmed, stemmed)
 
     def contrary(self, one: str, other: str) -> bool:
-        """Whether two stems say the contrary of each other."""
+        """Whether two stems are contraries."""
         return (one, other) in self.contraries or _differ_by_prefix(one, other)
 
     def counts(self, word: str) -> bool:
-        """Whether a word is a quantity."""
+        """Whether a word is a number or a quantity."""
         return word in self.numbers or word[0].isdigit()
 
 
 def root(sense: str) -> str:
-    """What a boxer and boxing share: the sense without the ending of who or what does it."""
+    """Return a stem without the ending -er or -or (boxer, boxing)."""
     return sense[:-2] if sense.endswith(("er", "or")) and len(sense) >= 5 else sense
 
 
@@ -221,7 +221,7 @@ def _differ_by_prefix(one: str, other: str) -> bool:
 
 @cache
 def lexicon() -> Lexicon:
-    """The lists as shipped."""
+    """Load `lexicon.toml`."""
     read = tomllib.loads(files(__package__).joinpath("lexicon.toml").read_text("utf-8"))
 
     def words(name: str) -> frozenset[str]:
@@ -274,15 +274,15 @@ def _contraries(lines: str) -> frozenset[tuple[str, str]]:
 
 
 _SCOPE = 5
-"""How many words behind it a negation may find its word of matter, within its clause."""
+"""Words that a negation reaches within its clause."""
 _LETS_THROUGH = frozenset(("longer", "enough", "able", "allowed", "even", "really"))
-"""Words of matter that a negation reaches past: `no longer enough to pay` does not pay."""
+"""Content words that do not end a negation: `no longer enough to pay`."""
 _NEGATING_PAIRS = {("rather", "than"), ("instead", "of"), ("anything", "but")}
 _SOME = {("a", "few"), ("a", "little"), ("no", "doubt"), ("or", "without"), ("or", "not")}
 
 
 def negated_words(tokens: Sequence[Token]) -> list[bool]:
-    """For each word of matter, whether an odd number of negations stand right in front of it.
+    """Return for each token whether it is a content word with an odd number of negations before.
 
     Function words between do not count: `not to be noticed` negates `noticed`.
     """
@@ -300,12 +300,12 @@ def negated_words(tokens: Sequence[Token]) -> list[bool]:
 
 
 def negates_oddly(tokens: Sequence[Token]) -> bool:
-    """Whether there is an odd number of negations: one more takes the other back."""
+    """Whether the number of negations is odd."""
     return sum(_negates(tokens, at) for at in range(len(tokens))) % 2 == 1
 
 
 def any_negator(*places: Sequence[Token]) -> bool:
-    """Whether there is any word that can negate."""
+    """Whether there is any negating word."""
     known = lexicon()
     return any(token.word in known.negators for tokens in places for token in tokens)
 

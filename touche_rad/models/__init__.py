@@ -1,4 +1,4 @@
-"""One way to ask a language model: a prompt and a schema go in, a valid object comes out."""
+"""Ask a language model: `Model.ask(prompt, schema)` returns a valid object."""
 
 from touche_rad.models.errors import ModelError
 from touche_rad.models.model import Model

@@ -29,7 +29,7 @@ log = logging.getLogger("touche_rad")
 
 CACHE_FILE: Final = "answers.sqlite"
 VERSION: Final = 2
-"""What a key is made of; a change makes every older answer unfound, not wrong."""
+"""Version of the cache key; after a change older answers are not used."""
 WAIT: Final = 30.0
 
 _TABLE: Final = """
@@ -42,14 +42,14 @@ _COLUMNS: Final = ("key", "model", "asked", "answer", "digest", "version", "kept
 
 
 def key_of(body: Mapping[str, Any]) -> str:
-    """Return what a request is known by: all that it asks, in a fixed order."""
+    """Return the key of a request: a hash of all its values in a fixed order."""
     canonical = json.dumps([VERSION, body], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
 @dataclass(frozen=True)
 class Row:
-    """An answer as it is kept."""
+    """One row of the cache."""
 
     key: str
     model: str
@@ -61,20 +61,20 @@ class Row:
 
     @property
     def whole(self) -> bool:
-        """Whether it is what was put in."""
+        """Whether the answer matches its checksum."""
         return _digest(self.answer) == self.digest
 
 
 class Cache:
-    """A folder's answers. Only answers that were valid are put in."""
+    """The valid answers in a folder."""
 
     def __init__(self, folder: Path, *, make: bool = True) -> None:
-        """Open the cache, making it where there is none and that is wanted."""
+        """Open the cache; with `make`, create it if it does not exist."""
         self.folder = folder
         self._local = threading.local()
-        self._told = False
+        self._warned = False
         if not make and not (folder / CACHE_FILE).is_file():
-            raise UserError(f"{folder}: there is no cache (expected {CACHE_FILE} in it)")
+            raise UserError(f"{folder}: no cache here (expected {CACHE_FILE} in the folder)")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with self._opened() as database:
@@ -84,7 +84,7 @@ class Cache:
         except (OSError, sqlite3.Error) as error:
             raise UserError(f"--cache {folder}: the cache cannot be opened: {error}") from None
         if have != set(_COLUMNS):
-            raise UserError(f"--cache {folder}: another version's cache; name another folder")
+            raise UserError(f"--cache {folder}: cache of another version; use another folder")
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
@@ -99,14 +99,14 @@ class Cache:
             return int(database.execute("SELECT count(*) FROM answers").fetchone()[0])
 
     def rows(self) -> Iterator[Row]:
-        """Yield all that is kept, in the order of the keys."""
+        """Yield all rows in the order of their keys."""
         with self._opened() as database:
             found = database.execute(f"SELECT {', '.join(_COLUMNS)} FROM answers ORDER BY key")
             for row in found:
                 yield Row(*row)
 
     def add(self, rows: Iterable[Row]) -> int:
-        """Take over whole rows of another cache; what is here already stays. Return how many."""
+        """Add undamaged rows of another cache that are not here yet; return how many."""
         before = len(self)
         with self._opened() as database:
             database.execute("BEGIN IMMEDIATE")
@@ -121,7 +121,7 @@ class Cache:
         return len(self) - before
 
     def remove(self, keys: Iterable[str]) -> int:
-        """Forget answers, give their room back, and return how many there were."""
+        """Delete rows, free their space, and return how many there were."""
         before = len(self)
         with self._opened() as database:
             database.execute("BEGIN IMMEDIATE")
@@ -131,44 +131,44 @@ class Cache:
         return before - len(self)
 
     def has(self, key: str) -> bool:
-        """Whether there is a whole answer to a request."""
+        """Whether there is an undamaged answer to a request."""
         return self.get(key) is not None
 
     def get(self, key: str) -> Mapping[str, Any] | None:
-        """Return a request's answer, or None; one that is damaged is as none."""
+        """Return the answer to a request, or None if it is missing or damaged."""
         try:
             with self._opened() as database:
                 row = database.execute(
                     "SELECT answer, digest FROM answers WHERE key = ?", (key,)
                 ).fetchone()
         except sqlite3.Error as error:
-            self._tell(f"cannot be read: {error}")
+            self._warn(f"cannot be read: {error}")
             return None
         if row is None:
             return None
         answer, digest = row
         if _digest(answer) != digest:
-            self._tell("holds a damaged answer, which is asked for again")
+            self._warn("has a damaged answer; the model is called again")
             return None
         found: Mapping[str, Any] = json.loads(answer)
         return found
 
     def put(self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Keep an answer; a cache that cannot be written costs calls later and no answer now."""
-        told = json.dumps(answer, ensure_ascii=True)
+        """Store an answer; a write error is only logged."""
+        text = json.dumps(answer, ensure_ascii=True)
         asked = redact(json.dumps(body, ensure_ascii=True))
         model = str(body.get("model", ""))
-        row = (key, model, asked, told, _digest(told), VERSION, time.time())
+        row = (key, model, asked, text, _digest(text), VERSION, time.time())
         try:
             with self._opened() as database:
                 database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         except sqlite3.Error as error:
-            self._tell(f"cannot be written: {error}")
+            self._warn(f"cannot be written: {error}")
 
-    def _tell(self, what: str) -> None:
-        if not self._told:
+    def _warn(self, what: str) -> None:
+        if not self._warned:
             log.warning("the cache in %s %s", self.folder, what)
-            self._told = True
+            self._warned = True
 
 
 def _digest(text: str) -> str:
@@ -182,20 +182,20 @@ _SHORTEST, _LONGEST = 0.02, 0.5
 
 @cache
 def _opened(folder: Path) -> int | None:
-    """Open the folder's lock file once a process: closing it anywhere gives up every lock."""
+    """Open the lock file once per process, because closing it releases every lock."""
     try:
         return os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
-        log.info("the cache in %s locks nothing: %s", folder, error)
+        log.info("the cache in %s cannot lock requests: %s", folder, error)
         return None
 
 
 @asynccontextmanager
-async def first_to_ask(folder: Path, key: str, left: Callable[[], float]) -> AsyncIterator[None]:
-    """Wait while another process asks the same; the system frees what a killed one held.
+async def request_lock(folder: Path, key: str, left: Callable[[], float]) -> AsyncIterator[None]:
+    """Wait while another process sends the same request; a killed process loses its lock.
 
-    Each request is one byte of a lock file. Where files cannot be locked, or no time is left,
-    the request is made all the same: an answer twice is better than none.
+    Each request is one byte of a lock file. If files cannot be locked or no time is left, the
+    request is sent anyway.
     """
     locks = _locks()
     file = _opened(folder) if locks else None
@@ -235,7 +235,7 @@ def _locks() -> ModuleType | None:
 
 
 class Answers:
-    """A folder of answers, or none, where nothing is kept and nobody waits."""
+    """The cache of a model; without a folder nothing is stored and nothing waits."""
 
     def __init__(self, folder: Path | None, trace: Trace) -> None:
         self._cache = Cache(folder) if folder else None
@@ -245,27 +245,27 @@ class Answers:
         )
 
     def found(self, call: Call, key: str, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the answer that was kept, or None."""
+        """Return the stored answer, or None."""
         kept = self._cache.get(key) if self._cache else None
         if kept is None or "said" not in kept:
             return None
         call.cost.from_cache += 1
-        self._trace.tell(call, body, kept)
+        self._trace.write(call, body, kept)
         return kept
 
     def keep(self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Keep a valid answer."""
+        """Store a valid answer."""
         if self._cache is not None:
             self._cache.put(key, body, answer)
 
     @asynccontextmanager
     async def one_at_a_time(self, call: Call, key: str, *, asks: bool) -> AsyncIterator[None]:
-        """Equal requests at the same time: the first asks, the others find its answer.
+        """Send equal parallel requests once; the others wait for the stored answer.
 
         Args:
-            call: What waits, no longer than it may.
-            key: What is asked.
-            asks: Whether there is anybody to ask; without, other processes are not waited for.
+            call: The call that waits, until its deadline at most.
+            key: Key of the request.
+            asks: Whether there is a backend; without one other processes are not waited for.
         """
         if self._cache is None:
             yield
@@ -277,7 +277,7 @@ class Answers:
                 if not asks or self._cache.has(key):
                     yield
                     return
-                async with first_to_ask(self._cache.folder, key, lambda: call.left):
+                async with request_lock(self._cache.folder, key, lambda: call.left):
                     yield
         finally:
             if not lock.locked() and not lock.statistics().tasks_waiting:

@@ -1,4 +1,4 @@
-"""What a model's server can do: asked of it, not read about."""
+"""Checks of `touche-rad doctor -m`: what the server of a model can do."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from touche_rad.models.errors import ModelError
 from touche_rad.models.model import Model
 
 NEEDED: Final = 4_096
-"""Tokens that the longest prompts of our plugins and their answers need."""
+"""Context length in tokens that the longest prompts and answers need."""
 _SECONDS: Final = 60.0
 _ROOM: Final = 1.2
-"""A model needs its weights' size and something for its cache."""
+"""Memory that a model needs, as a multiple of the size of its weights."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was tried."""
+    """Result of one check."""
 
     what: str
     ok: bool
@@ -36,10 +36,10 @@ class _Answer(BaseModel):
 
 
 async def checks(model: Model) -> AsyncIterator[Check]:
-    """Try what plugins need of a model, and stop at the first thing without which nothing goes."""
+    """Check what plugins need of a model; stop if the model does not answer."""
     backend = model.backend
     if backend is None:
-        yield Check("model", True, "EMPTY: the cache alone answers")
+        yield Check("model", True, "EMPTY: answers come from the cache only")
         return
     body = {"model": model.name, "max_tokens": 1}
     message = {"role": "user", "content": "Is water wet? Answer yes or no."}
@@ -48,7 +48,7 @@ async def checks(model: Model) -> AsyncIterator[Check]:
         await backend.ready()
         await backend.complete(asked, _SECONDS)
     except ModelError as error:
-        fix = "start the server, or name another with -m URL#MODEL; see the address and the key"
+        fix = "start the server or pass another one with -m URL#MODEL; check address and key"
         yield Check("model", False, str(error), fix)
         return
     yield Check("model", True, f"{model.name} answers at {backend.place}")
@@ -56,14 +56,14 @@ async def checks(model: Model) -> AsyncIterator[Check]:
     yield await _logprobs(model, asked)
     longest = await _context(model)
     fix = f"serve it with at least --max-model-len {NEEDED}"
-    told = "not told" if longest is None else f"{longest} tokens"
-    yield Check("model context", longest is None or longest >= NEEDED, told, fix)
+    size = "not reported" if longest is None else f"{longest} tokens"
+    yield Check("model context", longest is None or longest >= NEEDED, size, fix)
 
 
 async def _schema(model: Model, asked: dict[str, Any]) -> Check:
     inner = {"name": "Answer", "schema": _Answer.model_json_schema(), "strict": True}
     wanted = {"type": "json_schema", "json_schema": inner}
-    fix = "answers are parsed and repaired instead; vLLM keeps to schemas"
+    fix = "answers are parsed and repaired instead; vLLM supports schemas"
     assert model.backend is not None
     try:
         reply = await model.backend.complete(
@@ -71,21 +71,21 @@ async def _schema(model: Model, asked: dict[str, Any]) -> Check:
         )
         _Answer.model_validate_json(str(reply["choices"][0]["message"]["content"]))
     except (ModelError, ValueError, LookupError, TypeError):
-        return Check("model schemas", False, "answers are not kept to a schema", fix)
-    return Check("model schemas", True, "answers are kept to a schema")
+        return Check("model schemas", False, "the server ignores JSON schemas", fix)
+    return Check("model schemas", True, "the server follows JSON schemas")
 
 
 async def _logprobs(model: Model, asked: dict[str, Any]) -> Check:
-    fix = "scores are 0 or 1 instead of probabilities; vLLM tells them"
+    fix = "scores are 0 or 1 instead of probabilities; vLLM supports them"
     assert model.backend is not None
     try:
         reply = await model.backend.complete(
             {**asked, "logprobs": True, "top_logprobs": 5}, _SECONDS
         )
-        told = bool(reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"])
+        found = bool(reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"])
     except (ModelError, LookupError, TypeError):
-        told = False
-    return Check("model logprobs", told, "told" if told else "not told", fix)
+        found = False
+    return Check("model logprobs", found, "available" if found else "not available", fix)
 
 
 async def _context(model: Model) -> int | None:
@@ -97,7 +97,7 @@ async def _context(model: Model) -> int | None:
 
 
 def graphics(folder: str) -> Check | None:
-    """Compare a model's size with this machine's graphics memory, where both can be known."""
+    """Compare the size of a model with the GPU memory of this machine; None if unknown."""
     weights = list(Path(folder).glob("*.safetensors")) if Path(folder).is_dir() else []
     if not weights or shutil.which("nvidia-smi") is None:
         return None
@@ -108,6 +108,6 @@ def graphics(folder: str) -> Check | None:
     except (OSError, subprocess.SubprocessError, ValueError):
         return None
     size = sum(path.stat().st_size for path in weights) / 2**30
-    found = f"{size:.1f} GiB of weights, {room:.1f} GiB of graphics memory"
-    fix = "take a smaller or quantised model, or more cards (-O vllm.tensor_parallel_size=N)"
-    return Check("graphics memory", size * _ROOM <= room, found, fix)
+    found = f"{size:.1f} GiB of weights, {room:.1f} GiB of GPU memory"
+    fix = "use a smaller or quantised model, or more GPUs (-O vllm.tensor_parallel_size=N)"
+    return Check("GPU memory", size * _ROOM <= room, found, fix)

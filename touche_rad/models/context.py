@@ -109,18 +109,18 @@ def _as_exception(raised: BaseException) -> Exception:
 
 @dataclass(frozen=True)
 class CallContext:
-    """Who asks, and what for; empty where nobody said."""
+    """The plugin, debate and turn of a model call, and its deadline."""
 
     plugin: str = ""
     debate: str = ""
     turn: int | None = None
     deadline: float | None = None
-    """When an answer must be there, on the monotonic clock: no call of a model may outlast it."""
+    """Time on the monotonic clock at which every model call must have ended."""
 
     def record(self) -> dict[str, Any]:
-        """Return what is known, for a line of a trace."""
-        told = {"plugin": self.plugin, "debate": self.debate, "turn": self.turn}
-        return {key: value for key, value in told.items() if value not in ("", None)}
+        """Return the known values, for a line of the trace."""
+        known = {"plugin": self.plugin, "debate": self.debate, "turn": self.turn}
+        return {key: value for key, value in known.items() if value not in ("", None)}
 
 
 _SHARE: Final = 0.85
@@ -128,22 +128,22 @@ _NOW: Final[ContextVar[CallContext]] = ContextVar("call_context", default=CallCo
 
 
 def current_context() -> CallContext:
-    """Return the context that holds here."""
+    """Return the context of the current task."""
     return _NOW.get()
 
 
 def deadline_in(seconds: float | None) -> float | None:
-    """Return when models must have answered, for a plugin that has so many seconds.
+    """Return the deadline of model calls for a plugin with this time limit in seconds.
 
-    It is a little sooner than the plugin's own end, so that it can still make do without them.
+    It is earlier than the plugin's own limit, so that the plugin can answer without the model.
     """
     return None if seconds is None else time.monotonic() + _SHARE * seconds
 
 
 @contextmanager
-def call_context(**said: Any) -> Iterator[None]:
-    """Add to the context of the calls made inside."""
-    before = _NOW.set(replace(_NOW.get(), **said))
+def call_context(**values: Any) -> Iterator[None]:
+    """Set values of the context for the calls made inside."""
+    before = _NOW.set(replace(_NOW.get(), **values))
     try:
         yield
     finally:
@@ -155,14 +155,14 @@ _loop: asyncio.AbstractEventLoop | None = None
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end and return what comes of it; the call context goes along."""
+    """Run a coroutine from plain code and return its result; keeps the call context."""
     now = vars(current_context())
 
-    async def told() -> T:
+    async def work_in_context() -> T:
         with call_context(**now):
             return await work
 
-    return asyncio.run_coroutine_threadsafe(told(), _running()).result()
+    return asyncio.run_coroutine_threadsafe(work_in_context(), _running()).result()
 
 
 def _running() -> asyncio.AbstractEventLoop:
@@ -171,6 +171,6 @@ def _running() -> asyncio.AbstractEventLoop:
         if _loop is None:
             _loop = asyncio.new_event_loop()
             threading.Thread(
-                target=_loop.run_forever, name="touche-rad asking", daemon=True
+                target=_loop.run_forever, name="touche-rad models", daemon=True
             ).start()
         return _loop

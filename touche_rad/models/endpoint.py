@@ -32,39 +32,39 @@ from touche_rad.secrets import KEY, redact
 
 
 class Backend(Protocol):
-    """A place where a model is. Replies have the shape of OpenAI's chat completions."""
+    """Something that runs a model; replies have the format of OpenAI's chat completions."""
 
     @property
     def model(self) -> str:
-        """The model's name, which answers are cached under."""
+        """Name of the model; part of the cache key."""
         ...
 
     @property
     def place(self) -> str:
-        """What a person calls it: an address, without a key."""
+        """Where it is, to show to a user: an address without a key."""
         ...
 
     async def ready(self) -> float:
-        """Wait until it can be asked, and return the seconds that starting it took."""
+        """Wait until it is ready, and return the seconds that the start took."""
         ...
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
-        """Answer a request within so many seconds, or raise a `ModelError`."""
+        """Return the reply to a request within a time limit, or raise a ModelError."""
         ...
 
     async def context(self) -> int | None:
-        """Return how many tokens a prompt and its answer may have, where that is told."""
+        """Return the context length in tokens, or None if it is unknown."""
         ...
 
     async def close(self) -> None:
-        """Let go of what is held, and stop what was started."""
+        """Close connections and stop a server that was started."""
         ...
 
 
 URL: Final = "OPENAI_BASE_URL"
 MODEL: Final = "OPENAI_MODEL"
 NONE: Final = "EMPTY"
-"""What TIRA sets in the environment where there is no endpoint."""
+"""Value of OPENAI_BASE_URL on TIRA if there is no endpoint."""
 LARGEST: Final = 16 * 2**20
 _OVERFLOW: Final = (
     "context length",
@@ -79,28 +79,28 @@ _NO_MODEL: Final = ("does not exist", "not found", "unknown model", "no such mod
 
 @dataclass(frozen=True)
 class Address:
-    """An endpoint's address and model; the key is nobody's business."""
+    """Address and model name of an endpoint."""
 
     url: str
     model: str
 
     @property
     def real(self) -> bool:
-        """Whether there is an endpoint at all."""
+        """Whether there is an endpoint."""
         return self.url != NONE
 
 
 def parse_address(given: str | None = None) -> Address:
-    """Return the endpoint: `URL#MODEL` as given, else what the environment says."""
+    """Parse `URL#MODEL`; missing parts come from the environment."""
     url, _, model = (given or "").partition("#")
     url = url or os.environ.get(URL, "")
     model = model or os.environ.get(MODEL, "")
     if url == NONE:
         return Address(NONE, model)
     if not url.startswith(("http://", "https://")) or "@" in url.split("/")[2]:
-        raise UserError(f"no model: give -m http://HOST:PORT/v1#MODEL or set {URL} and {MODEL}")
+        raise UserError(f"no model: pass -m http://HOST:PORT/v1#MODEL or set {URL} and {MODEL}")
     if not model:
-        raise UserError(f"which model? give -m {url}#MODEL or set {MODEL}")
+        raise UserError(f"no model name: pass -m {url}#MODEL or set {MODEL}")
     return Address(url.rstrip("/"), model)
 
 
@@ -116,7 +116,7 @@ class Endpoint:
 
     @property
     def model(self) -> str:
-        """The model's name there."""
+        """Name of the model."""
         return self.at.model
 
     @property
@@ -125,12 +125,12 @@ class Endpoint:
         return self.at.url
 
     async def ready(self) -> float:
-        """A server of somebody else's is there or it is not."""
+        """The server is not ours: nothing to wait for."""
         return 0.0
 
     @property
     def _client(self) -> httpx.AsyncClient:
-        """Connections belong to an event loop; the key is read when they are made."""
+        """Return the client of this event loop; the key is read when it is made."""
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
@@ -151,7 +151,7 @@ class Endpoint:
             await client.aclose()
 
     async def context(self) -> int | None:
-        """Return how many tokens a prompt and its answer may have, where the server tells."""
+        """Return the context length in tokens, if the server reports it."""
         found = await self.models()
         for one in found:
             if one.get("id") == self.at.model and isinstance(one.get("max_model_len"), int):
@@ -159,10 +159,10 @@ class Endpoint:
         return None
 
     async def models(self, seconds: float = 10.0) -> list[Mapping[str, Any]]:
-        """Return what the server says of its models.
+        """Return the server's list of models.
 
         Raises:
-            ModelError: Its kind says what happened.
+            ModelError: The class says what happened.
         """
         try:
             with anyio.fail_after(seconds):
@@ -173,14 +173,14 @@ class Endpoint:
         except (httpx.HTTPError, ssl.SSLError, OSError) as error:
             raise Unreachable(f"{self.at.url}: {' '.join(str(error).split())[:200]}") from None
         except (ValueError, AttributeError):
-            raise BadReply(f"{self.at.url}: /models is no JSON object") from None
+            raise BadReply(f"{self.at.url}: the reply to /models is not JSON") from None
         return [one for one in told if isinstance(one, dict)]
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Send a request and return the reply.
 
         Raises:
-            ModelError: Its kind says what happened.
+            ModelError: The class says what happened.
         """
         sent = json.dumps(body).encode("ascii")
         try:
@@ -189,8 +189,8 @@ class Endpoint:
         except TimeoutError:
             raise Timeout(f"{self.at.url}: no answer within {seconds:.3g} s") from None
         except (httpx.TransportError, ssl.SSLError, OSError) as error:
-            told = " ".join(str(error).split()) or type(error).__name__
-            raise Unreachable(f"{self.at.url}: {told[:200]}") from None
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise Unreachable(f"{self.at.url}: {reason[:200]}") from None
 
     async def _complete(self, sent: bytes) -> Mapping[str, Any]:
         headers = {"Content-Type": "application/json"}
@@ -224,7 +224,7 @@ class Endpoint:
         told = f"{self.at.url}: {status}{f': {reason}' if reason else ''}"
         low = reason.lower()
         if status in (401, 403):
-            return Unauthorized(f"{self.at.url}: the key is not accepted ({KEY})")
+            return Unauthorized(f"{self.at.url}: the API key is not accepted; set {KEY}")
         if status == 404 or (status == 400 and any(word in low for word in _NO_MODEL)):
             return WrongModel(f"{self.at.url}: there is no model {self.at.model!r}")
         if status in (400, 413, 422) and any(word in low for word in _OVERFLOW):
@@ -242,7 +242,7 @@ def _reason(value: Any) -> str:
 
 
 def _after(headers: httpx.Headers) -> float | None:
-    """How many seconds the server wants to be left alone; a date is not waited for."""
+    """Return the seconds of Retry-After; a date is ignored."""
     try:
         seconds = float(headers.get("retry-after", ""))
     except ValueError:
@@ -254,7 +254,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 
 
 class _Member:
-    """One endpoint, how many calls it has, and until when it is left alone."""
+    """One endpoint, its open calls, and the time until which it is not used."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
@@ -271,14 +271,14 @@ class _Member:
 
 
 class Pool:
-    """Endpoints that serve the same model under the same name."""
+    """Several endpoints with the same model."""
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         self._members = [_Member(endpoint) for endpoint in endpoints]
 
     @property
     def model(self) -> str:
-        """The model's name at each of them."""
+        """Name of the model."""
         return self._members[0].endpoint.model
 
     @property
@@ -287,13 +287,13 @@ class Pool:
         return ",".join(member.endpoint.place for member in self._members)
 
     async def ready(self) -> float:
-        """Servers of somebody else's are there or they are not."""
+        """The servers are not ours: nothing to wait for."""
         return 0.0
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
-        """Ask the least busy; where it cannot be reached, or is too busy, the next one."""
+        """Send to the endpoint with the fewest open calls; on failure, to the next."""
         end = time.monotonic() + seconds
-        problem: ModelError = Unreachable(f"{self.place}: none answers")
+        problem: ModelError = Unreachable(f"{self.place}: no endpoint answers")
         for member in self._order():
             left = end - time.monotonic()
             if left <= 0:
@@ -314,7 +314,7 @@ class Pool:
         raise problem
 
     def _order(self) -> list[_Member]:
-        """The living by how busy they are; the dead last, the one that rests shortest first."""
+        """Order by open calls; endpoints that failed recently come last."""
         now = time.monotonic()
         return sorted(
             self._members,
@@ -322,7 +322,7 @@ class Pool:
         )
 
     async def context(self) -> int | None:
-        """Return the shortest context of all that answer."""
+        """Return the shortest context length of the endpoints that answer."""
         told = []
         for member in self._members:
             try:
@@ -342,7 +342,7 @@ NAMED = ("vllm", "hf", "scripted")
 
 
 def named_by_environment() -> bool:
-    """Whether the environment says where a model is."""
+    """Whether the environment names a model."""
     return bool(os.environ.get(URL))
 
 
@@ -354,14 +354,14 @@ def open_backend(
     report: Callable[[str], None] | None = None,
     log_file: Path | None = None,
 ) -> Address | Backend:
-    """Return what answers; nothing is started or asked yet.
+    """Return the address or backend that `-m` names, without starting anything.
 
     Args:
-        given: What `-m` said, if anything.
+        given: Value of `-m`, or None.
         vllm: Options of `vllm serve`.
-        seed: A started server's seed.
-        report: Told how a server's start goes on.
-        log_file: Where a started server's words go.
+        seed: Random seed of a server that is started.
+        report: Called with the progress of a server's start.
+        log_file: Log file of a server that is started.
     """
     kind, _, name = (given or "").partition(":")
     if vllm and kind != "vllm":
@@ -382,11 +382,11 @@ def open_backend(
 
 
 def _server(given: str | None) -> Address | Backend:
-    """One endpoint, or several that serve the same model."""
+    """Return one address, or a pool of several with the same model."""
     said, _, model = (given or "").partition("#")
     urls = [url.strip() for url in (said or os.environ.get(URL, "")).split(",")]
     if len(urls) == 1:
         return parse_address(f"{urls[0]}#{model}")
     if not all(urls):
-        raise UserError("-m: expected addresses with single commas between them")
+        raise UserError("-m: expected addresses separated by single commas")
     return Pool([Endpoint(parse_address(f"{url}#{model}")) for url in urls])

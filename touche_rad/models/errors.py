@@ -1,4 +1,4 @@
-"""What can go wrong when a model is asked, each with a name of its own."""
+"""Errors of model calls: one class per cause."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from touche_rad.errors import WorkError
 
 
 class ModelError(WorkError):
-    """A model gave no valid answer. Retryable errors may go away when the request is sent again."""
+    """The model gave no valid answer. Retryable errors may go away with a new request."""
 
     retryable = False
 
-    def __init__(self, told: str, *, after: float | None = None) -> None:
-        """Say what happened; `after` is when the server wants to be asked again, in seconds."""
-        super().__init__(told)
+    def __init__(self, message: str, *, after: float | None = None) -> None:
+        """Set the message, and the seconds after which the server allows a new request."""
+        super().__init__(message)
         self.after = after
 
 
 class Unreachable(ModelError):
-    """Nothing answers there, or the connection broke."""
+    """No connection, or the connection broke."""
 
     retryable = True
 
 
 class Busy(ModelError):
-    """The server is there and cannot answer now (429, 5xx)."""
+    """The server cannot answer now (429, 5xx)."""
 
     retryable = True
 
 
 class BadReply(ModelError):
-    """What came back is no answer of the protocol: no JSON, half of one, another shape."""
+    """The reply is not JSON, incomplete, or has another structure."""
 
     retryable = True
 
@@ -39,45 +39,45 @@ class Timeout(ModelError):
 
 
 class Truncated(ModelError):
-    """The answer was cut off at its longest (finish_reason=length)."""
+    """The answer reached its maximum tokens (finish_reason=length)."""
 
     blank = False
-    """Whether it ran out in blanks, as a model does that a grammar holds and that is lost."""
+    """Whether it ended in spaces, as constrained decoding sometimes does."""
 
 
 class EmptyReply(ModelError):
-    """The answer holds no choice, or no words."""
+    """The reply has no choice or no text."""
 
     retryable = True
 
 
 class Refusal(ModelError):
-    """The model refused."""
+    """The model refused to answer."""
 
 
 class PromptTooLong(ModelError):
-    """The prompt is longer than the model's context, also when shortened."""
+    """The prompt is longer than the model's context, even when shortened."""
 
 
 class WrongModel(ModelError):
-    """The endpoint does not know the model."""
+    """The server has no model of this name."""
 
 
 class Unauthorized(ModelError):
-    """The endpoint wants another key."""
+    """The server does not accept the API key."""
 
 
 class BadRequest(ModelError):
-    """The endpoint refuses the request as it is."""
+    """The server rejects the request (400)."""
 
 
 class InvalidAnswer(ModelError):
-    """The model answered, and not with what the schema asks for, also when asked to repair it."""
+    """The answer does not fit the schema, even after a repair request."""
 
 
 class OverBudget(ModelError):
-    """The run has no calls or tokens left."""
+    """The budget of calls, tokens or seconds is used up."""
 
 
 class NotCached(ModelError):
-    """There is no endpoint, and the cache does not hold the answer."""
+    """There is no endpoint, and the answer is not in the cache."""

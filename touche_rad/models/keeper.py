@@ -1,8 +1,7 @@
-"""Starts a server and ends it, with everything it started, when whoever wanted it is gone.
+"""Start a server, and stop it with all its child processes when the owner has ended.
 
-Run as `python keeper.py COMMAND ...`, with nothing of ours imported. The keeper reads its standard
-input: when that ends, because its owner closed it or was killed, the server's whole process group
-is stopped.
+Run as `python keeper.py COMMAND ...`; imports nothing of touche_rad. When standard input ends,
+because the owner closed it or was killed, the process group of the server is stopped.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _STEP = 0.2
 
 
 def keep(command: list[str]) -> int:
-    """Run the command until it ends or nobody wants it any more."""
+    """Run the command until it ends or standard input ends."""
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, signal.SIG_IGN)
     server = subprocess.Popen(
@@ -40,7 +39,7 @@ def _defaults() -> None:
 
 
 def _end(server: subprocess.Popen[bytes]) -> None:
-    """Ask the group to end, then make it; children may outlive the server itself."""
+    """Terminate the process group, then kill it; children may outlive the server."""
     _signal(server.pid, signal.SIGTERM)
     end = time.monotonic() + _PATIENCE
     while server.poll() is None and time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""`hf:MODEL`: a small model in this process, with transformers. Slow, and needs no server."""
+"""`hf:MODEL`: a small model in this process, with transformers; slow, but without a server."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ _TOPS: Final = 20
 
 
 class Local:
-    """A causal language model and its tokenizer, one answer at a time."""
+    """A causal language model that generates one answer at a time."""
 
     def __init__(self, model: str) -> None:
-        """Remember which; it is read when it is first asked."""
+        """Check the name; the model is loaded with the first call."""
         self.model = model
         if model.startswith(("/", ".", "~")) and not Path(model).expanduser().is_dir():
-            raise UserError(f"hf:{model}: there is no such folder")
+            raise UserError(f"hf:{model}: this folder does not exist")
         self._loaded: Any = None
         self._lock = threading.Lock()
 
     @property
     def place(self) -> str:
-        """What it was asked for by."""
+        """Value of `-m`."""
         return f"hf:{self.model}"
 
     async def ready(self) -> float:
-        """Read the model where that was not done."""
+        """Load the model if it is not loaded."""
         begun = anyio.current_time()
         await anyio.to_thread.run_sync(self._load)
         return anyio.current_time() - begun
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
-        """Generate an answer; a schema cannot be kept to here, and is refused as a server does."""
+        """Generate an answer; requests with a schema are rejected."""
         if "response_format" in body:
-            raise BadRequest(f"{self.place}: response_format is not to be had here")
+            raise BadRequest(f"{self.place}: response_format is not supported")
         await self.ready()
         return await anyio.to_thread.run_sync(self._answer, dict(body), seconds)
 
     async def context(self) -> int | None:
-        """Return what the model's configuration says."""
+        """Return the context length of the model's configuration."""
         await self.ready()
         return self._longest()
 
     async def close(self) -> None:
-        """Let the model go."""
+        """Free the model."""
         self._loaded = None
 
     def _load(self) -> None:
@@ -72,7 +72,7 @@ class Local:
                 model: Any = AutoModelForCausalLM.from_pretrained(self.model, dtype="auto")
             except (OSError, ValueError) as error:
                 told = " ".join(str(error).split())[:200]
-                raise UserError(f"{self.place}: cannot be read: {told}") from None
+                raise UserError(f"{self.place}: the model cannot be loaded: {told}") from None
             device = "cuda" if torch.cuda.is_available() else "cpu"
             self._loaded = (torch, tokenizer, model.to(device).eval())
 
@@ -83,7 +83,7 @@ class Local:
 
     def _answer(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         if not self._lock.acquire(timeout=seconds):
-            raise Timeout(f"{self.place}: no turn came within {seconds:.3g} s")
+            raise Timeout(f"{self.place}: too many calls; no place within {seconds:.3g} s")
         try:
             choices = (body.get("structured_outputs") or {}).get("choice")
             return self._chosen(body, choices) if choices else self._generated(body, seconds)
@@ -91,7 +91,7 @@ class Local:
             self._lock.release()
 
     def _chosen(self, body: Mapping[str, Any], choices: list[str]) -> Mapping[str, Any]:
-        """Weigh what could be answered by how likely all its tokens are."""
+        """Return the choice whose tokens are most likely, with the probability of each."""
         torch, tokenizer, model = self._loaded
         ids = self._ids(body)
         tops: list[dict[str, Any]] = []
@@ -113,7 +113,7 @@ class Local:
         return {"model": self.model, "choices": [choice], "usage": used}
 
     def _ids(self, body: Mapping[str, Any]) -> Any:
-        """Return the prompt's tokens, where they leave room for an answer."""
+        """Return the tokens of the prompt; raise PromptTooLong without room for an answer."""
         _, tokenizer, model = self._loaded
         ids = _prompt(tokenizer, body["messages"]).to(model.device)
         size, longest = ids.shape[1], self._longest()
@@ -153,7 +153,7 @@ class Local:
 
 
 def _prompt(tokenizer: Any, messages: list[dict[str, str]]) -> Any:
-    """Return the tokens of a chat; a model without a template gets it as plain paragraphs."""
+    """Return the tokens of a chat; without a chat template, of plain paragraphs."""
     if getattr(tokenizer, "chat_template", None):
         try:
             text = tokenizer.apply_chat_template(

@@ -1,4 +1,4 @@
-"""`Model.ask(prompt, schema)`: a valid object, or one exception that says what went wrong."""
+"""`Model.ask(prompt, schema)`: a valid object, or one exception that names the problem."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pydantic import BaseModel
 from touche_rad.models.cache import Answers, key_of
 from touche_rad.models.endpoint import Address, Backend, Endpoint
 from touche_rad.models.errors import ModelError, PromptTooLong
-from touche_rad.models.output import Chances, bounded_schema, chances, parse_object, words_of
+from touche_rad.models.output import Chances, answer_text, bounded_schema, chances, parse_object
 from touche_rad.models.prompts import Message
-from touche_rad.models.sending import LIKELY, Forms, Sender, one_of
+from touche_rad.models.sending import LIKELY, JsonFormat, Sender, one_of
 from touche_rad.models.usage import Call, Prefixes, Trace, Usage
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model answers; part of what an answer is cached by."""
+    """Sampling settings of a model; part of the cache key."""
 
     temperature: float = 0.0
     seed: int = 0
@@ -38,7 +38,7 @@ async def all_of(
     asked: Sequence[Callable[[], Awaitable[T]]],
     report: Callable[[int, int], None] | None = None,
 ) -> list[T | ModelError]:
-    """Make all calls; one that fails is its exception in its place."""
+    """Make all calls in parallel; a failed call gives its exception as its result."""
     found: list[T | ModelError | None] = [None] * len(asked)
     done = 0
 
@@ -60,13 +60,13 @@ async def all_of(
 
 S = TypeVar("S", bound=BaseModel)
 Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]
-"""Makes a prompt shorter that is too long for the model, or gives it up (None)."""
+"""Shortens a prompt that is too long for the model; None if it cannot be shortened."""
 
 DEADLINE: Final = 120.0
 
 
 class Model:
-    """A language model behind a backend, a cache before it, or the cache alone."""
+    """A language model with a cache, a budget and a trace."""
 
     def __init__(
         self,
@@ -79,16 +79,16 @@ class Model:
         deadline: float = DEADLINE,
         at_once: int = 256,
     ) -> None:
-        """Make a model; nothing is sent yet.
+        """Make a model without sending anything.
 
         Args:
-            at: Where it is; with the address EMPTY only the cache answers.
-            cache: The folder of answers given before.
-            usage: The budget and the counts.
-            trace: A file that gets a line for each call.
-            settings: How the model answers.
-            deadline: The seconds that one answer may take in all.
-            at_once: The most calls in flight.
+            at: Address or backend; with the address EMPTY only the cache answers.
+            cache: Folder of the cache; None for no cache.
+            usage: Budget and costs.
+            trace: File with one line per call; None for no trace.
+            settings: Sampling settings.
+            deadline: Time limit of an answer in seconds, with all retries.
+            at_once: Maximum parallel calls.
         """
         self.backend: Backend | None
         if isinstance(at, Address):
@@ -101,38 +101,38 @@ class Model:
         traced = Trace(trace)
         self._sender = Sender(self.backend, usage or Usage(), traced, at_once)
         self._answers = Answers(cache, traced)
-        self._forms = Forms(self.name)
+        self._format = JsonFormat(self.name)
         self._prefixes = Prefixes()
 
     def with_settings(self, **changed: Any) -> Model:
-        """Return the same model, answering in another manner: same backend, cache and budget."""
+        """Return the same model with other settings; backend, cache and budget are shared."""
         other = copy.copy(self)
         other.settings = replace(self.settings, **changed)
         return other
 
     @property
     def place(self) -> str:
-        """Where the model is, for a person."""
+        """Where the model is, to show to a user."""
         return self._sender.place
 
     @property
     def usage(self) -> Usage:
-        """The account that its calls go on."""
+        """Budget and costs of its calls."""
         return self._sender.usage
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides the answers: the model's name and settings, and not where it runs."""
+        """Name and settings: what the answers depend on."""
         return {"name": self.name, **vars(self.settings)}
 
     def spending(self, usage: Usage) -> Model:
-        """Return the same model, on another account: all but the usage is shared."""
+        """Return the same model with another budget; everything else is shared."""
         twin = copy.copy(self)
         twin._sender = replace(self._sender, usage=usage)
         return twin
 
     async def close(self) -> None:
-        """Close the connections, and stop what was started."""
+        """Close connections and stop a server that was started."""
         if self.backend is not None:
             await self.backend.close()
 
@@ -148,14 +148,14 @@ class Model:
         """Return an object of the schema.
 
         Args:
-            messages: What the model is told.
-            schema: What it must answer with.
-            step: The name that the call is counted under.
-            deadline: The seconds this answer may take; by default the model's.
-            shorten: Makes a prompt shorter that is too long for the model, or gives it up (None).
+            messages: The prompt.
+            schema: Schema of the answer.
+            step: Name of the call in costs and traces.
+            deadline: Time limit in seconds; by default the model's.
+            shorten: Shortens a prompt that is too long for the model.
 
         Raises:
-            ModelError: There is no valid answer; the exception's kind says why.
+            ModelError: There is no valid answer; the class says why.
         """
         call = Call.now(step, deadline or self._deadline)
         value, _ = await self._counted(
@@ -173,9 +173,9 @@ class Model:
         deadline: float | None = None,
         shorten: Shorten | None = None,
     ) -> tuple[S, Chances]:
-        """Return an object of the schema, and how likely each choice was where one stands in it.
+        """Return an object of the schema, and the probability of each choice per field.
 
-        The chances are by field, in the order of the answer; a server without logprobs gives none.
+        The fields are in the order of the answer. Without log probabilities the list is empty.
         """
         call = Call.now(step, deadline or self._deadline)
         work = self._object(call, list(messages), schema, shorten, tuple(choices))
@@ -189,9 +189,9 @@ class Model:
         step: str = "choice",
         deadline: float | None = None,
     ) -> dict[str, float]:
-        """Return the probability of each choice, from the logprobs of the answer's first token.
+        """Return the probability of each choice, from the log probabilities of the first token.
 
-        A server without logprobs gives the chosen one 1 and the others 0.
+        Without log probabilities the answer has probability 1 and the others 0.
         """
         call = Call.now(step, deadline or self._deadline)
         return await self._counted(call, self._choice(call, list(messages), tuple(choices)))
@@ -201,7 +201,7 @@ class Model:
         asked: Sequence[Callable[[], Awaitable[T]]],
         report: Callable[[int, int], None] | None = None,
     ) -> list[T | ModelError]:
-        """Make many calls at once; one that fails is its exception, the others go on."""
+        """Make calls in parallel; a failed call gives its exception as its result."""
         return await all_of(asked, report)
 
     async def _counted(self, call: Call, work: Awaitable[T]) -> T:
@@ -223,7 +223,7 @@ class Model:
         shorten: Shorten | None,
         choices: tuple[str, ...],
     ) -> tuple[S, Chances]:
-        """Answer from the cache, or ask; what came of it is kept under what was asked first."""
+        """Answer from the cache or the backend; store under the key of the unshortened prompt."""
         call.cost.add(self._prefixes.cost_of(messages))
         body = self._body(messages) | (LIKELY if choices else {})
         key = _key(body, schema.__name__, [bounded_schema(schema), *choices])
@@ -233,7 +233,7 @@ class Model:
                 return parse_object(str(kept["said"]), schema), _chances(kept.get("chances"))
             while True:
                 try:
-                    reply, value = await self._forms.valid(
+                    reply, value = await self._format.valid(
                         self._sender, call, self._body(messages), schema, choices
                     )
                 except PromptTooLong:
@@ -243,7 +243,7 @@ class Model:
                     messages = list(shorter)
                 else:
                     found = chances(reply, choices) if choices else ()
-                    said = words_of(reply, self.name)
+                    said = answer_text(reply, self.name)
                     self._answers.keep(key, body, {"said": said, "chances": found})
                     return value, found
 

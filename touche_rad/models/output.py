@@ -15,21 +15,21 @@ from touche_rad.models.errors import EmptyReply, InvalidAnswer, PromptTooLong, R
 from touche_rad.models.usage import Cost
 
 Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
-"""A reason or a name: a sentence at most."""
+"""Text of at most 200 characters: a name or a reason."""
 Paragraph = Annotated[str, Field(json_schema_extra={"maxLength": 600})]
-"""What is said in one turn."""
+"""Text of at most 600 characters: one turn."""
 Page = Annotated[str, Field(json_schema_extra={"maxLength": 2_000})]
-"""A text that is quoted whole, or a longer comment."""
+"""Text of at most 2,000 characters: a quoted text or a comment."""
 
 _NUMBERS: Final = {"integer", "number"}
 _LOWEST: Final = ("minimum", "exclusiveMinimum")
 _HIGHEST: Final = ("maximum", "exclusiveMaximum")
 _LIMIT: Final = 999_999
-"""Larger than any number of an argument, a round or points that a prompt speaks of."""
+"""Larger than every number that a prompt asks for."""
 
 
 def bounded_schema(schema: type[BaseModel]) -> dict[str, Any]:
-    """Return the schema that a server is told: every number has an end on either side."""
+    """Return the JSON schema for a server, with a minimum and maximum for each number."""
     bounded: dict[str, Any] = _with_ends(schema.model_json_schema())
     return bounded
 
@@ -51,7 +51,7 @@ def _with_ends(part: Any) -> Any:
 
 S = TypeVar("S", bound=BaseModel)
 Chances = tuple[tuple[str, dict[str, float]], ...]
-"""A field's name and how likely each choice was there, for each field that holds one, in order."""
+"""Name of a field and the probability of each choice in it, for each field with a choice."""
 
 _FENCE: Final = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL)
 _THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
@@ -59,17 +59,16 @@ _LONGEST: Final = 1_000_000
 
 
 class NoObject(ValueError):
-    """No object of the schema is in a text; the message says why in words for the model."""
+    """A text contains no object of the schema; the message is written for the model."""
 
 
 def parse_object(text: str, schema: type[S]) -> S:
-    """Return the first object in a text that the schema takes.
+    """Return the first object in a text that fits the schema.
 
-    Thoughts are left out, then the whole text is tried, what stands in fences, and every outermost
-    object. Nothing is invented: what is missing stays missing.
+    Removes `<think>` blocks, then tries the whole text, fenced blocks, and every outermost object.
 
     Raises:
-        NoObject: There is none; says what was wrong with the best try.
+        NoObject: There is none; the message says what was wrong.
     """
     said = _THOUGHT.sub("", text[:_LONGEST]).strip()
     told = "no JSON object was found"
@@ -90,7 +89,7 @@ def parse_object(text: str, schema: type[S]) -> S:
 
 
 def describe_errors(error: ValidationError) -> str:
-    """Say what a schema has against a value, field by field."""
+    """Describe the errors of a validation, field by field."""
     return "; ".join(
         f"{'.'.join(map(str, one['loc'])) or 'the object'}: {one['msg']}"
         for one in error.errors()[:8]
@@ -98,7 +97,7 @@ def describe_errors(error: ValidationError) -> str:
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -108,7 +107,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _objects(text: str) -> Iterator[str]:
-    """Yield each outermost `{...}`, strings with braces in them understood."""
+    """Yield each outermost `{...}`; braces inside strings are skipped."""
     depth, start, quoted, escaped = 0, 0, False, False
     for place, letter in enumerate(text):
         if quoted:
@@ -126,11 +125,11 @@ def _objects(text: str) -> Iterator[str]:
 
 
 def probabilities(tops: Any, choices: tuple[str, ...]) -> dict[str, float] | None:
-    """Return what the first token's logprobs say of each choice, or None where they say nothing.
+    """Return the probability of each choice from the first token, or None if it is unknown.
 
     Args:
         tops: The protocol's `top_logprobs` of the first token.
-        choices: What could be answered; no choice may begin like another.
+        choices: The possible answers; no choice may begin like another.
     """
     weight = dict.fromkeys(choices, 0.0)
     for one in tops if isinstance(tops, list) else ():
@@ -146,9 +145,9 @@ def probabilities(tops: Any, choices: tuple[str, ...]) -> dict[str, float] | Non
 
 
 def chances(reply: Mapping[str, Any], choices: tuple[str, ...]) -> Chances:
-    """Return how likely each choice was wherever the answer holds one as a field's value.
+    """Return the probability of each choice for each field that has a choice as its value.
 
-    What the logprobs say nothing of is left out.
+    Fields without log probabilities are left out.
     """
     first = reply["choices"][0]
     tokens = (first.get("logprobs") or {}).get("content")
@@ -178,7 +177,7 @@ _BLANKS: Final = 20
 def _first(reply: Mapping[str, Any], model: str) -> Mapping[str, Any]:
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise EmptyReply(f"{model}: the answer holds no choice")
+        raise EmptyReply(f"{model}: the reply has no choice")
     first: Mapping[str, Any] = choices[0]
     message = first.get("message")
     if isinstance(message, dict) and message.get("refusal"):
@@ -188,22 +187,22 @@ def _first(reply: Mapping[str, Any], model: str) -> Mapping[str, Any]:
     return first
 
 
-def words_of(reply: Mapping[str, Any], model: str) -> str:
-    """Return what the model said, or raise why there is nothing whole."""
+def answer_text(reply: Mapping[str, Any], model: str) -> str:
+    """Return the text of the answer; raise an error if it is missing or cut off."""
     first = _first(reply, model)
     message = first.get("message")
     said = message.get("content") if isinstance(message, dict) else None
     if first.get("finish_reason") == "length":
-        cut = Truncated(f"{model}: the answer was cut off; allow more tokens")
+        cut = Truncated(f"{model}: the answer was cut off; raise -O model.max_tokens")
         cut.blank = isinstance(said, str) and len(said) - len(said.rstrip()) >= _BLANKS
         raise cut
     if not isinstance(said, str) or not said.strip():
-        raise EmptyReply(f"{model}: the answer holds no words")
+        raise EmptyReply(f"{model}: the reply has no text")
     return said
 
 
-def chosen(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, float]:
-    """Return how likely each choice was; where the server does not say, the chosen one has 1."""
+def choice_probabilities(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, float]:
+    """Return the probability of each choice; without log probabilities the answer has 1."""
     first = _first(reply, str(reply.get("model", "the model")))
     tokens = (first.get("logprobs") or {}).get("content") or [{}]
     likely = probabilities(tokens[0].get("top_logprobs") if tokens else None, choices)
@@ -218,18 +217,18 @@ def chosen(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, floa
 
 
 def check_room(reply: Mapping[str, Any], body: Mapping[str, Any]) -> None:
-    """Raise where an answer was cut off before its own bound: the prompt left it no room."""
+    """Raise PromptTooLong if the answer was cut off before its own limit."""
     choices = reply.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(first, dict) or first.get("finish_reason") != "length":
         return
     written = cost_of(reply).completion_tokens
     if 0 < written < body["max_tokens"]:
-        raise PromptTooLong(f"{body['model']}: the prompt leaves room for {written} tokens only")
+        raise PromptTooLong(f"{body['model']}: the prompt leaves only {written} tokens")
 
 
 def cost_of(reply: Mapping[str, Any]) -> Cost:
-    """Return the tokens that the server says it used."""
+    """Return the token counts of the reply."""
     told = reply.get("usage")
     if not isinstance(told, dict):
         return Cost()

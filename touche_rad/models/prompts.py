@@ -1,9 +1,8 @@
-"""Prompts as files: Jinja with one part a message, and named variables.
+"""Prompt files: Jinja templates with one part per message and named variables.
 
-A line `=== system`, `=== user` or `=== assistant` begins a message. What is the same for every
-call comes first in a file, what is new last, so that a server's prefix cache serves it. Values are
-data: they are put in as they stand, never read as a template, and a line in them that looks like
-the beginning of a message begins none.
+A line `=== system`, `=== user` or `=== assistant` begins a message. Constant text comes first in a
+file and variable text last, so that the prefix cache of a server helps. Values are data: they are
+inserted unchanged, never read as a template, and cannot begin a message.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ _BEGINS: Final = re.compile(r"^=== (system|user|assistant)[ \t]*\n", re.MULTILIN
 
 @dataclass(frozen=True)
 class Message:
-    """What somebody says to the model, or the model said."""
+    """One message of a prompt."""
 
     role: Role
     content: str
 
     def wire(self) -> dict[str, str]:
-        """Return the message as it is sent; half characters cannot be."""
+        """Return the message for the request, with unpaired surrogates replaced."""
         whole = self.content.encode("utf-8", "replace").decode("utf-8")
         return {"role": self.role, "content": whole}
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt file that was read."""
+    """A prompt file."""
 
     name: str
     source: str
@@ -48,15 +47,15 @@ class Prompt:
     @classmethod
     @cache
     def load(cls, package: str, name: str) -> Prompt:
-        """Read `NAME.jinja` beside a package's modules, once."""
+        """Load `NAME.jinja` from a package; cached."""
         return cls.read(files(package).joinpath(f"{name}.jinja"), f"{package}/{name}")
 
     @classmethod
     def read(cls, place: Traversable, name: str) -> Prompt:
-        """Read a prompt from a file; one that cannot be used is told in one line."""
+        """Read a prompt from a file; raise UserError if it is not usable."""
         try:
             prompt = cls(name, place.read_text("utf-8"))
-            prompt.variables  # noqa: B018 - what is wrong shows now and not in a debate
+            prompt.variables  # noqa: B018 - errors show now and not in a debate
         except jinja2.TemplateSyntaxError as error:
             raise UserError(f"{place}: line {error.lineno}: {error.message}") from None
         except (OSError, ValueError) as error:
@@ -76,14 +75,14 @@ class Prompt:
 
     @cached_property
     def variables(self) -> frozenset[str]:
-        """The names that must be given."""
+        """Names of the variables."""
         return frozenset(meta.find_undeclared_variables(_JINJA.parse(self.source)))
 
     def messages(self, **values: Any) -> tuple[Message, ...]:
-        """Return the messages with the values in them.
+        """Render the messages.
 
         Raises:
-            TypeError: A variable is missing, or one is given that the prompt has not.
+            TypeError: A variable is missing or unknown.
         """
         missing, more = self.variables - set(values), set(values) - self.variables
         if missing or more:
@@ -97,10 +96,9 @@ class Prompt:
 def drop_oldest(
     prompt: Prompt, name: str, values: Mapping[str, Any]
 ) -> Callable[[Sequence[Message]], Sequence[Message] | None]:
-    """Return how a prompt that is too long is made shorter: without the oldest of a list.
+    """Return a function that shortens a prompt by removing the oldest items of a list variable.
 
-    Half of what is left goes each time; the last item stays, and all that is no item of the list,
-    so that the task is never cut.
+    Each call removes half of the items; the last item and the rest of the prompt stay.
     """
     left = list(values[name])
 

@@ -1,9 +1,8 @@
 """`scripted:FILE`: answers from a file, for demos, tests, and trying a plugin without a model.
 
-Each line of the file is a JSON object: `answer` is what is said (a text, or an object that is sent
-as JSON), `when` a text that must stand in the prompt (without it the line fits every prompt). The
-first line that fits answers; among lines with the same `when`, each answers in its turn and the
-last of them from then on.
+Each line of the file is a JSON object: `answer` (a text, or an object that is sent as JSON) and
+optionally `when`, a text that must be in the prompt. The first matching line answers. Lines with
+the same `when` answer in turn; the last one answers from then on.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ class _Line(BaseModel):
 
 
 class Scripted:
-    """A file that answers."""
+    """A backend that answers from a file."""
 
     def __init__(self, path: Path) -> None:
-        """Read the file; a wrong line is told with its number."""
+        """Read the file; an error names the line."""
         self.path = path
         self._lines: dict[str, list[str]] = {}
         self._lock = threading.Lock()
@@ -41,12 +40,12 @@ class Scripted:
 
     @property
     def model(self) -> str:
-        """A name that tells one script from another."""
+        """Name of the file."""
         return f"scripted:{self.path.name}"
 
     @property
     def place(self) -> str:
-        """The file."""
+        """Path of the file."""
         return f"scripted:{self.path}"
 
     async def ready(self) -> float:
@@ -54,21 +53,21 @@ class Scripted:
         return 0.0
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
-        """Answer with the first line that fits."""
+        """Answer with the first matching line."""
         asked = "\n".join(str(message["content"]) for message in body["messages"])
         with self._lock:
             for when, answers in self._lines.items():
                 if when in asked:
                     said = answers.pop(0) if len(answers) > 1 else answers[0]
                     return _reply(said, asked)
-        raise BadRequest(f"{self.path}: no line fits the prompt: {asked[-60:]!r}")
+        raise BadRequest(f"{self.path}: no line matches the prompt: {asked[-60:]!r}")
 
     async def context(self) -> int | None:
-        """A file has no context."""
+        """A file has no context length."""
         return None
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 def _read(path: Path) -> list[_Line]:

@@ -27,28 +27,28 @@ from touche_rad.models.errors import (
 )
 from touche_rad.models.output import (
     NoObject,
+    answer_text,
     bounded_schema,
     check_room,
-    chosen,
+    choice_probabilities,
     cost_of,
     parse_object,
-    words_of,
 )
 from touche_rad.models.prompts import Message
 from touche_rad.models.usage import Call, Trace, Usage
 
 MOST: Final = 256
 _SLOWER: Final = 2.0
-"""Answers that take so many times the quickest mean that more calls do not help."""
+"""If answers take this many times as long as the fastest, more calls do not help."""
 _FORGOTTEN: Final = 1.02
-"""By how much the quickest answer is forgotten with each new one: loads change."""
+"""Growth of the remembered fastest time with each answer, because the load changes."""
 
 
 class Limiter:
-    """An adaptive bound, fair between those who wait."""
+    """Limits parallel calls: adapts to the speed of the server, and serves debates in turn."""
 
     def __init__(self, most: int = MOST, first: int = 8) -> None:
-        """Start with `first` calls at once, never more than `most`."""
+        """Start with `first` parallel calls; at most `most`."""
         self.most = max(1, most)
         self.limit = float(min(first, self.most))
         self.flying = 0
@@ -57,7 +57,7 @@ class Limiter:
 
     @asynccontextmanager
     async def turn(self, whose: str = "") -> AsyncIterator[None]:
-        """Wait until a call may be made for somebody, and hold its place."""
+        """Wait for a place; debates that wait get places in turn."""
         if self.flying >= int(self.limit) or self._waiting:
             await self._wait(whose)
         else:
@@ -75,7 +75,7 @@ class Limiter:
         try:
             await called.wait()
         except BaseException:
-            if called.is_set():  # the place was given away in the same moment
+            if called.is_set():  # the place was assigned at the same moment
                 self.flying -= 1
             else:
                 self._leave(whose, called)
@@ -98,13 +98,13 @@ class Limiter:
             called.set()
 
     def answered(self, seconds: float) -> None:
-        """Note an answer: more at once, unless answers have become slow."""
+        """Record an answer: allow more parallel calls unless answers have become slow."""
         self._quickest = min(self._quickest * _FORGOTTEN, seconds)
         if seconds <= _SLOWER * self._quickest or self.limit < 4:
             self.limit = min(self.most, self.limit + 4 / max(1.0, self.limit))
 
     def busy(self) -> None:
-        """Note that the server had too much: half as many at once."""
+        """Record that the server is overloaded: halve the limit."""
         self.limit = max(1.0, self.limit / 2)
 
 
@@ -116,7 +116,7 @@ FIRST_WAIT, LONGEST_WAIT = 0.25, 20.0
 
 @dataclass(frozen=True)
 class Sender:
-    """The way to one backend, and the account that it goes on."""
+    """Sends requests to one backend and counts their costs."""
 
     backend: Backend | None
     usage: Usage
@@ -126,25 +126,25 @@ class Sender:
 
     @property
     def place(self) -> str:
-        """Where the model is, for a person."""
+        """Where the model is, to show to a user."""
         return self.backend.place if self.backend else NONE
 
     @property
     def _limiter(self) -> Limiter:
         return self._limiters.setdefault(asyncio.get_running_loop(), Limiter(self.at_once))
 
-    async def first_taken(
+    async def first_accepted(
         self,
         call: Call,
         bodies: Sequence[Mapping[str, Any]],
         check: Callable[[Mapping[str, Any]], object],
     ) -> Mapping[str, Any]:
-        """Send the first body that the server takes; what may pass is tried again.
+        """Send the first body that the server accepts; retry retryable errors.
 
         Args:
-            call: What it is for.
-            bodies: What to send, the best first.
-            check: Raises what is wrong with a reply.
+            call: The call that the request belongs to.
+            bodies: The possible requests, the best first.
+            check: Raises a ModelError if the reply is not usable.
         """
         wait, tries = FIRST_WAIT, 0
         bodies = list(bodies)
@@ -172,10 +172,10 @@ class Sender:
         if self.backend is None:
             raise NotCached("the answer is not in the cache, and there is no endpoint (EMPTY)")
         waited = await self.backend.ready()
-        if call.context.deadline is None:  # a start takes as long as it takes, and a turn does not
+        if call.context.deadline is None:
             call.end += waited
         if call.left <= 0:
-            raise Timeout(f"{self.place}: no time is left")
+            raise Timeout(f"{self.place}: no time is left before the deadline")
         self.usage.reserve()
         call.cost.calls += 1
         limiter = self._limiter
@@ -186,26 +186,26 @@ class Sender:
                     begun = time.monotonic()
                     reply = await self.backend.complete(body, max(0.001, call.left))
         except TimeoutError:
-            late = Timeout(f"{self.place}: no turn came before the deadline")
-            self.trace.tell(call, body, None, fault=str(late), begun=begun)
+            late = Timeout(f"{self.place}: too many calls; no place before the deadline")
+            self.trace.write(call, body, None, fault=str(late), begun=begun)
             raise late from None
         except ModelError as error:
             if isinstance(error, Busy):
                 limiter.busy()
-            self.trace.tell(call, body, None, fault=str(error), begun=begun)
+            self.trace.write(call, body, None, fault=str(error), begun=begun)
             raise
         limiter.answered(time.monotonic() - begun)
         used = cost_of(reply)
         self.usage.spend(used)
         call.cost.add(used)
-        self.trace.tell(call, body, reply, begun=begun)
+        self.trace.write(call, body, reply, begun=begun)
         return reply
 
 
 S = TypeVar("S", bound=BaseModel)
 
 LIKELY: Final = {"logprobs": True, "top_logprobs": 20}
-"""What asks a server how likely each word of the answer was."""
+"""Asks the server for the log probabilities of the answer."""
 _MODES: Final = ("json_schema", "json_object", "text")
 _FORMAT_WORDS: Final = (
     "response_format",
@@ -217,8 +217,12 @@ _FORMAT_WORDS: Final = (
 )
 
 
-class Forms:
-    """The forms of one model's answers; what its server has not is remembered."""
+class JsonFormat:
+    """Requests a JSON answer in the strictest way that the server supports.
+
+    It asks for decoding with the schema, then for JSON, then for plain text. An invalid answer is
+    sent back once with its error.
+    """
 
     def __init__(self, model: str) -> None:
         self._model = model
@@ -232,13 +236,13 @@ class Forms:
         schema: type[S],
         choices: Sequence[str],
     ) -> tuple[Mapping[str, Any], S]:
-        """Return a reply and its object; the model is told once what is wrong with its answer.
+        """Return a reply and its object, with at most one repair request.
 
         Raises:
-            Invalid: The second answer does not fit the schema either.
+            InvalidAnswer: The second answer does not fit the schema either.
         """
         reply = await self._said(sender, call, body, schema, choices)
-        said = words_of(reply, self._model)
+        said = answer_text(reply, self._model)
         try:
             return reply, parse_object(said, schema)
         except NoObject as error:
@@ -248,7 +252,7 @@ class Forms:
         again = {**body, "messages": [*body["messages"], *more]}
         reply = await self._said(sender, call, again, schema, choices)
         try:
-            return reply, parse_object(words_of(reply, self._model), schema)
+            return reply, parse_object(answer_text(reply, self._model), schema)
         except NoObject as error:
             raise InvalidAnswer(
                 f"{self._model}: the answer does not fit {schema.__name__}: {error}"
@@ -268,8 +272,8 @@ class Forms:
             wanted = {**body, **_format(mode, schema)}
             bodies = [{**wanted, **LIKELY}, wanted] if choices else [wanted]
             try:
-                return await sender.first_taken(
-                    call, bodies, lambda reply: words_of(reply, self._model)
+                return await sender.first_accepted(
+                    call, bodies, lambda reply: answer_text(reply, self._model)
                 )
             except BadRequest as error:
                 if mode == "text" or not any(word in str(error).lower() for word in _FORMAT_WORDS):
@@ -284,11 +288,13 @@ class Forms:
 async def one_of(
     sender: Sender, call: Call, body: Mapping[str, Any], choices: tuple[str, ...]
 ) -> dict[str, float]:
-    """Return how likely each choice is as the answer."""
+    """Return the probability of each choice as the answer."""
     held = {"structured_outputs": {"choice": list(choices)}}
     bodies = [{**body, **LIKELY, **held}, {**body, **LIKELY}, body]
-    reply = await sender.first_taken(call, bodies, lambda reply: chosen(reply, choices))
-    return chosen(reply, choices)
+    reply = await sender.first_accepted(
+        call, bodies, lambda reply: choice_probabilities(reply, choices)
+    )
+    return choice_probabilities(reply, choices)
 
 
 def _format(mode: str, schema: type[BaseModel]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from touche_rad.secrets import redact
 
 @dataclass
 class Cost:
-    """Counts of one step, debate or run."""
+    """Cost of a step, debate or run."""
 
     calls: int = 0
     from_cache: int = 0
@@ -32,7 +32,7 @@ class Cost:
     cached_tokens: int = 0
     prompt_letters: int = 0
     shared_letters: int = 0
-    """Letters of prompts that began an earlier prompt: what a prefix cache can serve."""
+    """Letters of prompts that an earlier prompt began with: what a prefix cache can serve."""
     seconds: float = 0.0
 
     def add(self, other: Cost) -> None:
@@ -48,12 +48,12 @@ class Cost:
 
 @dataclass
 class Usage:
-    """All costs of a run, by plugin, step and debate, and the budget they come out of."""
+    """Costs of a run by plugin, step and debate, and its budget."""
 
     max_calls: int | None = None
     max_tokens: int | None = None
     seconds: float | None = None
-    """How long the run may ask at all."""
+    """Seconds after which the run makes no more calls."""
     total: Cost = field(default_factory=Cost)
     steps: dict[str, dict[str, Cost]] = field(default_factory=dict)
     debates: dict[str, Cost] = field(default_factory=dict)
@@ -61,29 +61,29 @@ class Usage:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def reserve(self) -> None:
-        """Take one call out of the budget before it is made.
+        """Count one call before it is made.
 
         Raises:
-            OverBudget: There is none left.
+            OverBudget: The budget is used up.
         """
         with self._lock:
             spent = self.total.prompt_tokens + self.total.completion_tokens
             if self.max_calls is not None and self.total.calls >= self.max_calls:
-                raise OverBudget(f"the budget of {self.max_calls} calls is spent")
+                raise OverBudget(f"the budget of {self.max_calls} calls is used up")
             if self.max_tokens is not None and spent >= self.max_tokens:
-                raise OverBudget(f"the budget of {self.max_tokens} tokens is spent")
+                raise OverBudget(f"the budget of {self.max_tokens} tokens is used up")
             if self.seconds is not None and time.monotonic() - self.begun >= self.seconds:
-                raise OverBudget(f"the run's {self.seconds:g} seconds are over")
+                raise OverBudget(f"the {self.seconds:g} seconds for model calls are over")
             self.total.calls += 1
 
     def spend(self, cost: Cost) -> None:
-        """Count what one reply used at once, so that the budget sees it."""
+        """Count the tokens of a reply for the budget."""
         with self._lock:
             self.total.prompt_tokens += cost.prompt_tokens
             self.total.completion_tokens += cost.completion_tokens
 
     def note(self, context: CallContext, step: str, cost: Cost) -> None:
-        """Count what was asked; its calls and tokens are in the total already."""
+        """Add the cost of a call; its calls and tokens are in the total already."""
         with self._lock:
             rest = Cost(**vars(cost))
             rest.calls = rest.prompt_tokens = rest.completion_tokens = 0
@@ -95,7 +95,7 @@ class Usage:
 
     @property
     def used(self) -> bool:
-        """Whether anything was asked at all."""
+        """Whether any call was made."""
         return bool(self.steps)
 
     def record(self) -> Mapping[str, Any]:
@@ -113,7 +113,7 @@ class Usage:
 
 
 def _spread(costs: list[Cost]) -> dict[str, Any]:
-    """Return how much the debates cost, on average and at most."""
+    """Return mean and maximum cost per debate."""
     told: dict[str, Any] = {"count": len(costs)}
     if costs:
         for name in ("calls", "prompt_tokens", "completion_tokens", "seconds"):
@@ -126,19 +126,19 @@ def _spread(costs: list[Cost]) -> dict[str, Any]:
 
 
 BLOCK: Final = 64
-"""Characters that are known together or not at all: 16 tokens, the server's block, are as many."""
+"""Letters per block: about 16 tokens, the block size of the server."""
 MOST: Final = 2_000_000
 
 
 class Prefixes:
-    """Remembers the beginnings of prompts, block by block, as a prefix cache does."""
+    """Remembers the prefixes of prompts block by block, as a prefix cache does."""
 
     def __init__(self) -> None:
         self._known: set[bytes] = set()
         self._lock = threading.Lock()
 
     def cost_of(self, messages: Sequence[Message]) -> Cost:
-        """Note a prompt; return its length and how much of it began an earlier one, in letters."""
+        """Record a prompt; return its length and the length of its known prefix, in letters."""
         text = "".join(f"\x00{message.role}\x00{message.content}" for message in messages)
         data = text.encode("utf-8", "replace")
         shared, chain, still = 0, b"", True
@@ -157,7 +157,7 @@ class Prefixes:
 
 @dataclass
 class Call:
-    """What it is counted under, when it must be over, and what it has cost so far."""
+    """One request of a plugin: its step, context, deadline and cost so far."""
 
     step: str
     context: CallContext
@@ -173,7 +173,7 @@ class Call:
 
     @property
     def left(self) -> float:
-        """How many seconds are left."""
+        """Seconds until the deadline."""
         return self.end - time.monotonic()
 
 
@@ -181,14 +181,14 @@ log = logging.getLogger("touche_rad")
 
 
 class Trace:
-    """A file of JSON lines, or none; one that cannot be written costs no answer."""
+    """A file with one JSON line per call; a write error is only logged."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._told = False
+        self._warned = False
 
-    def tell(
+    def write(
         self,
         call: Call,
         body: Mapping[str, Any],
@@ -197,14 +197,14 @@ class Trace:
         fault: str = "",
         begun: float | None = None,
     ) -> None:
-        """Append what was sent and what came of it; what the cache answered never began."""
+        """Append a request and its answer or error; without `begun` the cache answered."""
         seconds = None if begun is None else round(time.monotonic() - begun, 4)
-        self._write({
+        self._append({
             **call.context.record(), "step": call.step, "cached": begun is None,
             "seconds": seconds, "asked": body, "answer": answer, "fault": fault,
         })  # fmt: skip
 
-    def _write(self, record: Mapping[str, Any]) -> None:
+    def _append(self, record: Mapping[str, Any]) -> None:
         if self.path is None:
             return
         line = redact(json.dumps(record, ensure_ascii=True)) + "\n"
@@ -212,6 +212,6 @@ class Trace:
             with self._lock, self.path.open("a", encoding="ascii") as out:
                 out.write(line)
         except OSError as error:
-            if not self._told:
+            if not self._warned:
                 log.warning("the trace %s cannot be written: %s", self.path, error)
-                self._told = True
+                self._warned = True

@@ -1,4 +1,4 @@
-"""The calibrated judge: what can be seen without a model, and one call of a model, weighed."""
+"""The judge `calibrated`: rule-based features and one model call."""
 
 from judges.grice.calibrated.judge import Calibrated
 

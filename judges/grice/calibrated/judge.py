@@ -19,11 +19,11 @@ from touche_rad.plugins import Services, find
 from touche_rad.text import count_words, sentences
 
 _FARTHEST: Final = 4.0
-"""No single judge may be surer than this many logits."""
+"""Maximum logit of a single judge."""
 
 
 class Sum(BaseModel):
-    """One maxim's weights, and the probability from which on it says yes."""
+    """Weights of one maxim, and the probability threshold for yes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -32,7 +32,7 @@ class Sum(BaseModel):
     line: float = 0.5
 
     def score(self, features: Mapping[str, float]) -> float:
-        """Return how likely yes is, as the training saw it, with the line moved to 0.5."""
+        """Return the probability of yes, shifted so that the threshold is 0.5."""
         total = self.bias + sum(
             weight * features.get(name, 0.0) for name, weight in self.weights.items()
         )
@@ -40,7 +40,7 @@ class Sum(BaseModel):
 
 
 class Bin(BaseModel):
-    """One part of a reliability curve."""
+    """One bin of a reliability curve."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -50,7 +50,7 @@ class Bin(BaseModel):
 
 
 class Report(BaseModel):
-    """What the training measured, out of fold."""
+    """Cross-validated metrics of the training."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -66,7 +66,7 @@ class Report(BaseModel):
 
 
 class Combiner(BaseModel):
-    """The weights with a model's word and without it."""
+    """The weights with and without a model."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -77,24 +77,24 @@ class Combiner(BaseModel):
 
 
 def logistic(value: float) -> float:
-    """Map any sum onto 0..1."""
+    """Return the logistic function of a value."""
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, value))))
 
 
 def logit(chance: float, *, farthest: float = _FARTHEST) -> float:
-    """Undo `logistic`, within bounds."""
+    """Return the inverse of `logistic`, within bounds."""
     sure = min(max(chance, 1e-13), 1 - 1e-13)
     return max(-farthest, min(farthest, math.log(sure / (1 - sure))))
 
 
 @cache
 def ours() -> Combiner:
-    """The weights as shipped: nobody's labels are in them."""
+    """Load the bundled weights; they contain no official labels."""
     return Combiner.model_validate_json(files(__package__).joinpath("weights.json").read_bytes())
 
 
 def combiner(path: Path | None) -> Combiner:
-    """Return the weights of a file that `touche-rad train judge` wrote, or ours."""
+    """Load the weights of a file from `touche-rad train judge`, or the bundled ones."""
     if path is None:
         return ours()
     try:
@@ -114,7 +114,7 @@ FREE = ("quantity", "quality", "relation", "manner", "length", "sentences", "cit
 def features(
     view: Debate, seen: Verdicts, likely: Mapping[Maxim, float] | None
 ) -> dict[Maxim, dict[str, float]]:
-    """Return each maxim's features: the model-free judge's word on all, the model's on this one."""
+    """Return the features per maxim: all rule-based scores, and the model's score of the maxim."""
     response = view.last.response
     assert response is not None
     words = count_words(response.content)

@@ -1,4 +1,4 @@
-"""The grounded judge: verdicts from what the response quotes, and from features anyone can read."""
+"""The judge `grounded`: verdicts without a model, from quotations and readable features."""
 
 from judges.grice.grounded.judge import GroundedJudge
 

@@ -63,14 +63,14 @@ _HEAVY_ENDINGS = (
 
 
 def judge_manner(scene: Scene, weights: Mapping[str, float]) -> Verdict:
-    """Weigh what makes it hard to read, and what makes it say too little."""
+    """Score how clear and precise the response is."""
     if not scene.response.tokens:
         return Verdict(score=0.02, rationale=nothing_said(scene))
     return weighted_verdict(manner_features(scene), weights, "clear and short")
 
 
 def manner_features(scene: Scene) -> list[Feature]:
-    """What was seen; 0 of everything is a clear and precise response."""
+    """Return the features; all are 0 for a clear and precise response."""
     longest = max(scene.sentences, key=lambda one: len(one.passage.tokens))
     opening, heavy = quote_short(scene.sentences[0].text), quote_short(longest.text)
     text = scene.response.joined[:4000]
@@ -98,14 +98,14 @@ def manner_features(scene: Scene) -> list[Feature]:
 
 
 def noun_density(tokens: Sequence[Token]) -> float:
-    """The share of long abstract nouns, beyond one in eight, up to 1 at one in three."""
+    """Return the share of long abstract nouns: 0 up to one in eight, 1 from one in three."""
     heavy = sum(len(t.word) > 7 and t.word.endswith(_HEAVY_ENDINGS) for t in tokens)
     share = heavy / max(12, len(tokens))
     return min(1.0, max(0.0, (share - 1 / 8) / (1 / 3 - 1 / 8)))
 
 
 def repetition(scene: Scene) -> float:
-    """How much is said again: words of matter beyond their second time, and whole sentences."""
+    """Return how much is repeated: content words after the second time, and sentences."""
     counted = Counter(token.stem for token in scene.response.tokens if token.matters)
     total = max(8, sum(counted.values()))
     again = sum(count - 2 for count in counted.values() if count > 2) / total
@@ -120,14 +120,14 @@ def repetition(scene: Scene) -> float:
 
 
 def vagueness(scene: Scene) -> float:
-    """Words that point and do not say, against words that say."""
+    """Return the ratio of vague words to content words."""
     pointing = len(lexicon().vague.findall(scene.response.joined[:4000]))
     saying = len(content_senses(scene.response) - lexicon().generic)
     return min(1.0, pointing / max(1, saying) * 1.5) if pointing > 1 or saying < 4 else 0.0
 
 
 def restates_user(scene: Scene) -> float:
-    """How far the first sentence is what the user said last."""
+    """Return how far the first sentence repeats the user's last message."""
     heard = coverage(scene.sentences[0].passage.tokens, scene.user.tokens)
     return max(0.0, heard - 0.6) / 0.4
 
@@ -142,9 +142,9 @@ def _clauses(sentence: Sentence) -> float:
 
 
 Thesis = list[Finding]
-"""The sentences that claim one thing."""
+"""Sentences that make the same claim."""
 ENOUGH = 4.0
-"""So many new words of matter, beside the user's own, make a reason rather than a denial."""
+"""New content words that make a reason instead of a denial."""
 _FOLLOWS_ON = frozenset(
     "so because this that these those it they such then thus therefore hence he she their its for"
     " since which otherwise yet as".split()
@@ -152,14 +152,14 @@ _FOLLOWS_ON = frozenset(
 
 
 def judge_quantity(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]) -> Verdict:
-    """Weigh what makes it no argument, and what makes it too many."""
+    """Score whether there is one argument: not none, not too many."""
     if not scene.response.tokens:
         return Verdict(score=0.02, rationale=nothing_said(scene))
     return weighted_verdict(quantity_features(scene, found), weights, "one argument")
 
 
 def quantity_features(scene: Scene, found: Sequence[Finding]) -> list[Feature]:
-    """What was seen: shares in 0..1, and counts of what is too many."""
+    """Return the features: shares from 0 to 1, and counts of surplus arguments."""
     opening = quote_short(scene.sentences[0].text)
     points = group_theses(scene, found)
     cited, uncited = count_surplus(points, scene)
@@ -192,10 +192,9 @@ def quantity_features(scene: Scene, found: Sequence[Finding]) -> list[Feature]:
 
 
 def count_surplus(points: Sequence[Thesis], scene: Scene) -> tuple[int, int]:
-    """How many theses there are beyond one attack and one defence.
+    """Count the theses beyond one attack and one defence: with and without a cited argument.
 
-    Those that rest on a cited argument of their own are counted apart from those that do not: the
-    latter are often no more than an unfounded elaboration of the one before.
+    A thesis without a cited argument is often only an elaboration of the one before.
     """
     defences = [point for point in points if is_defence(point, scene)][:1]
     attacks = [point for point in points if point not in defences]
@@ -205,10 +204,10 @@ def count_surplus(points: Sequence[Thesis], scene: Scene) -> tuple[int, int]:
 
 
 def group_theses(scene: Scene, found: Sequence[Finding]) -> list[Thesis]:
-    """The sentences that claim something, grouped by what they are about.
+    """Group the sentences that claim something into theses.
 
-    Sentences carried by the same argument are one thesis, and so is a sentence that follows on
-    from the one before, or shares a word with it that the user did not bring in.
+    Sentences with the same argument are one thesis. So is a sentence that continues the one before
+    or shares a word with it that the user did not use.
     """
     known = all_senses((scene.user, *scene.users_before[:1])) | lexicon().generic
     groups: list[Thesis] = []
@@ -225,7 +224,7 @@ def group_theses(scene: Scene, found: Sequence[Finding]) -> list[Thesis]:
 
 
 def is_defence(thesis: Thesis, scene: Scene) -> bool:
-    """Whether a thesis takes up what the system has said rather than what the user said last."""
+    """Whether a thesis is closer to the system's messages than to the user's last one."""
     said = all_senses(finding.sentence.passage for finding in thesis)
     own = all_senses(scene.systems_before) - all_senses((scene.user, *scene.users_before))
     return total_weight(said & own) >= 1 and link_strength(said, own) >= link_strength(
@@ -234,7 +233,7 @@ def is_defence(thesis: Thesis, scene: Scene) -> bool:
 
 
 def list_marks(scene: Scene) -> int:
-    """How many marks of a list there are beyond the first: `second`, `moreover`, `2.`."""
+    """Count the list marks after the first: `second`, `moreover`, `2.`."""
     known, text = lexicon(), scene.response.joined[:4000]
     ordinals = sum(bool(mark.search(text)) for mark in known.list_marks)
     numerals = sum(
@@ -244,7 +243,7 @@ def list_marks(scene: Scene) -> int:
 
 
 def _novelty(scene: Scene, found: Sequence[Finding]) -> float:
-    """How much matter of its own the response brings, from 0 to 1 at `ENOUGH` words."""
+    """Return the amount of new content words: 1 from `ENOUGH` words on."""
     heard = all_senses((scene.user, *scene.users_before))
     own = all_senses(finding.sentence.passage for finding in found) - heard
     return min(1.0, max(0.0, total_weight(own) - 1) / ENOUGH)
@@ -270,18 +269,17 @@ def _shares(own: frozenset[str], group: Sequence[Finding]) -> bool:
 
 
 class GroundedJudge:
-    """Checks each sentence against what is cited, and reads the rest off features anyone can see.
+    """Checks each sentence against the cited arguments; other maxims use readable features.
 
-    It sees what the official annotators saw: the conversation up to the judged response, and the
-    texts of the first two arguments. Where arguments say what they attack, that counts as evidence
-    for Relation; without it the judge works as well.
+    It sees what the official annotators saw: the conversation up to the response, and the texts of
+    the first two arguments. For Relation it also uses what the arguments attack, if it is given.
     """
 
     class Options(plugins.Options):
-        """What the judge is shown."""
+        """Options."""
 
         arguments: Literal["first-two", "all"] = "first-two"
-        """Which cited arguments count: the first two, as annotators saw them, or all."""
+        """Cited arguments that count: the first two, as annotators saw them, or all."""
 
     def __init__(self, options: Options, services: Services) -> None:
         self._all_arguments = options.arguments == "all"
@@ -292,9 +290,9 @@ class GroundedJudge:
         if response is None:
             unanswered = Verdict(score=None, rationale="the last turn has no response")
             return dict.fromkeys(Maxim, unanswered)
-        return self._judged(debate, response)
+        return self._judge(debate, response)
 
-    def _judged(self, debate: Debate, response: Response) -> dict[Maxim, Verdict]:
+    def _judge(self, debate: Debate, response: Response) -> dict[Maxim, Verdict]:
         seen, weigh = read_scene(debate, response, all_arguments=self._all_arguments), weights()
         found = findings(seen.sentences, seen.sources)
         return {

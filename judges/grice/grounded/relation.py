@@ -19,29 +19,29 @@ from touche_rad.evidence.support import SupportKind, contrary_pair, coverage
 from touche_rad.evidence.words import Passage, Token, lexicon, root, stem
 
 GENERIC = 0.2
-"""What a shared word is worth that any two debates share."""
+"""Weight of a shared word that is in every debate."""
 BROAD = 0.4
-"""What one is worth that many share."""
+"""Weight of a shared word that is in many debates."""
 
 
 def content_senses(passage: Passage) -> frozenset[str]:
-    """The senses of a passage's words of matter; a boxer and boxing are of one."""
+    """Return the senses of the content words; boxer and boxing have the same sense."""
     known = lexicon()
     return frozenset(root(known.sense(token.stem)) for token in passage.tokens if token.matters)
 
 
 def all_senses(passages: Iterable[Passage]) -> frozenset[str]:
-    """The senses of all of them."""
+    """Return the senses of all passages."""
     return frozenset().union(*map(content_senses, passages))
 
 
 def total_weight(senses: Iterable[str]) -> float:
-    """How much a set of shared words links."""
+    """Return the weight of a set of shared senses."""
     return sum(map(sense_weight, senses))
 
 
 def sense_weight(sense: str) -> float:
-    """How much one shared sense links."""
+    """Return the weight of one shared sense."""
     known = lexicon()
     if sense in known.generic:
         return GENERIC
@@ -49,22 +49,21 @@ def sense_weight(sense: str) -> float:
 
 
 def link_strength(one: frozenset[str], other: frozenset[str]) -> float:
-    """How firmly shared words link two passages, in 0..1: two rare words make about .63."""
+    """Return the strength of shared words from 0 to 1; two rare words give about .63."""
     return 1 - math.exp(-total_weight(one & other) / 2)
 
 
 def overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """How much two passages share for their lengths, in 0..1.
+    """Return how much two passages share relative to their lengths, from 0 to 1.
 
-    Long ones share words by chance: two hundred words on any matter share more with two hundred on
-    another than twenty with the twenty that they answer.
+    Long passages share words by chance, so the weight is divided by the lengths.
     """
     sizes = max(1.0, total_weight(one)) * max(1.0, total_weight(other))
     return min(1.0, math.sqrt(total_weight(one & other) / math.sqrt(sizes)))
 
 
 def echo_share(sentences: Sequence[Passage], user: Passage) -> float:
-    """How much of what is said the user has said already, in the same sense: 0..1."""
+    """Return the share of the sentences that the user said with the same meaning."""
     lengths = [sum(token.matters for token in sentence.tokens) for sentence in sentences]
     heard = [_echoed(sentence, user) for sentence in sentences]
     total = sum(lengths)
@@ -85,14 +84,14 @@ def _echoed(sentence: Passage, user: Passage) -> float:
 
 
 def field_similarity(one: frozenset[str], other: frozenset[str]) -> float:
-    """How alike the fields of two sets of senses are, in 0..1; 0 where either has none."""
+    """Return the cosine of the semantic fields of two sets of senses; 0 without fields."""
     ours, theirs = _fields(one), _fields(other)
     shared = sum(much * theirs.get(field, 0.0) for field, much in ours.items())
     return shared / max(1e-9, _length(ours) * _length(theirs))
 
 
 def _fields(senses: frozenset[str]) -> Mapping[str, float]:
-    """How much of each field there is: a word of many fields says less of each."""
+    """Return the weight of each field; a word of many fields counts less for each."""
     known, found = _by_sense(), defaultdict[str, float](float)
     for sense in senses:
         fields = known.get(sense, frozenset())
@@ -116,7 +115,7 @@ def _by_sense() -> Mapping[str, frozenset[str]]:
 
 
 LOOKED_BACK = 12
-"""How many of the system's earlier answers are looked at."""
+"""Earlier responses of the system that are compared."""
 _ASKS_AGAIN = re.compile(
     r"\b(?:(?:say|tell|explain|repeat|put|state) (?:\w+ ){0,3}(?:again|once more|differently)"
     r"|(?:please|could you|can you|would you) (?:repeat|explain|clarify|sum)|remind me"
@@ -129,19 +128,19 @@ _ASKS_AGAIN = re.compile(
 
 
 def asks_to_repeat(user: Passage) -> bool:
-    """Whether the user wants to hear again what was said."""
+    """Whether the user asks to hear something again."""
     return bool(_ASKS_AGAIN.search(user.joined))
 
 
 def repeated_share(sentences: Sequence[Passage], earlier: Sequence[Passage]) -> float:
-    """How much of what is said one earlier answer has said already, in the same sense: 0..1."""
+    """Return the share of the sentences that one earlier response said with the same meaning."""
     return max((_said(sentences, answer) for answer in earlier[-LOOKED_BACK:]), default=0.0)
 
 
 def known_share(
     sentences: Sequence[Passage], own: Sequence[Passage], users: Sequence[Passage]
 ) -> float:
-    """How much of what is said the system has said, or the user in the same sense: 0..1."""
+    """Return the share that the system said, or the user with the same meaning."""
     ours = _words(own)
     return _shared(
         sentences,
@@ -175,25 +174,25 @@ def _said(sentences: Sequence[Passage], answer: Passage) -> float:
 
 
 ECHO = 0.7
-"""From this share of the user's own words on, a response says what the user said."""
+"""Share of the user's words from which a response is an echo."""
 HALF = 0.5
 HEARD = 0.65
-"""From this share of what was said before on, a response begins to be nothing else."""
+"""Share of earlier content from which a response counts as repetition."""
 _STEP = 0.2
 KIN = 0.03
-"""From this likeness of fields on, a matter without a common word is still the same."""
+"""Field similarity from which a topic without common words is the same."""
 MIRRORED = 0.45
-"""By so much the share of the user's words must exceed that of the sources' in a mere mirror."""
+"""Excess of the user's words over the sources' words in a mere echo."""
 BRIEF = 12
-"""A response of at most so many words of matter must share one with what it cites."""
+"""Responses of at most this many content words must share one with a source."""
 MAX_SENTENCES = 20
 _OPENING = 14
-"""How many words of a sentence may hold the giving in with which it opens."""
+"""Words at the beginning of a sentence in which a concession is searched."""
 _LONGEST = 60
 
 
 def judge_relation(scene: Scene, found: Sequence[Finding], weights: Mapping[str, float]) -> Verdict:
-    """Weigh what ties the response to the user's last message, and what gives in to it."""
+    """Score whether the response answers the user and argues against the last message."""
     if not scene.response.tokens:
         return Verdict(score=0.02, rationale=nothing_said(scene))
     features = relation_features(scene, found)
@@ -201,7 +200,7 @@ def judge_relation(scene: Scene, found: Sequence[Finding], weights: Mapping[str,
 
 
 def relation_features(scene: Scene, found: Sequence[Finding]) -> list[Feature]:
-    """What was seen, each in 0..1."""
+    """Return the features, each from 0 to 1."""
     said, users = _brought(scene, found), all_senses((scene.claim, scene.user, *scene.users_before))
     target, given_in = overlap(all_senses(scene.targets), users), conceding_sentence(scene, found)
     shared = ", ".join(sorted(content_senses(scene.response) & users - lexicon().generic)[:4])
@@ -234,12 +233,12 @@ def relation_features(scene: Scene, found: Sequence[Finding]) -> list[Feature]:
 
 
 def _brought(scene: Scene, found: Sequence[Finding]) -> frozenset[str]:
-    """The matter of what is said, of what it rests on, and of what that attacks."""
+    """Return the senses of the response, of its sources, and of what these attack."""
     return all_senses((scene.response, *scene.targets, *_rested_on(scene, found)))
 
 
 def ignores_new_topic(scene: Scene, said: frozenset[str]) -> float:
-    """Whether the user has turned to a matter of which nothing was said, and is not followed."""
+    """Whether the user changed the topic and the response does not follow."""
     last = content_senses(scene.user)
     before = all_senses((scene.claim, *scene.users_before, *scene.systems_before))
     turned_away = bool(scene.users_before) and total_weight(last) >= 1 > total_weight(last & before)
@@ -250,23 +249,23 @@ def ignores_new_topic(scene: Scene, said: frozenset[str]) -> float:
 
 
 def topic_strength(scene: Scene, found: Sequence[Finding]) -> float:
-    """How firmly what is said and what it rests on are tied to what the user has said at all."""
+    """Return how strongly the response and its sources relate to the user's messages."""
     return link_strength(
         _brought(scene, found), all_senses((scene.claim, scene.user, *scene.users_before))
     )
 
 
 def _rested_on(scene: Scene, found: Sequence[Finding]) -> Iterator[Passage]:
-    """The sources that carry at least half of a sentence: they say more of what it is about."""
+    """Yield the sources that support at least half of a sentence."""
     for at in {one.source for one in found if one.support.covered >= HALF}:
         if at is not None:
             yield scene.sources[at]
 
 
 def repeats_earlier(scene: Scene) -> float:
-    """How far it was said before, by the system or between them; 0 where the user asks for it.
+    """Return how far the response repeats earlier messages; 0 if the user asks for it.
 
-    An answer that brings nothing but what was said says nothing against the user's last message.
+    A response with nothing new says nothing against the user's last message.
     """
     if asks_to_repeat(scene.user):
         return 0.0
@@ -278,9 +277,9 @@ def repeats_earlier(scene: Scene) -> float:
 
 
 def on_topic_sentences(scene: Scene) -> list[Passage]:
-    """The sentences that share a telling word with the user, the claim or a source, if any do.
+    """Return the sentences that share a specific word with the user, the claim or a source.
 
-    Talk beside them makes nothing new of what was said before.
+    If there are none, return all sentences. Other talk does not make a repetition new.
     """
     said = [one.passage for one in scene.sentences[:MAX_SENTENCES]]
     spoken = all_senses((scene.claim, scene.user, *scene.users_before, *scene.sources))
@@ -288,15 +287,15 @@ def on_topic_sentences(scene: Scene) -> list[Passage]:
 
 
 def answers_repeat_request(scene: Scene) -> float:
-    """How far it says again what the user asks to hear again: that is an answer to the user."""
+    """Return how far the response repeats what the user asks to hear again."""
     said = [one.passage for one in scene.sentences[:MAX_SENTENCES]]
     return repeated_share(said, scene.systems_before) if asks_to_repeat(scene.user) else 0.0
 
 
 def contrary_share(found: Sequence[Finding]) -> float:
-    """How much of what is claimed is the contrary of the argument it is taken from.
+    """Return the share of the claims that are the contrary of the cited argument.
 
-    The argument was cited against the user, so its contrary speaks for the user.
+    The argument was cited against the user, so its contrary is on the user's side.
     """
     total = sum(len(one.sentence.passage.tokens) for one in found)
     contrary = sum(len(one.sentence.passage.tokens) for one in found if one.support.contrary)
@@ -304,16 +303,16 @@ def contrary_share(found: Sequence[Finding]) -> float:
 
 
 def echo_score(scene: Scene) -> float:
-    """How far the response is the user's own words: 0 below `ECHO`, from there on 0.5 to 1."""
+    """Return how far the response repeats the user: 0 below `ECHO`, else 0.5 to 1."""
     said = on_topic_sentences(scene)
     heard = max(echo_share(said, user) for user in (scene.user, *scene.users_before))
     return 0.0 if heard < ECHO else 0.5 + 0.5 * (heard - ECHO) / (1 - ECHO)
 
 
 def lacks_sources(scene: Scene) -> float:
-    """Whether the response is made of what the user said, or of nothing that it cites.
+    """Whether the response consists of the user's words, or of nothing that it cites.
 
-    So are answers that grant the user's point in the user's words, plays on those words, and talk.
+    Examples are concessions in the user's words, wordplay and small talk.
     """
     said, sources = all_senses(on_topic_sentences(scene)), all_senses(scene.sources)
     users = all_senses((scene.claim, scene.user, *scene.users_before))
@@ -323,7 +322,7 @@ def lacks_sources(scene: Scene) -> float:
 
 
 def conceding_sentence(scene: Scene, found: Sequence[Finding]) -> str | None:
-    """The sentence that gives in to the user and takes nothing back, if there is one."""
+    """Return the first sentence that concedes the user's point, or None."""
     quoted = {
         id(finding.sentence) for finding in found if finding.support.kind is SupportKind.QUOTED
     }

@@ -15,37 +15,37 @@ from touche_rad.evidence.words import Passage, read_passage
 from touche_rad.text import clean, count_words
 
 SEEN = 2
-"""The official annotators were shown the texts of this many arguments, the first ones."""
+"""Number of arguments whose texts the official annotators saw."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A judged response in its conversation, read into tokens."""
+    """A response in its conversation, as tokens."""
 
     words: int
-    """The response's length as the task counts it."""
+    """Words of the response as the task counts them."""
     response: Passage
-    """What it says to the user."""
+    """The part of the response that addresses the user."""
     sentences: tuple[Sentence, ...]
-    """Those that hold a word, and speak to the user."""
+    """Sentences that address the user."""
     addressed: tuple[Sentence, ...]
-    """Those that speak to whoever judges it."""
+    """Sentences that address a judge."""
     claim: Passage
-    """What the debate is about."""
+    """Claim of the debate."""
     user: Passage
-    """The user's last message: stance is read against it, since users drift."""
+    """The user's last message."""
     users_before: tuple[Passage, ...]
     systems_before: tuple[Passage, ...]
     cited_before: tuple[Passage, ...]
-    """The texts of the arguments that earlier answers cited and that counted there."""
+    """Texts of the arguments that earlier responses cited."""
     sources: tuple[Passage, ...]
-    """The texts of the cited arguments that count."""
+    """Texts of the cited arguments."""
     targets: tuple[Passage, ...]
-    """What those arguments attack, where their fields say so. Annotators did not see it."""
+    """Claims that these arguments attack, if known; annotators did not see them."""
 
 
 def read_scene(debate: Debate, response: Response, *, all_arguments: bool = False) -> Scene:
-    """Read a debate that ends with the judged turn."""
+    """Read a debate that ends with the turn to judge."""
     cited = response.arguments if all_arguments else response.arguments[:SEEN]
     before = debate.turns[:-1]
     user = read_passage(debate.last.utterance)
@@ -73,7 +73,7 @@ def read_scene(debate: Debate, response: Response, *, all_arguments: bool = Fals
 
 
 def nothing_said(scene: Scene) -> str:
-    """Why there is nothing to judge."""
+    """Return why there is nothing to judge."""
     return "it speaks to a judge alone" if scene.addressed else "the response is empty"
 
 
@@ -82,7 +82,7 @@ class _Record(BaseModel):
 
 
 class Weights(_Record):
-    """All of `weights.json`."""
+    """The contents of `weights.json`."""
 
     how: str
     relation: Mapping[str, float]
@@ -92,7 +92,7 @@ class Weights(_Record):
 
 @cache
 def weights() -> Weights:
-    """The weights as shipped."""
+    """Load `weights.json`."""
     return Weights.model_validate_json(files(__package__).joinpath("weights.json").read_bytes())
 
 
@@ -101,7 +101,7 @@ BIAS = "bias"
 
 @dataclass(frozen=True)
 class Feature:
-    """Something seen: how much of it there is, and how a rationale tells it."""
+    """A feature: its name, its value, and its text for the rationale."""
 
     name: str
     value: float
@@ -109,26 +109,26 @@ class Feature:
 
 
 def weighted_verdict(
-    cues: Sequence[Feature], weights: Mapping[str, float], otherwise: str
+    features: Sequence[Feature], weights: Mapping[str, float], otherwise: str
 ) -> Verdict:
-    """The logistic of the weighted sum; the cue that pulled hardest to its side is told.
+    """Return the logistic of the weighted sum, with the strongest feature as rationale.
 
-    `otherwise` is told where no cue pulled that way, and the bias alone decided.
+    `otherwise` is the rationale if no feature but only the bias decided.
     """
-    pulls = [(weights[cue.name] * cue.value, cue) for cue in cues]
+    pulls = [(weights[feature.name] * feature.value, feature) for feature in features]
     total = weights[BIAS] + sum(pull for pull, _ in pulls)
     side = 1 if total >= 0 else -1
-    pull, cue = max(pulls, key=lambda item: side * item[0])
-    told = cue.rationale if side * pull > 0 else otherwise
+    pull, feature = max(pulls, key=lambda item: side * item[0])
+    told = feature.rationale if side * pull > 0 else otherwise
     return Verdict(score=round(logistic(total), 4), rationale=told)
 
 
 QUOTE = 70
-"""The most characters of a sentence that a rationale quotes."""
+"""Maximum letters of a sentence in a rationale."""
 
 
 def quote_short(text: str) -> str:
-    """A text in quotation marks on one line, its middle left out where it is long."""
+    """Quote a text on one line; the middle of a long text is left out."""
     line = clean(text[: 20 * QUOTE])
     if len(line) > QUOTE:
         half = QUOTE // 2
