@@ -207,13 +207,6 @@ _RECIPE: Final = (
 )  # fmt: skip
 
 
-def _recipe(given: Mapping[str, Any]) -> Any:
-    from touche_rad.debaters.inspiredebate.training.recipe import Recipe
-    from touche_rad.training.recipe import validate_recipe
-
-    return validate_recipe(Recipe, given)
-
-
 def _teacher(given: Mapping[str, Any]) -> Any:
     """Return the model that writes missing reasoning, if `--reasoning teacher` is set."""
     if given["reasoning"] == "teacher":
@@ -249,7 +242,7 @@ def sft(sources: tuple[Path, ...], **given: Any) -> None:
 
     if given["base"] is None and not given["data_only"]:
         raise UserError("train sft: give the model to train: --base MODEL")
-    recipe = None if given["data_only"] else _recipe(given)
+    recipe = None if given["data_only"] else given
     with progress("training", quiet=given["quiet"]) as report:
         result = trainer("sft")(
             sources, given["output"], recipe=recipe, whence=given["reasoning"],
@@ -283,12 +276,12 @@ def preferences(sources: tuple[Path, ...], **given: Any) -> None:
     trace with the reasoning. To get pairs, answer the same debates several times and judge each
     run.
     """
-    from touche_rad.debaters.inspiredebate.training.preferences import Rule
     from touche_rad.plugins import trainer
 
     least, margins = _margins(given["margin"])
     reward = () if given["reward"] == "all" else tuple(given["reward"].split(","))
-    rule = Rule(reward, least, margins, given["by"], given["pairing"], given["most"])
+    rule = {"reward": reward, "margin": least, "margins": margins,
+            **{key: given[key] for key in ("by", "pairing", "most")}}  # fmt: skip
     teacher = _teacher(given)
     with progress("asking for reasoning", quiet=given["quiet"] or teacher is None) as report:
         result = trainer("preferences")(
@@ -334,18 +327,15 @@ def _margins(given: tuple[str, ...]) -> tuple[float, dict[str, float]]:
 )  # fmt: skip
 def dpo(sources: tuple[Path, ...], begins: Path | None, **given: Any) -> None:
     """Train a debater's language model on preference pairs (LoRA, DPO)."""
-    from touche_rad.debaters.inspiredebate.training.dpo import going_on_from
     from touche_rad.plugins import trainer
 
-    if begins is not None:
-        if given["base"] or given["adapter"]:
-            raise UserError("--from replaces --base and --adapter: give only one of them")
-        given["base"], given["adapter"] = going_on_from(begins)
-    if not given["base"]:
+    if begins is not None and (given["base"] or given["adapter"]):
+        raise UserError("--from replaces --base and --adapter: give only one of them")
+    if begins is None and not given["base"]:
         raise UserError("train dpo: give the model to train: --from DIR, or --base MODEL")
     with progress("training", quiet=given["quiet"]) as report:
         result = trainer("dpo")(
-            sources, given["output"], recipe=_recipe(given), restart=given["restart"],
+            sources, given["output"], recipe=given, begins=begins, restart=given["restart"],
             merged=given["merged"], report=report,
         )  # fmt: skip
     _print_result(result, *_serve_lines(result), quiet=given["quiet"])

@@ -11,7 +11,7 @@ from typing import Any
 
 from touche_rad.debaters.inspiredebate.training.course import Built, Plan, Records, run_plan
 from touche_rad.debaters.inspiredebate.training.fitting import log_likelihood, tokens
-from touche_rad.debaters.inspiredebate.training.recipe import Recipe
+from touche_rad.debaters.inspiredebate.training.recipe import Recipe, as_recipe
 from touche_rad.debaters.inspiredebate.training.samples import held_out, messages_at, read_records
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Message
@@ -22,7 +22,8 @@ def train_dpo(
     sources: Sequence[Path],
     out: Path,
     *,
-    recipe: Recipe,
+    recipe: Recipe | Mapping[str, Any],
+    begins: Path | None = None,
     restart: bool = False,
     merged: bool = False,
     report: Callable[[int, int], None] | None = None,
@@ -33,6 +34,7 @@ def train_dpo(
         sources: Files of pairs.
         out: The folder of the training.
         recipe: The training settings.
+        begins: A finished training to continue; its base and adapter replace the recipe's.
         restart: Start again instead of resuming.
         merged: Whether to merge base model and adapter.
         report: Called with (done, total).
@@ -40,16 +42,22 @@ def train_dpo(
     for path in sources:
         if not path.is_file():
             raise UserError(f"{path}: the file does not exist")
-    plan = Plan(Dpo(), recipe, sources, {}, lambda: _build(sources, recipe))
+    settings = as_recipe(_continuing(recipe, begins))
+    plan = Plan(Dpo(), settings, sources, {}, lambda: _build(sources, settings))
     return run_plan(plan, out, restart=restart, merged=merged, report=report)
 
 
-def going_on_from(root: Path) -> tuple[str, str]:
-    """Return base model and adapter of a finished training, to train them further."""
+def _continuing(
+    recipe: Recipe | Mapping[str, Any], root: Path | None
+) -> Recipe | Mapping[str, Any]:
+    """Return the recipe with the base model and the adapter of a finished training."""
+    if root is None:
+        return recipe
     report = Folder(root).finished()
     if report is None:
         raise UserError(f"{root} contains no finished training")
-    return str(report["recipe"]["base"]), str(Folder(root).adapter)
+    begun = {"base": str(report["recipe"]["base"]), "adapter": str(Folder(root).adapter)}
+    return {**(recipe.model_dump() if isinstance(recipe, Recipe) else recipe), **begun}
 
 
 def _build(sources: Sequence[Path], recipe: Recipe) -> Built:

@@ -237,7 +237,7 @@ def make_preferences(
     sources: Sequence[Path],
     out: Path,
     *,
-    rule: Rule | None = None,
+    rule: Rule | Mapping[str, Any] | None = None,
     whence: Whence = "given",
     wording: Wording = "close",
     teacher: Model | None = None,
@@ -257,7 +257,7 @@ def make_preferences(
     Returns:
         Counts, of what was left out too.
     """
-    rule = rule or Rule()
+    rule = rule if isinstance(rule, Rule) else Rule(**(rule or {}))
     reader = Reader(whence=whence, wording=wording)
     learn_traces(reader, sources)
     judged = [path for path in sources if not is_trace(first_record(path))]

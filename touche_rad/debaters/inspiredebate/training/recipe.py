@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from touche_rad.training.recipe import validate_recipe
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 
@@ -57,3 +60,8 @@ class Recipe(BaseModel):
     def record(self) -> dict[str, Any]:
         """Return the settings as JSON."""
         return self.model_dump()
+
+
+def as_recipe(given: Recipe | Mapping[str, Any]) -> Recipe:
+    """Return the recipe, or validate the settings of one."""
+    return given if isinstance(given, Recipe) else validate_recipe(Recipe, given)

@@ -13,7 +13,7 @@ from typing import Any
 from touche_rad.debaters.inspiredebate.conversation import Wording
 from touche_rad.debaters.inspiredebate.training.course import Built, Plan, Records, run_plan
 from touche_rad.debaters.inspiredebate.training.fitting import log_likelihood, tokens
-from touche_rad.debaters.inspiredebate.training.recipe import Recipe
+from touche_rad.debaters.inspiredebate.training.recipe import Recipe, as_recipe
 from touche_rad.debaters.inspiredebate.training.recorded import (
     Reader,
     Whence,
@@ -30,7 +30,7 @@ def train_sft(
     sources: Sequence[Path],
     out: Path,
     *,
-    recipe: Recipe | None = None,
+    recipe: Recipe | Mapping[str, Any] | None = None,
     whence: Whence = "given",
     wording: Wording = "close",
     teacher: Model | None = None,
@@ -51,20 +51,21 @@ def train_sft(
         merged: Whether to merge base model and adapter.
         report: Called with (done, total).
     """
+    settings = None if recipe is None else as_recipe(recipe)
 
     def build() -> Built:
-        return _build(sources, recipe, whence, wording, teacher, report)
+        return _build(sources, settings, whence, wording, teacher, report)
 
     for path in sources:
         if not path.is_file():
             raise UserError(f"{path}: the file does not exist")
-    if recipe is None:
+    if settings is None:
         built = build()
         write_records(out, built.learnt)
         return dict(built.counts)
     about = {"reasoning": whence, "wording": wording, "teacher": teacher.name if teacher else ""}
     traces = (trace_of(path) for path in sources)
-    plan = Plan(Sft(), recipe, [*sources, *(one for one in traces if one)], about, build)
+    plan = Plan(Sft(), settings, [*sources, *(one for one in traces if one)], about, build)
     return run_plan(plan, out, restart=restart, merged=merged, report=report)
 
 
