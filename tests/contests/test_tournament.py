@@ -488,4 +488,4 @@ def test_what_is_no_tournament_is_refused_with_a_line(
     broken = tmp_path / "ratings.json"
     broken.write_text('{"format": "touche-rad tournament 1"}')
     assert terminal(["report", str(broken), "-o", str(tmp_path / "r.html")]) == 2
-    assert "is no tournament's result" in capsys.readouterr().err
+    assert "not a tournament's result" in capsys.readouterr().err

@@ -23,7 +23,7 @@ def test_calls_stand_at_their_turn_and_costs_in_a_table(tmp_path: Path) -> None:
     html = page.read_text()
     assert html.count("grounded.choice <span") == 60
     assert html.count("1 call of a model") == 60
-    assert "What asking a model cost" in html
+    assert "Model calls" in html
     assert "<td>grounded.choice</td><td>60</td><td>0</td><td>600</td><td>300</td>" in html
     assert "{&#34;number&#34;: 1, &#34;frame&#34;: &#34;not so&#34;}" in html
 
@@ -32,7 +32,7 @@ def test_a_page_without_a_trace_shows_no_calls(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert touche_rad("report", DEBATES, "-o", page).code == 0
     assert "of a model" not in page.read_text()
-    assert "What asking a model cost" not in page.read_text()
+    assert "Model calls" not in page.read_text()
 
 
 def test_a_trace_is_shown_as_text_and_its_broken_lines_are_passed_over(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_verdict_stands_with_its_scores_its_speeches_and_the_truth(tmp_path: P
     told = page(tmp_path, outcomes(tmp_path / "o.jsonl"), "--labels", CONTESTS)
     for element in (
         "City libraries should stay open until midnight", "WHY-MARA", "COMMENT-argument-1",
-        "COMMENT-clash-6", "5.50", "decided by people", "with the sides swapped",
+        "COMMENT-clash-6", "5.50", "human decision", "with the sides swapped",
         "always tie", "page twelve",
     ):  # fmt: skip
         assert element in told

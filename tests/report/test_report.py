@@ -120,7 +120,7 @@ def test_what_is_left_out_is_told(tmp_path: Path) -> None:
     run = _evaluations(tmp_path / "run.jsonl", debates)
     summary = write_report([run], tmp_path / "r.html", max_debates=2)
     assert (summary.debates, summary.left_out) == (5, 3)
-    assert "3 further debates are left out" in (tmp_path / "r.html").read_text()
+    assert "3 more debates are not shown" in (tmp_path / "r.html").read_text()
 
 
 def test_simulations_without_verdicts_and_unanswered_turns_are_shown(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_simulations_without_verdicts_and_unanswered_turns_are_shown(tmp_path: P
     (tmp_path / "sim.jsonl").write_text(files.simulation_line(debate) + "\n")
     write_report([tmp_path / "sim.jsonl"], tmp_path / "r.html")
     text = " ".join(_page(tmp_path / "r.html").text)
-    assert "Not answered." in text
+    assert "No response." in text
     assert "hold no verdicts" in text
 
 

@@ -1,4 +1,4 @@
-"""Metrics over the steps as SVG, drawn as the report draws: by arithmetic, readable in print."""
+"""Line plots of training metrics as SVG."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STYLE: Final = Markup(
 
 
 def curves(title: str, lines: Mapping[str, Points]) -> Markup:
-    """Draw up to four metrics over the steps; each is named where it ends."""
+    """Plot up to four metrics over the training steps."""
     drawn = {name: points for name, points in list(lines.items())[:4] if points}
     values = [value for points in drawn.values() for _, value in points]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Plots as SVG, drawn by arithmetic: sharp at any size, readable in print and by screen readers."""
+"""Dot plots and histograms as SVG."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIMIT = 60
 
 @dataclass(frozen=True)
 class Dot:
-    """One value with its interval, in 0..1, and whose it is."""
+    """A value between 0 and 1 with its interval, label and series."""
 
     label: str
     value: float
@@ -25,12 +25,12 @@ class Dot:
 
 
 def across(value: float, top: float = 1.0) -> float:
-    """Return where a value stands on the horizontal axis."""
+    """Return the horizontal position of a value."""
     return round(LEFT + WIDTH * min(max(value / top, 0.0), 1.0), 1)
 
 
 def dots(title: str, groups: Sequence[tuple[str, Sequence[Dot]]]) -> Markup:
-    """Draw values with intervals, a row each, under the heads of their groups."""
+    """Plot values with intervals, one per row, by group."""
     parts: list[Markup] = []
     y = TOP
     for head, rows in groups:
@@ -70,7 +70,7 @@ _CORNERS: dict[int, list[tuple[float, float]]] = {
 
 
 def histogram(title: str, counts: Sequence[int], series: int) -> Markup:
-    """Draw how many responses have how many words, with the line of 60 words."""
+    """Plot the number of responses by length, with a line at 60 words."""
     top = max((*counts, LIMIT + 2 * BIN))
     bins = [0] * (top // BIN + 1)
     for count in counts:

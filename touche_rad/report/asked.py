@@ -1,4 +1,4 @@
-"""What a language model was asked for a run: read from the trace and the status beside it."""
+"""The model calls of a run and their costs, from its trace and status files."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, Final
 TRACE: Final = ".trace.jsonl"
 STATUS: Final = ".status.json"
 _LONGEST: Final = 6_000
-"""Letters of a prompt or an answer that a page shows."""
+"""Maximum characters of a prompt or an answer in the report."""
 _MOST: Final = 5_000
-"""Calls of a run that a page shows."""
+"""Maximum calls of a run in the report."""
 
 Place = tuple[str, int]
 """A debate's key, and the turn."""
@@ -21,7 +21,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a model, as a page shows it."""
+    """A model call as the report shows it."""
 
     plugin: str
     step: str
@@ -35,7 +35,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one step of a plugin cost over a run."""
+    """The cost of one step of a plugin in a run."""
 
     run: str
     plugin: str
@@ -44,19 +44,19 @@ class Cost:
 
     @property
     def shared(self) -> float | None:
-        """The share of the prompts' letters that began an earlier prompt."""
+        """Share of the prompts' letters that repeat the beginning of an earlier prompt."""
         letters = self.counts.get("prompt_letters") or 0
         return self.counts.get("shared_letters", 0) / letters if letters else None
 
     @property
     def served(self) -> float | None:
-        """The share of the prompts' tokens that the server's prefix cache served."""
+        """Share of the prompts' tokens from the server's prefix cache."""
         tokens = self.counts.get("prompt_tokens") or 0
         return self.counts.get("cached_tokens", 0) / tokens if tokens else None
 
 
 def costs(name: str, run: Path) -> list[Cost]:
-    """Return what a run's plugins cost, step by step, where its status tells."""
+    """Return the cost of each step of a run's plugins, from its status file."""
     for path in (run.with_name(run.name + STATUS), run.with_name("status.json")):
         try:
             status = json.loads(path.read_text("utf-8"))
@@ -74,7 +74,7 @@ def costs(name: str, run: Path) -> list[Cost]:
 
 
 def calls(run: Path) -> dict[Place, list[Call]]:
-    """Return a run's calls by where they belong; a line that cannot be read is left out."""
+    """Return a run's calls by debate and turn, without unreadable lines."""
     found: dict[Place, list[Call]] = {}
     for number, row in enumerate(_rows(_trace_of(run))):
         if number >= _MOST:
@@ -86,7 +86,7 @@ def calls(run: Path) -> dict[Place, list[Call]]:
 
 
 def _trace_of(run: Path) -> Path:
-    """A trace lies beside its run; where TIRA looked, a folder deeper."""
+    """Return the trace beside the run, or in the folder `trace` (TIRA)."""
     name = run.name + TRACE
     deeper = run.parent / "trace" / name
     return deeper if deeper.is_file() else run.with_name(name)
@@ -128,7 +128,7 @@ def _call(row: Mapping[str, Any]) -> Call:
 
 
 def _said(answer: Any) -> str:
-    """What the model said; of an answer that was kept, what was kept."""
+    """Return the text of an answer, also from the cache."""
     if not isinstance(answer, dict):
         return ""
     if "said" in answer:

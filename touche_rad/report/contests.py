@@ -1,4 +1,4 @@
-"""Whole debates in the report: panel verdicts by score and speech, and their exported files."""
+"""Whole debates in the report: verdicts, scores by speech, drawings and exported files."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ _LONGEST: Final = 60
 
 
 def write_exports(runs: Sequence[Path], folder: Path, *, bad: BadLines | None = None) -> list[Path]:
-    """Write what the outcomes among the runs hold, and return the files.
+    """Write the files that panels export from their outcomes, and return their paths.
 
-    Names are made of the run, the number of its line and the debate's id, so that none of a debate
-    is ever a path.
+    File names consist of the run, the line number and the debate's id, without path characters.
     """
     written: list[Path] = []
     for name, path in zip(names(runs), runs, strict=True):
@@ -80,11 +79,11 @@ class Mark:
     score: float | None
     comment: str
     pieces: int = 1
-    """Of how many it is the mean."""
+    """Number of pieces of a long speech; the score is their mean."""
 
     @property
     def share(self) -> float:
-        """How strongly its cell is coloured."""
+        """Colour strength of the cell."""
         return round(min(max((self.score or 0) / _SCALE, 0.0), 1.0), 3)
 
 
@@ -98,7 +97,7 @@ class Timeline:
 
 @dataclass(frozen=True)
 class PanelVerdict:
-    """A panel's verdict as the page shows it."""
+    """A panel's verdict as the report shows it."""
 
     run: str
     judge: str
@@ -115,7 +114,7 @@ class PanelVerdict:
 
 @dataclass(frozen=True)
 class ContestSection:
-    """A debate with all verdicts on it."""
+    """A debate with the verdicts of all runs."""
 
     id: str
     motion: str
@@ -126,14 +125,14 @@ class ContestSection:
 
 
 class Drawings:
-    """Draws outcomes with the plugins that made them, and knows what these need of the page."""
+    """Draws outcomes with their panels, and collects the panels' scripts and styles."""
 
     def __init__(self) -> None:
         self.scripts: dict[str, None] = {}
         self.styles: dict[str, None] = {}
 
     def of(self, judge: str, outcome: Outcome, contest: Contest | None) -> Markup:
-        """Return an outcome's drawing; one whose panel is gone or fails has none."""
+        """Return an outcome's drawing, or nothing if its panel is missing or fails."""
         plugin = registered("panel").get(judge.partition("(")[0].partition(" ")[0])
         try:
             drawer: Any = plugin.factory if plugin else None
@@ -156,7 +155,7 @@ def contest_sections(
     drawings: Drawings,
     bad: BadLines,
 ) -> Iterator[ContestSection]:
-    """Yield each debate that a panel judged, with the verdicts of all runs on it."""
+    """Yield each judged debate with the verdicts of all runs."""
     known: dict[str, Contest] = {}
     truths = [path for path, source in zip(runs, sources, strict=True)
               if source.kind is Kind.CONTESTS]  # fmt: skip
@@ -216,7 +215,7 @@ def _verdict(run: str, one: Judgement, contest: Contest | None, drawings: Drawin
 
 
 def _with(before: Mark | None, mark: Mark) -> Mark:
-    """A long speech was judged in pieces: its score is their mean, with all that was said."""
+    """Add the mark of a further piece of a long speech: mean score, joined comments."""
     if before is None:
         return mark
     comment = " ".join(filter(None, (before.comment, mark.comment)))
@@ -228,7 +227,7 @@ def _with(before: Mark | None, mark: Mark) -> Mark:
 
 
 def _timeline(outcome: Outcome, contest: Contest | None) -> Timeline | None:
-    """Lay out what a panel told speech by speech, where it did in the way that all share."""
+    """Return the scores by speech, if the panel reports a `timeline`."""
     told = outcome.details.get("timeline")
     rows = [row for row in told if isinstance(row, Mapping)] if isinstance(told, list) else []
     sides: Mapping[str, Side] = contest.sides if contest else {}

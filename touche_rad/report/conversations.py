@@ -14,14 +14,14 @@ from touche_rad.text import content_words, count_words, sentences, words
 
 How = Literal["quoted", "near", "none"]
 NEAR = 0.6
-"""The share of a sentence's content words that one argument must have for it to be near."""
+"""Minimum share of a sentence's content words in one argument for `near`."""
 
 _FRAME = re.compile(r"^[^:,]{1,40}[:,]\s+")
 
 
 @dataclass(frozen=True)
 class Supported:
-    """A sentence, how it is supported, and by which cited argument (counted from 0)."""
+    """A sentence, its support, and the supporting argument (counted from 0)."""
 
     text: str
     how: How
@@ -29,7 +29,7 @@ class Supported:
 
 
 def supported(response: str, arguments: Sequence[str]) -> list[Supported]:
-    """Find each sentence of a response in what it cites; a quotation goes before a likeness."""
+    """Find the support of each sentence in the cited arguments; quotations first."""
     return [_one(sentence, arguments) for sentence in sentences(response)]
 
 
@@ -46,7 +46,7 @@ def _one(sentence: str, arguments: Sequence[str]) -> Supported:
 
 
 def quoted(sentence: str, text: str) -> bool:
-    """Whether a sentence's words stand in a text, one after the other."""
+    """Whether a text contains the words of a sentence in sequence."""
     said = " ".join(words(sentence))
     return bool(said) and f" {said} " in f" {' '.join(words(text))} "
 
@@ -62,7 +62,7 @@ SHOWN_TO_ANNOTATORS = 2
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a response or an argument, with the number of the argument it goes with."""
+    """A sentence with the number of its argument."""
 
     text: str
     how: str
@@ -71,7 +71,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Card:
-    """A cited argument and its sentences; those that the response quotes are marked."""
+    """A cited argument with its sentences; quoted ones are marked."""
 
     number: int
     argument: Argument
@@ -79,13 +79,13 @@ class Card:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """How the argument was reached, where its debater told."""
+        """The search steps that found the argument, if the debater reports them."""
         return path_of(self.argument)
 
 
 @dataclass(frozen=True)
 class Chip:
-    """One verdict on one maxim, with the hand label where there is one."""
+    """A verdict on a maxim, with its label if there is one."""
 
     maxim: Maxim
     verdict: Verdict | None
@@ -93,14 +93,14 @@ class Chip:
 
     @property
     def differs(self) -> bool:
-        """Whether judge and person disagree."""
+        """Whether verdict and label differ."""
         known = self.verdict is not None and self.label is not None
         return known and self.verdict.yes != bool(self.label)  # type: ignore[union-attr]
 
 
 @dataclass
 class Exchange:
-    """One turn: the user's words, the response, what it cites, and what judges said of it."""
+    """A turn: utterance, response, citations and verdicts."""
 
     number: int
     user: str
@@ -110,21 +110,21 @@ class Exchange:
     judged: list[tuple[str, tuple[Chip, ...]]] = field(default_factory=list)
     labels: Labels = field(default_factory=dict)
     calls: list[tuple[str, Sequence[Call]]] = field(default_factory=list)
-    """What a language model was asked for this turn, run by run."""
+    """The model calls for this turn by run."""
 
     @property
     def seen(self) -> tuple[Card, ...]:
-        """The arguments that annotators were shown."""
+        """The arguments that annotators saw."""
         return self.cards[:SHOWN_TO_ANNOTATORS]
 
     @property
     def rest(self) -> tuple[Card, ...]:
-        """The arguments that they were not."""
+        """The arguments that annotators did not see."""
         return self.cards[SHOWN_TO_ANNOTATORS:]
 
     @property
     def marks(self) -> str:
-        """What the page's filter may look for."""
+        """The marks for the page's filter."""
         chips = [chip for _, row in self.judged for chip in row]
         found = {f"no-{one.maxim}" for one in chips if one.verdict and not one.verdict.yes}
         found |= {f"no-{maxim}" for maxim in Maxim if self.labels.get(maxim) == 0}
@@ -139,7 +139,7 @@ class Exchange:
 
 @dataclass
 class Conversation:
-    """A debate of one or more runs: the same words are shown once, with every run's verdicts."""
+    """A debate with the verdicts of every run that contains it."""
 
     number: int
     claim: str
@@ -159,7 +159,7 @@ class DebateVerdicts:
 
 
 def conversations(judged: Iterable[DebateVerdicts]) -> list[Conversation]:
-    """Put together what several runs say of the same words."""
+    """Merge equal debates of several runs."""
     found: dict[tuple[Turn, ...], Conversation] = {}
     for one in judged:
         turns = one.debate.turns

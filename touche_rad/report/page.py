@@ -1,4 +1,4 @@
-"""The page: what goes into the template, and the one file that comes out."""
+"""Write the report: collect the values for the template and render one HTML file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_DEBATES = 200
 
 @dataclass(frozen=True)
 class ReportSummary:
-    """What a page holds."""
+    """The counts of a report."""
 
     path: Path
     runs: int
@@ -44,7 +44,7 @@ class ReportSummary:
 
 @dataclass(frozen=True)
 class Source:
-    """A file that the page was made of."""
+    """An input file of the report."""
 
     name: str
     file: str
@@ -66,12 +66,12 @@ def write_report(
 
     Args:
         runs: Official files of any kind, or tournaments; several are shown side by side.
-        out: The page.
-        labels: Hand labels, or qrels for TREC runs.
-        title: The page's title.
-        max_debates: Show at most this many conversations; figures are of all.
-        seed: For the intervals.
-        bad: What happens to bad lines.
+        out: The HTML file to write.
+        labels: Labels, qrels for TREC runs, or contests for whole debates.
+        title: The title of the page.
+        max_debates: Maximum number of debates to show; scores include all.
+        seed: Random seed of the intervals.
+        bad: What to do with bad lines.
     """
     runs, ratings = split_runs_and_ratings(runs)
     sources = [
@@ -205,7 +205,10 @@ def _plots(
         lengths = [exchange.words for exchange in talk.exchanges if exchange.response]
         by_run.setdefault(name, []).extend(lengths)
     for number, (name, counts) in enumerate(by_run.items()):
-        yield f"Words a response: {name}", histogram(f"Words a response: {name}", counts, number)
+        yield (
+            f"Words per response: {name}",
+            histogram(f"Words per response: {name}", counts, number),
+        )
 
 
 def _f1(row: JudgementRow, order: dict[str, int]) -> Dot:
@@ -217,7 +220,7 @@ def _share(rate: dict[str, Any], maxim: Maxim, order: dict[str, int]) -> Dot:
 
 
 _OTHER = 3
-"""The series of what is no run: the baseline."""
+"""The plot series of the baseline."""
 
 
 def _rendered(values: dict[str, Any], drawings: Drawings) -> str:

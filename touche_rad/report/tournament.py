@@ -1,4 +1,4 @@
-"""A tournament on the page: the matrix of win shares, and the ratings with their intervals."""
+"""A tournament in the report: its result, and a plot of the ratings with their intervals."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from markupsafe import Markup, escape
 from pydantic import ValidationError
 
 from touche_rad.contests.tournament.folder import CONTESTS, OUTCOMES, RATINGS
-from touche_rad.contests.tournament.result import FORMAT, Standing, Tournament, format_share
+from touche_rad.contests.tournament.result import FORMAT, Standing, Tournament
 from touche_rad.errors import InputError, UserError
 
-_CELL, _HEAD, _NAME, _ROOM = 62, 26, 30, 10
+_NAME, _ROOM = 30, 10
 _LETTER: Final = 7.6
 _WIDE: Final = 480
 _LOOKED_AT: Final = 200
@@ -24,23 +24,22 @@ _SMALLEST: Final = 0.75
 
 @dataclass(frozen=True)
 class TournamentSection:
-    """A tournament as the page shows it."""
+    """A tournament as the report shows it."""
 
     name: str
     path: Path
     result: Tournament
-    matrix: Markup
     ratings: Markup
 
 
 def split_runs_and_ratings(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Part runs from ratings; of a tournament's folder the debates and verdicts are runs."""
+    """Return runs and ratings files; a tournament's folder contains both."""
     runs: list[Path] = []
     ratings: list[Path] = []
     for path in paths:
         if path.is_dir():
             if not (path / RATINGS).is_file():
-                raise UserError(f"{path}: expected a tournament's folder, with {RATINGS}")
+                raise UserError(f"{path}: expected the folder of a tournament with {RATINGS}")
             ratings.append(path / RATINGS)
             runs += [one for one in (path / OUTCOMES, path / CONTESTS) if one.is_file()]
         elif _is_ratings(path):
@@ -59,69 +58,21 @@ def _is_ratings(path: Path) -> bool:
 
 
 def read_tournament(path: Path) -> TournamentSection:
-    """Read and draw a tournament's result."""
+    """Read a tournament's result and plot its ratings."""
     try:
         result = Tournament.model_validate_json(path.read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        raise InputError(path, f"is no tournament's result: {first['msg']}", field=place) from None
+        raise InputError(path, f"not a tournament's result: {first['msg']}", field=place) from None
     if any(len(row) != len(result.standings) for row in (result.shares, *result.shares)):
         raise InputError(path, "expected as many rows and columns as debaters", field="shares")
     name = path.parent.name or path.name
-    return TournamentSection(name, path, result, matrix(result), ratings(result.standings))
-
-
-def matrix(result: Tournament) -> Markup:
-    """Draw who won against whom: the share stands in its cell, and shades it."""
-    count = len(result.standings)
-    left = _room(result.standings)
-    width, height = left + count * _CELL, _HEAD + count * _CELL
-    parts: list[Markup] = []
-    for number, one in enumerate(result.standings):
-        middle = left + (number + 0.5) * _CELL
-        y = _HEAD + (number + 0.5) * _CELL + 4
-        parts.append(_text(middle, _HEAD - _ROOM, str(number + 1), "tick"))
-        parts.append(_text(left - _ROOM, y, f"{number + 1} {_short(one.name)}", "name"))
-    for row, shares in enumerate(result.shares):
-        for column, share in enumerate(shares):
-            x, y = left + column * _CELL, _HEAD + row * _CELL
-            parts.append(_cell(x, y, None if row == column else share))
-            if row != column:
-                told = (
-                    f"{result.standings[row].name} against {result.standings[column].name}: "
-                    f"{format_share(share)} of {_met(result, row, column)} debates"
-                )
-                parts.append(_value(x, y, share, told))
-    title = "Share of wins of the row against the column"
-    head = Markup(
-        '<svg viewBox="0 0 {} {}" role="img" aria-label="{}" class="matrix" '
-        'style="max-width: {}px; min-width: {}px"><title>{}</title>'
-    ).format(width, height, title, width, _least(width), title)
-    return head + Markup("").join(parts) + Markup("</svg>")
-
-
-def _met(result: Tournament, row: int, column: int) -> int:
-    try:
-        return result.met[row][column]
-    except IndexError:
-        return 0
-
-
-def _cell(x: float, y: float, share: float | None) -> Markup:
-    rect = '<rect x="{}" y="{}" width="{}" height="{}" class="cell{}" fill-opacity="{}"/>'
-    side = " won" if share is not None and share >= 0.5 else " lost"
-    shade = 0.0 if share is None else round(abs(share - 0.5) * 1.2, 3)
-    return Markup(rect).format(x + 1, y + 1, _CELL - 2, _CELL - 2, side, shade)
-
-
-def _value(x: float, y: float, share: float | None, told: str) -> Markup:
-    text = '<text x="{}" y="{}" class="share">{}<title>{}</title></text>'
-    return Markup(text).format(x + _CELL / 2, y + _CELL / 2 + 5, format_share(share), told)
+    return TournamentSection(name, path, result, ratings(result.standings))
 
 
 def ratings(standings: Sequence[Standing]) -> Markup:
-    """Draw the ratings with their intervals, on an axis of round hundreds."""
+    """Plot the ratings with their intervals."""
     ends = [end for one in standings for end in (one.rating, one.low, one.high) if end is not None]
     low = math.floor((min(ends, default=1000.0) - 20) / 100) * 100
     high = math.ceil((max(ends, default=1000.0) + 20) / 100) * 100
@@ -153,12 +104,12 @@ def ratings(standings: Sequence[Standing]) -> Markup:
 
 
 def _least(width: float) -> int:
-    """Return how narrow a drawing may become: then it is scrolled, and can still be read."""
+    """Return the minimum width of a plot; on narrower screens it scrolls."""
     return round(width * _SMALLEST)
 
 
 def _room(standings: Sequence[Standing]) -> int:
-    """How much of the width the names take."""
+    """Return the width of the names."""
     letters = max((len(_short(one.name)) for one in standings), default=0) + 3
     return round(letters * _LETTER) + _ROOM
 
