@@ -1,4 +1,4 @@
-"""Labelled examples, and the debate as the prompts of SINAI's judges show it."""
+"""Labelled examples, and a judged response as the prompts of SINAI's judges contain it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from touche_rad.models.dialogue import render_dialogue
 from touche_rad.text import clean
 
 SHOWN: Final = 2
-"""How many of the cited arguments annotators saw."""
+"""Number of cited arguments that annotators saw."""
 LONGEST: Final = 2_000
 
 
@@ -31,7 +31,7 @@ def questions() -> Mapping[Maxim, str]:
 
 @dataclass(frozen=True)
 class Case:
-    """What is judged: what was said before, the response, and the arguments it cites."""
+    """A judged response: the conversation before it, its text, and its cited arguments."""
 
     before: tuple[str, ...]
     response: str
@@ -52,7 +52,7 @@ def case_of(debate: Debate, shown: int = SHOWN) -> Case:
 
 
 def texts(arguments: Sequence[Argument], shown: int) -> list[str]:
-    """Return the texts that are shown of arguments; 0 shows all."""
+    """Return the texts of the first arguments; `shown=0`: of all."""
     return [clean(one.text)[:LONGEST] for one in arguments[: shown or None]]
 
 
@@ -60,7 +60,7 @@ Label = Literal["yes", "no"]
 
 
 class Example(BaseModel):
-    """One judged response; a maxim that nobody was sure of has no label."""
+    """A labelled response; a maxim without a clear verdict has no label."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -72,13 +72,13 @@ class Example(BaseModel):
 
 @cache
 def ours() -> tuple[Example, ...]:
-    """The examples written for this project."""
+    """Return the examples of this project."""
     text = files(__package__).joinpath("examples.jsonl").read_text("utf-8")
     return tuple(Example.model_validate_json(line) for line in text.splitlines() if line)
 
 
 def examples(path: Path | None) -> tuple[Example, ...]:
-    """Return the examples of a file, or ours; a wrong line is told with its number."""
+    """Return the examples of a file, or ours; an InputError names a wrong line."""
     if path is None:
         return ours()
     try:
@@ -99,10 +99,10 @@ def examples(path: Path | None) -> tuple[Example, ...]:
 
 
 def of(found: Sequence[Example], maxim: Maxim, label: Label, count: int) -> list[Example]:
-    """Return the first so many examples of a label, or say that there are too few."""
+    """Return the first examples with a label; raise UserError if there are too few."""
     fitting = [example for example in found if example.labels.get(maxim) == label][:count]
     if len(fitting) < count:
         raise UserError(
-            f"the examples hold {len(fitting)} with {maxim} = {label}, and {count} are needed"
+            f"{count} examples with {maxim} = {label} are needed, and there are {len(fitting)}"
         )
     return fitting

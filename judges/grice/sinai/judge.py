@@ -21,7 +21,7 @@ YesNo = Literal["yes", "no"]
 
 
 class Answer(BaseModel):
-    """Four verdicts on one answer."""
+    """The verdicts on one response."""
 
     quantity: YesNo
     quality: YesNo
@@ -62,7 +62,7 @@ class _SinaiJudge:
         return await self._of_turn(case)
 
     async def judge_all(self, debate: Debate) -> list[dict[Maxim, Verdict]] | None:
-        """Judge all responses in one call, where that was asked for."""
+        """Judge all responses in one call with `per=debate`."""
         if self.options.per != "debate":
             return None
         try:
@@ -73,7 +73,7 @@ class _SinaiJudge:
             return [dict.fromkeys(Maxim, failed) for _ in debate.turns]
 
     async def _guidance(self) -> dict[Maxim, Guidance]:
-        """What guides on all maxims; it is made once, and all of it at the same time."""
+        """Return the guidance on each maxim, which is made once."""
         asked = [lambda maxim=maxim: self._guide.guidance(maxim) for maxim in Maxim]
         found = await self.model.ask_all(asked)
         made: dict[Maxim, Guidance] = {}
@@ -84,7 +84,7 @@ class _SinaiJudge:
         return made
 
     async def _of_turn(self, case: Case) -> dict[Maxim, Verdict]:
-        """One call for the four maxims."""
+        """Judge the four maxims in one call."""
         try:
             prompt = Prompt.load(__package__, "turn")
             values = {**_shown(await self._guidance()), "case": vars(case)}
@@ -100,7 +100,7 @@ class _SinaiJudge:
     async def _of_debate(
         self, debate: Debate, guidance: Mapping[Maxim, Guidance]
     ) -> list[dict[Maxim, Verdict]]:
-        """One call for all answers."""
+        """Judge all responses in one call."""
         turns = [
             {
                 "user": clean(turn.utterance),
@@ -130,12 +130,12 @@ class _SinaiJudge:
         ]
 
     async def _by_maxim(self, case: Case) -> dict[Maxim, Verdict]:
-        """The paper's way: each maxim is a question of its own."""
+        """Judge each maxim in its own call, as in the paper."""
         found: dict[Maxim, Verdict] = {}
 
         async def one(maxim: Maxim) -> None:
             try:
-                found[maxim] = await self._asked(maxim, case)
+                found[maxim] = await self._ask_maxim(maxim, case)
             except ModelError as error:
                 found[maxim] = Verdict(score=None, rationale=str(error))
 
@@ -144,7 +144,7 @@ class _SinaiJudge:
                 group.start_soon(one, maxim)
         return {maxim: found[maxim] for maxim in Maxim}
 
-    async def _asked(self, maxim: Maxim, case: Case) -> Verdict:
+    async def _ask_maxim(self, maxim: Maxim, case: Case) -> Verdict:
         guidance = await self._guide.guidance(maxim)
         values: dict[str, Any] = {
             "maxim": maxim, "question": questions()[maxim], "case": vars(case),
@@ -169,7 +169,7 @@ def _shown(guidance: Mapping[Maxim, Guidance]) -> dict[str, Any]:
 
 
 def _shorter(prompt: Prompt, values: dict[str, Any], case: Case) -> Any:
-    """Leave out what was said long ago, where the whole conversation is too long."""
+    """Return a function that removes the older half of the conversation from the prompt."""
     left: Sequence[str] = case.before
 
     def shorter(_: Any) -> Any:
@@ -183,47 +183,47 @@ def _shorter(prompt: Prompt, values: dict[str, Any], case: Case) -> Any:
 
 
 def _verdict(said: YesNo, likely: Mapping[str, float] | None) -> Verdict:
-    """A verdict's score is how likely yes was; without logprobs it is 1 or 0."""
+    """Return a verdict; its score is the probability of yes, or 1 or 0 without logprobs."""
     if likely is None or (likely["yes"] >= 0.5) != (said == "yes"):
         return Verdict(score=float(said == "yes"), rationale=said)
     return Verdict(score=likely["yes"], rationale=f"{said} ({likely['yes']:.2f})")
 
 
 class Zsl(_SinaiJudge):
-    """Asks a model each question outright (SINAI's zero-shot judge)."""
+    """Asks a model the official questions without examples (SINAI's zero-shot judge)."""
 
     strategy = "zsl"
 
 
 class Fsl1(_SinaiJudge):
-    """Shows a model one yes and then one no before it asks (SINAI's FSL1)."""
+    """Shows one example of yes, then one of no (SINAI's FSL1)."""
 
     strategy = "fsl1"
 
 
 class Fsl2(_SinaiJudge):
-    """Shows a model one no and then one yes before it asks (SINAI's FSL2)."""
+    """Shows one example of no, then one of yes (SINAI's FSL2)."""
 
     strategy = "fsl2"
 
 
 class Analysis1(_SinaiJudge):
-    """Has a model find reasons in one example of each verdict, then asks by them (SINAI)."""
+    """Derives reasons from one example of each verdict, then asks with them (SINAI)."""
 
     strategy = "analysis1"
 
 
 class Analysis3(_SinaiJudge):
-    """Has a model find reasons in three examples of each verdict, then asks by them (SINAI)."""
+    """Derives reasons from three examples of each verdict, then asks with them (SINAI)."""
 
     strategy = "analysis3"
 
 
 class Analysis5(_SinaiJudge):
-    """Has a model find reasons in five examples of each verdict, then asks by them (SINAI)."""
+    """Derives reasons from five examples of each verdict, then asks with them (SINAI)."""
 
     strategy = "analysis5"
 
 
 class Best(_SinaiJudge):
-    """Asks on each maxim by the strategy that was best there (SINAI's BEST)."""
+    """Uses the paper's best strategy for each maxim (SINAI's BEST)."""

@@ -1,4 +1,4 @@
-"""What guides the model on each maxim: nothing, examples, or reasons made of examples."""
+"""The guidance on each maxim in a prompt: nothing, examples, or reasons derived from examples."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ BEST: Final[Mapping[Maxim, Strategy]] = {
     Maxim.MANNER: "analysis1",
     Maxim.QUANTITY: "analysis1",
 }
-"""The paper's best strategy of each maxim on its development turns."""
+"""The strategy that was best for each maxim on the paper's development data."""
 
 ANALYSES: Final[Mapping[Strategy, int]] = {"analysis1": 1, "analysis3": 3, "analysis5": 5}
 
 
 class Reasons(BaseModel):
-    """Why one says yes, and why no."""
+    """Reasons for yes and for no."""
 
     yes: Page
     no: Page
@@ -36,19 +36,19 @@ class Reasons(BaseModel):
 
 @dataclass(frozen=True)
 class Guidance:
-    """What the model is shown of one maxim."""
+    """The guidance on one maxim."""
 
     examples: tuple[Example, ...] = ()
     reasons: Reasons | None = None
 
 
 class Guide:
-    """Makes each maxim's guidance once: reasons need the maxim and the examples, not the case."""
+    """Makes the guidance of each maxim once, because it does not depend on the judged response."""
 
     def __init__(
         self, model: Model, strategies: Mapping[Maxim, Strategy], pool: Sequence[Example]
     ) -> None:
-        """Take the examples that the strategies need, or say that there are too few."""
+        """Select the examples that the strategies need; raise UserError if there are too few."""
         self._model = model
         self.strategies = strategies
         self._shown = {maxim: _shown(maxim, strategies[maxim], pool) for maxim in Maxim}
@@ -56,7 +56,7 @@ class Guide:
         self._making = {maxim: anyio.Lock() for maxim in Maxim}
 
     async def guidance(self, maxim: Maxim) -> Guidance:
-        """Return what guides the model on a maxim; the first caller has it made."""
+        """Return the guidance on a maxim; the first call makes it."""
         async with self._making[maxim]:
             if maxim not in self._made:
                 self._made[maxim] = await self._make(maxim)

@@ -1,8 +1,8 @@
-"""`touche-rad train examples`: which labelled turns a prompt shows best.
+"""`touche-rad train examples`: select labelled turns as examples for prompts.
 
-For each maxim as many yes as no are taken (balance). Among them each next one is the turn that the
-model-free judge gets most wrong (disagreement) and whose words are farthest from those already
-taken (diversity), the two counted alike.
+For each maxim, as many yes as no are selected (balance). The next example is always the turn with
+the largest sum of the model-free judge's error (disagreement) and the distance of its words to the
+examples selected before (diversity).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from touche_rad.text import clean, content_words
 from touche_rad.training.labels import Labelled, labelled
 
 _MOST_WORDS: Final = 120
-"""Longer messages cost more of a prompt than they teach."""
+"""Maximum words of a message; longer ones make prompts too long."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class _Candidate:
 def train_examples(
     debates: Path, labels: Path, out: Path, *, count: int = 5, seed: int = 0
 ) -> Mapping[str, Any]:
-    """Choose examples, write them as the judges read them, and say how many there are."""
+    """Select examples, write them to a file, and return their numbers."""
     free: Any = find("judge", "grounded").make(Services(seed=seed))
     candidates = [
         _candidate(turn, free)
@@ -47,7 +47,7 @@ def train_examples(
         told[maxim.value] = {}
         for label, value in (("yes", 1), ("no", 0)):
             fitting = [one for one in candidates if one.turn.labels.get(maxim) == value]
-            picked = _picked(fitting, maxim, list(chosen.values()), count)
+            picked = _select(fitting, maxim, list(chosen.values()), count)
             told[maxim.value][label] = len(picked)
             chosen |= {id(one): one for one in picked}
     with files.atomic_write(out) as stream:
@@ -69,10 +69,10 @@ def _candidate(turn: Labelled, free: Any) -> _Candidate:
     return _Candidate(turn, frozenset(content_words(said)), wrong)
 
 
-def _picked(
+def _select(
     fitting: Sequence[_Candidate], maxim: Maxim, before: Sequence[_Candidate], count: int
 ) -> list[_Candidate]:
-    """Take those that were chosen for another maxim first: one example may show several."""
+    """Select examples; first those that were selected for another maxim."""
     picked = [one for one in before if one in fitting][:count]
     left = [one for one in fitting if one not in picked]
     while left and len(picked) < count:
@@ -83,7 +83,7 @@ def _picked(
 
 
 def _distance(one: _Candidate, others: Sequence[_Candidate]) -> float:
-    """How far a turn's words are from the nearest other's."""
+    """Return the distance of a turn's words to the nearest other turn."""
     return min(
         (
             1 - len(one.words & other.words) / (len(one.words | other.words) or 1)

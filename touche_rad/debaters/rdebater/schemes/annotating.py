@@ -40,11 +40,11 @@ _ALIASES: Final[dict[Dimension, tuple[str, ...]]] = {
     Dimension.RELEVANCE: ("relevance",),
     Dimension.ROBUSTNESS: ("Robustness", "Defeasibility", "robustness"),
 }
-"""The paper calls its dimensions by different names in its instruction, format and examples."""
+"""The paper's instruction, format and examples use different names for the dimensions."""
 
 
 class Reason(BaseModel):
-    """Why a scheme is said to be used."""
+    """The reason for a scheme."""
 
     reason: Line = ""
 
@@ -54,11 +54,11 @@ Named: type[BaseModel] = create_model(
     __config__=ConfigDict(extra="forbid"),
     **{one.name.lower(): (Reason | None, Field(None, alias=one.value)) for one in Scheme},  # type: ignore[call-overload]
 )
-"""The answer of the annotation agent: a key for each scheme that is used, and no other key."""
+"""The answer of the annotation agent: one key for each scheme that is used, no other keys."""
 
 
 def reasons_of(answer: BaseModel) -> dict[Scheme, str]:
-    """Return the schemes that were named, each with its reason of at most forty words."""
+    """Return the named schemes, each with its reason of at most forty words."""
     found = {scheme: getattr(answer, scheme.name.lower()) for scheme in Scheme}
     return {scheme: _few(one.reason) for scheme, one in found.items() if one is not None}
 
@@ -80,13 +80,13 @@ Scores: type[BaseModel] = create_model("Scores", reason=(Line, ""), **_dimension
 
 @lru_cache(128)
 def scoring(found: tuple[Scheme, ...]) -> type[BaseModel]:
-    """Return the schema of the scoring agent's answer: the schemes that were found, all of them."""
+    """Return the schema of the scoring agent's answer, with all schemes that were found."""
     fields: dict[str, Any] = {one.name.lower(): (Scores, Field(alias=one.value)) for one in found}
     return create_model("Scoring", **fields)
 
 
 def marks_of(answer: BaseModel, reasons: Mapping[Scheme, str]) -> dict[Scheme, Mark]:
-    """Return the marks; a scheme whose labels are all none is not used after all."""
+    """Return the marks; a scheme whose labels are all none is removed."""
     marks: dict[Scheme, Mark] = {}
     for scheme, reason in reasons.items():
         labels = getattr(answer, scheme.name.lower())
@@ -97,7 +97,7 @@ def marks_of(answer: BaseModel, reasons: Mapping[Scheme, str]) -> dict[Scheme, M
 
 
 class Used(BaseModel):
-    """A scheme with its labels, as the lean profile asks for it."""
+    """A scheme with its labels in a merged answer."""
 
     scheme: Scheme
     reason: FewWords = ""
@@ -120,7 +120,7 @@ class Numbered(BaseModel):
     schemes: Sequence[Used]
 
     def marks(self, most: int) -> dict[Scheme, Mark]:
-        """Return the marks, those of a scheme that is named twice as they first stand."""
+        """Return the marks; of a repeated scheme, the first."""
         marks: dict[Scheme, Mark] = {}
         for one in self.schemes:
             marks.setdefault(one.scheme, one.mark)
@@ -129,14 +129,14 @@ class Numbered(BaseModel):
 
 
 class Together(BaseModel):
-    """The lean profile's answer on several arguments."""
+    """A merged answer on several arguments."""
 
     arguments: Sequence[Numbered]
 
 
 @lru_cache(128)
 def together(count: int, most: int) -> type[Together]:
-    """Return the schema of an answer on so many arguments."""
+    """Return the schema of an answer on this number of arguments."""
     used: Any = (list[Used], Field(json_schema_extra={"maxItems": most}))
     number: Any = (int, Field(json_schema_extra={"minimum": 1, "maximum": count}))
     one = create_model("Numbered", __base__=Numbered, number=number, schemes=used)
@@ -244,8 +244,8 @@ class SchemeAnnotator:
         """Annotate the texts of one call.
 
         Args:
-            texts: At most as many as a call is about.
-            again: Whether texts that a lean call has left out, or failed, are asked for singly.
+            texts: At most `per_call` texts.
+            again: Whether to ask again for single texts that have no valid annotation.
         """
         if self.options.calls == "separate":
             return [await self._one(text) for text in texts]
@@ -257,7 +257,7 @@ class SchemeAnnotator:
         return found
 
     async def _one(self, text: str) -> Annotation | ModelError:
-        """Ask as the paper does; what has no scheme has nothing to be scored."""
+        """Ask for schemes, then for their labels, as in the paper."""
         try:
             named = await self.model.ask(self._asked(text), Named, step="schemes.annotation")
             reasons = reasons_of(named)
