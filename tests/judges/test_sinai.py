@@ -322,7 +322,9 @@ def test_a_users_examples_are_shown_instead(server: Scripted, tmp_path: Path) ->
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     judged(server, "fsl1", [SECOND], profile="paper", examples=str(path))
     assert all("System: S-yes" in told for told in prompts(server, "yes|no"))
-    with pytest.raises(UserError, match=r"3 examples with quantity = yes are needed, and there are 1"):
+    with pytest.raises(
+        UserError, match=r"3 examples with quantity = yes are needed, and there are 1"
+    ):
         judged(server, "analysis3", [SECOND], examples=str(path))
     path.write_text('{"user": "a"}\n')
     with pytest.raises(InputError, match=r"examples.jsonl:1: system: Field required"):
