@@ -1,7 +1,7 @@
-"""Whole debates as speeches, and what is judged of them.
+"""The data model of contests: whole debates as speeches of two sides, and verdicts on them.
 
-The shared task's debate is turns of a user and a system; the papers that judge whole debates know
-speeches by sides. This is the one model of those, and of a verdict on all of one.
+A debate of the shared task has turns of a user and a system. Panels judge whole debates, in which
+speakers of two sides give speeches.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ USER, SYSTEM = "user", "system"
 
 
 class Speech(Record):
-    """What one speaker says in one go."""
+    """One speech of one speaker."""
 
     speaker: str
     text: str
 
 
 class Contest(Record):
-    """A motion and the speeches on it, in the order in which they were given."""
+    """A motion and the speeches on it, in order."""
 
     id: str = ""
     motion: str
     info: str = ""
-    """What the judges are told besides, such as an info slide."""
+    """More information for the judges, such as an info slide."""
     sides: Mapping[str, Side]
-    """The speakers, or teams of them, in their order, each with its side."""
+    """The side of each speaker or team, in speaking order."""
     speeches: tuple[Speech, ...] = ()
     gold: Mapping[str, Any] = Field(default_factory=dict)
     """Who won by dimension (`general`, `argument` ...): a speaker, `tie`, or a list of winners."""
@@ -42,14 +42,14 @@ class Contest(Record):
     def _known_speakers(self) -> Self:
         unknown = sorted({speech.speaker for speech in self.speeches} - set(self.sides))
         if unknown:
-            raise ValueError(f"sides: expected the speaker {unknown[0]!r} to be there")
+            raise ValueError(f"sides: missing speaker {unknown[0]!r}")
         if TIE in self.sides:
             raise ValueError("sides: no speaker can be called 'tie'")
         return self
 
     @property
     def speakers(self) -> tuple[str, ...]:
-        """Their names, in order."""
+        """The names of the speakers, in order."""
         return tuple(self.sides)
 
     def of(self, side: Side) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class Contest(Record):
         return tuple(name for name, its in self.sides.items() if its == side)
 
     def swapped(self) -> Self:
-        """The same speeches with the sides exchanged, to see whether a judge goes by the side."""
+        """Return the same speeches with swapped sides, to test a judge for a bias."""
         other: dict[Side, Side] = {"pro": "con", "con": "pro"}
         return self.model_copy(
             update={"sides": {name: other[its] for name, its in self.sides.items()}}
@@ -67,7 +67,7 @@ class Contest(Record):
 class Outcome(Record):
     """A verdict on a whole debate.
 
-    Scores are on the judge's own scale. What could not be had is None, and `reason` says why.
+    Scores are on the judge's own scale. A missing winner is None, and `reason` says why.
     """
 
     winner: str | None
@@ -79,7 +79,7 @@ class Outcome(Record):
     comment: str = ""
     reason: str = ""
     details: Mapping[str, Any] = Field(default_factory=dict)
-    """What the judge made on its way (a graph, a timeline of comments), as JSON."""
+    """Intermediate results of the judge (a graph, a timeline of comments), as JSON."""
 
 
 def to_contest(debate: Debate) -> Contest:

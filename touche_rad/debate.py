@@ -1,8 +1,8 @@
-"""The vocabulary: what every file, request, plugin and report here is made of.
+"""The data model of debates, used by all files, requests, plugins and reports.
 
-A debate is a list of turns. In each turn the user says something and the system may have answered
-it with a response that cites arguments. A judge gives each response a verdict on each of Grice's
-maxims. Everything is frozen, so that what a plugin was shown cannot change under another's feet.
+A debate is a list of turns. Each turn has a user utterance and, once answered, the system's
+response with its cited arguments. A judge gives each response one verdict per maxim of Grice.
+All records are frozen, so that a plugin cannot change what another plugin sees.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _none_to_empty(value: object) -> object:
 
 
 class Record(BaseModel):
-    """A frozen record that keeps the fields it has no name for."""
+    """A frozen record that keeps unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -54,14 +54,14 @@ class Argument(Record):
 
 
 class Response(Record):
-    """What the system answers: the words, and the arguments they stand on, first used first."""
+    """The system's answer: its text and the cited arguments, in the order of use."""
 
     content: str
     arguments: Annotated[tuple[Argument, ...], BeforeValidator(_none_to_empty)] = ()
 
 
 class Turn(Record):
-    """One user utterance and, once given, the system's response to it."""
+    """One user utterance and the system's response, if there is one yet."""
 
     utterance: str
     response: Response | None = None
@@ -76,22 +76,22 @@ class Debate(Record):
     user: str = ""
     turns: tuple[Turn, ...] = ()
     wire: Mapping[str, Any] = Field(default_factory=dict, repr=False)
-    """What the file said besides, by place, so that writing it back loses nothing. The files layer
-    alone reads and writes it; no plugin may look here."""
+    """The record as it was read, so that writing it back loses nothing. Only touche_rad.files reads
+    and writes it; plugins must not use it."""
 
     @property
     def key(self) -> str:
-        """What it is told from others by: its id, or how it began."""
+        """The id, or the beginning of the debate if it has none."""
         return self.id or (self.turns[0].utterance if self.turns else self.claim)[:60]
 
     @property
     def last(self) -> Turn:
-        """The turn that is being answered or judged."""
+        """The turn to answer or judge."""
         return self.turns[-1]
 
     @property
     def system_texts(self) -> tuple[str, ...]:
-        """What the system has said so far, oldest first."""
+        """The texts of the system's responses so far, oldest first."""
         return tuple(turn.response.content for turn in self.turns if turn.response)
 
     def view(self, turn: int) -> Self:
@@ -105,17 +105,17 @@ class Debate(Record):
         return self._cut(self.turns[: turn + 1])
 
     def before_response(self, turn: int) -> Self:
-        """The debate as it stood when the user had just spoken in turn `turn`."""
+        """Return the debate up to the user utterance of turn `turn`."""
         last = self.turns[turn].model_copy(update={"response": None})
         return self._cut((*self.turns[:turn], last))
 
     def with_response(self, response: Response) -> Self:
-        """The same debate with the last turn answered."""
+        """Return the debate with this response in its last turn."""
         last = self.last.model_copy(update={"response": response})
         return self._cut((*self.turns[:-1], last))
 
     def with_utterance(self, utterance: str) -> Self:
-        """The same debate with one more user turn, not yet answered."""
+        """Return the debate with one more user turn, without a response."""
         return self._cut((*self.turns, Turn(utterance=utterance)))
 
     def _cut(self, turns: tuple[Turn, ...]) -> Self:
@@ -123,9 +123,9 @@ class Debate(Record):
 
 
 class Verdict(Record):
-    """A judge's word on one maxim: a score in 0..1, where 0.5 and more means yes.
+    """A judge's verdict on one maxim: a score in 0..1; 0.5 and more means yes.
 
-    `score` is None when no verdict could be had; `rationale` then says why.
+    `score` is None if the judge has no verdict; `rationale` then says why.
     """
 
     score: float | None
@@ -133,7 +133,7 @@ class Verdict(Record):
 
     @property
     def yes(self) -> bool:
-        """Whether the score says yes, as the official scorer reads it."""
+        """Whether the official scorer counts the score as yes."""
         return self.score is not None and self.score >= 0.5
 
 
@@ -141,7 +141,7 @@ Verdicts = Mapping[Maxim, Verdict]
 
 
 class Hit(Record):
-    """An argument that a search found, with the path by which it was reached."""
+    """A search result: an argument, with the chain of arguments that led to it."""
 
     argument: Argument
     score: float
@@ -150,27 +150,27 @@ class Hit(Record):
 
     @property
     def cited(self) -> Argument:
-        """The argument as it is cited, with its path."""
+        """The argument with its path, for citation."""
         return with_path(self.argument, self.path)
 
 
 MOST_STEPS, LONGEST_STEP = 6, 300
-"""What a citation keeps of a path: the client sends it again with every request to a judge."""
+"""Limits of a path in a citation: the client sends it with every request to a judge."""
 
 
 def with_path(argument: Argument, path: Iterable[str]) -> Argument:
-    """Return an argument with the path by which it was reached.
+    """Return an argument with the path that led to it, as an extra field of the citation.
 
-    It is a further field of the citation, which the official format lets through.
+    The official format accepts extra fields.
     """
     steps = [step if len(step) <= LONGEST_STEP else f"{step[:LONGEST_STEP]}…" for step in path]
     return argument.model_copy(update={"path": steps[:MOST_STEPS]}) if steps else argument
 
 
 def path_of(argument: Argument) -> tuple[str, ...]:
-    """Return the path of a citation, bounded; anybody may have written it."""
-    told = (argument.model_extra or {}).get("path")
-    if not isinstance(told, list | tuple):
+    """Return the path of a citation, within the limits, from any source."""
+    path = (argument.model_extra or {}).get("path")
+    if not isinstance(path, list | tuple):
         return ()
-    steps = [step[: LONGEST_STEP + 1] for step in told if isinstance(step, str)]
+    steps = [step[: LONGEST_STEP + 1] for step in path if isinstance(step, str)]
     return tuple(steps[:MOST_STEPS])

@@ -1,10 +1,10 @@
-"""What can go wrong, told apart by who can mend it.
+"""Errors, grouped by who can fix them.
 
 ToucheRadError
 ├── UserError              exit code 2: the call or the input was wrong; one line, no traceback
 │   ├── InputError         a place in a file: path, line, field, what was expected
-│   └── OptionError        a plugin's name or option, with the nearest right one
-└── WorkError              exit code 1: the call was right and the work failed all the same
+│   └── OptionError        a wrong plugin name or option, with a suggestion
+└── WorkError              exit code 1: the call was right, but the work failed
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from os import PathLike
 
 
 class ToucheRadError(Exception):
-    """Base of all errors that are told to a person in one line."""
+    """Base of all errors that are printed in one line, without a traceback."""
 
     exit_code = 1
 
 
 class UserError(ToucheRadError):
-    """The caller can mend it: a wrong path, option or file."""
+    """A wrong path, option or file, which the caller can fix."""
 
     exit_code = 2
 
 
 class WorkError(ToucheRadError):
-    """The call was right, and the work failed all the same."""
+    """The call was right, but the work failed."""
 
 
 class OptionError(UserError):
@@ -35,7 +35,7 @@ class OptionError(UserError):
 
 
 class InputError(UserError):
-    """Bad input at a known place, told as `file:line: field: expected …, got …`."""
+    """Invalid input, printed as `file:line: field: expected …, got …`."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class InputError(UserError):
 
 
 def nearest(wrong: str, right: Iterable[str]) -> str:
-    """Return ` (did you mean 'x'?)` for the closest right word, or the list of all of them."""
+    """Return ` (did you mean 'x'?)` for the closest valid word, or the list of valid words."""
     words = sorted(right)
     close = get_close_matches(wrong, words, n=1, cutoff=0.5)
     if close:
@@ -63,5 +63,5 @@ def nearest(wrong: str, right: Iterable[str]) -> str:
 
 
 def why(error: Exception) -> str:
-    """Return why something cannot be read, without what stands beside it: a number and the path."""
+    """Return the reason of an error, without the error number and path of an OSError."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -1,4 +1,4 @@
-"""Words and sentences, counted and cut the way the task counts them."""
+"""Count and cut words and sentences as the task does."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*", re.UNICODE)
 
 
 def count_words(text: str) -> int:
-    """Count as the task does: whatever white space separates."""
+    """Count words as the task does: separated by white space."""
     return len(text.split())
 
 
 def clean(text: str) -> str:
-    """Make any text safe to store and send: no lone surrogates or control characters, one line."""
+    """Return the text on one line, without lone surrogates and control characters."""
     text = text.encode("utf-8", "replace").decode("utf-8")
     kept = "".join(
         " "
@@ -35,7 +35,7 @@ def clean(text: str) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """Split into sentences; abbreviations, initials and decimal points end none."""
+    """Split into sentences; abbreviations, initials and decimal points do not end a sentence."""
     found: list[str] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
@@ -69,10 +69,9 @@ def _starts_plainly(text: str) -> bool:
 
 
 def cut_to_words(text: str, limit: int) -> str:
-    """The longest run of whole sentences of at most `limit` words.
+    """Return the first whole sentences that have at most `limit` words together.
 
-    Where not even the first sentence fits, its first words stand, ended by an ellipsis: a poorer
-    answer, but a valid one.
+    If the first sentence is longer than the limit, return its first words and an ellipsis.
     """
     if count_words(text) <= limit:
         return text
@@ -89,7 +88,7 @@ def cut_to_words(text: str, limit: int) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Lower-cased words without punctuation, typographic apostrophes made plain."""
+    """Lower-cased words without punctuation, with plain apostrophes."""
     return [word.replace("’", "'") for word in _WORD.findall(text.lower())]
 
 
@@ -100,10 +99,10 @@ def is_negation(word: str) -> bool:
 
 @cache
 def stopwords() -> frozenset[str]:
-    """Words that carry no matter: function words, and nothing that turns a sentence's sense."""
+    """Return function words, without negations."""
     return frozenset(files(__package__).joinpath("stopwords.txt").read_text("utf-8").split())
 
 
 def content_words(text: str) -> list[str]:
-    """The words that carry the matter, in order; negations are kept."""
+    """Return the words that are no stopwords, in order; negations are kept."""
     return [word for word in words(text) if word not in stopwords()]

@@ -122,7 +122,7 @@ def test_under_tira_a_fault_stands_in_the_status(tmp_path: Path) -> None:
 def test_a_file_that_is_no_journal_of_ours_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "out.jsonl.part").write_text("somebody's notes\n")
     ended = touche_rad("judge", DEBATES, "-o", tmp_path / "out.jsonl")
-    assert (ended.code, "out.jsonl.part is in the way" in ended.err) == (2, True)
+    assert (ended.code, "out.jsonl.part is not a journal" in ended.err) == (2, True)
     assert (tmp_path / "out.jsonl.part").read_text() == "somebody's notes\n"
 
 

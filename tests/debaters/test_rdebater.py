@@ -380,7 +380,7 @@ def test_a_run_goes_on_with_its_own_memory_and_with_no_other(
     with Journal(out, status["identity"]):
         pass  # as a run is left that was killed before its first debate was done
     assert run("other") == 2
-    assert "left by another run: annotations.schemes was" in capsys.readouterr().err
+    assert "of another run: annotations.schemes was" in capsys.readouterr().err
     shutil.rmtree(tmp_path / "other" / "annotations")
     assert run("other") == 2
     assert "and is now not set" in capsys.readouterr().err

@@ -170,7 +170,7 @@ def test_arguments_are_taken_from_debates_once_and_without_their_rank(tmp_path: 
         (json.dumps(simulation()).encode("utf-16"), "f:1: expected UTF-8 text, got UTF-16"),
         (b"\x89PNG\r\n\x1a\n", "f:1: expected UTF-8 text, got the byte 0x89"),
         (b"\x1f\x8b\x08\x00\x00\x00\x00", "f:1: the gzip file is cut off here"),
-        (b"{\n  \"simulation\": {}\n}\n", "f:1: expected JSON: .* one whole record a line"),
+        (b"{\n  \"simulation\": {}\n}\n", "f:1: expected JSON: .* one complete record per line"),
         (b"topic\tmodel\nx\ty\n", "f:1: is of no known kind .*, got 'topic.tmodel'"),
         (b"USER\tTOPIC\nx\ty\n", "f:1: TOPIC_DESCRIPTION: expected the columns"),
         (b"TOPIC_DESCRIPTION\nx\n", "f:1: USER: expected the columns"),

@@ -114,7 +114,7 @@ def test_another_run_is_refused_by_what_differs(
 ) -> None:
     left_by(out, 0)
     before = part(out).read_bytes()
-    with pytest.raises(UserError, match="begin anew with --restart") as caught:
+    with pytest.raises(UserError, match="start again with --restart") as caught:
         left_by(out, 1, **changed)
     assert said in str(caught.value)
     assert part(out).read_bytes() == before
@@ -141,7 +141,7 @@ def test_a_file_that_is_no_journal_is_not_touched(out: Path, foreign: bytes) -> 
 def test_a_damaged_header_is_told(out: Path) -> None:
     left_by(out, 0)
     part(out).write_bytes(b'{"journal": "touche-rad 1", "identi\n')
-    with pytest.raises(UserError, match="damaged: begin anew with --restart"):
+    with pytest.raises(UserError, match="damaged: start again with --restart"):
         left_by(out, 0)
 
 
@@ -154,7 +154,7 @@ def test_two_processes_do_not_share_a_run(out: Path) -> None:
 def test_outputs_that_cannot_be_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is a folder"):
         Journal(tmp_path, IDENTITY)
-    with pytest.raises(UserError, match="no regular file"):
+    with pytest.raises(UserError, match="not a regular file"):
         Journal(Path("/dev/null"), IDENTITY)
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be made"):

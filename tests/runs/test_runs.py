@@ -307,7 +307,7 @@ def test_bad_lines_can_be_skipped_and_are_counted(tmp_path: Path) -> None:
 def test_wrong_inputs_are_told_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="does not exist"):
         do(respond, tmp_path / "missing.jsonl", answerer())
-    with pytest.raises(UserError, match="no regular file"):
+    with pytest.raises(UserError, match="not a regular file"):
         do(respond, tmp_path, answerer())
     source = recorded(tmp_path)
     with pytest.raises(UserError, match="is the input too"):
@@ -442,7 +442,7 @@ def test_an_interrupt_stops_at_once_keeps_the_journal_and_says_how_to_go_on(
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
     assert out.startswith("stopped; what is done is kept in ")
-    assert "the same command goes on from there" in out
+    assert "run the same command to continue" in out
     assert "Traceback" not in err
     status = Status.model_validate_json((tmp_path / "status.json").read_text())
     assert status.state == "stopped"
@@ -468,7 +468,7 @@ def test_a_full_disk_is_one_line_and_the_journal_is_kept(tmp_path: Path) -> None
     assert process.returncode == 1, err
     assert len(out.splitlines()) == 1
     assert "out.jsonl.part: cannot be written: File too large" in out
-    assert "the same command goes on from there" in out
+    assert "run the same command to continue" in out
     assert (tmp_path / "out.jsonl.part").exists()
     status = do(respond, source, answerer(fakes.Slow(0)))
     assert 0 < status.resumed < 40

@@ -180,7 +180,7 @@ def test_no_measure_is_an_error(run: Path, qrels: Path) -> None:
         ("one.run", "q1 Q0 a 1 3.5\n", r"one\.run:1: expected `QUERY Q0 .*got 5 columns"),
         ("one.run", "q1 Q0 a 1 much tag\n", r"one\.run:1: SCORE: .*'much'"),
         ("one.run", "q1 Q0 a 1 nan tag\n", r"one\.run:1: SCORE: "),
-        ("one.run", RUN + "\nq1 Q0 a 9 0.1 tag\n", r"one\.run:7: document a stands twice"),
+        ("one.run", RUN + "\nq1 Q0 a 9 0.1 tag\n", r"one\.run:7: duplicate document a"),
         ("one.run", "\n", "is empty"),
         ("qrels.txt", "q1 0 a high\n", r"qrels\.txt:1: RELEVANCE: .*'high'"),
         ("qrels.txt", "q1 0 a\n", r"qrels\.txt:1: expected `QUERY 0 "),

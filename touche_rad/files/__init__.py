@@ -1,4 +1,4 @@
-"""The official files: recognised by content, read, checked and written, a line at a time."""
+"""Read and write the official files, line by line; their kind is detected from the content."""
 
 from touche_rad.files.claims import claims_text, read_queries
 from touche_rad.files.contests import Judgement, contest_line, judgement_line

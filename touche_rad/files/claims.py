@@ -16,7 +16,7 @@ Row = dict[str, str]
 
 
 def read_rows(path: Place, bad: BadLines) -> Iterator[Debate]:
-    """Read the claims of a TSV; further columns are kept."""
+    """Read the claims of a TSV; other columns are kept."""
     header: list[str] | None = None
     count = 0
     for number, line in numbered_lines(path, bad):
@@ -41,8 +41,8 @@ def _check_header(path: Place, number: int, header: list[str]) -> None:
     for column in (CLAIM, USER):
         if column not in header:
             shown = ", ".join(header[:6])
-            told = f"expected the columns {CLAIM} and {USER}, got {shown}"
-            raise InputError(path, told, line=number, field=column)
+            expected = f"expected the columns {CLAIM} and {USER}, got {shown}"
+            raise InputError(path, expected, line=number, field=column)
     if len(set(header)) != len(header):
         raise InputError(path, "expected each column once", line=number)
 
@@ -62,7 +62,7 @@ def claims_text(debates: Iterable[Debate]) -> str:
 
 
 def _row(debate: Debate) -> Row:
-    """Return the cells of a row; one that has not changed stands as it stood."""
+    """Return the cells of a row; unchanged cells are kept as they were."""
     now = {CLAIM: debate.claim, USER: debate.user}
     if debate.wire.get("kind") != KIND:
         return {column: _escaped(text) for column, text in now.items()}
@@ -72,7 +72,7 @@ def _row(debate: Debate) -> Row:
 
 
 def _unescaped(cell: str) -> str:
-    """Read a cell as the inside of a JSON string or, where it is none, as it stands."""
+    """Decode a cell as the inside of a JSON string; keep it if it is none."""
     if "\\" not in cell:
         return cell
     try:
@@ -97,7 +97,7 @@ def read_queries(path: Place, bad: BadLines | None = None) -> Iterator[tuple[str
             wrong = f"expected an id without white space, got {qid!r}"
             bad.report(InputError(path, wrong, line=number, field="qid"))
         elif qid in seen:
-            bad.report(InputError(path, f"the id {qid!r} stands here twice", line=number))
+            bad.report(InputError(path, f"duplicate id {qid!r}", line=number))
         else:
             seen.add(qid)
             yield qid.strip(), query.strip()

@@ -1,4 +1,4 @@
-"""Whole debates as speeches, and verdicts on them: one record a line."""
+"""Contests and panels' verdicts on them, one record per line."""
 
 from __future__ import annotations
 

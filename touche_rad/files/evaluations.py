@@ -22,23 +22,23 @@ Labels = Mapping[Maxim, int | None]
 
 _TURNS, _OVERALL, _DEBATE = "userTurnsEvaluations", "overallEvaluations", "simulation"
 _JUDGED = ("configuration", _TURNS, _OVERALL, "millisecondsEvaluation")
-"""What belongs to the evaluation, and not to the debate that was evaluated."""
+"""Fields of the evaluation that are not fields of the evaluated debate."""
 _VERDICT = ("score", "explanation", "rationale")
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A judged debate: verdicts on each turn, and what was said of the whole."""
+    """A judged debate: verdicts on each turn, and the overall evaluation."""
 
     debate: Debate
     turns: tuple[Verdicts, ...]
     overall: Mapping[str, Any] = field(default_factory=dict)
     wire: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """The record as it stood, and the evaluation as it was read; the files layer's own."""
+    """The record and the evaluation as read; only for touche_rad.files."""
 
 
 def evaluation_of(line: Line) -> Evaluation:
-    """Read one line of evaluations; a maxim that is not there is left out."""
+    """Parse one line of evaluations; missing maxims are left out."""
     record = require_object(line.value, "")
     turns, place = require_field(record, _TURNS)
     overall = record.get(_OVERALL)
@@ -53,7 +53,7 @@ def evaluation_of(line: Line) -> Evaluation:
 
 
 def evaluated_debate(line: Line) -> Debate:
-    """Read the debate that was evaluated; what was said of it is not the debate's."""
+    """Parse the evaluated debate, without the evaluation."""
     record = require_object(line.value, "")
     if _DEBATE not in record:
         return Debate(id=f"debate-{line.number}")
@@ -92,7 +92,7 @@ def _score(score: Any, place: str) -> float | None:
 
 
 def evaluation_record(evaluation: Evaluation) -> JsonObject:
-    """Write one line of evaluations; what was read and has not changed stands as it stood."""
+    """Return an evaluation as a record; unchanged parts of the record it was read from are kept."""
     old: JsonObject = evaluation.wire.get("record", {})
     read: Evaluation = evaluation.wire.get("read", evaluation)
     record = dict(old)
@@ -111,7 +111,7 @@ def evaluation_record(evaluation: Evaluation) -> JsonObject:
 
 
 def _turn_record(verdicts: Verdicts, before: Verdicts, old: JsonObject) -> JsonObject:
-    """Write the verdicts on a turn; how long others took is nothing to be kept."""
+    """Return the verdicts on a turn as a record; recorded durations are dropped."""
     if same(before, verdicts):
         return dict(old)
     rest = drop_keys(old, ("milliseconds", *(maxim.key for maxim in Maxim)))

@@ -74,7 +74,7 @@ _LOOKED_AT = 100
 
 
 def detect_kind(path: Place) -> Kind:
-    """Return the kind of a file; its first line that shows it decides."""
+    """Return the kind of a file, from its first line that shows one."""
     bad = BadLines(skip=True)
     told: InputError | None = None
     looked = 0
@@ -83,7 +83,7 @@ def detect_kind(path: Place) -> Kind:
         if kind is not None:
             return kind
         told = told or InputError(path, _told(line), line=number)
-        looked += line.strip() != "{}"  # however many debates a run lost, the next one shows it
+        looked += line.strip() != "{}"  # lost debates show no kind
         if looked == _LOOKED_AT:
             break
     faults = [fault for fault in (bad.first, told) if fault is not None]
@@ -97,11 +97,11 @@ def _may_be_json(line: str) -> bool:
 
 
 def _told(line: str) -> str:
-    """Say what is wrong with a line that shows no kind."""
+    """Describe a line that shows no kind."""
     try:
         empty = _may_be_json(line) and parse(line) == {}
     except FieldError as miss:
-        return f"{miss.expected}; one whole record a line is expected"
+        return f"{miss.expected}; expected one complete record per line"
     kinds = ", ".join(kind.value for kind in Kind)
     return EMPTY_RECORD if empty else f"is of no known kind ({kinds}), got {short_repr(line)}"
 
@@ -160,13 +160,13 @@ _KEYS = (
 
 
 def _is_configuration(value: Any) -> bool:
-    """The official client's configuration has a `simulation` too, but nobody speaks in it."""
+    """Whether it is a configuration of the official client: a `simulation` without turns."""
     simulation = value.get("simulation")
     return isinstance(simulation, dict) and "topic" in simulation and "userTurns" not in simulation
 
 
 def _of_broken(line: str) -> Kind | None:
-    """A line cut in half still shows its first key: the right reader then tells what is wrong."""
+    """Guess the kind of a truncated line from its first key; its reader reports the error."""
     keys = (*_KEYS, *_LATER) if '"userTurns"' in line else (*_KEYS[2:], *_LATER)
     found = [(line.find(f'"{key}"'), kind) for key, kind in keys if f'"{key}"' in line]
     return min(found)[1] if found else None
@@ -205,7 +205,7 @@ def _numbered(
 
 
 def _unmixed(miss: FieldError, kind: Kind, value: Any) -> FieldError:
-    """Say so where a line lacks what its kind needs because it is of another kind."""
+    """Add the kind of the line to the error, if it is another kind than the file's."""
     other = kind_of(value)
     if other in (None, kind):
         return miss
@@ -221,7 +221,7 @@ def _kind(path: Place, wanted: frozenset[Kind]) -> Kind:
 
 
 def read_debates(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
-    """Read the debates of a file; responses of one debate are put together again."""
+    """Read the debates of a file; consecutive responses of one debate are joined."""
     kind = _kind(path, DEBATES)
     if kind is Kind.RESPONSES:
         return (debate for debate, _ in _answered(path, bad))
@@ -231,7 +231,7 @@ def read_debates(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
 def read_numbered(
     path: Place, bad: BadLines | None = None
 ) -> Iterator[tuple[int, Debate, Evaluation | None]]:
-    """Read each line of a run with its number: the debate, and its verdicts where it has any."""
+    """Read each line of a run: its number, the debate, and its verdicts if it has any."""
     kind = _kind(path, DEBATES)
     if kind is Kind.EVALUATIONS:
         for number, one in _numbered(path, bad, kind, evaluation_of):
@@ -245,7 +245,7 @@ def read_numbered(
 
 
 def read_views(path: Place, bad: BadLines | None = None) -> Iterator[Judgeable]:
-    """Read each debate with its views: what a judge of each response may see."""
+    """Read each debate with its views, one for each response (see Debate.view)."""
     if _kind(path, DEBATES) is Kind.RESPONSES:
         return _answered(path, bad)
     return ((debate, _views(debate)) for debate in read_debates(path, bad))
@@ -257,7 +257,7 @@ def _views(debate: Debate) -> list[Debate]:
 
 
 def _answered(path: Place, bad: BadLines | None) -> Iterator[Judgeable]:
-    """Put neighbouring responses of one debate together; each keeps the words it answered."""
+    """Join consecutive responses of one debate; each view keeps its own messages."""
     views: list[Debate] = []
     last: tuple[str, int] | None = None
     for name, turn, view in _each(path, bad, Kind.RESPONSES, response_of):
@@ -275,7 +275,7 @@ def _whole(views: list[Debate]) -> Debate:
 
 
 def read_claims(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
-    """Read claims, of a TSV or of debates, as debates in which nothing was said yet."""
+    """Read claims from a TSV or from debates, as debates without turns."""
     kind = _kind(path, DEBATES | {Kind.CLAIMS})
     if kind is Kind.CLAIMS:
         return read_rows(path, bad or BadLines())
@@ -288,7 +288,7 @@ def _claim(debate: Debate) -> Debate:
 
 
 def read_contests(path: Place, bad: BadLines | None = None) -> Iterator[Contest]:
-    """Read contests; a debate of the shared task is one between its user and its system."""
+    """Read contests; a debate of the shared task is a contest of its user and its system."""
     kind = _kind(path, DEBATES | {Kind.CONTESTS})
     if kind is Kind.CONTESTS:
         return _each(path, bad, kind, contest_from)

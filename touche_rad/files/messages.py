@@ -62,7 +62,7 @@ _ORDER = "the user speaks first, then the two take turns"
 def messages_of(
     turns: Sequence[Turn], before: Sequence[Turn] = (), old: Sequence[Any] = ()
 ) -> list[Any]:
-    """Write turns as messages; one that is as it was read stands as it stood in the file."""
+    """Return turns as messages; unchanged messages are kept as they were in the file."""
     made: list[Any] = []
     for number, turn in enumerate(turns):
         then = before[number] if number < len(before) else None
@@ -91,12 +91,12 @@ def _system_message(response: Response) -> JsonObject:
 
 
 def request_of(turns: Sequence[Turn]) -> list[JsonObject]:
-    """Write turns as the official client sends them: who said what, and nothing else."""
+    """Return turns as the official client sends them: roles and contents only."""
     return [{key: message[key] for key in _SAID} for message in messages_of(turns)]
 
 
 def annotated_of(line: Line) -> Debate:
-    """Read one annotated debate; the official converter's key `debate` does as well."""
+    """Parse one annotated debate; the official converter's key `debate` is accepted."""
     record = require_object(line.value, "")
     messages, place = require_field(record, _messages_key(record))
     debate = Debate(
@@ -152,7 +152,7 @@ def chat_record(debate: Debate) -> JsonObject:
 
 
 def response_of(line: Line) -> tuple[str, int, Debate]:
-    """Read one answered turn: whose it is, which turn, and the view that ends with the response."""
+    """Parse one response: the debate's id, the turn, and the view that ends with the response."""
     record = require_object(line.value, "")
     messages, place = require_field(record, "messages")
     asked = Debate(id=optional_text(record, "debate"), turns=turns_of(messages, place))

@@ -26,13 +26,13 @@ JsonObject = dict[str, Any]
 EMPTY_RECORD = "an empty record: the official client writes one where a debate failed"
 
 DEEPEST = 100
-"""Levels that a record may have; what serialises it on its way gives up at about 250."""
+"""Maximum nesting of a record; pydantic's serialiser fails at about 250 levels."""
 
 _LONE = re.compile("[\ud800-\udfff]")
 
 
 class FieldError(ValueError):
-    """A value that is not as expected, at a place inside a record."""
+    """An invalid value of a field in a record."""
 
     def __init__(self, field: str, expected: str) -> None:
         self.field = field
@@ -41,10 +41,10 @@ class FieldError(ValueError):
 
 
 class Line(NamedTuple):
-    """One line's JSON value, as it is to be used and as it stands in the file.
+    """The JSON value of one line: `value` for use, `raw` as it is in the file.
 
-    The two differ only where the file has half a character (a lone surrogate): no program can send
-    or store one as UTF-8, so that U+FFFD stands for it in `value`.
+    They differ only if the file has a lone surrogate, which UTF-8 cannot encode: `value` has U+FFFD
+    in its place.
     """
 
     number: int
@@ -58,8 +58,8 @@ def parse(text: str) -> Any:
         value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except json.JSONDecodeError as error:
         hint = " (a NUL byte)" if "\x00" in text else ""
-        told = f"{error.msg.removesuffix(' at')} at column {error.colno}{hint}"
-        raise FieldError("", f"expected JSON: {told}") from None
+        detail = f"{error.msg.removesuffix(' at')} at column {error.colno}{hint}"
+        raise FieldError("", f"expected JSON: {detail}") from None
     except RecursionError:
         raise _too_deep() from None
     except FieldError:
@@ -94,7 +94,7 @@ _CONTAINERS = frozenset((dict, list))
 
 
 def _containers(outer: JsonObject | list[Any]) -> Iterable[Any]:
-    """Return what is not flat inside; a list of a thousand numbers costs next to nothing."""
+    """Return the containers directly inside; fast for long lists of numbers."""
     inner = outer.values() if isinstance(outer, dict) else outer
     if _CONTAINERS.isdisjoint(map(type, inner)):
         return ()
@@ -122,7 +122,7 @@ def whole_characters(value: Any) -> Any:
 
 
 def dump(value: Any) -> str:
-    """Write strict JSON on one line; what UTF-8 cannot hold is escaped."""
+    """Return strict JSON on one line; lone surrogates are escaped."""
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
     try:
         line.encode("utf-8")
@@ -132,7 +132,12 @@ def dump(value: Any) -> str:
 
 
 def records(path: Place, bad: BadLines) -> Iterator[Line]:
-    """Yield the JSON value of each line with the line's number; an empty file is an error."""
+    """Yield the JSON value of each line with the line's number; an empty file is an error.
+
+    jsonlines.Reader is not used here. It counts the lines that it is given, so that lines over the
+    size limit or not in UTF-8, which are reported and skipped before it, would shift its numbers;
+    and it accepts a byte order mark on every line. Only its call of `json.loads` would remain.
+    """
     empty = True
     for number, text in numbered_lines(path, bad):
         empty = False
@@ -147,7 +152,7 @@ def records(path: Place, bad: BadLines) -> Iterator[Line]:
 
 
 def at_line(path: Place, line: int, miss: FieldError) -> InputError:
-    """Tell a miss with the file and the line it is in."""
+    """Return the error with its file and line."""
     return InputError(path, miss.expected, line=line, field=miss.field or None)
 
 
@@ -183,7 +188,7 @@ def require_text(value: Any, field: str) -> str:
 
 
 def require_field(record: JsonObject, key: str, place: str = "") -> tuple[Any, str]:
-    """Return a field that must be there, and its place."""
+    """Return a required field and its path in the record."""
     field = f"{place}.{key}" if place else key
     if key not in record:
         raise FieldError(field, "missing")
@@ -191,24 +196,24 @@ def require_field(record: JsonObject, key: str, place: str = "") -> tuple[Any, s
 
 
 def optional_text(record: JsonObject, key: str, place: str = "") -> str:
-    """Return a text that may be missing or null."""
+    """Return a text, empty if missing or null."""
     value = record.get(key)
     return "" if value is None else require_text(value, f"{place}.{key}" if place else key)
 
 
 LONGEST = 64 * 2**20
-"""Bytes that a line may have: far more than any debate, far less than the memory."""
+"""Maximum bytes of a line."""
 
 GZIP = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _END = 2
-"""Bytes that a line's end may have."""
+"""Bytes of the longest line end."""
 Place = str | PathLike[str]
 
 
 class BadLines:
-    """What happens at a bad line: the end, or, where bad ones are skipped, a count."""
+    """Handles invalid lines: raises an error, or skips and counts them."""
 
     def __init__(self, skip: bool = False) -> None:
         self.skip = skip
@@ -226,10 +231,10 @@ class BadLines:
 def numbered_lines(
     path: Place, bad: BadLines | None = None, *, verbatim: bool = False
 ) -> Iterator[tuple[int, str]]:
-    """Yield each line that holds anything, with its number, without its end.
+    """Yield each line that is not blank, with its number and without its end.
 
-    A byte order mark, CRLF and gzip are seen through. What cannot be read as text is reported.
-    With `verbatim`, blank lines and the mark are left in, for who must refuse or count them.
+    Accepts gzip, CRLF and a byte order mark. Lines that are not UTF-8 are reported to `bad`.
+    With `verbatim`, blank lines and the byte order mark are kept.
     """
     bad = bad or BadLines()
     number = 0
@@ -260,7 +265,7 @@ def _opened(path: Place) -> IO[bytes]:
 
 
 def _regular(path: Place) -> Path:
-    """Return the path if it is a file's; what can be read only once would lose its first lines."""
+    """Return the path of a regular file; pipes are refused because files are read twice."""
     if not str(path) or "\0" in str(path):
         raise InputError(repr(str(path)), "expected the name of a file")
     place = Path(path)
@@ -294,15 +299,15 @@ _FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
 
 class Unwritable(UserError, OSError):
-    """No file can be written at a path; those who watch for an OSError see one."""
+    """A path that cannot be written; also an OSError."""
 
 
 @contextmanager
 def atomic_write(path: Place) -> Iterator[IO[str]]:
-    """Yield a text file that stands at `path` when all was written, and not before.
+    """Yield a text file that replaces `path` once it is completely written.
 
-    `-` and `/dev/stdout` are the standard output. It and what else is no regular file, such as a
-    pipe, is written as it comes. A link stays, and the file it leads to is replaced.
+    `-` and `/dev/stdout` are the standard output. Standard output and pipes are written directly.
+    A symbolic link is kept, and its target is replaced.
     """
     if str(path) in STANDARD_OUTPUT:
         yield _standard_output()

@@ -35,13 +35,13 @@ ANNOTATED, SIMULATIONS = "annotated", "simulations"
 
 
 def keeping(debate: Debate, kind: str, record: JsonObject, turn: int = 0) -> Debate:
-    """Return the debate with the record it was read from."""
+    """Return the debate with the record from which it was read."""
     wire = {"kind": kind, "record": record, "read": debate, "turn": turn}
     return debate.model_copy(update={"wire": wire})
 
 
 def kept_record(debate: Debate, kind: str) -> JsonObject | None:
-    """Return the record it was read from, if that was of this kind."""
+    """Return the record from which it was read, if it was of this kind."""
     return debate.wire["record"] if debate.wire.get("kind") == kind else None
 
 
@@ -56,13 +56,13 @@ _NAMED = frozenset(("id", "claim", "description", *_SAID))
 
 
 def unnamed(debate: Debate, kind: str) -> JsonObject:
-    """Return what a record of this kind had at its top that no kind of record has a name for."""
+    """Return the unknown top-level fields of a record of this kind."""
     record = kept_record(debate, kind) or {}
     return {key: value for key, value in record.items() if key not in _NAMED}
 
 
 def same(then: Any, now: Any) -> bool:
-    """Whether nothing has changed, seen without looking inside where it is the very object."""
+    """Whether two values are equal; identical objects are not compared field by field."""
     return then is now or bool(then == now)
 
 
@@ -73,7 +73,7 @@ _LISTS = ("tags", "references")
 
 
 class _WithNulls(Argument):
-    """An argument that has null where a text or a list was expected, to be written so again."""
+    """An argument with null texts or lists, which are written as null again."""
 
     _nulls: tuple[str, ...] = PrivateAttr(default=())
 
@@ -154,9 +154,9 @@ def drop_keys(record: Mapping[str, Any], keys: Collection[str]) -> JsonObject:
 
 
 def plain(word: BaseModel) -> JsonObject:
-    """Write what was set and nothing else.
+    """Return the fields that were set.
 
-    Not in pydantic's JSON mode, which refuses the lone surrogates that a plugin may make.
+    Without pydantic's JSON mode, which refuses lone surrogates.
     """
     return word.model_dump(exclude_unset=True)
 
@@ -278,7 +278,7 @@ def _configuration(simulation: JsonObject, lenient: bool) -> tuple[str, str]:
 
 
 def simulation_record(debate: Debate) -> JsonObject:
-    """Write a debate as one line of simulations: what the file said besides stands as it stood."""
+    """Return a debate as a simulation; other fields of the record it was read from are kept."""
     old = kept_record(debate, SIMULATIONS)
     if old is not None:
         return _renewed(debate, old, as_read(debate))

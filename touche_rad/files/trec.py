@@ -89,7 +89,7 @@ def _rows(
 
 def _once(row: Ranked | Qrel, documents: set[str]) -> None:
     if row.document in documents:
-        raise FieldError("", f"document {row.document} stands twice for query {row.query}")
+        raise FieldError("", f"duplicate document {row.document} for query {row.query}")
     documents.add(row.document)
 
 
@@ -119,7 +119,7 @@ def run_lines(rows: Iterable[Ranked]) -> Iterator[str]:
 
 
 def _written(score: float) -> str:
-    """Write a score with six places, or with all it has where these would not tell it exactly."""
+    """Return a score with six decimals, or with all digits if six are not exact."""
     rounded = f"{score:.6f}"
     return rounded if float(rounded) == score else repr(float(score))
 

@@ -1,6 +1,6 @@
-"""The guard: what every answer must pass, whoever gave it.
+"""The guard makes every answer valid, or refuses it: length, citations, and fields.
 
-It makes an answer valid or refuses it. It never improves one: what to say is the debater's duty.
+It does not improve answers: their content is the debater's task.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from touche_rad.text import clean, content_words, count_words, cut_to_words
 
 
 class Refused(ValueError):
-    """An answer that cannot be made valid: the next debater's turn."""
+    """An answer that cannot be made valid; the next fallback answers."""
 
 
 class Note(StrEnum):
-    """What the guard did to an answer; a note is `kind: what happened`."""
+    """Kinds of changes of an answer; a note is `kind: details`."""
 
     CUT = "cut"
     UNKNOWN = "unknown argument"
@@ -36,22 +36,22 @@ class Note(StrEnum):
 
 
 def kind_of(note: str) -> str:
-    """Return what a note is counted under."""
+    """Return the kind of a note."""
     return note.partition(":")[0]
 
 
 def guard(
     response: Response, index: ArgumentIndex | None, max_words: int
 ) -> tuple[Response, tuple[str, ...]]:
-    """Make an answer valid, with a note on each thing that was changed.
+    """Return a valid answer, with a note on each change.
 
     Args:
-        response: What a debater answered.
-        index: Where every cited argument must stand; None checks no citation.
-        max_words: The most words, cut at sentence ends; 0 cuts none.
+        response: The answer of a debater.
+        index: The index that must contain every cited argument; None checks no citation.
+        max_words: Word limit, cut at sentence ends; 0 = no limit.
 
     Raises:
-        Refused: Nothing is said, or it is no response at all.
+        Refused: The answer is empty, or not a response.
     """
     response = _as_response(response)
     whole = clean(response.content)
@@ -69,7 +69,7 @@ def guard(
 
 
 def _as_response(given: object) -> Response:
-    """Read whatever a debater returned; a stranger's may return a dict, or a record half made."""
+    """Validate what a debater returned, which may be a dict or an unvalidated record."""
     if isinstance(given, Response):
         given = {**(given.model_extra or {}), **given.__dict__}
     try:
@@ -97,9 +97,9 @@ def _cited(
 
 
 def _recorded(given: Argument, index: ArgumentIndex) -> Argument | None:
-    """Return the index's own record, so that nobody can alter what they cite.
+    """Return the record of the index, so that a debater cannot change what it cites.
 
-    What the record has no field for, such as the official `key` and `score`, is the debater's.
+    Fields that the record does not have, such as the official `key` and `score`, are kept.
     """
     own = index.get(given.id)
     if own is None:
@@ -132,10 +132,10 @@ def _noted(fields: Mapping[str, Any], whose: str, notes: list[str]) -> dict[str,
 def _still_used(
     arguments: list[Argument], whole: str, content: str, notes: list[str]
 ) -> Iterable[Argument]:
-    """Drop each argument that the uncut answer spoke of and the cut one no longer does.
+    """Drop each argument that the complete answer used and the cut answer does not use.
 
-    Only words that no other cited argument has tell them apart. One that the whole answer shares
-    no such word with was put in other words, and stands: its loss cannot be shown.
+    An answer uses an argument if it contains a word that no other cited argument has. An argument
+    that shares no such word with the complete answer is kept.
     """
     words = {argument.id: set(content_words(argument.text)) for argument in arguments}
     before, after = set(content_words(whole)), set(content_words(content))

@@ -1,9 +1,9 @@
-"""The journal: a run's progress, kept beside its output until it is whole.
+"""The journal: the progress of a run, kept beside its output until the output is complete.
 
-`OUT.part` is append-only JSONL. Its first line says whose run it is; each further line is one
-finished unit with the lines it adds to the output. A process that is killed loses at most the units
-it was at work on: the next one with the same identity goes on, and since the output is put together
-in the order of the input, it is the same to the byte as that of a run nobody disturbed.
+`OUT.part` is append-only JSONL. Its first line is the identity of the run; each other line is one
+finished unit with its lines of the output. A killed process loses at most the units in progress.
+The next run with the same identity continues. The output is written in the order of the input, so
+it is byte-identical to the output of an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SYNC_SECONDS: Final = 1.0
 
 @dataclass(frozen=True)
 class Done:
-    """What one finished unit leaves: output lines, counts of what they hold, and notes."""
+    """The result of one unit: output lines, counts, and notes."""
 
     lines: tuple[str, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -38,19 +38,19 @@ class Done:
 
 
 class Journal:
-    """The journal of one run. Use it as a context manager: leaving keeps what is in it."""
+    """The journal of one run, a context manager; leaving it keeps the file."""
 
     def __init__(self, out: Path, identity: Mapping[str, Any], *, restart: bool = False) -> None:
-        """Open the journal beside `out`, or begin one.
+        """Open the journal beside `out`, or create it.
 
         Args:
-            out: The output that the run will have.
-            identity: Everything that decides what comes out. An earlier run goes on only where
-                it is the same.
-            restart: Throw away what an earlier run left.
+            out: The output of the run.
+            identity: Everything that determines the output. An earlier run is continued only if
+                its identity is equal.
+            restart: Discard the journal of an earlier run.
 
         Raises:
-            UserError: The earlier run was another one, or `out` cannot be written.
+            UserError: The journal is of another run, or `out` cannot be written.
         """
         self.out = out
         self.path = out.with_name(out.name + SUFFIX)
@@ -64,7 +64,7 @@ class Journal:
         except OSError as error:
             raise UserError(f"{self.path}: cannot be written: {error.strerror}") from None
         try:
-            self._end = self._take_up(restart)
+            self._end = self._resume(restart)
         except BaseException:
             os.close(self._file)
             raise
@@ -75,7 +75,7 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the file; what was appended stays."""
+        """Close the file."""
         os.close(self._file)
 
     def __len__(self) -> int:
@@ -87,7 +87,7 @@ class Journal:
         return unit < len(self._offsets) and self._offsets[unit] > 0
 
     def append(self, unit: int, done: Done) -> None:
-        """Keep one finished unit."""
+        """Append one finished unit."""
         told = asdict(done) | {
             "lines": [redact_line(line) for line in done.lines], "notes": redact_data(done.notes),
         }  # fmt: skip
@@ -97,26 +97,26 @@ class Journal:
         self._place(unit, offset)
 
     def records(self) -> Iterator[Done]:
-        """Yield what is finished in the order of the input."""
+        """Yield the finished units in the order of the input."""
         with self.path.open("rb") as stream:
             for offset in self._offsets:
                 if offset:
                     stream.seek(offset)
                     yield _read(stream.readline())[1]
 
-    def finish(self, tell: Callable[[Done], None]) -> None:
-        """Put the output together, tell of each unit on the way, and remove the journal."""
+    def finish(self, add: Callable[[Done], None]) -> None:
+        """Write the output, pass each unit to `add`, and remove the journal."""
         try:
             with files.atomic_write(self.out) as stream:
                 for done in self.records():
-                    tell(done)
+                    add(done)
                     stream.writelines(f"{line}\n" for line in done.lines)
         except OSError as error:
             raise self._unwritten(self.out, error) from error
         self.path.unlink()
 
-    def _take_up(self, restart: bool) -> int:
-        """Read what an earlier run left and return where the next record goes."""
+    def _resume(self, restart: bool) -> int:
+        """Read the records of an earlier run and return the offset of the next record."""
         if restart:
             os.ftruncate(self._file, 0)
         with self.path.open("rb") as stream:
@@ -129,7 +129,7 @@ class Journal:
             for line in stream:
                 try:
                     unit, _ = _read(line)
-                except ValueError:  # torn: from here on nothing can be trusted
+                except ValueError:  # truncated: the rest is not valid either
                     break
                 self._place(unit, end)
                 end += len(line)
@@ -147,7 +147,7 @@ class Journal:
         mark = _MARK[: len(start)]
         if not start.startswith(mark):
             raise UserError(
-                f"{self.path} is in the way and no journal of ours: move it, or write elsewhere"
+                f"{self.path} is not a journal of touche-rad: move it, or choose another output"
             )
 
     def _compare(self, header: bytes) -> None:
@@ -155,13 +155,13 @@ class Journal:
         try:
             earlier = json.loads(header)["identity"]
         except (ValueError, KeyError):
-            raise UserError(f"{self.path} is damaged: begin anew with --restart") from None
+            raise UserError(f"{self.path} is damaged: start again with --restart") from None
         for key in [*self._identity, *earlier]:
             was, now = earlier.get(key), self._identity.get(key)
             if was != now:
                 raise UserError(
-                    f"{self.path} was left by another run: {key} was {_shown(was)} and is now "
-                    f"{_shown(now)}; begin anew with --restart, or write elsewhere"
+                    f"{self.path} is of another run: {key} was {_shown(was)} and is now "
+                    f"{_shown(now)}; start again with --restart, or choose another output"
                 )
 
     def _place(self, unit: int, offset: int) -> None:

@@ -1,7 +1,7 @@
-"""Judging: a verdict on each maxim for every response, whatever the judge does.
+"""Judging: one verdict per maxim for every response, even if the judge fails.
 
-The official files demand a number. Where a judge gives none, even when asked again, the score of
-the judge that always says yes stands there, and the explanation and the status say so.
+The official files require a number. If a judge gives none in two tries, the score is 1, that of a
+judge that always says yes, and the explanation and the status say so.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from touche_rad.text import clean
 log = logging.getLogger("touche_rad")
 
 PRIOR: Final = 1.0
-"""What stands where no verdict could be had: the always-yes judge's score."""
+"""The score if the judge has no verdict."""
 
 NO_VERDICT: Final = "no verdict"
-"""How the explanation of such a score begins."""
+"""The beginning of the explanation of such a score."""
 
 _ROUNDING = 1e-6
 _TRIES = 2
@@ -52,24 +52,24 @@ _calls = Calls()
 
 @dataclass(frozen=True)
 class ViewVerdicts:
-    """Four valid verdicts, and why any of them is none of the judge's."""
+    """Four valid verdicts, and the reason for each that is not the judge's."""
 
     verdicts: Verdicts
     unscored: Mapping[Maxim, str] = field(default_factory=dict)
 
 
 async def verdicts_for(judge: Judge, view: Debate, *, deadline: float | None = None) -> Verdicts:
-    """Return four valid verdicts on the last response of a debate; never raises."""
+    """Return valid verdicts on the last response of a view; never raises."""
     return (await judge_view(judge, view, deadline=deadline)).verdicts
 
 
 async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = None) -> ViewVerdicts:
-    """Ask a judge, once more where it fails on any maxim, and fill what is missing still.
+    """Call a judge, again if a verdict is missing, and fill in verdicts that are still missing.
 
     Args:
         judge: The judge.
         view: The debate up to the judged response.
-        deadline: Seconds that each try has.
+        deadline: Time limit of each try in seconds.
     """
     good: dict[Maxim, Verdict] = {}
     reasons: dict[Maxim, str] = {}
@@ -91,7 +91,7 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
 
 
 async def _ask(judge: Judge, view: Debate, deadline: float | None) -> Mapping[Any, Any] | str:
-    """Return what the judge gave, or why it gave nothing."""
+    """Return the judge's verdicts, or the reason of its failure."""
     try:
         with (
             anyio.move_on_after(deadline),
@@ -113,7 +113,7 @@ async def _ask(judge: Judge, view: Debate, deadline: float | None) -> Mapping[An
 
 
 def _verdict(given: Mapping[Any, Any], maxim: Maxim) -> Verdict | str:
-    """Return one maxim's verdict as it may be written, or what is wrong with it."""
+    """Return the valid verdict on a maxim, or what is wrong with it."""
     found = given.get(maxim, given.get(maxim.key))
     if found is None:
         return "the judge left it out"
@@ -145,15 +145,15 @@ async def judge(
     deadline: float | None = None,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> Status:
-    """Judge every response in a file and write one official evaluation a debate.
+    """Judge every response in a file, and write one official evaluation per debate.
 
     Args:
         source: Any file of debates with responses.
         out: The evaluations to write.
-        judge: Who judges.
-        identity: What decides what comes out.
-        deadline: Seconds that the judge has for each try at a response.
-        options: How the run is done, which changes nothing of what comes out.
+        judge: The judge.
+        identity: What determines the output.
+        deadline: Time limit of each try at a response in seconds.
+        options: Settings that do not change the output.
     """
     cached = CachedJudge(judge, deadline)
 
@@ -223,7 +223,7 @@ async def _judge_whole(
 
 
 def _all_good(given: Any, count: int) -> list[ViewVerdicts]:
-    """Return the verdicts of a whole debate, or none of them where any is not as it must be."""
+    """Return the verdicts of a whole debate, or an empty list if any is invalid."""
     if not isinstance(given, Sequence) or len(given) != count:
         return []
     found = []

@@ -1,4 +1,4 @@
-"""A run of a panel: whole debates in, a verdict on each out, and on each with its sides swapped."""
+"""Judge whole debates with a panel, optionally also with swapped sides."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _calls = Calls()
 async def judge_contest(
     panel: Panel, contest: Contest, *, deadline: float | None = None
 ) -> Outcome:
-    """Return the panel's verdict; one that failed, is late or names a stranger has no winner."""
+    """Return the panel's verdict; it has no winner if the panel fails or times out."""
     try:
         with (
             anyio.move_on_after(deadline),
@@ -87,16 +87,16 @@ async def judge_contests(
     deadline: float | None = None,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> Status:
-    """Judge every debate in a file as a whole, and write one verdict a line.
+    """Judge every debate in a file as a whole, and write one verdict per line.
 
     Args:
         source: Contests, or debates of the shared task.
         out: The outcomes to write.
-        panel: Who judges.
-        identity: What decides what comes out.
-        swap: Judge each debate with its sides swapped too, to see whether the side decides.
-        deadline: Seconds that the panel has for a debate.
-        options: How the run is done, which changes nothing of what comes out.
+        panel: The panel.
+        identity: What determines the output.
+        swap: Also judge each debate with swapped sides, to test for a bias towards a side.
+        deadline: Time limit for a debate in seconds.
+        options: Settings that do not change the output.
     """
     bench = _Bench(panel, str(identity["judge"]), swap, deadline)
 

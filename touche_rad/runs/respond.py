@@ -1,4 +1,4 @@
-"""Respond: every user turn of recorded debates is answered, given the recorded words before it."""
+"""Respond: answer every user turn of recorded debates, given the recorded turns before it."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ async def respond(
     Args:
         source: Any file of debates.
         out: The run to write.
-        answerer: Who answers.
-        identity: What decides what comes out, beside what is told here; `debater` names the system.
+        answerer: The debater with its fallbacks.
+        identity: What determines the output, without these arguments; `debater` names the system.
         last_only: Answer only the last user turn of each debate.
         shape: One response a line, or whole debates in the official shape, with each response
             replaced by ours.
-        options: How the run is done, which changes nothing of what comes out.
+        options: Settings that do not change the output.
     """
     system = str(identity.get("debater", answerer.chosen))
 

@@ -1,7 +1,7 @@
-"""How good a judge or a panel finds the last answer of a debate, as one number.
+"""The reward of the last answer of a debate, as one number from a judge or a panel.
 
-It ranks candidate answers, and is a reward for training. A judge of maxims gives the mean of its
-scores; a panel gives how far the system is ahead of the user in its scores, or else who won.
+It ranks candidate answers and is used in training. The reward of a judge is its mean score; the
+reward of a panel is the system's score minus the user's score, or else who won.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WON = {SYSTEM: 1.0, TIE: 0.0, USER: -1.0}
 
 
 def mean_score(verdicts: Verdicts, unscored: Mapping[Maxim, str]) -> float | None:
-    """Return the mean of what was scored."""
+    """Return the mean of the judge's own scores."""
     scores = [
         verdict.score for maxim, verdict in verdicts.items()
         if maxim not in unscored and verdict.score is not None
@@ -28,7 +28,7 @@ def mean_score(verdicts: Verdicts, unscored: Mapping[Maxim, str]) -> float | Non
 
 
 def lead(outcome: Outcome) -> float | None:
-    """Return how far the system is ahead of the user."""
+    """Return the system's score minus the user's score."""
     system, user = (
         next((marks[name] for name in ("general", "total") if marks.get(name) is not None), None)
         for marks in (outcome.scores.get(SYSTEM, {}), outcome.scores.get(USER, {}))
@@ -39,13 +39,13 @@ def lead(outcome: Outcome) -> float | None:
 
 
 class Reward:
-    """Asks a judge or a panel by name."""
+    """Rewards from a judge or a panel."""
 
     def __init__(self, name: str, services: Services, options: Mapping[str, str]) -> None:
         """Make the judge or the panel.
 
         Args:
-            name: A judge's or a panel's name.
+            name: The name of a judge or a panel.
             services: What it may use.
             options: Its options, as strings.
         """
@@ -60,7 +60,7 @@ class Reward:
             self._judge: Judge = plugin.make(services, options)
 
     async def of(self, debate: Debate, *, deadline: float | None = None) -> float | None:
-        """Return the reward of the last answer; None where none could be had in time."""
+        """Return the reward of the last answer, or None if the judge fails or times out."""
         if self._panel is not None:
             return lead(await judge_contest(self._panel, to_contest(debate), deadline=deadline))
         given = await judge_view(self._judge, debate, deadline=deadline)

@@ -32,11 +32,11 @@ State = Literal["done", "stopped", "failed"]
 
 MOST_EXAMPLES = 5
 REPLACED = "replaced"
-"""The count of things that stand in for what the chosen plugin should have given."""
+"""The count of results of a fallback instead of the selected plugin."""
 
 
 class Status(BaseModel):
-    """What a run did. `counts` counts what was made, `notes` what was done to it on the way."""
+    """The result of a run. `counts` counts results, `notes` counts failures and changes by kind."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -55,7 +55,7 @@ class Status(BaseModel):
     warnings: tuple[str, ...] = ()
     identity: Mapping[str, Any] = Field(default_factory=dict)
     usage: Mapping[str, Any] = Field(default_factory=dict)
-    """What asking a model cost this time; an earlier, killed run's cost is not in it."""
+    """Cost of model calls in this process; without the cost of an earlier, interrupted run."""
     started: datetime
     finished: datetime
     seconds: float
@@ -63,14 +63,14 @@ class Status(BaseModel):
 
     @classmethod
     def failed(cls, verb: str, error: BaseException) -> Status:
-        """Return the status of a run that could not even begin."""
+        """Return the status of a run that failed before it started."""
         now = datetime.now().astimezone()
         return cls(
             verb=verb, state="failed", error=str(error), started=now, finished=now, seconds=0
         )
 
     def lines(self) -> list[str]:
-        """Say it to a person, in short lines."""
+        """Return the status as lines for the terminal."""
         made = ", ".join(f"{count} {what}" for what, count in self.counts.items())
         of = "" if self.units in (None, self.done) else f" of {self.units}"
         first = f"{self.verb}: {self.done}{of} {self.state} in {self.seconds:.1f} s"
@@ -96,13 +96,13 @@ def _cost(total: Mapping[str, Any]) -> str:
 
 
 def at_turn(note: str, debate: Debate, turn: int) -> str:
-    """Return a note with the place it happened at, after its kind."""
+    """Return a note with its debate and turn after its kind."""
     kind, _, what = note.partition(": ")
     return f"{kind}: debate {debate.id or '?'}, turn {turn + 1}: {what}"
 
 
 class Tally:
-    """Adds up what finished units tell."""
+    """Sums the counts and notes of finished units."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -110,7 +110,7 @@ class Tally:
         self.examples: dict[str, list[str]] = {}
 
     def add(self, done: Done) -> None:
-        """Add one unit; of each kind of note the first few are kept in full."""
+        """Add one unit; the first few notes of each kind are kept as examples."""
         self.counts.update(done.counts)
         for note in done.notes:
             kind, _, what = note.partition(": ")
@@ -120,7 +120,7 @@ class Tally:
                 examples.append(what)
 
     def fields(self) -> dict[str, Any]:
-        """Return what a status says of them."""
+        """Return the fields of a status."""
         counts = dict(self.counts)
         return {
             "replaced": counts.pop(REPLACED, 0),
@@ -131,14 +131,14 @@ class Tally:
 
 
 def write_status(status: Status, path: Path) -> None:
-    """Write the record, whole or not at all."""
+    """Write the status atomically."""
     with files.atomic_write(path) as stream:
         told = redact_data(status.model_dump(mode="json"))
         stream.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
 
 
 def sha256_of(path: Path) -> str:
-    """Return the digest of a file, read in pieces."""
+    """Return the SHA-256 digest of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -150,14 +150,14 @@ Progress = Callable[[int, int | None], None]
 
 
 class Interrupted(WorkError):
-    """A person stopped the run."""
+    """The user stopped the run with Ctrl-C."""
 
     exit_code = 130
 
 
 @dataclass(frozen=True)
 class Work(Generic[T]):
-    """One run: what is read, what is done with each unit, and where it goes."""
+    """One run: its input, the work on each unit, and its output."""
 
     verb: str
     source: Path
@@ -169,44 +169,44 @@ class Work(Generic[T]):
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a run is done; nothing here changes what comes out."""
+    """Settings of a run that do not change its output."""
 
     workers: int = 4
-    """Units under work at once."""
+    """Number of units processed in parallel."""
     restart: bool = False
-    """Begin anew where an earlier run could go on."""
+    """Start again instead of continuing an earlier run."""
     bad: files.BadLines | None = None
-    """What happens to bad lines."""
+    """Handling of invalid lines; None raises an error."""
     progress: Progress | None = None
-    """Told (done, total)."""
+    """Called with (done, total)."""
     status_path: Path | None = None
-    """Where a status record goes, if anywhere."""
+    """Path of the status file, if it is to be written."""
     model: Model | None = None
-    """The language model that plugins ask, if any: its costs are told, and it is closed."""
+    """The language model of the plugins; the runner reports its usage and closes it."""
 
 
 DEFAULT_OPTIONS: Final = RunOptions()
 
 
 def run(work: Callable[[], Awaitable[Status]], out: Path) -> Status:
-    """Run to the end from plain code; Ctrl-C is told as a `Stopped` that says how to go on."""
+    """Run from synchronous code; Ctrl-C raises Interrupted, which says how to continue."""
     try:
         return anyio.run(work)
     except KeyboardInterrupt:
         raise Interrupted(
-            f"stopped; what is done is kept in {out}{SUFFIX}: the same command goes on from there"
+            f"stopped; finished work is kept in {out}{SUFFIX}: run the same command to continue"
         ) from None
 
 
 async def run_work(work: Work[Any], options: RunOptions) -> Status:
-    """Do all the work, or go on with it, and say what was done.
+    """Process all units that are not in the journal, and return the status.
 
-    The input is read once before any work begins, so that a bad line is told at once and not after
-    hours; then it is streamed.
+    The input is read completely before any work begins, so that an invalid line is reported at once
+    and not after hours; then it is streamed.
 
     Raises:
         UserError: The input or the output is wrong, or the journal is another run's.
-        WorkError: Something failed; what was finished is kept for the next call.
+        WorkError: A unit failed; finished units are kept for the next call.
     """
     try:
         return await _run_work(work, options)
@@ -220,7 +220,7 @@ async def _run_work(work: Work[Any], options: RunOptions) -> Status:
     report = _Report(work, options)
     try:
         bad = options.bad or files.BadLines()
-        total, identity = _look_through(work, bad)
+        total, identity = _check_input(work, bad)
         report.units, report.identity, report.bad = total, identity, bad
         with Journal(work.out, identity, restart=options.restart) as journal:
             report.journal = journal
@@ -235,13 +235,13 @@ async def _run_work(work: Work[Any], options: RunOptions) -> Status:
     return report.write("done")
 
 
-def _look_through(work: Work[Any], bad: files.BadLines) -> tuple[int, dict[str, Any]]:
-    """Count the units and make the run's whole identity."""
+def _check_input(work: Work[Any], bad: files.BadLines) -> tuple[int, dict[str, Any]]:
+    """Count the units and return the complete identity of the run."""
     if not work.source.is_file():
-        what = "is no regular file" if work.source.exists() else "does not exist"
-        raise UserError(f"{work.source} {what}: expected a file to read")
+        problem = "is not a regular file" if work.source.exists() else "does not exist"
+        raise UserError(f"{work.source} {problem}: expected a file to read")
     if work.out.exists() and work.out.samefile(work.source):
-        raise UserError(f"{work.out} is the input too: write elsewhere")
+        raise UserError(f"{work.out} is the input too: choose another output")
     total = sum(1 for _ in work.read(bad))
     if not total:
         raise InputError(work.source, "expected at least one debate, found none")
@@ -250,12 +250,12 @@ def _look_through(work: Work[Any], bad: files.BadLines) -> tuple[int, dict[str, 
 
 
 async def _work_through(work: Work[T], options: RunOptions, journal: Journal, total: int) -> None:
-    """Let so many workers take one unit after another; the first fatal error stops them all."""
+    """Process units with parallel workers; an error of the journal stops all of them."""
     units = _unfinished(work.read(files.BadLines(skip=True)), journal)
     failures: list[str] = []
     fatal: list[Exception] = []
-    tell = options.progress or (lambda done, total: None)
-    tell(len(journal), total)
+    report = options.progress or (lambda done, total: None)
+    report(len(journal), total)
 
     async def take() -> None:
         try:
@@ -267,7 +267,7 @@ async def _work_through(work: Work[T], options: RunOptions, journal: Journal, to
                     failures.append(f"number {number + 1}: {type(error).__name__}: {error}")
                     continue
                 journal.append(number, done)
-                tell(len(journal), total)
+                report(len(journal), total)
         except Exception as error:
             fatal.append(error)
             group.cancel_scope.cancel()
@@ -286,7 +286,7 @@ def _unfinished(units: Iterable[T], journal: Journal) -> Iterator[tuple[int, T]]
 
 
 class _Report:
-    """Gathers what the status will say, so that there is one whatever happens."""
+    """Collects the fields of the status, which is written even if the run fails."""
 
     def __init__(self, work: Work[Any], options: RunOptions) -> None:
         self.work, self.options = work, options
@@ -298,13 +298,13 @@ class _Report:
         self.bad: files.BadLines | None = None
 
     def write(self, state: State, error: str | None = None) -> Status:
-        """Make the status, and write it where that was asked."""
+        """Make the status, and write it if a path is set."""
         status = self._status(state, error)
         if self.options.status_path is not None:
             try:
                 write_status(status, self.options.status_path)
             except OSError:
-                if error is None:  # else what went wrong first is what must be told
+                if error is None:  # otherwise the first error is reported
                     raise
         return status
 
@@ -317,7 +317,7 @@ class _Report:
             self.tally = Tally()
             for done in self.journal.records():
                 self.tally.add(done)
-        told = self.tally.fields()
+        totals = self.tally.fields()
         skipped = self.bad.count if self.bad else 0
         return Status(
             verb=self.work.verb,
@@ -328,19 +328,19 @@ class _Report:
             done=len(self.journal) if self.journal else 0,
             resumed=self.journal.resumed if self.journal else 0,
             skipped=skipped,
-            warnings=tuple(_warnings(told, skipped, self.bad)),
+            warnings=tuple(_warnings(totals, skipped, self.bad)),
             identity=self.identity,
             usage=self._usage(),
             started=self.started,
             finished=datetime.now().astimezone(),
             seconds=round(time.monotonic() - self.clock, 3),
-            **told,
+            **totals,
         )
 
 
-def _warnings(told: Mapping[str, Any], skipped: int, bad: files.BadLines | None) -> Iterator[str]:
+def _warnings(totals: Mapping[str, Any], skipped: int, bad: files.BadLines | None) -> Iterator[str]:
     if skipped and bad:
         yield f"{skipped} bad lines were skipped; the first: {bad.first}"
-    if told["replaced"]:
-        made = ", ".join(f"{count} {what}" for what, count in told["counts"].items())
-        yield f"{told['replaced']} of {made} stand in for what failed; `examples` says why"
+    if totals["replaced"]:
+        made = ", ".join(f"{count} {what}" for what, count in totals["counts"].items())
+        yield f"{totals['replaced']} of {made} stand in for what failed; `examples` says why"

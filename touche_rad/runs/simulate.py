@@ -1,4 +1,4 @@
-"""Simulate: whole debates between a simulated user and a debater, in the official shape."""
+"""Simulate: debates between a simulated user and a debater, in the official format."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ async def simulate(
     turns: int = 5,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> Status:
-    """Play every claim of a file and write one official simulation a line.
+    """Simulate a debate on every claim of a file, and write one official simulation per line.
 
     Args:
         source: Claims, or debates whose claims are taken.
         out: The simulations to write.
-        answerer: Who answers.
-        user: Who plays the user; in a speaker, with a deadline and who stands in.
-        identity: What decides what comes out, beside what is told here; `debater` names the system.
-        turns: User turns a debate.
-        options: How the run is done, which changes nothing of what comes out.
+        answerer: The debater with its fallbacks.
+        user: The simulated user; a Speaker adds a time limit and a fallback.
+        identity: What determines the output, without these arguments; `debater` names the system.
+        turns: User turns per debate.
+        options: Settings that do not change the output.
     """
     speaker = user if isinstance(user, Speaker) else Speaker(user)
-    stage = _Stage(answerer, speaker, turns, str(identity.get("debater", answerer.chosen)))
+    stage = _Simulation(answerer, speaker, turns, str(identity.get("debater", answerer.chosen)))
     played = {"user": speaker.name, **identity, "turns": turns}
     work = Work("simulate", source, out, _reader(source), stage.play, played)
     return await run_work(work, options)
@@ -55,8 +55,8 @@ def _reader(source: Path) -> Any:
     return lambda bad: files.read_claims(source, bad)
 
 
-class _Stage:
-    """Where one debate after another is played."""
+class _Simulation:
+    """Simulates debates."""
 
     def __init__(self, answerer: Answerer, speaker: Speaker, turns: int, system: str) -> None:
         self.answerer, self.speaker, self.turns, self.system = answerer, speaker, turns, system
@@ -85,7 +85,7 @@ class _Stage:
 def simulation_line(debate: Debate, configuration: Mapping[str, Any], system: str) -> str:
     """Return the official line of a debate that `system` answered here.
 
-    It holds no times: a repeated run is to be the same to the byte.
+    It has no times, so that a repeated run is byte-identical.
     """
     bare = debate.model_copy(update={"wire": {}})
     turns = json.loads(files.simulation_line(bare))["simulation"]["userTurns"]

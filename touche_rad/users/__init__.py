@@ -1,7 +1,7 @@
-"""Simulated users: by rules, by a language model, or by somebody else's endpoint.
+"""Simulated users: by rules, by a language model, or by an endpoint such as the organisers'.
 
-What a user by rules says depends on nothing but the debate and its seed, so that a run that is
-taken up again hears the same words. It stands in where another user fails.
+A user by rules depends only on the debate and the random seed, so that a continued run gets the
+same utterances. It is the fallback of the other users.
 """
 
 from touche_rad.users.model_user import ModelUser

@@ -1,4 +1,4 @@
-"""How a debater sees a debate of two sides: the other side's speeches are the user's utterances.
+"""A contest of two sides as a debate for a debater: the other side is the user.
 
 A debater of the task argues against what a user says. So whoever speaks against the motion is shown
 the motion as the user's claim, and whoever speaks for it is shown its contrary. The side that opens

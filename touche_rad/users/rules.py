@@ -17,7 +17,7 @@ from touche_rad.users.sides import own_side
 
 
 def chance(seed: int, debate: Debate, what: str) -> Random:
-    """Return a debate's own chance for one thing that is left to it."""
+    """Return random numbers that depend on the seed, the claim and the purpose."""
     occasion = f"{seed}\n{debate.claim}\n{what}".encode("utf-8", "replace")
     return Random(int.from_bytes(hashlib.sha256(occasion).digest()[:8]))
 
@@ -78,7 +78,7 @@ class RuleUser:
     def __init__(
         self, index: ArgumentIndex | None, seed: int = 0, options: Options | None = None
     ) -> None:
-        """Remember where arguments come from; without an index it insists and asks."""
+        """Make a user; without an index it gives no counter-arguments."""
         self.index = index
         self.seed = seed
         self.options = options if isinstance(options, RuleUser.Options) else RuleUser.Options()
@@ -92,7 +92,7 @@ class RuleUser:
         return self._filled(chance(self.seed, claim, "open").choice(fitting), claim=_ended(stated))
 
     def reply(self, debate: Debate) -> str:
-        """Counter where an argument of the own side fits; else, and now and then, insist or ask."""
+        """Counter with an argument of its side; if there is none, and sometimes, insist or ask."""
         move = chance(self.seed, debate, f"move {len(debate.turns)}").random()
         if len(debate.turns) == 1 or move < _COUNTERS:
             counter = self._counter(debate)
@@ -103,7 +103,7 @@ class RuleUser:
         return self._insist(debate)
 
     def anew(self, debate: Debate) -> str:
-        """Reply with what was not said yet, as long as there are words left."""
+        """Return a reply that is not in the debate yet, if there is one."""
         said = {turn.utterance for turn in debate.turns}
         reply = self.reply(debate)
         return next((words for words in (reply, *self._ways(debate)) if words not in said), reply)
@@ -140,7 +140,7 @@ class RuleUser:
         return self._filled(self._next(debate, "ask", ASKING), said=said.replace('"', "'"))
 
     def _next(self, debate: Debate, what: str, ways: tuple[str, ...]) -> str:
-        """Take another way of saying it each turn, in an order of this debate's own."""
+        """Return another template each turn, in a random order."""
         order = list(ways)
         chance(self.seed, debate, what).shuffle(order)
         return order[len(debate.turns) % len(order)]
@@ -151,7 +151,7 @@ class RuleUser:
 
 
 def _claim(debate: Debate) -> str:
-    """What the user defends; where no claim was given, it is what the user said first."""
+    """Return the claim, or the first utterance of a debate without a claim."""
     return clean(debate.claim) or clean(debate.turns[0].utterance)
 
 

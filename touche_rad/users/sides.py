@@ -1,4 +1,4 @@
-"""Which arguments a user may bring forward: new ones, on topic, and of the user's own side.
+"""Select arguments for a user: new ones, on topic, and of the user's side.
 
 Stance is read from the collection's own fields, never from a model: an argument is of the user's
 side by as much as it attacks what the system just said, opposes what that stands on, and supports

@@ -1,4 +1,4 @@
-"""What a simulated user is, how one is chosen, and how its turns are produced even if it fails."""
+"""The interface of simulated users, their selection by name, and their fallback."""
 
 from __future__ import annotations
 
@@ -23,30 +23,29 @@ from touche_rad.users.rules import RuleUser
 class UserSimulator(Protocol):
     """Plays the user. Both methods may be `def` or `async def`, and may raise.
 
-    A user keeps nothing between two calls: all that was said stands in the debate, so that a run
-    which is taken up again goes on as if nobody had disturbed it.
+    A user keeps no state between calls, because a run may be continued in another process.
     """
 
     def open(self, claim: Debate) -> str | Awaitable[str]:
-        """Say the first words of a debate that has a claim and no turns yet."""
+        """Return the first utterance of a debate that has a claim and no turns yet."""
         ...
 
     def reply(self, debate: Debate) -> str | Awaitable[str]:
-        """Reply to the response that the debate ends with."""
+        """Return the reply to the last response of the debate."""
         ...
 
 
 @runtime_checkable
 class Describes(Protocol):
-    """A user of which a run says more than its class."""
+    """A user that describes itself in the configuration of a simulation."""
 
     def describe(self, debate: Debate) -> Mapping[str, Any]:
-        """Return what stands under `user` in the configuration of a simulation."""
+        """Return the fields of `user` in the configuration of a simulation."""
         ...
 
 
 def describe_user(user: UserSimulator, debate: Debate) -> dict[str, Any]:
-    """Return what a simulation's configuration says of its user."""
+    """Return the user's entry in the configuration of a simulation."""
     said = {"class": type(user).__name__, "model": debate.user}
     return {**said, **user.describe(debate)} if isinstance(user, Describes) else said
 
@@ -54,23 +53,23 @@ def describe_user(user: UserSimulator, debate: Debate) -> dict[str, Any]:
 log = logging.getLogger("touche_rad")
 
 _ENOUGH: Final = 20_000
-"""So many letters of an utterance are looked at."""
+"""Maximum characters of an utterance."""
 _LETTERS_A_WORD: Final = 20
-"""A word of thousands of letters is one word to who counts words alone."""
+"""Maximum average characters per word of an utterance."""
 
 
 @dataclass(frozen=True)
 class Utterance:
-    """What the user says, and what was done on the way to it."""
+    """The user's utterance, with notes on failures and changes."""
 
     utterance: str
     notes: tuple[str, ...] = ()
     replaced: bool = False
-    """Whether a plainer user had to say it."""
+    """Whether it is from the fallback user."""
 
 
 class Speaker:
-    """Speaks for a user: it never raises, and what it returns has words and is one line."""
+    """Calls a user, with a time limit and a fallback; never raises."""
 
     def __init__(
         self,
@@ -81,14 +80,14 @@ class Speaker:
         max_words: int = 0,
         deadline: float | None = None,
     ) -> None:
-        """Remember whom to ask.
+        """Make a speaker.
 
         Args:
-            user: The chosen user.
-            stand_in: Who speaks where it fails.
-            name: What the chosen user is called.
-            max_words: The most words of an utterance, cut at sentence ends; 0 cuts none.
-            deadline: Seconds that the chosen user has for an utterance.
+            user: The selected user.
+            stand_in: The fallback user.
+            name: The name of the selected user.
+            max_words: Word limit of an utterance, cut at sentence ends; 0 = no limit.
+            deadline: Time limit of an utterance in seconds.
         """
         self.user = user
         self.stand_in = stand_in or RuleUser(None)
@@ -98,7 +97,7 @@ class Speaker:
         self._call = Calls()
 
     async def speak(self, debate: Debate) -> Utterance:
-        """Say what the user says next in a debate."""
+        """Return the user's next utterance."""
         turn = len(debate.turns)
         try:
             limit = deadline_in(self.deadline)
@@ -108,11 +107,11 @@ class Speaker:
                 return self._bounded(await self._asked(_words_of(self.user, debate), debate))
         except Exception as error:
             log.debug("the simulated user failed", exc_info=error)
-            failure = f"user fallback: {_told(error)}"
+            failure = f"user fallback: {_describe(error)}"
         return Utterance(await self._stood_in(debate), (failure,), replaced=True)
 
     async def _stood_in(self, debate: Debate) -> str:
-        """Let the rules speak; those that search an index may fail as well."""
+        """Return the fallback's utterance; without an index if the index fails."""
         try:
             return clean(await self._asked(_anew(self.stand_in, debate), debate))
         except Exception as error:
@@ -147,7 +146,7 @@ def _anew(user: RuleUser, debate: Debate) -> Callable[[Debate], str]:
     return user.anew if debate.turns else user.open
 
 
-def _told(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {clean(str(error)[:_ENOUGH])[:300]}"
 
 
@@ -158,7 +157,7 @@ OFFICIAL: Final = "official"
 
 @dataclass(frozen=True)
 class UserChoice:
-    """A user that was named, with its options; it can be made when there is what it needs."""
+    """A selected user with its options."""
 
     plugin: Plugin
     options: Options
@@ -167,17 +166,17 @@ class UserChoice:
 
     @property
     def name(self) -> str:
-        """What it is called in notes and traces."""
+        """Its name in notes and traces."""
         return f"{MODEL}:{self.persona.name}" if self.persona else self.plugin.name
 
     @property
     def asks_elsewhere(self) -> bool:
-        """Whether somebody else's server has a say in what comes out."""
+        """Whether it calls an endpoint."""
         return bool(self.url)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What of it names a run; a persona's file by its content."""
+        """Its part of the identity of a run, with the digest of a persona."""
         tag = self.plugin.identity(self.options).replace(self.plugin.name, self.name, 1)
         identity = {"user": tag}
         if self.persona:
@@ -196,7 +195,7 @@ class UserChoice:
         return self._rules(services)
 
     def speaker(self, services: Services, deadline: float | None) -> Speaker:
-        """Make it, with the rules to stand in for it."""
+        """Make it, with the user by rules as its fallback."""
         return Speaker(
             self.make(services), self._rules(services), name=self.name,
             max_words=self._words, deadline=deadline,
