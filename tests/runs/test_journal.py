@@ -133,7 +133,7 @@ def test_restart_throws_the_earlier_run_away(out: Path) -> None:
 def test_a_file_that_is_no_journal_is_not_touched(out: Path, foreign: bytes) -> None:
     out.parent.mkdir()
     part(out).write_bytes(foreign)
-    with pytest.raises(UserError, match="in the way and no journal of ours"):
+    with pytest.raises(UserError, match="is not a journal of touche-rad"):
         left_by(out, 0)
     assert part(out).read_bytes() == foreign
 

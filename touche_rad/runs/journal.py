@@ -195,7 +195,7 @@ def _check_output(out: Path) -> None:
     if out.is_dir():
         raise UserError(f"{out} is a folder: name a file to write")
     if out.exists() and not out.is_file():
-        raise UserError(f"{out} is no regular file, and a run needs one to be able to go on")
+        raise UserError(f"{out} is not a regular file, which a run needs to be able to continue")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
