@@ -1,4 +1,4 @@
-"""The debater `grounded`: what it says stands, word for word, in what it cites."""
+"""The debater `grounded`: quotes the arguments that it cites."""
 
 from touche_rad.debaters.grounded.debater import Grounded
 

@@ -1,4 +1,4 @@
-"""Where candidates come from: several ways into the index, each remembered with what it found."""
+"""Retrieve candidates with several searches (routes) of the index."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import content_words
 
 CHAINED = 4
-"""How many arguments that speak like the user are followed to what attacks them."""
+"""Arguments similar to the user's message whose attackers are searched."""
 
 _Route = tuple[str, str, str, tuple[str, ...]]
-"""A route's name, the field it searches, the words it searches for, and how that is told."""
+"""Name of a route, the field and the words to search, and a description for the user."""
 
 
 @dataclass
 class Candidate:
-    """An argument that may be quoted, the routes that led to it, and how well each led there."""
+    """An argument that may be quoted, and the routes that found it."""
 
     argument: Argument
     routes: dict[str, float] = field(default_factory=dict)
-    """For each route the score, as a share of the best score of that search."""
+    """Score per route, divided by the best score of that search."""
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each route what leads from the user's words to the argument."""
+    """Description per route of how it leads to the argument."""
 
     @property
     def path(self) -> tuple[str, ...]:
-        """What is told of the route that led here best; of equals, of the first."""
+        """Description of the route with the best score; the first of equal ones."""
         best = max(self.routes, key=lambda route: self.routes[route], default="")
         return self.paths.get(best, ())
 
 
 def gather(index: ArgumentIndex, reading: Reading, k: int) -> list[Candidate]:
-    """Return what every route finds, in a fixed order.
+    """Return the candidates of all routes, in a fixed order.
 
     Args:
-        index: Where to search.
-        reading: What the debate asks for.
-        k: How many hits of each search are looked at.
+        index: The index.
+        reading: The debate as read.
+        k: Hits per search.
     """
     found: dict[str, Candidate] = {}
     first = _search(index, _direct(reading), k, found)
@@ -72,7 +72,7 @@ def _direct(reading: Reading) -> list[_Route]:
 
 
 def _chained(alike: Sequence[Hit]) -> list[_Route]:
-    """What attacks a text like the user's, and what attacks the claim which that text supports."""
+    """Return searches for attackers of a text like the user's, and of the claim it supports."""
     routes: list[_Route] = []
     for hit in alike[:CHAINED]:
         said = f"{hit.argument.id} says like you: {hit.argument.text}"
@@ -89,7 +89,7 @@ def _chained(alike: Sequence[Hit]) -> list[_Route]:
 
 
 def _broad(reading: Reading) -> list[_Route]:
-    """Every word of the whole debate, for a message that none of the index's words is in."""
+    """Return searches for all words of the debate, if no other search has hits."""
     everything = " ".join((reading.claim, *reading.earlier, *reading.own, reading.message))
     told = ("shares words with the debate",)
     return [("broad", name, everything, told) for name in ("attacks", "text", "supports")]

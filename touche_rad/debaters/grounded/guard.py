@@ -27,7 +27,7 @@ SURE: Final = "minimum probability of entailment, for guard=nli:MODEL"
 
 
 class ByNli:
-    """An NLI model: a cited argument, or all of them together, is the premise."""
+    """An NLI model; the premise is one cited argument, or all together."""
 
     def __init__(self, model: str, sure: float) -> None:
         """Load the model, a folder or OWNER/NAME of the hub."""
@@ -35,12 +35,12 @@ class ByNli:
 
         self._nli = Nli(model, called="guard model")
         if self._nli.rows.entailment is None:
-            raise UserError(f"guard model {model!r} tells contradiction alone, and no entailment")
+            raise UserError(f"guard model {model!r} has no class for entailment; use another model")
         self._sure = sure
         self._call = Calls()
 
     async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
-        """Read every sentence with every premise, as long as the turn has time."""
+        """Classify every sentence with every premise before the deadline of the turn."""
         end = current_context().deadline
         with anyio.fail_after(None if end is None else end - time.monotonic()):
             return await self._call(self._all, list(said), list(arguments))
@@ -57,7 +57,7 @@ class ByNli:
 
 
 def by_nli(guard: str, sure: float) -> ByNli | None:
-    """Return the NLI model that a guard names, if it names one."""
+    """Return the NLI model of an option `nli:MODEL`, or None."""
     model = guard.removeprefix("nli:")
     return None if model == guard else ByNli(model, sure)
 
@@ -99,45 +99,45 @@ class Entailments(BaseModel):
 log = logging.getLogger("touche_rad")
 
 LONGEST: Final = 600
-"""Letters of a sentence that can be entailed; a longer one might be read in part alone."""
+"""Maximum letters of a sentence that is checked for entailment."""
 
 
 class Found(Enum):
-    """What the words alone tell of a sentence."""
+    """Result of the check of a sentence by its words."""
 
     SAID = "the arguments say it, or it claims nothing"
     OPEN = "it is no quotation"
-    DISTORTED = "it changes an argument's sense, or speaks to a judge"
+    DISTORTED = "it changes the meaning of an argument, or addresses a judge"
 
 
 class Entails(Protocol):
     """Decides whether arguments entail sentences."""
 
     async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
-        """Return for each sentence whether it follows; what fails, raises."""
+        """Return for each sentence whether it follows; raise an error on failure."""
         ...
 
 
 @dataclass(frozen=True)
 class Checked:
-    """An answer's sentences, in order."""
+    """The sentences of an answer in order: supported and unsupported."""
 
     stands: tuple[str, ...] = ()
     goes: tuple[str, ...] = ()
     entailed: bool = False
-    """Whether one stands that is no quotation."""
+    """Whether a supported sentence is no quotation."""
 
 
 class Guard:
-    """Lets sentences stand that are borne out, and no other."""
+    """Separates supported from unsupported sentences."""
 
     def __init__(self, entails: Entails | None = None, longest: int = 60) -> None:
-        """Without `entails`, quotation alone counts; a longer sentence would be cut, unchecked."""
+        """Without `entails` only quotations are supported; longer sentences are not."""
         self._entails = entails
         self._longest = longest
 
     async def checked(self, content: str, arguments: Sequence[Argument]) -> Checked:
-        """Return which of an answer's sentences stand, and which go."""
+        """Return the supported and the unsupported sentences of an answer."""
         said = sentences(clean(content))
         texts = [clean(one.text) for one in arguments if one.text.strip()]
         if not said or not texts:
@@ -154,7 +154,7 @@ class Guard:
         )
 
     async def _followed(self, said: Sequence[str], texts: Sequence[str]) -> list[bool]:
-        """What cannot be decided, whatever the reason, does not follow."""
+        """Return whether sentences are entailed; on an error, none is."""
         short = [one for one in said if len(one) <= LONGEST]
         if self._entails is None or not short:
             return [False] * len(said)
@@ -162,7 +162,7 @@ class Guard:
             answered = await self._entails.of(short, texts)
             follows = dict(zip(short, answered, strict=True))
         except Exception as error:
-            log.info("nothing is entailed: %s", error)
+            log.info("no sentence counts as entailed because the check failed: %s", error)
             return [False] * len(said)
         return [follows.get(one, False) is True for one in said]
 
@@ -174,7 +174,7 @@ class Guard:
 
 
 def read(sentence: str, arguments: tuple[Argument, ...]) -> Found:
-    """Read one sentence by its words, as if it were the whole answer."""
+    """Check one sentence by its words, as if it were the whole answer."""
     sources = [read_passage(argument.text) for argument in arguments]
     said = tuple(read_sentences(sentence))
     if sentences_to_judge([one.text for one in said], sources):

@@ -45,9 +45,9 @@ _ENDINGS = (
     ("ing", 3), ("ed", 3), ("ly", 4), ("al", 5), ("er", 4), ("or", 5), ("ful", 4),
 )  # fmt: skip
 _COMMON_TERM = 0.25
-"""What a term of debating weighs, beside one of the matter."""
+"""Weight of a general term of debating, relative to a specific term."""
 _PAIR = 0.6
-"""What two words in a row weigh as a phrase, beside a word of the same rarity."""
+"""Weight of two adjacent words as a phrase, relative to a word of the same rarity."""
 
 
 def is_negation(word: str) -> bool:
@@ -91,7 +91,7 @@ _EMPTY_STEMS = frozenset(map(stem, _EMPTY))
 
 @lru_cache(maxsize=32_768)
 def terms(text: str) -> tuple[str, ...]:
-    """Return the stems of the words that carry matter, negations apart, in order."""
+    """Return the stems of the content words in order, without negations."""
     return tuple(stem(word) for word in content_words(text) if not is_negation(word))
 
 
@@ -103,10 +103,10 @@ def _counted(text: str) -> Counter[str]:
 
 
 class Lexis:
-    """How rare each term is in a sample of the collection, and texts as vectors by that."""
+    """Inverse document frequencies of a sample, and texts as vectors."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        """Count in how many texts each term stands."""
+        """Count the texts that contain each term."""
         self.size = 0
         self.held: Counter[str] = Counter()
         for text in texts:
@@ -115,14 +115,14 @@ class Lexis:
 
     @lru_cache(maxsize=65_536)  # noqa: B019 - lives as long as the debater
     def rarity(self, term: str) -> float:
-        """Return the inverse document frequency; a phrase is as rare as its words together."""
+        """Return the inverse document frequency; of a phrase, from that of its words."""
         if " " in term:
             return _PAIR * sum(map(self.rarity, term.split())) / 2
         found = math.log(1 + (self.size + 1) / (self.held[term] + 0.5))
         return found * _COMMON_TERM if term in _EMPTY_STEMS else found
 
     def weights(self, text: str) -> dict[str, float]:
-        """Return each term's weight in a text, not brought to any length."""
+        """Return the weights of the terms of a text, without normalisation."""
         return {
             term: (1 + math.log(count)) * self.rarity(term)
             for term, count in _counted(text).items()
@@ -134,24 +134,24 @@ class Lexis:
 
 
 def unit(weights: Vector) -> Vector:
-    """Bring a vector to length 1."""
+    """Normalise a vector to length 1."""
     length = math.sqrt(sum(weight * weight for weight in weights.values()))
     return {term: weight / length for term, weight in weights.items()} if length else {}
 
 
 def cosine(one: Vector, other: Vector) -> float:
-    """Return how alike two vectors of length 1 are."""
+    """Return the cosine of two vectors of length 1."""
     return sum(one[term] * other[term] for term in sorted(one.keys() & other.keys()))
 
 
 def coverage(of: Vector, by: Vector) -> float:
-    """Return the share of the weight of one vector's terms that another has as well."""
+    """Return the share of a vector's weight whose terms another vector has."""
     total = sum(of.values())
     return sum(of[term] for term in sorted(of.keys() & by.keys())) / total if total else 0.0
 
 
 def mixed(parts: Iterable[tuple[Vector, float]]) -> Vector:
-    """Add vectors by weight, and bring the sum to length 1."""
+    """Return the weighted sum of vectors, normalised to length 1."""
     total: dict[str, float] = {}
     for vector, share in parts:
         for term, weight in vector.items():
@@ -186,13 +186,13 @@ impractical unrealistic unsustainable unreliable irrational arbitrary unhealthy 
 addiction toxic pollute pollution war conflict chaos unstable punish ban abolish
 """
 _REACH = 3
-"""How many words a negation reaches ahead."""
+"""Number of words that a negation reaches."""
 _SIGNS = {stem(word): 1 for word in _WELL.split()} | {stem(word): -1 for word in _ILL.split()}
 
 
 @lru_cache(maxsize=32_768)
 def tone(text: str) -> float:
-    """Return -1..1: below 0 it speaks ill, above 0 well, 0 neither or both alike."""
+    """Return the sentiment of a text from -1 (negative) to 1 (positive)."""
     total, seen, turned = 0, 0, 0
     for word in words(text):
         if is_negation(word):

@@ -40,10 +40,10 @@ _ENDED = re.compile(r"[.!?…][\"'”’)\]]*$")
 _SHRED = re.compile(
     r"(?<=[.!?\"”])(?:\s+[a-z]+(?:-[a-z]+)+|\s*(?:www\.)?[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|gov|edu|uk))+$"
 )
-"""A link's name or address that was left behind the last full stop."""
+"""The name or address of a link after the last full stop."""
 
 FORM: Final = ("dangling", "meta", "question", "short", "long")
-"""The faults of form, each 0 where a text has it not."""
+"""Names of the faults of form; each is 0 if the text does not have it."""
 
 
 @lru_cache(maxsize=32_768)
@@ -60,17 +60,17 @@ def _form(text: str) -> tuple[float, ...]:
 
 
 def form(text: str) -> dict[str, float]:
-    """Return what makes a text a poor quotation; all are 0 where nothing does."""
+    """Return what makes a text a bad quotation; all values are 0 for a good one."""
     return dict(zip(FORM, _form(text), strict=True))
 
 
 def dangles(sentence: str) -> bool:
-    """Whether a sentence starts with a word that points to something not quoted."""
+    """Whether a sentence starts with a reference to something that is not quoted."""
     return bool(_DANGLING.match(sentence))
 
 
 def whole_sentences(text: str) -> list[str]:
-    """A text's sentences without the shreds at its end, such as a link's name."""
+    """Return the sentences of a text without fragments at its end, such as a link."""
     found = sentences(_SHRED.sub("", clean(text)))
     while len(found) > 1 and not _ENDED.search(found[-1]):
         found.pop()
@@ -78,12 +78,12 @@ def whole_sentences(text: str) -> list[str]:
 
 
 def quotation(text: str, most: int, whole: int) -> str:
-    """Return what is quoted of a text: all of it, or a run of whole sentences that stands alone.
+    """Return the quotation of a text: all of it, or whole sentences that stand alone.
 
     Args:
         text: The argument's text.
-        most: The most words that may be quoted.
-        whole: Up to how many words the text is quoted whole.
+        most: Maximum words of the quotation.
+        whole: Texts of at most this many words are quoted whole.
     """
     found = whole_sentences(text)
     joined = " ".join(found)
@@ -102,7 +102,7 @@ def quotation(text: str, most: int, whole: int) -> str:
 
 
 def _worth(run: str) -> int:
-    """Prefer what is long enough to argue, and no longer than one reads at ease."""
+    """Prefer quotations of about `_MOST` words."""
     size = count_words(run)
     return min(size, _MOST) - max(0, size - _MOST)
 
@@ -121,7 +121,7 @@ _LONGEST: Final = 1_500
 
 @dataclass(frozen=True)
 class Quotable:
-    """An argument, and what would be quoted of it."""
+    """An argument and its quotation."""
 
     argument: Argument
     quoted: str

@@ -32,12 +32,12 @@ from touche_rad.errors import InputError, nearest
 from touche_rad.plugins import ArgumentIndex, Meaning, arguments_by, meaning_of
 
 _CLAIM, _MESSAGE, _ANSWERED, _EARLIER = 1.0, 1.0, 0.6, 0.4
-"""What each voice weighs in what the debate is about."""
+"""Weights of the messages in the context vector."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What the debate says, compared once with each candidate."""
+    """The debate as vectors, for comparison with each candidate."""
 
     message: Vector
     main: Vector
@@ -46,13 +46,13 @@ class Scene:
     latent_context: Array
     tone: float
     said: tuple[frozenset[str], ...]
-    """The terms of what the system said, one set a turn."""
+    """Terms of the system's responses, one set per turn."""
     heard: tuple[frozenset[str], ...]
-    """The terms of what the user said, one set a turn."""
+    """Terms of the user's messages, one set per turn."""
 
 
 def scene(reading: Reading, library: Library) -> Scene:
-    """Turn what was read into vectors."""
+    """Convert a reading to vectors."""
     vector, latent = library.lexis.vector, library.latent.vector
     message, claim, answered = map(vector, (reading.message, reading.claim, reading.answered))
     voices = [(claim, _CLAIM), (message, _MESSAGE), (answered, _ANSWERED)]
@@ -77,11 +77,11 @@ MEANT: Final = (
 argument its text or the claim that it attacks or supports."""
 _FIELDS: Final = ("text", "attacks", "supports")
 _SHARE: Final = 4
-"""One of so many candidates of a route may be found by meaning."""
+"""One in this many candidates of a route may come from vector search."""
 
 
 def near(meaning: Meaning, reading: Reading, k: int) -> dict[str, float]:
-    """Return the ids of the arguments nearest in meaning to what is said, the nearest with 1."""
+    """Return the ids of the arguments nearest to the messages; the nearest has 1."""
     most = max(1, k // _SHARE)
     found: dict[str, float] = {}
     for field in _FIELDS:
@@ -124,18 +124,18 @@ NAMES: Final = (
     "matter", "main", "target", "claim", "nearest", "denied", "tone", "side",
     "astray", "repeats", "echoes", *FORM,
 )  # fmt: skip
-"""Every feature that is read off words."""
+"""All features computed from words."""
 AGAINST: Final = "against"
-"""What a stance model says: 1 against the user, -1 for them, 0 where it does not know."""
+"""Output of a stance model: 1 against the user, -1 for the user, 0 unknown."""
 
 _ABOUT_ENOUGH = 1.25
-"""Beyond this likeness an argument is on the matter, and more of it only says the same."""
+"""Similarity above which more similarity does not count."""
 _SAME = 0.6
-"""The share of an argument's terms from which on it repeats what was said."""
+"""Share of an argument's terms from which it is a repetition."""
 _TOPIC_ENOUGH = 0.95
-"""From this share of the best topic's fit on, a topic is the debate's."""
+"""Share of the best topic's score from which a topic fits the debate."""
 _TOPIC_VOICES = 5
-"""How many arguments of a topic speak for the topic's fit."""
+"""Arguments per topic that determine the score of the topic."""
 
 
 def features(candidates: Sequence[Candidate], scene: Scene, library: Library) -> list[Features]:
@@ -156,7 +156,7 @@ def features(candidates: Sequence[Candidate], scene: Scene, library: Library) ->
 
 
 def _latent(profiles: Sequence[Profile], scene: Scene) -> tuple[list[float], list[float]]:
-    """How near each is to the debate by its text and claim, and to the user's words by its text."""
+    """Return the similarity of each to the debate, and to what the user asserts."""
     if not profiles:
         return [], []
     texts = np.stack([profile.latent_text for profile in profiles])
@@ -175,7 +175,7 @@ def _relevance(profile: Profile, scene: Scene, about: float) -> Features:
 
 
 def _stance(profile: Profile, scene: Scene, alike: float) -> Features:
-    """Whether the user speaks like the claim that it attacks, or like the one that it supports."""
+    """Return features for the side of an argument, from the claims it attacks and supports."""
     closeness = cosine(scene.message, profile.claim)
     nearest = profile.sign * closeness if closeness >= alike else -alike
     return {
@@ -187,7 +187,7 @@ def _stance(profile: Profile, scene: Scene, alike: float) -> Features:
 
 
 def _news(profile: Profile, scene: Scene) -> Features:
-    """How much of it was said before by the system, and how much the user says already."""
+    """Return how much of it the system or the user has said."""
     size = max(1, len(profile.words))
     said = max((len(profile.words & terms) / size for terms in scene.said), default=0.0)
     heard = max((len(profile.words & terms) / size for terms in scene.heard), default=0.0)
@@ -195,7 +195,7 @@ def _news(profile: Profile, scene: Scene) -> Features:
 
 
 def _add_topics(found: Sequence[Features], candidates: Sequence[Candidate]) -> None:
-    """How far the discussion that an argument is from lies off, by its best arguments together."""
+    """Add the distance of each argument's topic from the best topic."""
     by_topic: dict[str, list[float]] = {}
     for own, candidate in zip(found, candidates, strict=True):
         fit = own["matter"] + own["target"]
@@ -216,7 +216,7 @@ def _add_sides(
     profiles: Sequence[Profile],
     alike: Sequence[float],
 ) -> None:
-    """Whether those who speak like the user on the same matter are on the other side of it."""
+    """Add whether similar arguments on the same claim are on the other side."""
     voices: dict[tuple[str, str], dict[str, list[tuple[float, int]]]] = {}
     for place, (candidate, profile) in enumerate(zip(candidates, profiles, strict=True)):
         sides = voices.setdefault(profile.matter, {})
@@ -295,7 +295,7 @@ def weights(path: Path | None = None) -> Weights:
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """A candidate, what speaks for it, and its score."""
+    """A candidate, its features and its score."""
 
     candidate: Candidate
     features: Features
@@ -305,7 +305,7 @@ class Ranked:
 def seen(
     index: ArgumentIndex, reading: Reading, library: Library, k: int
 ) -> tuple[list[Candidate], list[Features]]:
-    """Return the candidates and their features, of meaning too where the index knows it."""
+    """Return the candidates and their features; with vectors also those of vector search."""
     candidates = gather(index, reading, k)
     meaning = meaning_of(index)
     if meaning is not None:
@@ -335,7 +335,7 @@ def _with_near(
 def ranking(
     index: ArgumentIndex, reading: Reading, library: Library, weights: Weights, k: int
 ) -> list[Ranked]:
-    """Rank what every route finds."""
+    """Return the ranked candidates of all routes."""
     candidates, found = seen(index, reading, library, k)
     return ordered(
         Ranked(candidate, own, weights.score(own))
@@ -344,7 +344,7 @@ def ranking(
 
 
 def ordered(ranked: Iterable[Ranked]) -> list[Ranked]:
-    """Return the best first; equals stand in the order of their ids."""
+    """Sort by score, then by id."""
     return sorted(ranked, key=lambda one: (-one.score, one.candidate.argument.id))
 
 
@@ -356,7 +356,7 @@ JUDGED: Final = "candidates that the stance model reads"
 
 
 class Sides:
-    """A stance model, and how many candidates it reads."""
+    """Ranks the best candidates with a stance model."""
 
     def __init__(self, name: str, most: int) -> None:
         from retrieval.stance.backend import backend
@@ -366,7 +366,7 @@ class Sides:
         self._most = most
 
     def read(self, ranked: Sequence[Ranked], reading: Reading, weights: Weights) -> list[Ranked]:
-        """Rank anew by what the stance model says; where it fails, as the words have it."""
+        """Rank again with the stance model; on failure keep the ranking."""
         judged, rest = list(ranked[: self._most]), list(ranked[self._most :])
         pairs = [(reading.assertion, one.candidate.argument) for one in judged]
         try:
@@ -382,5 +382,5 @@ class Sides:
 
 
 def sides(name: str, most: int) -> Sides | None:
-    """Return the stance model that an option names, if it names one."""
+    """Return the stance model of an option, or None for `words`."""
     return None if name == "words" else Sides(name, most)

@@ -1,4 +1,4 @@
-"""Reading a debate: what the user asserts now, what was granted, and what all of it is about."""
+"""Read a debate: what the user asserts, concedes and denies in the last message."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from touche_rad.debate import Debate
 from touche_rad.text import clean, cut_to_words, sentences
 
 LONGEST = 400
-"""Words of one utterance that are read; none of the task comes near."""
+"""Maximum words of an utterance that are read."""
 READ_TURNS = 12
-"""Turns before the last that are read, the first one besides."""
+"""Turns before the last that are read, in addition to the first."""
 
 _MAIN, _LATER, _GRANTED, _ASIDE, _DENIED = 1.0, 0.8, 0.35, 0.45, 0.6
 
@@ -67,7 +67,7 @@ _ASIDES = re.compile(
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of an utterance, what it weighs, and whether the user speaks against it."""
+    """A part of an utterance, its weight, and whether the user denies it."""
 
     text: str
     weight: float
@@ -76,34 +76,34 @@ class Part:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a debate's last turn asks for."""
+    """The last message of the user, and the conversation before."""
 
     message: str
     parts: tuple[Part, ...]
     claim: str
     earlier: tuple[str, ...]
-    """What the user said before, oldest first."""
+    """Earlier messages of the user, oldest first."""
     own: tuple[str, ...]
-    """What the system said, oldest first."""
+    """Earlier responses of the system, oldest first."""
 
     @property
     def assertion(self) -> str:
-        """The words the user stands for now, without the frame around them."""
+        """What the user asserts, without introducing phrases."""
         return " ".join(part.text for part in self.parts if not part.denied) or self.message
 
     @property
     def main(self) -> str:
-        """The heaviest part that the user stands for."""
+        """The part with the highest weight that the user asserts."""
         return max(self.parts, key=lambda part: (not part.denied, part.weight)).text
 
     @property
     def answered(self) -> str:
-        """The system's words that the user has just replied to."""
+        """The response that the user replies to."""
         return self.own[-1] if self.own else ""
 
 
 def read(debate: Debate) -> Reading:
-    """Read a debate whose last turn is to be answered; stance is read off the last message."""
+    """Read a debate whose last turn needs an answer."""
     message = _shortened(debate.last.utterance)
     before = debate.turns[:-1]
     kept = before[:1] + before[1:][-READ_TURNS:]
@@ -114,7 +114,7 @@ def read(debate: Debate) -> Reading:
 
 
 def parts(message: str) -> list[Part]:
-    """Cut an utterance into what is asserted, granted, denied and mentioned aside."""
+    """Split an utterance into parts that are asserted, conceded, denied or mentioned."""
     found: list[Part] = []
     for place, sentence in enumerate(sentences(message)):
         found += _of_sentence(sentence, _MAIN if place == 0 else _LATER)
@@ -154,7 +154,7 @@ def _unframed(text: str) -> str:
 
 
 def _conceded(sentence: str) -> tuple[str, str]:
-    """Split what is granted first from what is held against it."""
+    """Split a leading concession from the objection."""
     if not _CONCESSION.match(sentence):
         return "", sentence
     turn = _BUT.search(sentence)
@@ -165,7 +165,7 @@ def _conceded(sentence: str) -> tuple[str, str]:
 
 
 def _outweighed(sentence: str) -> tuple[str, str]:
-    """Split what is said before a `but` from what is held against it, if both can stand."""
+    """Split the text before a `but` from the objection, if the objection is long enough."""
     turn = re.search(r",\s+(?:but|yet)\s+", sentence)
     if turn and len(sentence[turn.end() :].split()) >= 6:
         return sentence[: turn.start()], sentence[turn.end() :]
@@ -173,7 +173,7 @@ def _outweighed(sentence: str) -> tuple[str, str]:
 
 
 def _main_clause(sentence: str) -> tuple[int, int] | None:
-    """Where the comma stands that ends a leading clause, if what follows is long enough."""
+    """Return the comma after a leading clause, if the rest is long enough."""
     for match in re.finditer(r",\s+", sentence):
         before, after = sentence[: match.start()], sentence[match.end() :]
         if len(before.split()) >= 4 and len(after.split()) >= 5 and _SUBJECT.match(after):
