@@ -151,7 +151,7 @@ def test_an_nli_model_may_have_two_labels_and_one_of_them_must_be_entailment(
     assert BESIDE in answer(server, "composed", guard=f"nli:{model}").content
     labels = ("not_contradiction", "contradiction")
     other = always(tmp_path / "contradiction", "not_contradiction", 3.0, labels)
-    told = r"guard model '.*' tells contradiction alone, and no entailment"
+    told = r"guard model '.*' has no class for entailment"
     with pytest.raises(UserError, match=told):
         answer(server, "composed", guard=f"nli:{other}")
 
