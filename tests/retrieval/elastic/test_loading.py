@@ -119,7 +119,7 @@ def test_an_argument_that_is_too_large_is_named(
     assert ran.returncode == 2
     (line,) = ran.stderr.splitlines()
     assert "the argument 'giant' has 2" in line
-    assert "more than the server takes in a request (http.max_content_length)" in line
+    assert "more than the server accepts in a request (http.max_content_length)" in line
 
 
 class _Recording:
