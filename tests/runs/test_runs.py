@@ -441,7 +441,7 @@ def test_an_interrupt_stops_at_once_keeps_the_journal_and_says_how_to_go_on(
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
-    assert out.startswith("stopped; what is done is kept in ")
+    assert out.startswith("stopped; finished work is kept in ")
     assert "run the same command to continue" in out
     assert "Traceback" not in err
     status = Status.model_validate_json((tmp_path / "status.json").read_text())
