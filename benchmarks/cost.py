@@ -43,13 +43,11 @@ DEFAULTS = {
     ),
     "debaters": (
         "grounded", "grounded(guard=model)", "composed", "composed(guard=model)", "sinai",
-        "sinai(profile=paper)", "rdebater", "rdebater(annotate=never)", "rdebater(profile=paper)",
-        "rdebater(profile=paper,annotate=never)",
+        "sinai(profile=paper)", "rdebater", "rdebater(profile=paper)",
     ),
     "panels": (
-        "debatrix", "debatrix(columns=single)", "debatrix(profile=paper)", "debgraph",
-        "debgraph(profile=paper)", "inspirescore", "inspirescore(profile=debate)",
-        "inspirescore(facts_from=none)", "inspirescore(profile=solver)",
+        "debatrix", "debatrix(profile=paper)", "debgraph", "debgraph(profile=paper)",
+        "inspirescore", "inspirescore(profile=debate)", "inspirescore(profile=solver)",
         "inspirescore(profile=paper)", "inspirescore(profile=paper-debate)",
     ),
 }  # fmt: skip

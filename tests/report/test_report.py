@@ -129,7 +129,7 @@ def test_simulations_without_verdicts_and_unanswered_turns_are_shown(tmp_path: P
     write_report([tmp_path / "sim.jsonl"], tmp_path / "r.html")
     text = " ".join(_page(tmp_path / "r.html").text)
     assert "No response." in text
-    assert "hold no verdicts" in text
+    assert "contain no verdicts" in text
 
 
 def test_a_retrieval_run_is_scored(tmp_path: Path) -> None:
