@@ -20,7 +20,7 @@ from touche_rad.errors import ToucheRadError
 from touche_rad.models import Message, Model
 from touche_rad.models import endpoint as pool_module
 from touche_rad.models import errors as faults
-from touche_rad.models.endpoint import open_backend
+from touche_rad.models.backends import open_backend
 from touche_rad.models.model import Settings
 
 ASKED = [Message("user", "Say something fine.")]

@@ -144,7 +144,7 @@ def make_model(given: Given, out: Path | None = None) -> Model:
     """Make the model that the options describe; nothing is started yet."""
     from touche_rad.cli.console import say
     from touche_rad.models import Model
-    from touche_rad.models.endpoint import open_backend
+    from touche_rad.models.backends import open_backend
     from touche_rad.models.usage import Usage
 
     options, seed = given.get("options", {}), given.get("seed", 0)

@@ -7,16 +7,15 @@ import json
 import os
 import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
 import anyio
 import httpx
 
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import UserError
 from touche_rad.models.errors import (
     BadReply,
     BadRequest,
@@ -344,49 +343,3 @@ NAMED = ("vllm", "hf", "scripted")
 def named_by_environment() -> bool:
     """Whether the environment names a model."""
     return bool(os.environ.get(URL))
-
-
-def open_backend(
-    given: str | None,
-    *,
-    vllm: Mapping[str, str] | None = None,
-    seed: int = 0,
-    report: Callable[[str], None] | None = None,
-    log_file: Path | None = None,
-) -> Address | Backend:
-    """Return the address or backend that `-m` names, without starting anything.
-
-    Args:
-        given: Value of `-m`, or None.
-        vllm: Options of `vllm serve`.
-        seed: Random seed of a server that is started.
-        report: Called with the progress of a server's start.
-        log_file: Log file of a server that is started.
-    """
-    kind, _, name = (given or "").partition(":")
-    if vllm and kind != "vllm":
-        raise OptionError("-O vllm.KEY=VALUE is for -m vllm:MODEL")
-    if kind == "vllm":
-        from touche_rad.models.vllm import Vllm
-
-        return Vllm(name, vllm, seed=seed, report=report, log_file=log_file)
-    if kind == "hf":
-        from touche_rad.models.local import Local
-
-        return Local(name)
-    if kind == "scripted":
-        from touche_rad.models.scripted import Scripted
-
-        return Scripted(Path(name))
-    return _server(given)
-
-
-def _server(given: str | None) -> Address | Backend:
-    """Return one address, or a pool of several with the same model."""
-    said, _, model = (given or "").partition("#")
-    urls = [url.strip() for url in (said or os.environ.get(URL, "")).split(",")]
-    if len(urls) == 1:
-        return parse_address(f"{urls[0]}#{model}")
-    if not all(urls):
-        raise UserError("-m: expected addresses separated by single commas")
-    return Pool([Endpoint(parse_address(f"{url}#{model}")) for url in urls])

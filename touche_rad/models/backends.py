@@ -1,0 +1,56 @@
+"""Open the backend that `-m` names: an address, several, vLLM, a local model or a script."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from touche_rad.errors import OptionError, UserError
+from touche_rad.models.endpoint import URL, Address, Backend, Endpoint, Pool, parse_address
+
+
+def open_backend(
+    given: str | None,
+    *,
+    vllm: Mapping[str, str] | None = None,
+    seed: int = 0,
+    report: Callable[[str], None] | None = None,
+    log_file: Path | None = None,
+) -> Address | Backend:
+    """Return the address or backend that `-m` names, without starting anything.
+
+    Args:
+        given: Value of `-m`, or None.
+        vllm: Options of `vllm serve`.
+        seed: Random seed of a server that is started.
+        report: Called with the progress of a server's start.
+        log_file: Log file of a server that is started.
+    """
+    kind, _, name = (given or "").partition(":")
+    if vllm and kind != "vllm":
+        raise OptionError("-O vllm.KEY=VALUE is for -m vllm:MODEL")
+    if kind == "vllm":
+        from touche_rad.models.vllm import Vllm
+
+        return Vllm(name, vllm, seed=seed, report=report, log_file=log_file)
+    if kind == "hf":
+        from touche_rad.models.local import Local
+
+        return Local(name)
+    if kind == "scripted":
+        from touche_rad.models.scripted import Scripted
+
+        return Scripted(Path(name))
+    return _server(given)
+
+
+def _server(given: str | None) -> Address | Backend:
+    """Return one address, or a pool of several with the same model."""
+    said, _, model = (given or "").partition("#")
+    urls = [url.strip() for url in (said or os.environ.get(URL, "")).split(",")]
+    if len(urls) == 1:
+        return parse_address(f"{urls[0]}#{model}")
+    if not all(urls):
+        raise UserError("-m: expected addresses separated by single commas")
+    return Pool([Endpoint(parse_address(f"{url}#{model}")) for url in urls])
