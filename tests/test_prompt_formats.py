@@ -62,6 +62,10 @@ REBUTTALS: Mapping[str, Any] = {
 }
 """Each speech has another argument; the second one rebuts the first one."""
 PLAYS = (
+    Play("debater", "grounded", "Choice"),
+    Play("debater", "grounded", "Choice", {"guard": "model"}),
+    Play("debater", "composed", "Written"),
+    Play("debater", "composed", "Written Entailments", {"guard": "model"}),
     Play("debater", "sinai", "Outline Numbers Written"),
     Play("debater", "sinai", "Plan Searches Best Choice Written", PAPER),
     Play("debater", "sinai", "Outline Numbers Written", answers={"response": LONG}),
