@@ -26,7 +26,7 @@ from touche_rad.runs.answering import HONEST, LAST_RESORT, Answerer, make_chain
 pytestmark = pytest.mark.services
 
 DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.jsonl"
-RED = "the cluster cannot serve every part of {!r} not available (red): see _cluster/health"
+RED = "a shard of {!r} is not available (red): see _cluster/health"
 
 
 class Stream:
