@@ -65,7 +65,7 @@ def test_ctrl_c_is_told_in_one_line_and_the_work_can_go_on(tmp_path: Path) -> No
     code, told = at_a_terminal(60, *command, stop_at=r"\b1?[1-9]/20 ")
     assert code == 130
     _, _, last = CONTROL.sub(b"", told).rpartition(b"touche-rad: error: ")
-    assert last.startswith(b"stopped; what is done is kept in ")
+    assert last.startswith(b"stopped; finished work is kept in ")
     assert last.count(b"\n") == 1
     assert b"Traceback" not in told
     assert any(re.search(r"/20 .*/s .* left", line) for line in drawn(told))
