@@ -15,7 +15,7 @@ from touche_rad import files
 from touche_rad.contest import Contest, Outcome, Side
 from touche_rad.contests.tournament.result import debaters_of
 from touche_rad.files import BadLines, Judgement, Kind
-from touche_rad.plugins import DrawsOutcomes, registered
+from touche_rad.plugins import registered
 from touche_rad.score.naming import names
 
 log = logging.getLogger("touche_rad")
@@ -44,7 +44,7 @@ def _of(judge: str, outcome: Outcome | None) -> Iterator[tuple[str, str]]:
     plugin = registered("panel").get(judge.partition("(")[0].partition(" ")[0])
     try:
         panel: Any = plugin.factory if plugin else None
-        if outcome is not None and isinstance(panel, DrawsOutcomes):
+        if outcome is not None and hasattr(panel, "exports"):
             made: Mapping[str, str] = panel.exports(outcome)
             yield from made.items()
     except Exception as error:
@@ -136,7 +136,7 @@ class Drawings:
         plugin = registered("panel").get(judge.partition("(")[0].partition(" ")[0])
         try:
             drawer: Any = plugin.factory if plugin else None
-            if not isinstance(drawer, DrawsOutcomes):
+            if not hasattr(drawer, "drawing"):
                 return Markup()
             drawn = drawer.drawing(outcome, contest)
             if drawn:
