@@ -18,7 +18,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim
 from touche_rad.errors import InputError
-from touche_rad.files.records import numbered_lines
+from touche_rad.files.records import FieldError, numbered_lines
+from touche_rad.files.simulations import parse_simulation
 from touche_rad.score.result import ProblemKind
 
 NO_SCORE = "the official scorer gives such a run no score (the default policy does)"
@@ -130,19 +131,18 @@ def _is_official(line: str) -> bool:
     return True
 
 
-def _filled(number: int, data: Mapping[str, Any], *, official: bool) -> Row:
-    simulation = _object(data.get("simulation"))
-    spoken = [_object(turn) for turn in _array(simulation.get("userTurns"))]
-    replies = [_object(turn.get("systemResponse")) for turn in spoken]
+def _filled(number: int, data: dict[str, Any], *, official: bool) -> Row:
+    try:
+        debate = parse_simulation(data, lenient=True)
+    except FieldError:
+        debate = Debate()
+    turns = debate.turns
     return Row(
         line=number,
         official=official,
-        id=str(simulation.get("id") or data.get("id") or ""),
-        conversation=tuple(
-            digest(turn.get("utterance"), reply.get("utterance"))
-            for turn, reply in zip(spoken, replies, strict=True)
-        ),
-        answered=tuple(position for position, reply in enumerate(replies) if reply),
+        id=debate.id,
+        conversation=digests(debate),
+        answered=tuple(at for at, turn in enumerate(turns) if turn.response is not None),
         turns=tuple(_verdicts(_object(turn)) for turn in _array(data.get("userTurnsEvaluations"))),
     )
 
