@@ -144,7 +144,8 @@ def test_doctor_says_what_is_here_and_how_to_mend_the_rest(tmp_path: Path) -> No
     well = touche_rad("doctor", "--json")
     assert well.code == 0, well.out
     lacking = [check for check in json.loads(well.out) if not check["ok"]]
-    assert all(check["found"].startswith("needs a language model (-m") for check in lacking)
+    wanted = ("needs a language model (-m", "needs the extra ")
+    assert all(check["found"].startswith(wanted) for check in lacking)
     assert all(check["optional"] for check in lacking)
     ill = touche_rad("doctor", "-i", tmp_path / "no-index")
     assert ill.code == 1

@@ -330,7 +330,7 @@ def test_a_wrong_outcome_is_told_with_its_line(
     ("change", "told"),
     [({"gold": {"general": "Zoe"}}, "'Zoe' is not a speaker"), ({"gold": {}}, "winner in `gold`"),
      ({"gold": {"general": None}}, "winner in `gold`"), ({"gold": {"votes": {}}}, "winner in `gold`"),
-     ({"sides": {"Pia": "pro"}}, "the speaker 'Con'"), ({"speeches": [{"speaker": 1}]}, "text"),
+     ({"sides": {"Pia": "pro"}}, "missing speaker 'Con'"), ({"speeches": [{"speaker": 1}]}, "text"),
      ({"sides": {"Pia": "pro", "Con": "neither"}}, "sides.Con")],
 )  # fmt: skip
 def test_a_wrong_contest_is_told(tmp_path: Path, change: dict[str, Any], told: str) -> None:

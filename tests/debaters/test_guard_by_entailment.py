@@ -142,6 +142,7 @@ def test_how_sure_it_must_be_is_an_option(
     assert (BESIDE in response.content) is stands
 
 
+@pytest.mark.services
 def test_an_nli_model_may_have_two_labels_and_one_of_them_must_be_entailment(
     server: Scripted, tmp_path: Path
 ) -> None:
@@ -335,6 +336,13 @@ def test_a_wrong_guard_is_told_before_any_turn(server: Scripted, name: str) -> N
         answer(server, name, guard="nli:")
     with pytest.raises(OptionError, match="guard='entailment'"):
         answer(server, name, guard="entailment")
+    assert not server.asked
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("name", ["grounded", "composed"])
+def test_a_missing_guard_model_is_an_error_before_any_turn(server: Scripted, name: str) -> None:
+    writing(server, QUOTED)
     with pytest.raises(UserError, match=r"guard model 'nowhere': there is no such folder"):
         answer(server, name, guard="nli:nowhere")
     assert not server.asked

@@ -9,6 +9,7 @@ import resource
 import signal
 import socket
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -127,6 +128,7 @@ def _fills_the_disk(url: str, cache: Path) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     ask(url, cache)
     size = (cache / FILE).stat().st_size
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (a captured output is a file too)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     for number in range(1, 60):
         assert ask(url, cache, number).words == f"Number {number}"

@@ -259,7 +259,7 @@ def test_a_collection_of_ones_own_is_known_by_its_variable(
 ) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text("".join(files.argument_line(one) + "\n" for one in ARGUMENTS))
-    with pytest.raises(UserError, match="TOUCHE_RAD_CLAIMREV must name"):
+    with pytest.raises(UserError, match="set TOUCHE_RAD_CLAIMREV to"):
         next(ir_datasets.load("touche-rad/claimrev").docs_iter())
     monkeypatch.setenv("TOUCHE_RAD_CLAIMREV", str(path))
     support = ir_datasets.load("touche-rad/claimrev/support")

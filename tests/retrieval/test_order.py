@@ -168,7 +168,7 @@ def test_those_who_wait_are_answered_by_one_search_and_fail_alone() -> None:
         others = [pool.submit(together.best, ["b" * n], 1) for n in (2, 3, 4)]
         deeper = pool.submit(together.best, ["c", "cc"], 2)
         poison = pool.submit(together.best, ["poison"], 1)
-        while len(together._line) < 5:
+        while len(together._pending) < 5:
             time.sleep(0.001)
         go.set()
         assert first.result(60) == [[(1.0, 1)]]

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from touche_rad.debaters.inspiredebate.training.fitting import Keeper
+from touche_rad.debaters.inspiredebate.training.loop import Keeper
 
 
 def dies_after(step: int) -> None:

@@ -58,8 +58,8 @@ def test_the_loss_falls_on_what_was_held_out(fine_tuned: Folder) -> None:
 
 def test_only_the_answer_is_learnt(fine_tuned: Folder, tiny: Path) -> None:
     """The trainer's first loss is that of the answers' tokens, and of no other."""
-    from touche_rad.debaters.inspiredebate.training.fitting import base_model, tokenizer_of
     from touche_rad.debaters.inspiredebate.training.sft import Sft
+    from touche_rad.debaters.inspiredebate.training.weights import base_model, tokenizer_of
 
     records = [json.loads(line) for line in fine_tuned.data.read_text().splitlines()]
     model = base_model(Recipe(base=str(tiny))).eval()
@@ -105,7 +105,7 @@ def test_the_printed_lines_name_the_adapter_and_the_merged_model(
 def test_the_merged_model_says_what_base_and_adapter_say(fine_tuned: Folder, tiny: Path) -> None:
     from peft import PeftModel
 
-    from touche_rad.debaters.inspiredebate.training.fitting import (
+    from touche_rad.debaters.inspiredebate.training.weights import (
         base_model,
         log_likelihood,
         tokenizer_of,
@@ -173,7 +173,7 @@ def test_the_loss_is_that_of_equation_5(preferring: Folder, tiny: Path) -> None:
     """Computed by hand from four likelihoods a pair: policy and reference, better and worse."""
     from peft import PeftModel
 
-    from touche_rad.debaters.inspiredebate.training.fitting import (
+    from touche_rad.debaters.inspiredebate.training.weights import (
         base_model,
         log_likelihood,
         tokenizer_of,
@@ -318,7 +318,7 @@ def test_a_recipe_takes_no_endless_number(name: str, value: float) -> None:
 
 
 def test_warmup_is_told_in_steps_which_every_release_takes_alike(tmp_path: Path) -> None:
-    from touche_rad.debaters.inspiredebate.training.fitting import settings
+    from touche_rad.debaters.inspiredebate.training.loop import settings
 
     recipe = Recipe(base="x", warmup=0.1, batch=4, accumulate=2, epochs=3)
     told = settings(recipe, Folder(tmp_path), records=100, evaluates=False)
@@ -327,7 +327,7 @@ def test_warmup_is_told_in_steps_which_every_release_takes_alike(tmp_path: Path)
 
 @pytest.mark.parametrize("what", ["weights", "adapter", "layers"])
 def test_what_cannot_be_loaded_is_told_in_a_line(what: str, tiny: Path, tmp_path: Path) -> None:
-    from touche_rad.debaters.inspiredebate.training.fitting import with_adapter
+    from touche_rad.debaters.inspiredebate.training.weights import with_adapter
 
     base, adapter = tmp_path / "base", tmp_path / "adapter"
     shutil.copytree(tiny, base)

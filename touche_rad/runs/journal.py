@@ -186,9 +186,9 @@ class Journal:
         return WorkError(f"{path}: cannot be written: {error.strerror or error}; {self.kept()}")
 
     def kept(self) -> str:
-        """Say what is kept, and how to go on."""
+        """Say what is kept, and how to continue."""
         units = "1 unit" if self._done == 1 else f"{self._done} units"
-        return f"{units} done and kept in {self.path}: the same command goes on from there"
+        return f"{units} done and kept in {self.path}: run the same command to continue"
 
 
 def _check_output(out: Path) -> None:

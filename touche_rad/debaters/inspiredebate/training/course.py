@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from touche_rad.debaters.inspiredebate.training.fitting import (
+from touche_rad.debaters.inspiredebate.training.merging import merge, serve_commands
+from touche_rad.debaters.inspiredebate.training.recipe import Recipe
+from touche_rad.debaters.inspiredebate.training.samples import read_records, write_records
+from touche_rad.debaters.inspiredebate.training.weights import (
     check_places,
     need_extra,
     tokenizer_of,
     with_adapter,
 )
-from touche_rad.debaters.inspiredebate.training.merging import merge, serve_commands
-from touche_rad.debaters.inspiredebate.training.recipe import Recipe
-from touche_rad.debaters.inspiredebate.training.samples import read_records, write_records
 from touche_rad.plots.curves import curves
 from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import Folder, sha256
@@ -120,7 +120,7 @@ def _data(plan: Plan, folder: Folder) -> Mapping[str, Any]:
 def _train(
     plan: Plan, folder: Folder, counts: Mapping[str, Any], report: Report | None
 ) -> dict[str, Any]:
-    from touche_rad.debaters.inspiredebate.training import fitting as running
+    from touche_rad.debaters.inspiredebate.training import loop
     from touche_rad.errors import UserError
 
     method, recipe = plan.method, plan.recipe
@@ -129,19 +129,19 @@ def _train(
     out, _ = _fitting_records(method, folder.held_out, tokenizer, recipe.longest)
     if not learnt:
         raise UserError(f"no training data is left: {too_long} records have too many tokens")
-    checkpoint, step = running.last_checkpoint(folder)
+    checkpoint, step = loop.last_checkpoint(folder)
     metrics = Metrics(folder.metrics, from_step=step)
     model = with_adapter(recipe)
     if step == 0 and out:
         before = method.measure(model, tokenizer, out[:MEASURED])
         metrics.note(0, {f"held_out/{name}": value for name, value in before.items()})
-    settings = running.settings(recipe, folder, records=len(learnt), evaluates=bool(out))
+    settings = loop.settings(recipe, folder, records=len(learnt), evaluates=bool(out))
     trainer = method.trainer(
         recipe, settings, model=model, tokenizer=tokenizer,
-        train=running.dataset([method.row(one) for one in learnt]),
-        held_out=running.dataset([method.row(one) for one in out]) if out else None,
+        train=loop.dataset([method.row(one) for one in learnt]),
+        held_out=loop.dataset([method.row(one) for one in out]) if out else None,
     )  # fmt: skip
-    steps = running.run(trainer, folder, checkpoint, metrics, report)
+    steps = loop.run(trainer, folder, checkpoint, metrics, report)
     after = method.measure(trainer.model, tokenizer, out[:MEASURED]) if out else {}
     _save(trainer.model, folder.adapter)
     tokenizer.save_pretrained(folder.adapter)

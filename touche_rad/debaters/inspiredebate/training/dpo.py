@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad.debaters.inspiredebate.training.course import Built, Plan, Records, run_plan
-from touche_rad.debaters.inspiredebate.training.fitting import log_likelihood, tokens
 from touche_rad.debaters.inspiredebate.training.recipe import Recipe, as_recipe
 from touche_rad.debaters.inspiredebate.training.samples import held_out, messages_at, read_records
+from touche_rad.debaters.inspiredebate.training.weights import log_likelihood, tokens
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Message
 from touche_rad.training.folder import Folder

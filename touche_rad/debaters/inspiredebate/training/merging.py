@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from touche_rad.debaters.inspiredebate.training.fitting import (
+from touche_rad.debaters.inspiredebate.training.recipe import Recipe
+from touche_rad.debaters.inspiredebate.training.weights import (
     adapted,
     base_model,
     need_extra,
     tokenizer_of,
 )
-from touche_rad.debaters.inspiredebate.training.recipe import Recipe
 from touche_rad.errors import UserError
 from touche_rad.training.folder import Folder
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from touche_rad.debaters.inspiredebate.conversation import Wording
 from touche_rad.debaters.inspiredebate.training.course import Built, Plan, Records, run_plan
-from touche_rad.debaters.inspiredebate.training.fitting import log_likelihood, tokens
 from touche_rad.debaters.inspiredebate.training.recipe import Recipe, as_recipe
 from touche_rad.debaters.inspiredebate.training.recorded import (
     Reader,
@@ -22,6 +21,7 @@ from touche_rad.debaters.inspiredebate.training.recorded import (
 )
 from touche_rad.debaters.inspiredebate.training.samples import Sample, held_out, write_records
 from touche_rad.debaters.inspiredebate.training.traces import trace_of
+from touche_rad.debaters.inspiredebate.training.weights import log_likelihood, tokens
 from touche_rad.errors import UserError
 from touche_rad.models import Message, Model
 
