@@ -172,7 +172,7 @@ def test_a_full_disk_keeps_the_journal(out: Path, monkeypatch: pytest.MonkeyPatc
 
     with Journal(out, IDENTITY) as journal:
         monkeypatch.setattr(os, "pwrite", full)
-        with pytest.raises(WorkError, match=r"No space left.*1 unit done and kept.*goes on"):
+        with pytest.raises(WorkError, match=r"No space left.*1 unit done and kept.*to continue"):
             journal.append(1, done(1))
         monkeypatch.undo()
     with Journal(out, IDENTITY) as journal:
