@@ -10,7 +10,7 @@ import pytest
 from touche_rad import files
 from touche_rad.debate import Debate, path_of, with_path
 from touche_rad.debaters.grounded import Grounded
-from touche_rad.debaters.grounded.debater import FRAMES
+from touche_rad.debaters.grounded.quoting import FRAMES
 from touche_rad.demo import demo_file
 from touche_rad.plugins import ArgumentIndex, Services, build_index, open_index
 from touche_rad.text import count_words
@@ -23,7 +23,7 @@ def bars_hold(index: ArgumentIndex, debates: Iterable[Debate]) -> int:
         for turn in range(len(debate.turns)):
             response = grounded.answer(debate.before_response(turn))
             (cited,) = response.arguments
-            frame = next(one for one in FRAMES if response.content.startswith(f"{one} "))
+            frame = next(one for one in FRAMES.values() if response.content.startswith(f"{one} "))
             assert 5 <= count_words(response.content) <= 60
             found = index.get(cited.id)
             assert found is not None

@@ -22,7 +22,7 @@ def test_the_first_hit_of_the_attacks_field_is_quoted_whole() -> None:
 
 
 def test_no_hit_is_an_error_so_that_another_speaks() -> None:
-    with pytest.raises(WorkError, match="no argument attacks"):
+    with pytest.raises(WorkError, match="no argument that attacks"):
         VERBATIM.answer(debate("zzz"))
 
 

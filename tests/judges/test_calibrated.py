@@ -71,6 +71,7 @@ def test_a_model_that_is_down_leaves_the_model_free_verdicts(tmp_path: Path) -> 
     assert scores(tmp_path / "down") == scores(tmp_path / "free")
 
 
+@pytest.mark.services
 def test_training_finds_a_model_that_knows_and_says_how_well(
     server: Scripted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,6 +108,7 @@ def test_training_finds_a_model_that_knows_and_says_how_well(
     assert sum(right) / len(right) > 0.95
 
 
+@pytest.mark.services
 def test_labels_that_do_not_fit_the_debates_are_told_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

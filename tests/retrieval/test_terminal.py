@@ -54,4 +54,4 @@ def test_a_damaged_index_is_one_line_and_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "queries.tsv").write_text("bees\n")
     found = touche_rad("retrieve", tmp_path / "queries.tsv", "-i", tmp_path / "ix")
     assert (found.code, found.out, found.err.count("\n")) == (2, "", 1)
-    assert "fwd.terms is 0 bytes long" in found.err
+    assert "fwd.terms has 0 bytes" in found.err

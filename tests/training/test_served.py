@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import unavailable
+from tests.profiles import with_settings
 from tests.terminal import touche_rad_process as touche_rad
 from tests.training import imitated_vllm
 from touche_rad.demo import demo_file
@@ -53,7 +54,8 @@ def test_the_printed_line_asks_the_trained_model_by_its_own_name(
     python.write_text(f'#!/bin/sh\nexec {sys.executable} {imitated_vllm.__file__} "$@"\n')
     python.chmod(0o755)
     words = line(fine_tuned, kind, tmp_path, demo_index_path)
-    done = touche_rad(*words, "-O", "baseless=keep", env={PYTHON: str(python)})
+    profile = with_settings(tmp_path, unsupported="keep")["profile"]
+    done = touche_rad(*words, "-O", f"profile={profile}", env={PYTHON: str(python)})
     assert done.code == 0, done.err
     assert set(answers(tmp_path / "run.jsonl")) == {"The adapter speaks."}
     name = str(fine_tuned.adapter if kind == "adapter" else fine_tuned.merged)

@@ -371,5 +371,5 @@ def test_a_model_that_is_not_there_is_told_before_anything_is_made(
 
 def test_what_is_too_long_is_left_out_and_never_cut(tiny: Path, tmp_path: Path) -> None:
     recipe = Recipe(base=str(tiny), **{**SFT, "longest": 64})
-    with pytest.raises(UserError, match="8 records are too long"):
+    with pytest.raises(UserError, match="8 records have too many tokens"):
         trainer("sft")([chats(tmp_path / "chats.jsonl")], tmp_path / "out", recipe=recipe)
