@@ -157,7 +157,7 @@ def _score(runs: list[Path], truth: Path, given: dict[str, Any]) -> Report | Con
     opt.plugin("-j", "--judge", "judges", multiple=True,
                  default=["grounded"], show_default=True, help="Judge to audit; repeatable."),
     opt.plugin_options("judge"),
-    opt.integer("--turns", "Audit only the first N turns. [default: all]"),
+    opt.integer("--turns", "Audit a random sample of N turns. [default: all]"),
     opt.JSON, opt.INDEX, *opt.MODEL_OPTIONS, opt.SEED, opt.SKIP_BAD, opt.QUIET,
 )  # fmt: skip
 def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
