@@ -14,14 +14,12 @@ from touche_rad.debaters.grounded.guard import (
     GUARD,
     SURE,
     ByModel,
-    Checked,
-    Entails,
-    Guard,
     GuardName,
     by_nli,
 )
 from touche_rad.debaters.grounded.quoting import Quotable, thesis_and_dialogue
 from touche_rad.debaters.grounded.ranking import JUDGED, STANCE, StanceName
+from touche_rad.evidence.guard import Checked, Entails, Guard
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
 from touche_rad.plugins import Options as PluginOptions

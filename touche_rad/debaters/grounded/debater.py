@@ -13,7 +13,7 @@ from pydantic import Field
 
 from touche_rad.debate import Debate, Response, with_path
 from touche_rad.debaters.grounded.candidates import Candidate
-from touche_rad.debaters.grounded.guard import GUARD, SURE, FixedAnswer, Guard, GuardName, by_nli
+from touche_rad.debaters.grounded.guard import GUARD, SURE, GuardName, by_nli
 from touche_rad.debaters.grounded.library import Library, sampled
 from touche_rad.debaters.grounded.quoting import (
     FRAMES,
@@ -32,6 +32,7 @@ from touche_rad.debaters.grounded.ranking import (
 )
 from touche_rad.debaters.grounded.reading import Reading, read
 from touche_rad.errors import WorkError
+from touche_rad.evidence.guard import FixedAnswer, Guard
 from touche_rad.models import Model, ModelError
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting

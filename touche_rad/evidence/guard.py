@@ -1,0 +1,117 @@
+"""Which sentences of an answer its cited arguments support."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Protocol
+
+import anyio
+
+from touche_rad.debate import Argument
+from touche_rad.evidence.findings import findings, read_sentences, score, sentences_to_judge
+from touche_rad.evidence.support import SupportKind
+from touche_rad.evidence.words import read_passage
+from touche_rad.text import clean, count_words, sentences
+
+log = logging.getLogger("touche_rad")
+
+LONGEST: Final = 600
+"""Maximum letters of a sentence that is checked for entailment."""
+
+
+class Found(Enum):
+    """Result of the check of a sentence by its words."""
+
+    SAID = "the arguments say it, or it claims nothing"
+    OPEN = "it is no quotation"
+    DISTORTED = "it changes the meaning of an argument, or addresses a judge"
+
+
+class Entails(Protocol):
+    """Decides whether arguments entail sentences."""
+
+    async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
+        """Return for each sentence whether it follows; raise an error on failure."""
+        ...
+
+
+class FixedAnswer:
+    """The same answer for all sentences: the model gave it with the text that is checked."""
+
+    def __init__(self, follows: bool) -> None:
+        self._follows = follows
+
+    async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
+        """Return the same answer for each sentence."""
+        return [self._follows] * len(said)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The sentences of an answer in order: supported and unsupported."""
+
+    stands: tuple[str, ...] = ()
+    goes: tuple[str, ...] = ()
+    entailed: bool = False
+    """Whether a supported sentence is no quotation."""
+
+
+class Guard:
+    """Separates supported from unsupported sentences."""
+
+    def __init__(self, entails: Entails | None = None, longest: int = 60) -> None:
+        """Without `entails` only quotations are supported; longer sentences are not."""
+        self._entails = entails
+        self._longest = longest
+
+    async def checked(self, content: str, arguments: Sequence[Argument]) -> Checked:
+        """Return the supported and the unsupported sentences of an answer."""
+        said = sentences(clean(content))
+        texts = [clean(one.text) for one in arguments if one.text.strip()]
+        if not said or not texts:
+            return Checked(goes=tuple(said))
+        found = await anyio.to_thread.run_sync(self._read, said, tuple(arguments))
+        doubted = [at for at, one in enumerate(found) if one is Found.OPEN]
+        followed = await self._followed([said[at] for at in doubted], texts)
+        entailed = {at for at, follows in zip(doubted, followed, strict=True) if follows}
+        stands = {at for at, one in enumerate(found) if one is Found.SAID} | entailed
+        return Checked(
+            tuple(one for at, one in enumerate(said) if at in stands),
+            tuple(one for at, one in enumerate(said) if at not in stands),
+            entailed=bool(entailed),
+        )
+
+    async def _followed(self, said: Sequence[str], texts: Sequence[str]) -> list[bool]:
+        """Return whether sentences are entailed; on an error, none is."""
+        short = [one for one in said if len(one) <= LONGEST]
+        if self._entails is None or not short:
+            return [False] * len(said)
+        try:
+            answered = await self._entails.of(short, texts)
+            follows = dict(zip(short, answered, strict=True))
+        except Exception as error:
+            log.info("no sentence counts as entailed because the check failed: %s", error)
+            return [False] * len(said)
+        return [follows.get(one, False) is True for one in said]
+
+    def _read(self, said: Sequence[str], arguments: tuple[Argument, ...]) -> list[Found]:
+        return [
+            read(one, arguments) if count_words(one) <= self._longest else Found.DISTORTED
+            for one in said
+        ]
+
+
+def read(sentence: str, arguments: tuple[Argument, ...]) -> Found:
+    """Check one sentence by its words, as if it were the whole answer."""
+    sources = [read_passage(argument.text) for argument in arguments]
+    said = tuple(read_sentences(sentence))
+    if sentences_to_judge([one.text for one in said], sources):
+        return Found.DISTORTED
+    if all(score(one.support) >= 0.5 for one in findings(said, sources)):
+        return Found.SAID
+    apart = [one.support for source in sources for one in findings(said, [source])]
+    spoilt = [one.kind is SupportKind.DISTORTED for one in apart]
+    return Found.DISTORTED if all(spoilt) or any(one.contrary for one in apart) else Found.OPEN
