@@ -11,9 +11,9 @@ import anyio
 
 from judges.inspirescore.options import InspireScoreOptions
 from judges.inspirescore.responses import Response
-from judges.inspirescore.schemas import Truth, TruthValue, ask_about, bounded, in_batches, keyed
+from judges.inspirescore.schemas import Truth, TruthValue, ask_about, bounded, keyed
 from retrieval.web import WebSearch, search_all
-from touche_rad.models import Model, Prompt
+from touche_rad.models import Model, Prompt, ask_in_parts
 from touche_rad.models.output import Line
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean
@@ -121,7 +121,7 @@ class FactChecker:
         self, motion: str, responses: Sequence[Response]
     ) -> tuple[list[CheckedFacts], tuple[str, ...]]:
         """Check each response's facts; return them, and what failed in the search."""
-        model, size = self.model, self.options.batch
+        size = self.options.batch
 
         async def extract(batch: Sequence[Response]) -> list[CheckedFacts]:
             return await self._extract(motion, batch)
@@ -129,14 +129,14 @@ class FactChecker:
         async def write_queries(batch: Sequence[CheckedFacts]) -> list[CheckedFacts]:
             return await self._write_queries(motion, batch)
 
-        every = await in_batches(
-            model, responses, size, extract, lambda one, why: CheckedFacts(one, fault=why)
+        every = await ask_in_parts(
+            responses, size, extract, lambda one, why: CheckedFacts(one, fault=why)
         )
         stated, faults = [one for one in every if one.facts], tuple[str, ...]()
         if self.evidence.sources:
             if self.options.detailed:
-                stated = await in_batches(
-                    model, stated, size, write_queries,
+                stated = await ask_in_parts(
+                    stated, size, write_queries,
                     lambda one, _: replace(one, queries=self._limited(one.facts)),
                 )  # fmt: skip
             found, faults = await self.evidence.search([one.queries for one in stated])
@@ -147,8 +147,8 @@ class FactChecker:
             without = [one for one in stated if not one.evidence]
             unknown = [replace(one, verdicts=(verdict,) * len(one.facts)) for one in without]
             stated = [one for one in stated if one.evidence]
-        verified = await in_batches(
-            model, stated, size, self._verify, lambda one, why: replace(one, fault=why)
+        verified = await ask_in_parts(
+            stated, size, self._verify, lambda one, why: replace(one, fault=why)
         )
         done = {one.response: one for one in [*unknown, *verified]}
         return [done.get(one.response, one) for one in every], faults

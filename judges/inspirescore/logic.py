@@ -22,10 +22,9 @@ from judges.inspirescore.schemas import (
     Truth,
     ask_about,
     bounded,
-    in_batches,
     keyed,
 )
-from touche_rad.models import Model
+from touche_rad.models import Model, ask_in_parts
 from touche_rad.models.output import Page
 from touche_rad.text import clean
 
@@ -70,18 +69,18 @@ class LogicChecker:
 
     async def check(self, motion: str, responses: Sequence[Response]) -> list[Formalised]:
         """Formalise each response and decide its conclusions; a failure costs one response."""
-        model, size = self.model, self.options.batch
+        size = self.options.batch
 
         async def formalise(batch: Sequence[Response]) -> list[Formalised]:
             return await self._formalise(motion, batch)
 
-        every = await in_batches(
-            model, responses, size, formalise, lambda one, why: Formalised(one, fault=why)
+        every = await ask_in_parts(
+            responses, size, formalise, lambda one, why: Formalised(one, fault=why)
         )
         concluding = [one for one in every if one.conclusions]
         if self.options.logic == "model" or self.options.cross_check:
-            concluding = await in_batches(
-                model, concluding, size, self._infer, lambda one, why: replace(one, fault=why)
+            concluding = await ask_in_parts(
+                concluding, size, self._infer, lambda one, why: replace(one, fault=why)
             )
         if self.solver is not None:
             concluding = await anyio.to_thread.run_sync(

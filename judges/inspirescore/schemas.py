@@ -1,43 +1,14 @@
-"""Batched calls, which are halved if one fails, and the schemas of their answers."""
+"""One call about several responses, and the schemas of the answers."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
-from touche_rad.models import Model, ModelError, Prompt
-from touche_rad.models.errors import InvalidAnswer, PromptTooLong, Truncated
+from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line, Page, Paragraph
-
-T = TypeVar("T")
-R = TypeVar("R")
-
-
-async def in_batches(
-    model: Model, items: Sequence[T], size: int,
-    ask: Callable[[Sequence[T]], Awaitable[Sequence[R]]], failed: Callable[[T, str], R],
-) -> list[R]:  # fmt: skip
-    """Ask about all items, `size` in a call, and return one result per item.
-
-    A batch whose prompt or answer does not fit is asked again in halves, down to single items: n
-    items cost at most 2n - 1 calls. `failed` makes the result of an item without an answer.
-    """
-
-    async def whole_or_halves(batch: Sequence[T]) -> list[R]:
-        try:
-            return list(await ask(batch))
-        except ModelError as error:
-            if len(batch) == 1 or not isinstance(error, Truncated | PromptTooLong | InvalidAnswer):
-                return [failed(item, str(error)) for item in batch]
-        half = len(batch) // 2
-        return [*await whole_or_halves(batch[:half]), *await whole_or_halves(batch[half:])]
-
-    batches = [items[at : at + size] for at in range(0, len(items), size)]
-    found = await model.ask_all([partial(whole_or_halves, batch) for batch in batches])
-    return [one for batch in found if not isinstance(batch, ModelError) for one in batch]
 
 
 async def ask_about(

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from judges.inspirescore.aggregation import SUBJECTIVE
 from judges.inspirescore.responses import Response, Speaker
-from judges.inspirescore.schemas import Marks, in_batches, keyed, round_scores
-from touche_rad.models import Model, Prompt
+from judges.inspirescore.schemas import Marks, keyed, round_scores
+from touche_rad.models import Model, Prompt, ask_in_parts
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ async def score_units(
         )
         return [_unit_scores(unit, getattr(answer, unit.key)) for unit in batch]
 
-    return await in_batches(model, units, size, ask, lambda unit, why: UnitScores(unit, fault=why))
+    return await ask_in_parts(units, size, ask, lambda unit, why: UnitScores(unit, fault=why))
 
 
 def _unit_scores(unit: Unit, answer: Any) -> UnitScores:

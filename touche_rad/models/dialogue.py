@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from touche_rad.debate import Debate
-from touche_rad.text import clean
+from touche_rad.text import clean, is_negation, words
 
 MAX_LETTERS: Final = 4_000
 """Longer utterances are cut; those of the task are far shorter."""
+
+
+@dataclass(frozen=True)
+class Thesis:
+    """What the user claims at the beginning, for the partials `stance` and `thesis`."""
+
+    text: str
+
+    @classmethod
+    def of(cls, debate: Debate) -> Thesis:
+        """Return the first utterance of a debate: in this task the user's claim."""
+        return cls(clean(debate.turns[0].utterance)[:MAX_LETTERS])
+
+    @property
+    def negated(self) -> bool:
+        """Whether it contains a negation, so that "against the thesis" is easily misread."""
+        return any(map(is_negation, words(self.text)))
 
 
 def render_dialogue(

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -15,7 +16,7 @@ from pydantic import BaseModel
 
 from touche_rad.models.cache import Answers, key_of
 from touche_rad.models.endpoint import Address, Backend, Endpoint
-from touche_rad.models.errors import ModelError, PromptTooLong
+from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
 from touche_rad.models.output import Chances, answer_text, bounded_schema, chances, parse_object
 from touche_rad.models.prompts import Message
 from touche_rad.models.sending import LIKELY, JsonFormat, Sender, one_of
@@ -56,6 +57,33 @@ async def all_of(
         for place in range(len(asked)):
             group.start_soon(one, place)
     return [one for one in found if one is not None]
+
+
+Item = TypeVar("Item")
+
+
+async def ask_in_parts(
+    items: Sequence[Item], size: int,
+    ask: Callable[[Sequence[Item]], Awaitable[Sequence[T]]], failed: Callable[[Item, str], T],
+) -> list[T]:  # fmt: skip
+    """Ask about all items, `size` in a call, and return one result per item.
+
+    A part whose prompt or answer does not fit is asked again in halves, down to single items: n
+    items cost at most 2n - 1 calls. `failed` makes the result of an item without an answer.
+    """
+
+    async def whole_or_halves(part: Sequence[Item]) -> list[T]:
+        try:
+            return list(await ask(part))
+        except ModelError as error:
+            if len(part) == 1 or not isinstance(error, Truncated | PromptTooLong | InvalidAnswer):
+                return [failed(item, str(error)) for item in part]
+        half = len(part) // 2
+        return [*await whole_or_halves(part[:half]), *await whole_or_halves(part[half:])]
+
+    parts = [items[at : at + size] for at in range(0, len(items), size)]
+    results = await all_of([partial(whole_or_halves, part) for part in parts])
+    return [one for part in results if not isinstance(part, ModelError) for one in part]
 
 
 S = TypeVar("S", bound=BaseModel)
@@ -144,6 +172,7 @@ class Model:
         step: str = "ask",
         deadline: float | None = None,
         shorten: Shorten | None = None,
+        max_tokens: int | None = None,
     ) -> S:
         """Return an object of the schema.
 
@@ -153,14 +182,15 @@ class Model:
             step: Name of the call in costs and traces.
             deadline: Time limit in seconds; by default the model's.
             shorten: Shortens a prompt that is too long for the model.
+            max_tokens: Token limit of the answer if this step needs more than the setting.
 
         Raises:
             ModelError: There is no valid answer; the class says why.
         """
-        call = Call.now(step, deadline or self._deadline)
-        value, _ = await self._counted(
-            call, self._object(call, list(messages), schema, shorten, ())
-        )
+        value, _ = await self.ask_scored(
+            messages, schema, (), step=step, deadline=deadline, shorten=shorten,
+            max_tokens=max_tokens,
+        )  # fmt: skip
         return value
 
     async def ask_scored(
@@ -172,13 +202,16 @@ class Model:
         step: str = "ask",
         deadline: float | None = None,
         shorten: Shorten | None = None,
+        max_tokens: int | None = None,
     ) -> tuple[S, Chances]:
         """Return an object of the schema, and the probability of each choice per field.
 
         The fields are in the order of the answer. Without log probabilities the list is empty.
         """
         call = Call.now(step, deadline or self._deadline)
-        work = self._object(call, list(messages), schema, shorten, tuple(choices))
+        limit = max(max_tokens or 0, self.settings.max_tokens)
+        asked = self.with_settings(max_tokens=limit)
+        work = asked._object(call, list(messages), schema, shorten, tuple(choices))
         return await self._counted(call, work)
 
     async def ask_choice(

@@ -7,11 +7,13 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
 from touche_rad.models.errors import EmptyReply, InvalidAnswer, PromptTooLong, Refusal, Truncated
+from touche_rad.models.forgiving import bare, forgiving
 from touche_rad.models.usage import Cost
 
 Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
@@ -29,17 +31,25 @@ _LIMIT: Final = 999_999
 
 
 def bounded_schema(schema: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema for a server, with a minimum and maximum for each number."""
-    bounded: dict[str, Any] = _with_ends(schema.model_json_schema())
+    """Return the JSON schema for a server.
+
+    Each number has a minimum and a maximum. Each object requires all its keys and allows no others,
+    because servers with strict schemas accept nothing else.
+    """
+    bounded: dict[str, Any] = _strict(schema.model_json_schema())
     return bounded
 
 
-def _with_ends(part: Any) -> Any:
+def _strict(part: Any) -> Any:
     if isinstance(part, list):
-        return [_with_ends(item) for item in part]
+        return [_strict(item) for item in part]
     if not isinstance(part, dict):
         return part
-    whole = {name: _with_ends(item) for name, item in part.items()}
+    whole = {name: _strict(item) for name, item in part.items() if name != "default"}
+    if "properties" in part:  # the names of properties are no keywords
+        whole["properties"] = {key: _strict(item) for key, item in part["properties"].items()}
+        whole["required"] = list(part["properties"])
+        whole["additionalProperties"] = False
     kind = whole.get("type")
     if isinstance(kind, str) and kind in _NUMBERS:
         if not any(name in whole for name in _LOWEST):
@@ -65,27 +75,48 @@ class NoObject(ValueError):
 def parse_object(text: str, schema: type[S]) -> S:
     """Return the first object in a text that fits the schema.
 
-    Removes `<think>` blocks, then tries the whole text, fenced blocks, and every outermost object.
+    Removes `<think>` blocks, then tries the whole text, fenced blocks, every outermost object, and
+    at last lines such as `quantity: yes`. A value that does not fit is read as a person would read
+    it (`"**Yes**"` for the choice `yes`); see `forgiving`.
 
     Raises:
         NoObject: There is none; the message says what was wrong.
     """
     said = _THOUGHT.sub("", text[:_LONGEST]).strip()
-    told = "no JSON object was found"
+    problem = "no JSON object was found"
     for piece in _pieces(said):
         try:
             value = json.loads(piece, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
-            told = f"the JSON cannot be read: {error}" if piece.startswith("{") else told
+            problem = f"the JSON cannot be read: {error}" if piece.startswith("{") else problem
             continue
-        if not isinstance(value, dict):
-            told = f"expected a JSON object, got {type(value).__name__}"
+        if not isinstance(value, dict | list):
+            problem = f"expected a JSON object, got {type(value).__name__}"
             continue
         try:
-            return schema.model_validate(value)
+            return _validated(value, schema)
         except ValidationError as error:
-            told = describe_errors(error)
-    raise NoObject(told)
+            problem = describe_errors(error)
+    lines = {match["key"]: match["value"] for match in _KEY_AND_VALUE.finditer(said)}
+    if lines and "{" not in said:
+        with suppress(ValidationError):
+            return _validated(lines, schema)
+    raise NoObject(problem)
+
+
+_KEY_AND_VALUE: Final = re.compile(
+    r"^[\s>*#-]*[\"'`]?(?P<key>\w+)[\"'`*]*\s*:\s*(?P<value>\S.*)$", re.MULTILINE
+)
+
+
+def _validated(value: Any, schema: type[S]) -> S:
+    try:
+        return schema.model_validate(value)
+    except ValidationError as first:
+        try:
+            return schema.model_validate(forgiving(value, schema.model_json_schema()))
+        except (ValidationError, RecursionError):
+            raise first from None
 
 
 def describe_errors(error: ValidationError) -> str:
@@ -209,8 +240,8 @@ def choice_probabilities(reply: Mapping[str, Any], choices: tuple[str, ...]) -> 
     if likely is not None:
         return likely
     message = first.get("message") or {}
-    said = str(message.get("content") or "").strip().strip("\"'.").lower()
-    fitting = [choice for choice in choices if said.startswith(choice.lower())]
+    said = bare(str(message.get("content") or ""))
+    fitting = [choice for choice in choices if said.startswith(bare(choice))]
     if len(fitting) != 1:
         raise InvalidAnswer(f"the answer is none of {', '.join(choices)}: {said[:80]!r}")
     return {choice: float(choice == fitting[0]) for choice in choices}

@@ -2,7 +2,8 @@
 
 A line `=== system`, `=== user` or `=== assistant` begins a message. Constant text comes first in a
 file and variable text last, so that the prefix cache of a server helps. Values are data: they are
-inserted unchanged, never read as a template, and cannot begin a message.
+inserted unchanged, never read as a template, and cannot begin a message. A line such as
+`{% include "untrusted.jinja" %}` inserts a file of the folder `partials`, which many prompts share.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ class Prompt:
 
     @cached_property
     def variables(self) -> frozenset[str]:
-        """Names of the variables."""
-        return frozenset(meta.find_undeclared_variables(_JINJA.parse(self.source)))
+        """Names of the variables, with those of the included partials."""
+        return _variables(self.source)
 
     def messages(self, **values: Any) -> tuple[Message, ...]:
         """Render the messages.
@@ -91,6 +92,21 @@ class Prompt:
             )
         found = ((role, part.render(**values).strip()) for role, part in self._parts)
         return tuple(Message(role, text) for role, text in found if text)
+
+
+def _variables(source: str) -> frozenset[str]:
+    tree = _JINJA.parse(source)
+    names = frozenset(meta.find_undeclared_variables(tree))
+    for partial in meta.find_referenced_templates(tree):
+        names |= _variables(_partial(str(partial)))
+    return names
+
+
+def _partial(name: str) -> str:
+    place = files(__package__).joinpath("partials", name)
+    if "/" in name or not place.is_file():
+        raise UserError(f"a prompt includes {name!r}, which is not among the shared partials")
+    return place.read_text("utf-8")
 
 
 def drop_oldest(
@@ -114,5 +130,5 @@ def drop_oldest(
 
 _JINJA: Final = jinja2.Environment(
     undefined=jinja2.StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True,
-    keep_trailing_newline=False,
+    keep_trailing_newline=True, loader=jinja2.FunctionLoader(_partial),
 )  # fmt: skip

@@ -123,6 +123,8 @@ class Sender:
     trace: Trace
     at_once: int
     _limiters: Loops = field(default_factory=WeakKeyDictionary)
+    _accepted: dict[str, int] = field(default_factory=dict)
+    """For each kind of request, how many of its bodies the server refused before one."""
 
     @property
     def place(self) -> str:
@@ -138,6 +140,7 @@ class Sender:
         call: Call,
         bodies: Sequence[Mapping[str, Any]],
         check: Callable[[Mapping[str, Any]], object],
+        kind: str,
     ) -> Mapping[str, Any]:
         """Send the first body that the server accepts; retry retryable errors.
 
@@ -145,18 +148,19 @@ class Sender:
             call: The call that the request belongs to.
             bodies: The possible requests, the best first.
             check: Raises a ModelError if the reply is not usable.
+            kind: The next request of this kind begins with the body that was accepted.
         """
         wait, tries = FIRST_WAIT, 0
-        bodies = list(bodies)
+        at = self._accepted.get(kind, 0)
         while True:
             try:
-                reply = await self._sent(call, bodies[0])
-                check_room(reply, bodies[0])
+                reply = await self._sent(call, bodies[at])
+                check_room(reply, bodies[at])
                 check(reply)
             except BadRequest:
-                if len(bodies) == 1:
+                at += 1
+                if at == len(bodies):
                     raise
-                bodies.pop(0)
             except ModelError as error:
                 tries += 1
                 pause = error.after if error.after is not None else wait * random.uniform(0.5, 1.5)
@@ -166,6 +170,7 @@ class Sender:
                 await anyio.sleep(pause)
                 wait = min(2 * wait, LONGEST_WAIT)
             else:
+                self._accepted[kind] = at
                 return reply
 
     async def _sent(self, call: Call, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -273,8 +278,9 @@ class JsonFormat:
             bodies = [{**wanted, **LIKELY}, wanted] if choices else [wanted]
             try:
                 return await sender.first_accepted(
-                    call, bodies, lambda reply: answer_text(reply, self._model)
-                )
+                    call, bodies, lambda reply: answer_text(reply, self._model),
+                    "scored" if choices else "object",
+                )  # fmt: skip
             except BadRequest as error:
                 if mode == "text" or not any(word in str(error).lower() for word in _FORMAT_WORDS):
                     raise
@@ -292,7 +298,7 @@ async def one_of(
     held = {"structured_outputs": {"choice": list(choices)}}
     bodies = [{**body, **LIKELY, **held}, {**body, **LIKELY}, body]
     reply = await sender.first_accepted(
-        call, bodies, lambda reply: choice_probabilities(reply, choices)
+        call, bodies, lambda reply: choice_probabilities(reply, choices), "choice"
     )
     return choice_probabilities(reply, choices)
 

@@ -1,0 +1,82 @@
+"""Read the values that small models write although the schema says something else.
+
+Servers without JSON schemas return what the model happened to write: a choice in capitals or bold
+type, null for an unused key, a list without its object, "8/10" for a number. A person would read
+such an answer without asking again, and so does this module. It changes no text and invents no
+value: what stays unclear fails the validation that follows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+
+
+def bare(text: str) -> str:
+    """Return a text in lower case without marks around it, with one kind of word separator."""
+    return re.sub(r"[\s_-]+", "_", text.strip(" \t\n*_`\"'.:;!").lower())
+
+
+def forgiving(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return the value with what a schema plainly means; unclear values stay as they are."""
+    return _read(value, schema, schema.get("$defs", {}))
+
+
+def _read(value: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
+    if "$ref" in part:
+        return _read(value, definitions[part["$ref"].rpartition("/")[2]], definitions)
+    if "anyOf" in part:
+        kinds = [kind for kind in part["anyOf"] if kind.get("type") != "null"]
+        return value if value is None or len(kinds) != 1 else _read(value, kinds[0], definitions)
+    choices = part.get("enum", [part["const"]] if "const" in part else [])
+    if choices:
+        return _choice(value, choices)
+    if "properties" in part:
+        return _object(value, part, definitions)
+    if part.get("type") == "array":
+        items = [] if value is None else value if isinstance(value, list) else [value]
+        return [_read(item, part.get("items", {}), definitions) for item in items]
+    if isinstance(value, str) and part.get("type") in ("integer", "number", "boolean"):
+        number = _NUMBER.match(value.strip(" *`\"'"))
+        return bare(value) if part["type"] == "boolean" else number[0] if number else value
+    return value
+
+
+def _choice(value: Any, choices: list[Any]) -> Any:
+    """Return the choice that a text names: by itself, or as its first word."""
+    said = bare(str(value))
+    for fits in (said.__eq__, lambda choice: bool(re.match(re.escape(choice) + r"[^a-z]", said))):
+        fitting = [choice for choice in choices if fits(bare(str(choice)))]
+        if len(fitting) == 1:
+            return fitting[0]
+    return value
+
+
+def _object(value: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
+    properties: Mapping[str, Any] = part["properties"]
+    if isinstance(value, list):
+        lists = [key for key, kind in properties.items() if kind.get("type") == "array"]
+        value = {lists[0]: value} if len(lists) == 1 else value
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1 and not _keys(value, properties):
+        (inner,) = value.values()  # such as {"answer": {...}}
+        value = inner if isinstance(inner, dict) else value
+    return {
+        key: _read(value[said], properties[key], definitions)
+        for key, said in _keys(value, properties).items()
+        if value[said] is not None or _allows_null(properties[key])
+    }
+
+
+def _keys(value: Mapping[str, Any], properties: Mapping[str, Any]) -> dict[str, str]:
+    """Return the key in the value for each property that the value has."""
+    said = {bare(key): key for key in value}
+    return {key: said[bare(key)] for key in properties if bare(key) in said}
+
+
+def _allows_null(part: Mapping[str, Any]) -> bool:
+    return any(kind.get("type") == "null" for kind in part.get("anyOf", ()))
