@@ -1,0 +1,68 @@
+"""Which texts are unclear without the text that they answer."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touche_rad.evidence.standalone import missing_context
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("They melt the coins.", "They"),
+        ("It melts the coins.", "It"),
+        ("It is a waste of copper.", "It"),
+        ("By melting them, banks save copper.", "By melting them"),
+        ("Both of these coins cost too much.", "Both of these"),
+        ("Such a coin costs too much.", "Such"),
+        ("That is why mints close.", "That"),
+        ("However, mints lose copper.", "However"),
+        ("Yes, but mints lose copper.", "Yes"),
+        ("And mints lose copper.", "And"),
+        ("The mint does just this.", "this"),
+        ("The presence of these advantages is irrelevant.", "these"),
+        ("Few mints strike such a coin.", "such"),
+        ("There is no reason for doing so.", "doing so"),
+        ("Coins are heavy. The parent claim forgets banknotes.", "parent claim"),
+        ("The study shows that coins are heavy.", "The study"),
+        ("Coins wear out, as stated above.", "stated above"),
+        ("Otherwise mints close.", "Otherwise"),
+        ("“They” melt the coins.", "They"),
+    ],
+)
+def test_words_that_refer_to_another_text_are_returned(text: str, words: str) -> None:
+    assert missing_context(text) == words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Coins cost metal.",
+        "It is wrong to melt coins.",
+        "It takes years to build a mint.",
+        "Those who melt coins break the law.",
+        "Such metals as copper grow dear; coins such as the penny cost more.",
+        "If mints melt coins for copper, this wastes heat.",
+        "Mints melt coins because these contain copper.",
+        "Old coins wear out. These coins are melted.",
+        "Coins are old in this world.",
+        "So long as mints strike coins, copper is dear.",
+        "The claim that coins are cheap is wrong.",
+        "The study of coins is old.",
+        "No mint melts coins.",
+        "Bank robbers melt what such banks lose.",
+        "",
+        "?!",
+    ],
+)
+def test_a_text_that_can_be_read_alone_misses_nothing(text: str) -> None:
+    assert missing_context(text) == ""
+
+
+@given(st.text(max_size=400))
+def test_any_text_has_an_answer_that_is_part_of_it(text: str) -> None:
+    found = missing_context(text)
+    assert found in " ".join(text.split()) or found in text or found.lower() in text.lower()

@@ -1,0 +1,122 @@
+"""Find what makes a text unclear without the text that it answers.
+
+Arguments of a collection often answer another text: "Both of these practices ...", "Singers do just
+this.", "The parent claim ...". A reader of a response does not see that text.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from touche_rad.text import clean, content_words, sentences
+
+_TEXTS: Final = (
+    "claim|premise|thesis|argument|statement|assertion|proposition|source|article|study|report|link|"
+    "post|reply|comment|quote|document"
+)
+_OTHER_TEXT: Final = re.compile(
+    rf"\b(?:(?:parent|previous|preceding|above|linked) (?:{_TEXTS})s?"
+    r"|(?:this|the) (?:debate|discussion|thread)(?! (?:about|on|over|of|around|between|in))"
+    rf"|the (?:{_TEXTS})(?= (?:is|was|does|did|has|fails?|assumes?|ignores?|makes?|says|states|"
+    r"claims|only|above|here|itself|also|seems?|relies|implies|suggests|given|found|finds|shows?|"
+    r"showed|concludes?|concluded|cited)\b)"
+    r"|(?:mentioned|listed|stated|described|discussed|noted|linked|quoted) (?:above|earlier|before)"
+    r"|the (?:aforementioned|listed|above)|as above|see (?:above|here|below)|kialo)\b",
+    re.IGNORECASE,
+)
+"""Names of another text, anywhere in the text."""
+
+_LEAD: Final = (
+    r"(?:(?:and|but|or|if|when|while|as|because|since|although|though|even|only|just|unless|until|"
+    r"once|by|with|without|in|of|for|from|to|on|at|under|through|despite|due|like|after|before|"
+    r"most|many|some|all|one|none|neither|any|each|both|much|several|few|that|is|are|does|do|"
+    r"\w+ing)\s+){0,3}"
+)
+_IMPERSONAL: Final = (
+    r"it(?= (?:\S+ )?(?:is|was|isn't|wasn't|would|will|may|might|can|could|should|seems?|becomes?"
+    r"|became|has been|makes?|takes?|costs?|took|follows|helps?|hurts?)\b[^.;:!?]*"
+    r"\b(?:to|that|for|whether|how|why|when|if|who|what|\w+ing)\b)"
+)
+_PRONOUN: Final = (
+    rf"(?:(?!{_IMPERSONAL})it|its|they|their|them|themselves|he|him|his|she|her|this|these)"
+)
+_START: Final = re.compile(
+    rf"(?:{_LEAD}{_PRONOUN}\b"
+    r"|(?:that(?='s| (?:happens|means|makes|leads|all depends|is|was|would|does|may|might|can|could"
+    r"|has)\b)"
+    r"|that (?:amount|kind|sort|type|way|said|being said|argument|claim|logic|study|idea)"
+    r"|those(?! (?:who|whom|whose|which|that|with|without|in|of|from|at|on|under|for|against|"
+    r"already|not|most|\w+ing|\w+ed)\b)"
+    r"|both(?= (?:are|is|were|have|can|could|do|would|will|may|might|should|sides)\b)"
+    r"|neither(?= (?:is|are|was|were|would|can)\b)"
+    r"|others(?= \w)|another(?= \w)|the (?:former|latter|same|other|opposite|reverse|converse)"
+    r"|such(?! (?:\w+ )?as)|(?:by )?doing so|if (?:so|not)\b|even so"
+    r"|so(?! (?:long|far|many|much|called))"
+    r"|and|but|or|nor|yet|however|also|additionally|furthermore|moreover|similarly|otherwise"
+    r"|therefore|thus|hence|again|likewise|conversely|consequently|instead(?! of)|besides,"
+    r"|here|then,|not only|as a (?:direct )?(?:result|consequence)(?! of (?!this|these))"
+    r"|for (?:example|instance)|in (?:addition|contrast|other words|either case|both cases)(?! to)"
+    r"|on the (?:contrary|other hand)|indeed|exactly|yes|no(?=,)|true(?=[,.])|agreed"
+    r"|correct(?=[,.]))\b)",
+    re.IGNORECASE,
+)
+"""Beginnings of a sentence that refer to something before it."""
+
+_EARLY: Final = re.compile(
+    r"\b(?:this(?! (?:day|world|country|planet|century|decade|life|earth)\b)"
+    r"|these(?! days\b)"
+    r"|such(?! (?:as|that|thing|\w+ as)\b)"
+    r"|those(?! (?:who|whom|whose|which|that)\b)(?= (?:\w+ ){0,2}(?:is|are|was|were|do|does|would"
+    r"|will|can|could|should|may|might|need|have|has)\b)"
+    r"|(?:do(?:es|ing)?|did|done) (?:so|that)(?= *[,.;]|$)"
+    r"|the (?:former|latter))\b",
+    re.IGNORECASE,
+)
+"""References that need something before them in their own sentence."""
+_BEFORE: Final = re.compile(
+    r"[,;:()]|[-–—]{2}|\s[-–—]\s|\b(?:and|but|so|or|because|which|who|while|when|where"
+    r"|since|as|though|although|than|if)\b",
+    re.IGNORECASE,
+)
+"""Marks and words that separate a reference from what it may refer to."""
+_ENOUGH: Final = 3
+"""Words before such a mark that can be referred to."""
+_NOUN: Final = 3
+"""Words after "these" or "such" that contain its noun."""
+_ROOT: Final = 5
+"""Letters that are compared of two words."""
+
+
+@lru_cache(maxsize=32_768)
+def missing_context(text: str) -> str:
+    """Return the first words that refer to something outside a text; "" if it stands alone.
+
+    The words of a first sentence are read, and names of other texts ("the parent claim") in all.
+    This is a rule of thumb for English.
+    """
+    whole = clean(text)
+    named = _OTHER_TEXT.search(whole)
+    said = sentences(whole)
+    if not said:
+        return ""
+    begins = _START.match(said[0].lstrip("\"'“”‘’([ "))
+    if begins:
+        return begins.group().strip()
+    for early in _EARLY.finditer(said[0]):
+        if not _explained(said[0][: early.start()], said[0][early.end() :]):
+            return early.group().strip()
+    return named.group().strip() if named else ""
+
+
+def _explained(before: str, after: str) -> bool:
+    """Whether the words before a reference contain what it may refer to: a clause or its noun."""
+    marks = _BEFORE.finditer(before)
+    if any(len(before[: mark.start()].split()) >= _ENOUGH for mark in marks):
+        return True
+    return not _roots(" ".join(after.split()[:_NOUN])).isdisjoint(_roots(before))
+
+
+def _roots(text: str) -> set[str]:
+    return {word.rstrip("s")[:_ROOT] for word in content_words(text)}
