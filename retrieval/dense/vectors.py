@@ -23,10 +23,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from retrieval.dense.encoders import Encoder, Vectors
 from retrieval.dense.neighbours import Graph, Neighbours, Precision, write_graph, write_vectors
 from retrieval.index.analyser import content
-from retrieval.index.store import Store
+from retrieval.index.store import DENSE, Store
 from touche_rad.errors import UserError, WorkError, nearest
 
-DENSE: Final = "dense"
 FORMAT: Final = 2
 BLOCK: Final = 512
 """Texts per block; each block is written to disk."""

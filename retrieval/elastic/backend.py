@@ -21,7 +21,7 @@ from retrieval.elastic.annotations import (
     left_to_annotate,
 )
 from retrieval.elastic.arguments import ElasticArguments
-from retrieval.elastic.connection import SCHEME, Connection, place
+from retrieval.elastic.connection import Connection, place
 from retrieval.elastic.loading import load
 from retrieval.elastic.vectors import add_vectors
 from retrieval.index.statements import ROLES
@@ -132,10 +132,6 @@ class ElasticIndexes(IndexBackend):
 
     def __init__(self, options: Any, services: Services) -> None:
         self._options = options
-
-    def accepts(self, location: str) -> bool:
-        """Whether this is an address on Elasticsearch."""
-        return location.startswith(SCHEME)
 
     def exists(self, location: str) -> bool:
         """Whether the server has an index or alias of this name."""

@@ -1,11 +1,9 @@
-"""Build an index folder atomically, with a manifest that describes it."""
+"""Build an index folder atomically."""
 
 from __future__ import annotations
 
 import fcntl
 import glob
-import importlib.metadata
-import json
 import os
 import shutil
 import tempfile
@@ -16,73 +14,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from retrieval.index.analyser import ALL, FIELDS, PARTS, content, tokens
-from retrieval.index.analyser import NAME as ANALYSER
 from retrieval.index.engine import build_engine
 from retrieval.index.statements import STATEMENTS, Key, StatementGroups, key_of
-from retrieval.index.store import write_store
-from touche_rad import __version__
+from retrieval.index.store import FILE, write_manifest, write_store
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
-
-FILE = "manifest.json"
-FORMAT = 4
-
-
-class Manifest(BaseModel):
-    """The description of an index folder."""
-
-    model_config = ConfigDict(frozen=True)
-
-    format: int
-    collection: str
-    arguments: int
-    fields: dict[str, int]
-    analyser: str
-    sizes: dict[str, int]
-    versions: dict[str, str]
-
-
-def write_manifest(folder: Path, collection: str, arguments: int, fields: dict[str, int]) -> None:
-    """Write the manifest of a complete index folder."""
-    sizes = {
-        str(path.relative_to(folder)): path.stat().st_size
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-    engines = ("pyterrier", "pyterrier-pisa")
-    manifest = Manifest(
-        format=FORMAT, collection=collection, arguments=arguments, fields=fields,
-        analyser=ANALYSER, sizes=sizes,
-        versions={"touche-rad": __version__}
-        | {name: importlib.metadata.version(name) for name in engines},
-    )  # fmt: skip
-    (folder / FILE).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
-
-
-def read_manifest(folder: Path) -> Manifest:
-    """Read and check the manifest of an index folder."""
-    again = "build it again: touche-rad index SOURCE -o DIR --replace"
-    if not folder.is_dir():
-        raise UserError(f"{folder}: there is no index; build it: touche-rad index SOURCE -o DIR")
-    try:
-        manifest = Manifest.model_validate(json.loads((folder / FILE).read_text("utf-8")))
-    except FileNotFoundError:
-        raise UserError(f"{folder} is not an index: it has no {FILE}") from None
-    except (OSError, ValueError, ValidationError):
-        raise UserError(f"{folder}: {FILE} cannot be read; {again}") from None
-    if (manifest.format, manifest.analyser) != (FORMAT, ANALYSER):
-        raise UserError(f"{folder}: the index was built by another version of touche-rad; {again}")
-    for name, size in manifest.sizes.items():
-        path = folder / name
-        found = path.stat().st_size if path.is_file() else None
-        if found != size:
-            problem = "is missing" if found is None else f"has {found} bytes instead of {size}"
-            raise UserError(f"{folder}: the index is damaged: {name} {problem}; {again}")
-    return manifest
-
 
 REMEMBERED: Final = 20_000
 """Number of claims and topics whose stems are cached: many arguments share them."""

@@ -1,4 +1,7 @@
-"""An inverted index of PISA. One thread at a time searches, also for the threads that wait."""
+"""An inverted index of PISA. One thread at a time searches, also for the threads that wait.
+
+Documents with equal texts are stored once.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,20 @@ import os
 import shutil
 import threading
 import time
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from weakref import WeakSet
 
 import numpy as np
 from pyterrier_pisa import PisaIndex, PisaStemmer, PisaStopwords, _pisathon
-
-from retrieval.index.repeated import Members, Repeats
 
 Found = list[list[tuple[float, int]]]
 Search = Callable[[Sequence[str], int], Found]
@@ -159,6 +162,56 @@ _making = threading.Lock()
 
 Documents = Iterable[tuple[int, str]]
 
+MEMBERS, STARTS = "members.npy", "starts.npy"
+WORTH_IT: Final = 0.8
+"""If a larger share of the documents is distinct, nothing is gained."""
+
+
+class Repeats:
+    """Groups equal documents, so that each distinct text is indexed once.
+
+    Many arguments attack the same claim, so a field of claims has many equal texts. A hit stands
+    for all documents with its text.
+    """
+
+    def __init__(self, documents: Iterable[tuple[int, str]]) -> None:
+        known: dict[bytes, int] = {}
+        self._numbers, self._texts = array("q"), array("q")
+        for number, words in documents:
+            key = blake2b(words.encode("utf-8"), digest_size=16).digest()
+            self._numbers.append(number)
+            self._texts.append(known.setdefault(key, len(known)))
+        self._count = len(known)
+
+    @property
+    def many(self) -> bool:
+        """Whether storing equal documents once pays off."""
+        return self._count <= WORTH_IT * len(self._numbers)
+
+    def distinct(self, documents: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        """Yield each distinct text of the same documents once, numbered from 0."""
+        seen = 0
+        for text, (_, words) in zip(self._texts, documents, strict=True):
+            if text == seen:
+                seen += 1
+                yield text, words
+
+    def repetitions(self, documents: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        """Yield the documents that `distinct` leaves out."""
+        seen = 0
+        for text, document in zip(self._texts, documents, strict=True):
+            if text == seen:
+                seen += 1
+            else:
+                yield document
+
+    def write(self, folder: Path) -> None:
+        """Write the documents of each text."""
+        texts, numbers = np.asarray(self._texts), np.asarray(self._numbers)
+        order = np.lexsort((numbers, texts))
+        np.save(folder / MEMBERS, numbers[order].astype(np.int32))
+        np.save(folder / STARTS, np.searchsorted(texts[order], np.arange(self._count + 1)))
+
 
 def build_engine(folder: Path, documents: Callable[[], Documents]) -> None:
     """Index numbered documents of plain words in a new folder.
@@ -219,7 +272,12 @@ class Engine:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._context = _index(folder).bm25()._ctxt
-        self._members = Members(folder)
+        grouped = (folder / MEMBERS).is_file()
+        # As plain arrays: slices of a memmap object are slow.
+        self._members, self._starts = (
+            np.asarray(np.load(folder / name, mmap_mode="r")) if grouped else None
+            for name in (MEMBERS, STARTS)
+        )
         self._shared = SharedSearch(self._best, _AT_ONCE)
 
     def __reduce__(self) -> tuple[type[Engine], tuple[Path]]:
@@ -253,40 +311,41 @@ class Engine:
             if more and score == texts[-1][0]:
                 return None
             room = k - len(best)
-            members = sorted(chain(*(self._members.first(int(text), room) for _, text in equal)))
+            members = sorted(chain(*(self._documents(int(text), room) for _, text in equal)))
             best += [(score, number) for number in members[:room]]
             if len(best) == k:
                 break
         return best
+
+    def _documents(self, text: int, k: int) -> list[int]:
+        """Return the first `k` documents with a text; without grouping, its own number."""
+        if self._members is None or self._starts is None:
+            return [text]
+        start, end = self._starts[text : text + 2].tolist()
+        found: list[int] = self._members[start : min(end, start + k)].tolist()
+        return found
 
     def _deepest(self, queries: Sequence[str], depth: int) -> list[list[tuple[float, str]]]:
         room = len(queries) * depth
         query_numbers = np.empty(room, dtype=np.int32)
         documents = np.empty(room, dtype=object)
         scores = np.empty(room, dtype=np.float32)
+        # At least two threads: with one, the engine does not release the GIL.
+        threads = max(2, min(os.cpu_count() or 1, len(queries) // _A_THREAD))
         size = _pisathon.retrieve(
             self._context, _ALGORITHM, list(enumerate(queries)), k=depth,
-            threads=_threads(len(queries)), query_weighted=0,
-            pretokenised=False, result_qidxs=query_numbers, result_docnos=documents,
+            threads=threads, query_weighted=0, pretokenised=False,
+            result_qidxs=query_numbers, result_docnos=documents,
             result_ranks=np.empty(room, dtype=np.int32), result_scores=scores,
         )  # fmt: skip
         found: list[list[tuple[float, str]]] = [[] for _ in queries]
-        rounded = _rounded(scores[:size].astype(float))
+        exact = scores[:size].astype(float)
+        unit = 10.0 ** (np.floor(np.log10(np.maximum(exact, 1e-30))) - (_DIGITS - 1))
+        rounded = np.round(exact / unit) * unit
         columns = (query_numbers[:size].tolist(), rounded.tolist(), documents[:size])
         for query, score, document in zip(*columns, strict=True):
             found[query].append((score, document))
         return found
-
-
-def _threads(queries: int) -> int:
-    """At least two: with one, the engine does not release the GIL."""
-    return max(2, min(os.cpu_count() or 1, queries // _A_THREAD))
-
-
-def _rounded(scores: Any) -> Any:
-    """Keep the digits that do not depend on the order of summation."""
-    unit = 10.0 ** (np.floor(np.log10(np.maximum(scores, 1e-30))) - (_DIGITS - 1))
-    return np.round(scores / unit) * unit
 
 
 @contextmanager

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from retrieval.chains import Link, alike
 from retrieval.index.analyser import FIELDS, LONGEST_QUERY, known, tokens
-from retrieval.index.build import build, read_manifest
+from retrieval.index.build import build
 from retrieval.index.engine import Engine, Scored
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
-from retrieval.index.store import Store, digest
+from retrieval.index.store import DENSE, Store, digest, read_manifest
 from retrieval.searching import FieldSearch
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError, nearest
@@ -35,12 +35,10 @@ if TYPE_CHECKING:
 class PisaIndexes(IndexBackend):
     """The embedded index (PISA): a folder."""
 
+    for_paths = True
+
     def __init__(self, options: Options, services: Services) -> None:
         pass
-
-    def accepts(self, location: str) -> bool:
-        """Whether this is a path and not an address."""
-        return "://" not in location and not location.startswith("elasticsearch:")
 
     def open(self, location: str) -> PisaArguments:
         """Open the index in a folder."""
@@ -96,7 +94,6 @@ class PisaArguments:
         self.manifest = read_manifest(folder)
         self.folder = folder
         self._store = Store(folder)
-        self._statements = Statements(folder / STATEMENTS)
         self._engines = {
             field: Engine(folder / field) for field in FIELDS if self.manifest.fields.get(field)
         }
@@ -147,8 +144,8 @@ class PisaArguments:
         known(field)
         found: list[list[Scored]] = [[] for _ in queries]
         engine = self._engines.get(field)
-        words = {place: _query(query) for place, query in enumerate(queries)}
-        places = [place for place in words if words[place]]
+        words = [" ".join(tokens(str(query))[:LONGEST_QUERY]) for query in queries]
+        places = [place for place, of_query in enumerate(words) if of_query]
         if engine is not None and k > 0:
             best = engine.best([words[place] for place in places], k)
             for place, hits in zip(places, best, strict=True):
@@ -169,7 +166,13 @@ class PisaArguments:
         return found
 
     @cached_property
+    def _statements(self) -> Statements:
+        return Statements(self.folder / STATEMENTS)
+
+    @cached_property
     def _vectors(self) -> dict[str, DenseVectors]:
+        if not (self.folder / DENSE).is_dir():
+            return {}
         from retrieval.dense.vectors import open_vectors
 
         return open_vectors(self.folder, self.manifest.collection)
@@ -182,6 +185,8 @@ class PisaArguments:
     @cached_property
     def meaning(self) -> Meaning | None:
         """Similarity by vectors, if the index has any and their encoder loads."""
+        if not self._vectors:
+            return None
         from retrieval.dense.search import VectorMeaning, usable
 
         name = usable({one: self._encoded(vectors) for one, vectors in self._vectors.items()})
@@ -214,10 +219,6 @@ class PisaArguments:
     def pipeline(self, field: str, k: int) -> FieldSearch:
         """Return the search of one field as a PyTerrier transformer."""
         return FieldSearch(self, field, k)
-
-
-def _query(text: str) -> str:
-    return " ".join(tokens(str(text))[:LONGEST_QUERY])
 
 
 def _collection(location: str, of: Iterable[Argument] | None) -> str:

@@ -1,4 +1,4 @@
-"""The arguments of an index on disk, with fast access by id and little memory.
+"""The manifest of an index folder, and its arguments on disk: fast access by id, little memory.
 
 `arguments.jsonl` contains them in the order of the collection; `ids.npy` the sorted ids, and
 `places.npy` the begin and end of each id's line. The files are memory-mapped. The number of an
@@ -7,6 +7,7 @@ argument is the place of its id in `ids.npy`.
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import mmap
 from array import array
@@ -17,12 +18,73 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from touche_rad import files
+from retrieval.index.analyser import NAME as ANALYSER
+from touche_rad import __version__, files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
 
+FILE = "manifest.json"
+FORMAT = 4
+
+
+class Manifest(BaseModel):
+    """The description of an index folder."""
+
+    model_config = ConfigDict(frozen=True)
+
+    format: int
+    collection: str
+    arguments: int
+    fields: dict[str, int]
+    analyser: str
+    sizes: dict[str, int]
+    versions: dict[str, str]
+
+
+def write_manifest(folder: Path, collection: str, arguments: int, fields: dict[str, int]) -> None:
+    """Write the manifest of a complete index folder."""
+    sizes = {
+        str(path.relative_to(folder)): path.stat().st_size
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    engines = ("pyterrier", "pyterrier-pisa")
+    manifest = Manifest(
+        format=FORMAT, collection=collection, arguments=arguments, fields=fields,
+        analyser=ANALYSER, sizes=sizes,
+        versions={"touche-rad": __version__}
+        | {name: importlib.metadata.version(name) for name in engines},
+    )  # fmt: skip
+    (folder / FILE).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read and check the manifest of an index folder."""
+    again = "build it again: touche-rad index SOURCE -o DIR --replace"
+    if not folder.is_dir():
+        raise UserError(f"{folder}: there is no index; build it: touche-rad index SOURCE -o DIR")
+    try:
+        manifest = Manifest.model_validate(json.loads((folder / FILE).read_text("utf-8")))
+    except FileNotFoundError:
+        raise UserError(f"{folder} is not an index: it has no {FILE}") from None
+    except (OSError, ValueError, ValidationError):
+        raise UserError(f"{folder}: {FILE} cannot be read; {again}") from None
+    if (manifest.format, manifest.analyser) != (FORMAT, ANALYSER):
+        raise UserError(f"{folder}: the index was built by another version of touche-rad; {again}")
+    for name, size in manifest.sizes.items():
+        path = folder / name
+        found = path.stat().st_size if path.is_file() else None
+        if found != size:
+            problem = "is missing" if found is None else f"has {found} bytes instead of {size}"
+            raise UserError(f"{folder}: the index is damaged: {name} {problem}; {again}")
+    return manifest
+
+
 ARGUMENTS, IDS, PLACES = "arguments.jsonl", "ids.npy", "places.npy"
+DENSE = "dense"
+"""The folder of vectors in an index, if it has any."""
 LONGEST_ID = 512
 REMEMBERED = 20_000
 

@@ -194,7 +194,7 @@ class Fake:
         self.options = options
 
     def answer(self, debate: Debate) -> Response:
-        return Response(content=type(self).__name__)
+        return Response(content=f"{type(self).__name__}: {self.options.tone}")
 
 
 def a_fake(name: str, *, needs: tuple[str, ...] = ()) -> None:
@@ -214,7 +214,9 @@ def test_the_chain_is_the_chosen_debater_then_ours() -> None:
 def test_only_the_chosen_debater_gets_the_options() -> None:
     a_fake("mine"), a_fake("grounded")
     chain = make_chain("mine", {"tone": "sharp"}, Services())
-    assert [debater.options.tone for _, debater in chain] == ["sharp", "calm"]  # type: ignore[attr-defined]
+    debate = Debate().with_utterance("Zoos are bad.")
+    answers = [anyio.run(Answerer([one]).answer, debate) for one in chain]
+    assert [answer.response.content for answer in answers] == ["mine: sharp", "grounded: calm"]
 
 
 @pytest.mark.usefixtures("registry")
@@ -233,7 +235,10 @@ def test_who_cannot_be_made_does_not_stand_in_but_fails_when_chosen() -> None:
         def __init__(self, options: Options, services: Services) -> None:
             raise ValueError("no weights")
 
-    assert len(make_chain("mine", {}, Services())) == 1
+    _, fallback = make_chain("mine", {}, Services())
+    answer = anyio.run(Answerer([fallback]).answer, Debate().with_utterance("Zoos are bad."))
+    assert answer.by == LAST_RESORT
+    assert answer.notes[0] == "fallback from grounded: ValueError: no weights"
     with pytest.raises(WorkError, match="grounded cannot be made: ValueError: no weights"):
         make_chain("grounded", {}, Services())
 

@@ -9,12 +9,16 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from touche_rad import __version__
+from touche_rad.errors import InputError, ToucheRadError, nearest, why
 
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "Play": {
@@ -82,11 +86,78 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Suggest the nearest command for an unknown one."""
-        from touche_rad.errors import nearest
-
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"there is no command {args[0]!r}{nearest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
+
+
+DEFAULT_FILE: Final = "touche-rad.toml"
+SHARED: Final = (
+    "debater", "judge", "retriever", "index", "seed", "max_words", "deadline", "workers",
+    "quiet", "skip_bad", "turns", "host", "port", "options", "plugins",
+    "model", "cache", "max_calls", "max_tokens", "run_deadline", "trace", "metadata",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The content of a settings file, as click's default map of each command."""
+
+    path: Path | None = None
+    values: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    plugins: tuple[str, ...] = ()
+
+
+def load_settings(path: str | None) -> Settings:
+    """Read the given file, or `touche-rad.toml` in this folder if it exists.
+
+    A key at the top applies to every command with an option of this name, a table named after a
+    command only to this command. The table `options`, at either place, has the values of `-O`.
+    Flags and the environment replace the values of the file.
+    """
+    place = Path(path) if path else Path(DEFAULT_FILE)
+    if not path and not place.is_file():
+        return Settings()
+    table = _parse(place)
+    shared = {key: value for key, value in table.items() if key not in COMMANDS}
+    for key in shared:
+        if key not in SHARED:
+            raise InputError(
+                place, f"there is no such setting{nearest(key, [*SHARED, *COMMANDS])}", field=key
+            )
+    plugins = shared.pop("plugins", [])
+    values = {one: _flat(place, {**shared, **_table(place, table, one)}) for one in COMMANDS}
+    return Settings(place, values, tuple(plugins))
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(path, f"expected TOML: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(path, f"cannot be read: {why(error)}") from None
+
+
+def _table(path: Path, table: Mapping[str, Any], command: str) -> dict[str, Any]:
+    own = table.get(command, {})
+    if not isinstance(own, dict):
+        raise InputError(path, f"expected a table [{command}], got {own!r}", field=command)
+    return own
+
+
+def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:
+    options = values.pop("options", {})
+    if not isinstance(options, dict):
+        raise InputError(path, f"expected a table, got {options!r}", field="options")
+    flat = {key.replace("-", "_"): value for key, value in values.items()}
+    if options:
+        flat["options"] = [f"{key}={_string(value)}" for key, value in options.items()]
+    return flat
+
+
+def _string(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @click.command(
@@ -110,9 +181,7 @@ class Commands(click.Group):
 @click.pass_context
 def touche_rad(ctx: click.Context, config_file: str | None, plugins: tuple[str, ...]) -> None:
     """Debaters and judges for Touché's Retrieval-Augmented Debating task."""
-    from touche_rad.cli import config
-
-    settings = config.load(config_file, COMMANDS)
+    settings = load_settings(config_file)
     ctx.obj = settings
     ctx.default_map = dict(settings.values)
     modules = (*plugins, *settings.plugins)
@@ -129,8 +198,6 @@ def main(args: list[str] | None = None) -> None:
 
 def run(args: list[str] | None = None) -> int:
     """Run a command line and return its exit code."""
-    from touche_rad.errors import ToucheRadError
-
     try:
         result: Any = touche_rad.main(args=args, prog_name="touche-rad", standalone_mode=False)
     except click.ClickException as error:

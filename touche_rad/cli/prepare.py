@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -117,9 +118,9 @@ def uses_model(plugin: Plugin) -> bool:
 
 def names_model(given: Given) -> bool:
     """Whether the user names a language model, by `-m` or in the environment."""
-    from touche_rad.models.endpoint import named_by_environment
+    from touche_rad.models.endpoint import URL
 
-    return bool(given.get("model")) or named_by_environment()
+    return bool(given.get("model") or os.environ.get(URL))
 
 
 def model_for(given: Given, *plugins: Plugin, out: Path | None = None) -> Model | None:

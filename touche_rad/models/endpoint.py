@@ -338,8 +338,3 @@ class Pool:
 
 
 NAMED = ("vllm", "hf", "scripted")
-
-
-def named_by_environment() -> bool:
-    """Whether the environment names a model."""
-    return bool(os.environ.get(URL))

@@ -21,18 +21,17 @@ from touche_rad.plugins.contracts import (
     Meaning,
     Panel,
     Retriever,
-    Services,
     VectorsWanted,
-    annotations_of,
-    arguments_by,
-    meaning_of,
 )
 from touche_rad.plugins.indexes import (
     add_vectors,
+    annotations_of,
+    arguments_by,
     build_index,
     dump_index,
     index_backend_of,
     index_exists,
+    meaning_of,
     open_index,
 )
 from touche_rad.plugins.profiles import Options, Profile, setting
@@ -40,6 +39,7 @@ from touche_rad.plugins.registry import (
     KINDS,
     Kind,
     Plugin,
+    Services,
     debater,
     find,
     import_plugins,

@@ -1,11 +1,11 @@
-"""The methods of each kind of plugin, and the services that plugins use."""
+"""The methods of each kind of plugin."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from touche_rad.contest import Contest, Outcome
 from touche_rad.debate import Argument, Debate, Hit, Response, Verdicts
@@ -79,25 +79,6 @@ class Annotations(Protocol):
         ...
 
 
-def arguments_by(index: ArgumentIndex, ids: Sequence[str]) -> list[Argument | None]:
-    """Return the argument of each id, or None; in one request if the index supports it."""
-    get_all: Callable[[Sequence[str]], list[Argument | None]] | None
-    get_all = getattr(index, "get_all", None)
-    return get_all(ids) if get_all is not None else [index.get(one) for one in ids]
-
-
-def meaning_of(index: ArgumentIndex) -> Meaning | None:
-    """Return the semantic similarity of an index, or None if it has no usable vectors."""
-    found: Meaning | None = getattr(index, "meaning", None)
-    return found
-
-
-def annotations_of(index: ArgumentIndex) -> Mapping[str, Annotations]:
-    """Return the annotations of an index by their name."""
-    found: Mapping[str, Annotations] = getattr(index, "annotations", {})
-    return found
-
-
 class Annotator(Protocol):
     """Makes annotations with a language model (entry points of `touche_rad.annotators`)."""
 
@@ -147,9 +128,8 @@ class VectorsWanted:
 class IndexBackend:
     """A way to store indexes. A backend overrides what it supports."""
 
-    def accepts(self, location: str) -> bool:
-        """Whether this location belongs to this backend."""
-        raise NotImplementedError
+    for_paths: ClassVar[bool] = False
+    """Whether locations that name no backend, such as `DIR`, belong to this one."""
 
     def open(self, location: str) -> ArgumentIndex:
         """Open an index."""
@@ -213,32 +193,6 @@ class IndexBackend:
     def left_to_annotate(self, location: str, annotator: Annotator) -> tuple[int, int]:
         """Return the number of arguments without annotation, and an estimate of their letters."""
         raise UserError(f"{location}: this index cannot store annotations")
-
-
-@dataclass(frozen=True)
-class Services:
-    """What a plugin can use besides its input."""
-
-    index: ArgumentIndex | None = None
-    seed: int = 0
-    model: Model | None = None
-
-    def need_model(self, who: str) -> Model:
-        """Return the language model, or raise an error that says how to give one."""
-        if self.model is None:
-            raise UserError(
-                f"{who} needs a language model: give one with -m URL#MODEL, -m vllm:MODEL, or "
-                "OPENAI_BASE_URL and OPENAI_MODEL in the environment"
-            )
-        return self.model
-
-    def need_index(self, who: str) -> ArgumentIndex:
-        """Return the index, or raise an error that says how to give one."""
-        if self.index is None:
-            raise UserError(
-                f"{who} needs an argument index: give one with -i DIR (touche-rad index)"
-            )
-        return self.index
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""Open and build indexes by their location, and an index with a fallback."""
+"""Open and build indexes by location, read what else they hold, and use a fallback index."""
 
 from __future__ import annotations
 
@@ -17,13 +17,9 @@ from touche_rad.plugins.contracts import (
     IndexBackend,
     Meaning,
     Report,
-    Services,
     VectorsWanted,
-    annotations_of,
-    arguments_by,
-    meaning_of,
 )
-from touche_rad.plugins.registry import registered
+from touche_rad.plugins.registry import Services, registered
 
 log = logging.getLogger("touche_rad")
 
@@ -72,22 +68,37 @@ def add_vectors(
 def index_backend_of(location: str, options: Mapping[str, str] | None = None) -> IndexBackend:
     """Return the backend that stores the index at a location.
 
-    A location `NAME:ADDRESS` belongs to the backend NAME, another one to the first that accepts it.
+    A location `NAME:ADDRESS` belongs to the backend NAME, a path to the first backend for paths.
     """
     known = registered("index")
-    name = location.partition(":")[0]
-    made: IndexBackend
-    if name in known:
-        made = known[name].make(Services(), options)
-        return made
-    for plugin in known.values():
-        if plugin.missing(index=True):
-            continue
-        made = plugin.make(Services())
-        if made.accepts(location):
-            made = plugin.make(Services(), options) if options else made
-            return made
-    raise UserError(f"{location!r} is no location of an index (backends: {', '.join(known)})")
+    plugin = known.get(location.partition(":")[0])
+    if plugin is None and "://" not in location:
+        plugin = next(
+            (one for one in known.values() if getattr(one.factory, "for_paths", False)), None
+        )
+    if plugin is None:
+        raise UserError(f"{location!r} is no location of an index (backends: {', '.join(known)})")
+    made: IndexBackend = plugin.make(Services(), options)
+    return made
+
+
+def arguments_by(index: ArgumentIndex, ids: Sequence[str]) -> list[Argument | None]:
+    """Return the argument of each id, or None; in one request if the index supports it."""
+    get_all: Callable[[Sequence[str]], list[Argument | None]] | None
+    get_all = getattr(index, "get_all", None)
+    return get_all(ids) if get_all is not None else [index.get(one) for one in ids]
+
+
+def meaning_of(index: ArgumentIndex) -> Meaning | None:
+    """Return the semantic similarity of an index, or None if it has no usable vectors."""
+    found: Meaning | None = getattr(index, "meaning", None)
+    return found
+
+
+def annotations_of(index: ArgumentIndex) -> Mapping[str, Annotations]:
+    """Return the annotations of an index by their name."""
+    found: Mapping[str, Annotations] = getattr(index, "annotations", {})
+    return found
 
 
 RETRY_AFTER: Final = 30.0

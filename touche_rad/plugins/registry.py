@@ -1,4 +1,4 @@
-"""Plugins by name: found by entry points or decorators, with their options and requirements."""
+"""Plugins by name: found by entry points or decorators; their options, needs and services."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from touche_rad.errors import OptionError, UserError, WorkError, nearest
-from touche_rad.plugins.contracts import Services
+from touche_rad.models import Model
+from touche_rad.plugins.contracts import ArgumentIndex
 from touche_rad.plugins.profiles import (
     Options,
     Profile,
@@ -77,10 +78,32 @@ _NEED: Final = re.compile(r"index|model|(?:module:|extra:(?P<extra>[\w-]+)/)(?P<
 A_MODEL: Final = (
     "a language model (-m URL#MODEL or -m vllm:MODEL, or OPENAI_BASE_URL and OPENAI_MODEL)"
 )
-"""The text of the need `model` in messages."""
+AN_INDEX: Final = "an argument index (-i DIR; make one with: touche-rad index)"
+"""The texts of the needs `model` and `index` in messages."""
 
 Kind = Literal["debater", "judge", "panel", "retriever", "index", "annotator", "user"]
 KINDS: tuple[Kind, ...] = ("debater", "judge", "panel", "retriever", "index", "annotator")
+
+
+@dataclass(frozen=True)
+class Services:
+    """What a plugin can use besides its input."""
+
+    index: ArgumentIndex | None = None
+    seed: int = 0
+    model: Model | None = None
+
+    def need_model(self, who: str) -> Model:
+        """Return the language model, or raise an error that says how to give one."""
+        if self.model is None:
+            raise UserError(f"{who} needs {A_MODEL}")
+        return self.model
+
+    def need_index(self, who: str) -> ArgumentIndex:
+        """Return the index, or raise an error that says how to give one."""
+        if self.index is None:
+            raise UserError(f"{who} needs {AN_INDEX}")
+        return self.index
 
 
 @dataclass(frozen=True)
@@ -147,7 +170,7 @@ class Plugin:
                 "index, model, module:NAME or extra:EXTRA/MODULE"
             )
         if need == "index":
-            return "" if index else "an argument index (-i DIR; make one with: touche-rad index)"
+            return "" if index else AN_INDEX
         if need == "model":
             return "" if model else A_MODEL
         if importlib.util.find_spec(match["module"]) is not None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import logging
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Final
 
 import anyio
 
 from touche_rad.debate import Debate, Response
-from touche_rad.errors import ToucheRadError, UserError, WorkError
+from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.models.context import Calls, call_context, deadline_in
-from touche_rad.plugins import ArgumentIndex, Debater, Services, find, registered
+from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
 from touche_rad.runs.guard import guard
 
 log = logging.getLogger("touche_rad")
@@ -141,40 +141,36 @@ def make_chain(
         UserError: The debater does not exist, an option is wrong, or a requirement is missing.
         WorkError: The selected debater cannot be made.
     """
-    chosen = _chosen(name, given, services)
-    alone = replace(services, model=None)  # a fallback must not wait for the model that just failed
-    asks = services.model is not None and "model" in find("debater", name).uses
-    chain = [(name, chosen)]
-    for other in fallbacks():
-        debater = _fallback(other, alone) if other != name or asks else None
-        if debater is not None:
-            chain.append((f"{other} without a model" if other == name else other, debater))
-    return tuple(chain)
-
-
-def _chosen(name: str, given: Mapping[str, str], services: Services) -> Debater:
     plugin = find("debater", name)
-    lacking = plugin.missing(index=services.index is not None, model=services.model is not None)
-    if lacking:
-        raise UserError(f"debater {name} needs {' and '.join(lacking)}")
     try:
-        made: Debater = plugin.make(services, given)
+        chosen: Debater = plugin.make(services, given)
     except ToucheRadError:
         raise
     except Exception as error:
         raise WorkError(f"debater {name} cannot be made: {_describe(error)}") from error
-    return made
+    known = registered("debater")
+    # A fallback must not wait for the model that just failed.
+    alone = replace(services, model=None)
+    if services.model is None or "model" not in plugin.uses:
+        known.pop(name)
+    return (name, chosen), *(
+        (f"{other} without a model" if other == name else other, _Fallback(known[other], alone))
+        for other in fallbacks()
+        if other in known and (services.index is not None or "index" not in known[other].needs)
+    )
 
 
-def _fallback(name: str, services: Services) -> Debater | None:
-    plugin = registered("debater").get(name)
-    if plugin is None:
-        return None
-    try:
-        if plugin.missing(index=services.index is not None):
-            return None
-        made: Debater = plugin.make(services)
+class _Fallback:
+    """A fallback debater, which is made when it answers for the first time."""
+
+    def __init__(self, plugin: Plugin, services: Services) -> None:
+        self._plugin, self._services = plugin, services
+
+    @cached_property
+    def _debater(self) -> Debater:
+        made: Debater = self._plugin.make(self._services)
         return made
-    except Exception as error:
-        log.warning("fallback debater %s cannot be made: %s", name, _describe(error))
-        return None
+
+    def answer(self, debate: Debate) -> Response | Awaitable[Response]:
+        """Answer the user's last message."""
+        return self._debater.answer(debate)
