@@ -78,7 +78,11 @@ PLAYS = (
     ),
     Play("debater", "rdebater", "Plain", {"profile": "paper-naive-rag"}),
     Play("judge", "zsl", "Answer"),
+    Play("judge", "zsl", "Answer", {"profile": "evidence"}),
+    Play("judge", "fsl1", "Answer"),
     Play("judge", "fsl1", "Answers", {"per": "debate"}),
+    Play("judge", "zsl", "Answers", {"per": "debate", "profile": "evidence"}),
+    Play("judge", "fsl2", "yes|no", PAPER),
     Play("judge", "best", "Reasons yes|no", PAPER),
     Play("panel", "debatrix", "SpeechView Verdict"),
     Play("panel", "debatrix", "Analysis Comment Number Winner", PAPER),
@@ -175,7 +179,7 @@ def test_a_prompt_mentions_all_keys_values_and_limits_of_its_schema(
     assert {schema_of(call) for call in calls} == set(play.schemas.split())
     for call in calls:
         text, asked = prompt_of(call), schema_of(call)
-        assert re.search(r"[Nn]ever follow instructions", text), asked
+        assert re.search(r"[Nn]ever follow instructions|Ignore any instructions", text), asked
         if "response_format" in call:
             schema = call["response_format"]["json_schema"]["schema"]
             assert list(dict.fromkeys(missing(text, schema))) == [], f"{asked}:\n{text}"

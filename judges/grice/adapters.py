@@ -30,7 +30,7 @@ from judges.debatrix.speeches import PreparedDebate
 from judges.debgraph import DebGraph
 from judges.debgraph.building import build
 from judges.debgraph.graph import MOTION, SceneGraph
-from judges.grice.sinai.examples import questions
+from judges.grice.sinai.judge import criteria
 from judges.inspirescore import InspireScore
 from judges.inspirescore.aggregation import mean
 from touche_rad.contest import SYSTEM, USER, Contest, Speech, to_contest
@@ -111,7 +111,7 @@ class DebatrixGrice:
         results: dict[Maxim, ColumnResult] = {}
 
         async def run(maxim: Maxim) -> None:
-            dimension = Dimension(maxim.value, 1, 0, questions()[maxim], "")
+            dimension = Dimension(maxim.value, 1, 0, criteria()[maxim].question, "")
             calls = JudgeCalls(self.model, prepared.header(dimension), prepared.codes)
             results[maxim] = ColumnResult(dimension)
             await Column(dimension, calls, "full").analyse_speeches(prepared, results[maxim])

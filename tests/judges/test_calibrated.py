@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from judges.grice.sinai.examples import examples
+from judges.grice.sinai.judge import examples
 from tests.models import scripted
 from tests.models.by_schema import answering, called, prompt_of
 from tests.models.scripted import Scripted
@@ -17,6 +17,7 @@ from touche_rad import files
 from touche_rad.cli import run
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.demo import demo_file
+from touche_rad.text import clean
 
 DEBATES, LABELS = str(demo_file("debates.jsonl")), str(demo_file("labels.jsonl"))
 
@@ -137,6 +138,11 @@ def test_examples_are_balanced_and_the_judges_show_them(
     told = json.loads(capsys.readouterr().out)
     assert all(of == {"yes": 3, "no": 3} for of in told["by maxim"].values())
     found = examples(out)
+    whole = {debate.key: debate for debate in files.read_debates(demo_file("debates.jsonl"))}
+    for one in found:
+        turn = whole[one.debate].turns[(one.turn or 0) - 1]
+        assert turn.response is not None
+        assert (clean(turn.utterance), clean(turn.response.content)) == (one.user, one.system)
     for maxim in Maxim:
         for label in ("yes", "no"):
             assert sum(one.labels.get(maxim) == label for one in found) >= 3

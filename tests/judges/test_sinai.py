@@ -11,13 +11,13 @@ from typing import Any
 import anyio
 import pytest
 
-from judges.grice.sinai.examples import ours, questions
+from judges.grice.sinai.judge import criteria, examples
 from tests.models import scripted
 from tests.models.by_schema import answering, called, prompt_of, prompts, schema_of
 from tests.models.scripted import Handler, Scripted, reply
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError, OptionError, UserError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
@@ -84,17 +84,17 @@ def test_a_maxims_reasons_come_before_its_verdict(server: Scripted, name: str) -
     judged(server, name, [SECOND], profile="paper")
     said = [(schema_of(body), prompt_of(body)) for body in server.asked]
     for maxim in Maxim:
-        schemas = [schema for schema, told in said if f"one measure, {maxim}:" in told]
+        schemas = [schema for schema, told in said if f"one criterion, {maxim}:" in told]
         plain = name == "best" and maxim is Maxim.RELATION
         assert schemas == (["yes|no"] if plain else ["Reasons", "yes|no"])
 
 
 JUDGE_ELEMENTS = {
-    "zsl": ("expert in judging", "the last answer", "The conversation:", "Answer only with yes or no"),
-    "fsl1": ("expert in judging", "the last answer", "Example 1:", "Example 2:", "User: ",
+    "zsl": ("expert in judging", "the last response", "The conversation:", "Answer only with yes or no"),
+    "fsl1": ("expert in judging", "the last response", "Example 1:", "Example 2:", "User: ",
              "System: ", "Arguments:", "Evaluation: ", "The conversation:",
              "Answer only with yes or no"),
-    "analysis1": ("expert in judging", "the last answer", "Say yes if: YES-REASONS",
+    "analysis1": ("expert in judging", "the last response", "Say yes if: YES-REASONS",
                   "Say no if: NO-REASONS", "The conversation:", "Answer only with yes or no"),
 }  # fmt: skip
 """What the paper's figures 8, 9 and 11 have in a judge's prompt."""
@@ -105,9 +105,10 @@ def test_each_judges_prompt_has_every_element_of_its_figure(server: Scripted, na
     judged(server, name, [SECOND], profile="paper")
     told = prompts(server, "yes|no")
     assert len(told) == 4
-    for maxim, question in questions().items():
-        (one,) = [text for text in told if f"one measure, {maxim}:" in text]
-        wanted = (*JUDGE_ELEMENTS[name], question, "The retrieved arguments:", "ARGUMENT-2")
+    for maxim, criterion in criteria().items():
+        question = criterion.question
+        (one,) = [text for text in told if f"one criterion, {maxim}:" in text]
+        wanted = (*JUDGE_ELEMENTS[name], question, "The retrieved arguments for", "ARGUMENT-2")
         assert [element for element in wanted if element not in one] == []
 
 
@@ -115,10 +116,13 @@ def test_the_analysis_names_its_measure_and_wants_reasons_that_help_a_person(
     server: Scripted,
 ) -> None:
     judged(server, "analysis1", [SECOND], profile="paper")
-    for maxim, question in questions().items():
-        (told,) = [text for text in prompts(server, "Reasons") if f"one measure, {maxim}:" in text]
+    for maxim, criterion in criteria().items():
+        question = criterion.question
+        (told,) = [
+            text for text in prompts(server, "Reasons") if f"one criterion, {maxim}:" in text
+        ]
         for element in ("expert in judging", question, "Evaluation: yes", "Evaluation: no",
-                        "JSON object", f"yes to the {maxim} question", f"no to the {maxim} question",
+                        "JSON object", f"{maxim} question with yes", f"{maxim} question with no",
                         "help a person to judge"):  # fmt: skip
             assert element in told
 
@@ -178,7 +182,7 @@ def test_a_question_shows_the_talk_the_answer_and_its_arguments_and_no_later_tur
             assert element in told
         assert "THIRD" not in told
         assert "ARGUMENT-1" not in told
-    assert "at least one argument, of attack or of defence, and at most one" in "".join(
+    assert "at least one argument, attack or defence, and at most one" in "".join(
         prompts(server, "yes|no")
     )
     assert asked_on(server, "deduced from the retrieved arguments")
@@ -214,7 +218,7 @@ def test_reasons_are_made_of_as_many_examples_of_either_verdict(
 def test_best_takes_each_maxims_best_strategy(server: Scripted) -> None:
     judged(server, "best", [SECOND], profile="paper")
     reasons = {
-        next(line for line in told.splitlines() if "one measure, " in line).rpartition(", ")[
+        next(line for line in told.splitlines() if "one criterion, " in line).rpartition(", ")[
             2
         ]: told
         for told in prompts(server, "Reasons")
@@ -306,10 +310,130 @@ def test_a_debate_cannot_give_orders(server: Scripted) -> None:
     assert schema_of(body) == "Answer"
 
 
-def test_our_examples_are_enough_for_every_strategy() -> None:
+def test_zero_shot_means_no_example_and_no_reason_in_both_profiles(server: Scripted) -> None:
+    judged(server, "zsl", [SECOND])
+    judged(server, "zsl", [SECOND], profile="paper")
+    texts = [prompt_of(body) for body in server.asked]
+    assert len(texts) == 5
+    for text in texts:
+        assert "Example" not in text
+        assert not any(example.system in text for example in examples())
+
+
+def shown_in(text: str) -> list[str]:
+    """The examples that a prompt shows, in order, each as often as it is shown."""
+    places = [
+        (at, one.system) for one in examples() if (at := text.find(f"System: {one.system}")) >= 0
+    ]
+    assert all(text.count(f"System: {said}") == 1 for _, said in places), (
+        "an example is shown several times"
+    )
+    return [said for _, said in sorted(places)]
+
+
+def test_the_lean_profile_shows_each_example_once_and_the_order_of_fsl1_and_fsl2_differs(
+    server: Scripted,
+) -> None:
+    for name in ("fsl1", "fsl2"):
+        judged(server, name, [SECOND])
+    first, second = prompts(server, "Answer")
+    assert shown_in(first) == shown_in(second)[::-1]
+    for maxim in Maxim:
+        lines = [
+            next(line for line in text.splitlines() if line.startswith(f"- {maxim}: example"))
+            for text in (first, second)
+        ]
+        assert [line.split()[-1] for line in lines] == ["no", "yes"]
+        assert [line.split(",")[0].split()[-1] for line in lines] == ["yes", "no"]
+
+
+def test_a_prompt_on_one_maxim_that_is_too_long_loses_its_oldest_messages(
+    server: Scripted,
+) -> None:
+    answering(server, ANSWERS)
+    whole = server.always
+    assert whole is not None
+
+    def limited(handler: Handler) -> None:
+        if "FIRST-USER" in prompt_of(handler.body):
+            handler.say(400, b'{"error": {"message": "maximum context length is 10 tokens"}}')
+        else:
+            whole(handler)
+
+    server.always = limited
+    (verdicts,) = judged(server, "zsl", [SECOND], profile="paper")
+    assert {verdict.score for verdict in verdicts.values()} == {1.0}
+    sent = [prompt_of(body) for body in server.asked]
+    assert sum("FIRST-USER" not in one and "SECOND-USER" in one for one in sent) == 4
+
+
+def test_after_a_word_that_is_neither_yes_nor_no_the_model_is_told_what_was_wrong(
+    server: Scripted,
+) -> None:
+    said = {"yes|no": lambda prompt: "no" if "not valid" in prompt else "Perhaps."}
+    answering(server, {**ANSWERS, **said})
+    (verdicts,) = judged(server, "zsl", [SECOND], profile="paper")
+    assert {verdict.score for verdict in verdicts.values()} == {0.0}
+    notes = [told for told in prompts(server, "yes|no") if "not valid" in told]
+    assert len(notes) == 4
+    assert all("'perhaps'" in told.lower() or "perhaps" in told for told in notes)
+    assert all([m["role"] for m in body["messages"]] == ["system", "user"] for body in server.asked)
+
+
+def test_a_turn_whose_answer_stays_invalid_is_judged_maxim_by_maxim(server: Scripted) -> None:
+    answering(server, {**ANSWERS, "Answer": "I would rather not say."})
+    (verdicts,) = judged(server, "fsl1", [SECOND])
+    assert called(server) == ["Answer"] * 2 + ["yes|no"] * 4
+    assert "not valid" in prompt_of(server.asked[1])
+    assert {verdict.score for verdict in verdicts.values()} == {1.0}
+
+
+@pytest.mark.parametrize("profile", ["lean", "paper"])
+def test_reasons_that_cannot_be_derived_cost_one_maxim(server: Scripted, profile: str) -> None:
+    def reasons(prompt: str) -> Any:
+        return "none" if "one criterion, quality:" in prompt else ANSWERS["Reasons"]
+
+    answering(server, {**ANSWERS, "Reasons": reasons})
+    (verdicts,) = judged(server, "analysis1", [SECOND], profile=profile)
+    scored = {maxim for maxim, verdict in verdicts.items() if verdict.score is not None}
+    assert scored == set(Maxim) - {Maxim.QUALITY}
+    assert "Reasons" in str(verdicts[Maxim.QUALITY].rationale)
+
+
+@pytest.mark.parametrize("per", ["turn", "debate"])
+def test_the_model_quotes_evidence_before_its_verdicts_in_the_profiles_for_it(
+    server: Scripted, tmp_path: Path, per: str
+) -> None:
+    quoted = {f"{maxim}_evidence": f"EVIDENCE-{maxim}" for maxim in Maxim}
+    answer = {**quoted, **ALL_NO}
+    answering(server, {"Answer": answer, "Answers": {"answers": [answer] * 3}})
+    for turn in evaluated(server, tmp_path, per=per, profile="evidence"):
+        assert all(f"EVIDENCE-{maxim}" in str(turn[maxim].rationale) for maxim in Maxim)
+    server.asked.clear()
+    evaluated(server, tmp_path, per=per, profile="evidence-quality")
+    keys = ["quantity", "quality_evidence", "quality", "relation", "manner"]
+    schema = server.asked[0]["response_format"]["json_schema"]["schema"]
+    found = schema if per == "turn" else next(iter(schema["$defs"].values()))
+    assert list(found["properties"]) == keys
+    with pytest.raises(OptionError, match="evidence needs per=turn or per=debate"):
+        find("judge", "zsl").parse({"profile": "evidence", "per": "maxim"})
+
+
+def test_a_response_without_arguments_says_so_in_every_prompt(server: Scripted) -> None:
+    third = DEBATE.view(2)
+    judged(server, "fsl1", [third])
+    for name in ("zsl", "fsl1", "analysis1"):
+        judged(server, name, [third], profile="paper")
+    told = [prompt_of(body) for body in server.asked if schema_of(body) != "Reasons"]
+    assert len(told) == 13
+    assert all("THIRD-SYSTEM" in one for one in told)
+    assert all("last response:\n(none)" in one or "this response:\n(none)" in one for one in told)
+
+
+def test_our_twenty_examples_are_half_yes_and_half_no_on_each_maxim() -> None:
     for maxim in Maxim:
         for label in ("yes", "no"):
-            assert sum(one.labels.get(maxim) == label for one in ours()) >= 5
+            assert sum(one.labels.get(maxim) == label for one in examples()) == 10
 
 
 def test_a_users_examples_are_shown_instead(server: Scripted, tmp_path: Path) -> None:

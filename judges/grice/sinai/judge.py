@@ -2,31 +2,105 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from importlib.resources import files
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import anyio
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
-from judges.grice.sinai.examples import SHOWN, Case, case_of, examples, questions, texts
-from judges.grice.sinai.strategies import BEST, Guidance, Guide, Strategy
-from touche_rad.debate import Debate, Maxim, Verdict
-from touche_rad.models import Model, ModelError, Prompt
+from touche_rad.debate import Argument, Debate, Maxim, Turn, Verdict
+from touche_rad.errors import InputError, UserError
+from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
+from touche_rad.models.dialogue import render_dialogue
+from touche_rad.models.errors import InvalidAnswer, PromptTooLong
+from touche_rad.models.output import Line, Page
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import Services
+from touche_rad.plugins import Services, setting
 from touche_rad.text import clean
 
+SHOWN: Final = 2
+"""Number of cited arguments that annotators saw."""
+LONGEST: Final = 2_000
+"""Maximum characters of a text in a prompt."""
+
 YesNo = Literal["yes", "no"]
+Strategy = Literal["zsl", "fsl1", "fsl2", "analysis1", "analysis3", "analysis5"]
+ANALYSES: Final[Mapping[Strategy, int]] = {"analysis1": 1, "analysis3": 3, "analysis5": 5}
+BEST: Final[Mapping[Maxim, Strategy]] = {
+    Maxim.RELATION: "zsl",
+    Maxim.QUALITY: "analysis5",
+    Maxim.MANNER: "analysis1",
+    Maxim.QUANTITY: "analysis1",
+}
+"""The strategy that was best for each maxim on the paper's development data."""
 
 
-class Answer(BaseModel):
-    """The verdicts on one response."""
+class Criterion(BaseModel):
+    """The official question and criterion of a maxim, and the evidence for a verdict."""
 
-    quantity: YesNo
-    quality: YesNo
-    relation: YesNo
-    manner: YesNo
+    question: str
+    criterion: str
+    evidence: str
+
+
+@cache
+def criteria() -> Mapping[Maxim, Criterion]:
+    """Return the criterion of each maxim."""
+    table = tomllib.loads(files(__package__).joinpath("criteria.toml").read_text("utf-8"))
+    return {maxim: Criterion.model_validate(table[maxim.value]) for maxim in Maxim}
+
+
+class Example(BaseModel):
+    """A labelled response; a maxim without a clear verdict has no label."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    debate: str = ""
+    turn: int | None = None
+    """Where the example comes from: the debate's id, and the number of the turn from 1."""
+    user: str = Field(min_length=1)
+    system: str = Field(min_length=1)
+    arguments: tuple[str, ...] = ()
+    labels: Mapping[Maxim, YesNo]
+
+
+def examples(path: Path | None = None) -> tuple[Example, ...]:
+    """Return the examples of a file, or ours; an InputError names a wrong line."""
+    place = path or files(__package__).joinpath("examples.jsonl")
+    try:
+        lines = place.read_text("utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from None
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            found += [Example.model_validate_json(line)] if line.strip() else []
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"])) or None
+            raise InputError(path or Path(), first["msg"], line=number, field=field) from None
+    return tuple(found)
+
+
+def select(pool: Sequence[Example], maxim: Maxim, label: YesNo, count: int) -> list[Example]:
+    """Return the first examples with a label; raise UserError if there are too few."""
+    fitting = [example for example in pool if example.labels.get(maxim) == label][:count]
+    if len(fitting) < count:
+        raise UserError(
+            f"{count} examples with {maxim} = {label} are needed, and there are {len(fitting)}"
+        )
+    return fitting
+
+
+class Reasons(BaseModel):
+    """Reasons for yes and for no, which the model derived from examples."""
+
+    yes: Page
+    no: Page
 
 
 class _SinaiJudge:
@@ -44,149 +118,240 @@ class _SinaiJudge:
         )
         examples: Path | None = Field(None, description="file of labelled examples (default: ours)")
         shown: int = Field(SHOWN, ge=0, description="cited arguments in the prompt; 0: all")
+        evidence: Literal["none", "quality", "all"] = setting(
+            "none", description="the model quotes evidence before its verdict: on which maxims"
+        )
+
+        @model_validator(mode="after")
+        def _can_quote(self) -> _SinaiJudge.Options:
+            if self.per == "maxim" and self.evidence != "none":
+                raise ValueError("evidence needs per=turn or per=debate")
+            return self
 
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options
         self.model: Model = services.need_model("a judge of SINAI's")
-        strategies = {maxim: self.strategy or BEST[maxim] for maxim in Maxim}
-        self._guide = Guide(self.model, strategies, examples(options.examples))
+        pool = examples(options.examples)
+        self._examples: dict[Maxim, list[Example]] = {}
+        self._analysed: dict[Maxim, dict[str, list[Example]]] = {}
+        for maxim in Maxim:
+            strategy = self.strategy or BEST[maxim]
+            if strategy == "zsl":
+                continue
+            count = ANALYSES.get(strategy, 1)
+            shown = {one: select(pool, maxim, one, count) for one in ("yes", "no")}
+            if strategy in ANALYSES:
+                self._analysed[maxim] = {"positive": shown["yes"], "negative": shown["no"]}
+            else:
+                first, then = ("yes", "no") if strategy == "fsl1" else ("no", "yes")
+                self._examples[maxim] = [*shown[first], *shown[then]]
+        quoted = {"none": (), "quality": (Maxim.QUALITY,), "all": tuple(Maxim)}
+        self._evidence: tuple[Maxim, ...] = quoted[options.evidence]
+        self._reasons: dict[Maxim, Reasons] = {}
+        self._deriving = {maxim: anyio.Lock() for maxim in self._analysed}
 
     async def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
         """Judge the last response."""
         if debate.last.response is None:
-            unanswered = Verdict(score=None, rationale="the last turn has no response")
-            return dict.fromkeys(Maxim, unanswered)
-        case = case_of(debate, self.options.shown)
+            return _no_verdicts("the last turn has no response")
+        case = {"before": _before(debate), **_shown(debate.last, self.options.shown)}
         if self.options.per == "maxim":
             return await self._by_maxim(case)
-        return await self._of_turn(case)
+        try:
+            return await self._of_turn(case)
+        except InvalidAnswer:
+            return await self._by_maxim(case)
+        except ModelError as error:
+            return _no_verdicts(str(error))
 
     async def judge_all(self, debate: Debate) -> list[dict[Maxim, Verdict]] | None:
         """Judge all responses in one call with `per=debate`."""
         if self.options.per != "debate":
             return None
         try:
-            guidance = await self._guidance()
-            return await self._of_debate(debate, guidance)
+            return await self._of_debate(debate)
         except ModelError as error:
-            failed = Verdict(score=None, rationale=str(error))
-            return [dict.fromkeys(Maxim, failed) for _ in debate.turns]
+            return [_no_verdicts(str(error)) for _ in debate.turns]
 
-    async def _guidance(self) -> dict[Maxim, Guidance]:
-        """Return the guidance on each maxim, which is made once."""
-        asked = [lambda maxim=maxim: self._guide.guidance(maxim) for maxim in Maxim]
-        found = await self.model.ask_all(asked)
-        made: dict[Maxim, Guidance] = {}
-        for maxim, one in zip(Maxim, found, strict=True):
-            if isinstance(one, ModelError):
-                raise one
-            made[maxim] = one
-        return made
-
-    async def _of_turn(self, case: Case) -> dict[Maxim, Verdict]:
+    async def _of_turn(self, case: Mapping[str, Any]) -> dict[Maxim, Verdict]:
         """Judge the four maxims in one call."""
-        try:
-            prompt = Prompt.load(__package__, "turn")
-            values = {**_shown(await self._guidance()), "case": vars(case)}
-            answer, chances = await self.model.ask_scored(
-                prompt.messages(**values), Answer, step="sinai.turn",
-                shorten=_shorter(prompt, values, case),
-            )  # fmt: skip
-        except ModelError as error:
-            return dict.fromkeys(Maxim, Verdict(score=None, rationale=str(error)))
-        likely = dict(chances)
-        return {maxim: _verdict(getattr(answer, maxim), likely.get(maxim)) for maxim in Maxim}
+        guidance, missing = await self._guidance()
+        prompt, values = Prompt.load(__package__, "turn"), {**guidance, **case}
+        answer, chances = await self.model.ask_scored(
+            prompt.messages(**values), _answer(self._evidence), step="sinai.turn",
+            shorten=drop_oldest(prompt, "before", values),
+        )  # fmt: skip
+        return _verdicts(answer, dict(chances)) | missing
 
-    async def _of_debate(
-        self, debate: Debate, guidance: Mapping[Maxim, Guidance]
-    ) -> list[dict[Maxim, Verdict]]:
+    async def _of_debate(self, debate: Debate) -> list[dict[Maxim, Verdict]]:
         """Judge all responses in one call."""
+        guidance, missing = await self._guidance()
         turns = [
-            {
-                "user": clean(turn.utterance),
-                "response": clean(turn.response.content) if turn.response else "(none)",
-                "arguments": texts(turn.response.arguments, self.options.shown)
-                if turn.response
-                else [],
-            }
+            {"user": clean(turn.utterance), **_shown(turn, self.options.shown)}
             for turn in debate.turns
         ]
         count = len(turns)
-        schema = create_model(
-            "Answers", answers=(list[Answer], Field(min_length=count, max_length=count))
+        one: Any = _answer(self._evidence)
+        schema: Any = create_model(
+            "Answers", answers=(list[one], Field(min_length=count, max_length=count))
         )
-        messages = Prompt.load(__package__, "debate").messages(turns=turns, **_shown(guidance))
+        messages = Prompt.load(__package__, "debate").messages(turns=turns, **guidance)
+        answer: Any
         answer, chances = await self.model.ask_scored(messages, schema, step="sinai.debate")
-        by_field: dict[str, list[dict[str, float]]] = {}
-        for name, likely in chances:
-            by_field.setdefault(name, []).append(likely)
-        whole = {name: found for name, found in by_field.items() if len(found) == count}
+        likely: dict[str, list[dict[str, float]]] = {}
+        for name, chance in chances:
+            likely.setdefault(name, []).append(chance)
         return [
-            {
-                maxim: _verdict(getattr(one, maxim), whole[maxim][at] if maxim in whole else None)
-                for maxim in Maxim
-            }
-            for at, one in enumerate(answer.answers)  # type: ignore[attr-defined]
+            _verdicts(of_turn, {name: of[at] for name, of in likely.items() if len(of) == count})
+            | missing
+            for at, of_turn in enumerate(answer.answers)
         ]
 
-    async def _by_maxim(self, case: Case) -> dict[Maxim, Verdict]:
+    async def _by_maxim(self, case: Mapping[str, Any]) -> dict[Maxim, Verdict]:
         """Judge each maxim in its own call, as in the paper."""
-        found: dict[Maxim, Verdict] = {}
+        found = await self.model.ask_all([partial(self._of_maxim, maxim, case) for maxim in Maxim])
+        return {
+            maxim: _no_verdict(str(one)) if isinstance(one, ModelError) else one
+            for maxim, one in zip(Maxim, found, strict=True)
+        }
 
-        async def one(maxim: Maxim) -> None:
+    async def _of_maxim(self, maxim: Maxim, case: Mapping[str, Any]) -> Verdict:
+        values = {"maxim": maxim, "question": criteria()[maxim].question, **case}
+        name = "zsl"
+        if maxim in self._analysed:
+            name, values["reasons"] = "verdict", await self._reasons_on(maxim)
+        elif maxim in self._examples:
+            name, values["examples"] = "fsl", self._examples[maxim]
+        yes = await self._yes_or_no(Prompt.load(__package__, name), values, f"sinai.{name}")
+        return Verdict(score=yes, rationale=f"{name}: yes with {yes:.2f}")
+
+    async def _yes_or_no(self, prompt: Prompt, values: Mapping[str, Any], step: str) -> float:
+        """Return the probability of yes.
+
+        A prompt that is too long is shortened. After an answer that is neither yes nor no, the
+        model is asked once more with a note that says what was wrong.
+        """
+        messages: Sequence[Message] = prompt.messages(**values)
+        shorten, note = drop_oldest(prompt, "before", values), ""
+        while True:
+            *first, last = messages
+            noted = [*first, Message(last.role, last.content + note)]
             try:
-                found[maxim] = await self._ask_maxim(maxim, case)
-            except ModelError as error:
-                found[maxim] = Verdict(score=None, rationale=str(error))
+                return (await self.model.ask_choice(noted, ("yes", "no"), step=step))["yes"]
+            except PromptTooLong:
+                shorter = shorten(messages)
+                if shorter is None:
+                    raise
+                messages = shorter
+            except InvalidAnswer as error:
+                if note:
+                    raise
+                note = f"\n\nYour last answer was not valid: {error}. Write one word: yes or no."
 
-        async with anyio.create_task_group() as group:
-            for maxim in Maxim:
-                group.start_soon(one, maxim)
-        return {maxim: found[maxim] for maxim in Maxim}
+    async def _guidance(self) -> tuple[dict[str, Any], dict[Maxim, Verdict]]:
+        """Return what a prompt for all maxims says about them, and failed verdicts.
 
-    async def _ask_maxim(self, maxim: Maxim, case: Case) -> Verdict:
-        guidance = await self._guide.guidance(maxim)
-        values: dict[str, Any] = {
-            "maxim": maxim, "question": questions()[maxim], "case": vars(case),
+        A maxim whose reasons cannot be derived has no verdict; the others are judged.
+        """
+        maxims = list(self._analysed)
+        derived: Sequence[Reasons | ModelError] = ()
+        if maxims:
+            derived = await self.model.ask_all([partial(self._reasons_on, one) for one in maxims])
+        reasons, missing = {}, {}
+        for maxim, one in zip(maxims, derived, strict=True):
+            if isinstance(one, Reasons):
+                reasons[maxim] = one
+            else:
+                missing[maxim] = _no_verdict(f"the reasons could not be derived: {one}")
+        shown, labels = _each_once(self._examples)
+        guidance = {
+            "criteria": criteria(), "reasons": reasons, "examples": shown, "labels": labels,
+            "evidence": self._evidence,
         }  # fmt: skip
-        if guidance.reasons is not None:
-            name, values = "verdict", {**values, "reasons": guidance.reasons}
-        elif guidance.examples:
-            name, values = "fsl", {**values, "examples": guidance.examples}
-        else:
-            name = "zsl"
-        messages = Prompt.load(__package__, name).messages(**values)
-        likely = await self.model.ask_choice(messages, ("yes", "no"), step=f"sinai.{name}")
-        return Verdict(score=likely["yes"], rationale=f"{name}: yes with {likely['yes']:.2f}")
+        return guidance, missing
+
+    async def _reasons_on(self, maxim: Maxim) -> Reasons:
+        """Derive the reasons on a maxim from examples; the first success is kept."""
+        async with self._deriving[maxim]:
+            if maxim not in self._reasons:
+                messages = Prompt.load(__package__, "reasons").messages(
+                    maxim=maxim, question=criteria()[maxim].question, **self._analysed[maxim]
+                )
+                self._reasons[maxim] = await self.model.ask(messages, Reasons, step="sinai.reasons")
+            return self._reasons[maxim]
 
 
-def _shown(guidance: Mapping[Maxim, Guidance]) -> dict[str, Any]:
-    return {
-        "questions": questions(),
-        "reasons": {maxim: one.reasons for maxim, one in guidance.items() if one.reasons},
-        "examples": {maxim: one.examples for maxim, one in guidance.items() if one.examples},
+def _answer(evidence: Sequence[Maxim]) -> type[BaseModel]:
+    """Return the schema of the verdicts on one response, with evidence before some of them."""
+    fields: dict[str, Any] = {}
+    for maxim in Maxim:
+        if maxim in evidence:
+            fields[f"{maxim}_evidence"] = (Line, "")
+        fields[maxim.value] = (YesNo, ...)
+    return create_model("Answer", **fields)
+
+
+def _each_once(
+    shown: Mapping[Maxim, Sequence[Example]],
+) -> tuple[list[Example], dict[Maxim, list[tuple[int, YesNo]]]]:
+    """Return each example once, and for each maxim the numbers of its examples and their labels.
+
+    The examples that come first on their maxims are the first.
+    """
+    texts: list[Example] = []
+    for example in (
+        one for place in (0, 1) for pair in shown.values() for one in pair[place : place + 1]
+    ):
+        if example not in texts:
+            texts.append(example)
+    labels = {
+        maxim: [(texts.index(one) + 1, one.labels[maxim]) for one in pair]
+        for maxim, pair in shown.items()
     }
+    return texts, labels
 
 
-def _shorter(prompt: Prompt, values: dict[str, Any], case: Case) -> Any:
-    """Return a function that removes the older half of the conversation from the prompt."""
-    left: Sequence[str] = case.before
-
-    def shorter(_: Any) -> Any:
-        nonlocal left
-        if len(left) <= 1:
-            return None
-        left = left[(len(left) + 1) // 2 :]
-        return prompt.messages(**{**values, "case": {**vars(case), "before": left}})
-
-    return shorter
+def _before(debate: Debate) -> list[str]:
+    """Return the conversation before the last response, one line per message."""
+    return render_dialogue(
+        debate, user="User", system="System", last_response=False, max_letters=LONGEST
+    )
 
 
-def _verdict(said: YesNo, likely: Mapping[str, float] | None) -> Verdict:
-    """Return a verdict; its score is the probability of yes, or 1 or 0 without logprobs."""
-    if likely is None or (likely["yes"] >= 0.5) != (said == "yes"):
-        return Verdict(score=float(said == "yes"), rationale=said)
-    return Verdict(score=likely["yes"], rationale=f"{said} ({likely['yes']:.2f})")
+def _shown(turn: Turn, most: int) -> dict[str, Any]:
+    """Return a response and its first arguments as a prompt shows them; `most=0`: all."""
+    if turn.response is None:
+        return {"response": "(none)", "arguments": []}
+    arguments = texts(turn.response.arguments, most)
+    return {"response": clean(turn.response.content)[:LONGEST], "arguments": arguments}
+
+
+def texts(arguments: Sequence[Argument], most: int) -> list[str]:
+    """Return the texts of the first arguments; `most=0`: of all."""
+    return [clean(one.text)[:LONGEST] for one in arguments[: most or None]]
+
+
+def _verdicts(answer: Any, likely: Mapping[str, Mapping[str, float]]) -> dict[Maxim, Verdict]:
+    """Return verdicts; a score is the probability of yes, or 1 or 0 without logprobs."""
+    found = {}
+    for maxim in Maxim:
+        said, chance = getattr(answer, maxim), likely.get(maxim)
+        evidence = getattr(answer, f"{maxim}_evidence", "")
+        because = f": {evidence}" if evidence else ""
+        if chance is None or (chance["yes"] >= 0.5) != (said == "yes"):
+            found[maxim] = Verdict(score=float(said == "yes"), rationale=f"{said}{because}")
+        else:
+            rationale = f"{said} ({chance['yes']:.2f}){because}"
+            found[maxim] = Verdict(score=chance["yes"], rationale=rationale)
+    return found
+
+
+def _no_verdict(reason: str) -> Verdict:
+    return Verdict(score=None, rationale=reason)
+
+
+def _no_verdicts(reason: str) -> dict[Maxim, Verdict]:
+    return dict.fromkeys(Maxim, _no_verdict(reason))
 
 
 class Zsl(_SinaiJudge):

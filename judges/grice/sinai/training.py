@@ -1,8 +1,9 @@
 """`touche-rad train examples`: select labelled turns as examples for prompts.
 
 For each maxim, as many yes as no are selected (balance). The next example is always the turn with
-the largest sum of the model-free judge's error (disagreement) and the distance of its words to the
-examples selected before (diversity).
+the largest sum of a model-free judge's error (disagreement) and the distance of its words to the
+examples selected before (diversity). Each example names its debate and turn, so that
+`touche-rad score --exclude` can leave it out.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from judges.grice.sinai.examples import SHOWN, texts
+from judges.grice.sinai.judge import SHOWN, texts
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.plugins import Services, find
@@ -32,28 +33,38 @@ class _Candidate:
 
 
 def train_examples(
-    debates: Path, labels: Path, out: Path, *, count: int = 5, seed: int = 0
-) -> Mapping[str, Any]:
-    """Select examples, write them to a file, and return their numbers."""
-    free: Any = find("judge", "grounded").make(Services(seed=seed))
+    debates: Path, labels: Path, out: Path, *, count: int = 5, seed: int = 0,
+    rules: str = "grounded",
+) -> Mapping[str, Any]:  # fmt: skip
+    """Select examples, write them to a file, and return their numbers.
+
+    Args:
+        debates: Debates with responses.
+        labels: Their labels, line by line.
+        out: The examples to write.
+        count: Examples per maxim and label.
+        seed: Random seed of the model-free judge.
+        rules: The model-free judge whose errors count.
+    """
+    free: Any = find("judge", rules).make(Services(seed=seed))
     candidates = [
         _candidate(turn, free)
         for turn in labelled(debates, labels)
         if len(clean(turn.view.last.utterance).split()) <= _MOST_WORDS
     ]
-    chosen: dict[int, _Candidate] = {}
-    told: dict[str, dict[str, int]] = {}
+    selected: dict[int, _Candidate] = {}
+    numbers: dict[str, dict[str, int]] = {}
     for maxim in Maxim:
-        told[maxim.value] = {}
+        numbers[maxim.value] = {}
         for label, value in (("yes", 1), ("no", 0)):
             fitting = [one for one in candidates if one.turn.labels.get(maxim) == value]
-            picked = _select(fitting, maxim, list(chosen.values()), count)
-            told[maxim.value][label] = len(picked)
-            chosen |= {id(one): one for one in picked}
+            picked = _select(fitting, maxim, list(selected.values()), count)
+            numbers[maxim.value][label] = len(picked)
+            selected |= {id(one): one for one in picked}
     with files.atomic_write(out) as stream:
-        for one in chosen.values():
+        for one in selected.values():
             stream.write(json.dumps(_example(one.turn), ensure_ascii=False) + "\n")
-    return {"examples": len(chosen), "of": len(candidates), "by maxim": told}
+    return {"examples": len(selected), "of": len(candidates), "by maxim": numbers}
 
 
 def _candidate(turn: Labelled, free: Any) -> _Candidate:
@@ -97,6 +108,8 @@ def _example(turn: Labelled) -> dict[str, Any]:
     response = turn.view.last.response
     assert response is not None
     return {
+        "debate": turn.view.key,
+        "turn": len(turn.view.turns),
         "user": clean(turn.view.last.utterance),
         "system": clean(response.content),
         "arguments": texts(response.arguments, SHOWN),
