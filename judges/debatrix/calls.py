@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, create_model
 
+from judges.debatrix.dimensions import Dimension
 from judges.debatrix.speeches import Entry, fenced
 from touche_rad.contest import TIE
 from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.models.errors import Truncated
 from touche_rad.models.output import Page, Paragraph
 from touche_rad.text import clean
 
+TOKENS: Final = 1_280
+"""Token limit of an answer: its keys have at most 2,600 characters without the debaters' marks."""
+TOKENS_PER_DEBATER: Final = 128
 Score = Annotated[int, Field(ge=1, le=10)]
 Long = Annotated[Page, AfterValidator(fenced)]
 Short = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
@@ -71,6 +76,10 @@ def _names(codes: tuple[str, ...], ties: bool) -> Any:
     return Literal[(*codes, TIE) if ties else codes]
 
 
+View = Mapping[str, Any]
+"""What a dimension's judge wrote: its name, weight and text."""
+
+
 @dataclass(frozen=True)
 class Mark:
     """A comment and its score; without a score, `reason` says why."""
@@ -97,15 +106,29 @@ class JudgeCalls:
     model: Model
     header: str
     codes: tuple[str, ...]
-    decides: str = ""
+    dimension: Dimension | None = None
+    """None for the panel's chair."""
     ties: bool = True
     separate: bool = False
     """Whether a comment and its score or winner are asked for in two calls, as in the paper."""
     shortens: bool = True
     """Whether a prompt that is too long is sent without its oldest entries, or fails."""
 
+    @property
+    def _decides(self) -> str:
+        return self.dimension.decides if self.dimension else ""
+
+    @property
+    def _tie_rule(self) -> str:
+        """Return what to do if the debaters are about equal."""
+        if self.ties:
+            own = self.dimension.ties if self.dimension else ""
+            return own or "If no debater is better, it is a tie."
+        own = self.dimension.no_ties if self.dimension else ""
+        return f"There is no tie. {own or 'If the debaters are close, choose the better one.'}"
+
     async def analyse_speech(
-        self, past: Sequence[Entry], new: Entry, *, raw: bool
+        self, past: Sequence[Entry], new: Entry, *, raw: bool, answers: bool = True
     ) -> tuple[str, Mark | None]:
         """Analyse a speech; with its mark, unless that is asked for separately.
 
@@ -113,20 +136,27 @@ class JudgeCalls:
             past: Earlier speeches or analyses.
             new: The speech.
             raw: Whether `past` contains speeches.
+            answers: Whether another debater has spoken before.
         """
         answer = await self._ask(
             "analyse", Analysis if self.separate else SpeechView, "past", past=past, raw=raw,
-            number=new.number, code=new.code, speech=new.text, separate=self.separate,
+            new=new, answers=answers, separate=self.separate,
         )  # fmt: skip
-        mark = None if self.separate else Mark(clean(answer.comment), answer.score)
-        return answer.analysis, mark
+        return answer.analysis, self._mark(answer)
+
+    async def summarise_speech(self, new: Entry, views: Sequence[View]) -> tuple[str, Mark | None]:
+        """Join the dimensions' analyses of a speech; with its mark, as in `analyse_speech`."""
+        answer = await self._ask(
+            "speech_summary", Analysis if self.separate else SpeechView, new=new, views=views,
+            separate=self.separate,
+        )  # fmt: skip
+        return answer.analysis, self._mark(answer)
 
     async def judge_speech(self, new: Entry, analysis: str) -> Mark:
         """Judge a speech by its analysis: a comment, then its score."""
-        answer = await self._ask(
-            "speech", Comment, number=new.number, code=new.code, analysis=analysis
-        )
-        return await self._score(f"speech number {new.number}, by {new.code}", answer.comment)
+        own = self.dimension is not None
+        answer = await self._ask("speech", Comment, new=new, analysis=analysis, own=own)
+        return await self._score(f"a speech, {new.title}", answer.comment)
 
     async def analyse_debate(
         self, past: Sequence[Entry], *, decide: bool = True
@@ -135,36 +165,41 @@ class JudgeCalls:
         whole = decide and not self.separate
         schema = self._schema(analysed=True) if whole else Analysis
         answer = await self._ask(
-            "debate", schema, "past", past=past, decides=self.decides,
+            "debate", schema, "past", past=past, decides=self._decides, tie_rule=self._tie_rule,
             answer=self._answer(analysed=True) if whole else "",
         )  # fmt: skip
         return answer.analysis, self._verdict(answer) if whole else None
 
-    async def summarise(
-        self, views: Sequence[Mapping[str, Any]]
-    ) -> tuple[str, DebateVerdict | None]:
+    async def summarise(self, views: Sequence[View]) -> tuple[str, DebateVerdict | None]:
         """Join the dimensions' views; with the verdict, if one call asks for both."""
         whole = not self.separate
         schema = self._schema(analysed=True) if whole else Analysis
         answer = await self._ask(
-            "summary", schema, views=views, answer=self._answer(analysed=True) if whole else ""
-        )
+            "summary", schema, views=views, tie_rule=self._tie_rule,
+            answer=self._answer(analysed=True) if whole else "",
+        )  # fmt: skip
         return answer.analysis, self._verdict(answer) if whole else None
 
-    async def discuss(self, own: str, earlier: Sequence[Mapping[str, Any]]) -> str:
+    async def discuss(self, own: str, earlier: Sequence[View]) -> str:
         """Return the statement of a dimension's judge to the panel."""
         answer = await self._ask("discuss", Comment, own=own, earlier=earlier)
         return str(answer.comment)
 
     async def judge_debate(
-        self, *, analysis: str = "", speeches: Sequence[Entry] = ()
+        self, *, analysis: str = "", title: str = "", speeches: Sequence[Entry] = ()
     ) -> DebateVerdict:
-        """Judge the debaters and the winner, by an analysis of the debate or by its speeches."""
+        """Judge the debaters and the winner, by an analysis of the debate or by its speeches.
+
+        Args:
+            analysis: The analysis.
+            title: What the analysis is, for the prompt.
+            speeches: The speeches, if there is no analysis.
+        """
 
         async def ask(schema: type[BaseModel], code: str = "", answer: str = "") -> Any:
             return await self._ask(
-                "verdict", schema, "past", analysis=analysis, past=speeches, code=code,
-                answer=answer, decides=self.decides, ties=self.ties,
+                "verdict", schema, "past", analysis=analysis, title=title, past=speeches,
+                code=code, answer=answer, decides=self._decides, tie_rule=self._tie_rule,
             )  # fmt: skip
 
         if not self.separate:
@@ -188,6 +223,10 @@ class JudgeCalls:
         if not isinstance(won, DebateVerdict):
             return DebateVerdict(marks, reason=str(won))
         return DebateVerdict(marks, won.winner, won.comment)
+
+    def _mark(self, answer: Any) -> Mark | None:
+        """Return the mark in the answer about a speech."""
+        return None if self.separate else Mark(clean(answer.comment), answer.score)
 
     async def _score(self, what: str, comment: str) -> Mark:
         """Ask for the score in a comment (the paper's second call)."""
@@ -218,10 +257,20 @@ class JudgeCalls:
         return DebateVerdict(marks, given["winner"], clean(given["comment"]))
 
     async def _ask(self, name: str, schema: type[Any], oldest: str = "", **values: Any) -> Any:
-        """Ask a prompt; a prompt that is too long drops the first entries of the value `oldest`."""
+        """Ask a prompt.
+
+        A prompt that is too long drops the first entries of the value `oldest`. An answer that is
+        cut off is asked for again with twice the token limit.
+        """
         prompt = Prompt.load(__package__, name)
         values = {"header": self.header, **values}
         shorten = drop_oldest(prompt, oldest, values) if oldest and self.shortens else None
-        return await self.model.ask(
-            prompt.messages(**values), schema, step=f"debatrix.{name}", shorten=shorten
-        )
+        limit = max(self.model.settings.max_tokens, TOKENS + TOKENS_PER_DEBATER * len(self.codes))
+        ask = partial(
+            self.model.ask, prompt.messages(**values), schema, step=f"debatrix.{name}",
+            shorten=shorten,
+        )  # fmt: skip
+        try:
+            return await ask(max_tokens=limit)
+        except Truncated:
+            return await ask(max_tokens=2 * limit)

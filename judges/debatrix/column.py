@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 import anyio
@@ -69,7 +69,9 @@ class Column:
                 analyses, decide=decide
             )
             if result.verdict is None and decide:
-                result.verdict = await self.calls.judge_debate(analysis=result.analysis)
+                result.verdict = await self.calls.judge_debate(
+                    analysis=result.analysis, title="Your analysis of the debate in your dimension"
+                )
         except ModelError as error:
             result.overlong = isinstance(error, PromptTooLong)
             result.reasons.append(f"the debate: {error}")
@@ -87,8 +89,9 @@ class Column:
                 past = {"full": analysis_memory, "half": context_memory}.get(self.context, [])
                 try:
                     text, mark = await self.calls.analyse_speech(
-                        tuple(past), new, raw=self.context == "half"
-                    )
+                        tuple(past), new, raw=self.context == "half",
+                        answers=any(one.code != new.code for one in context_memory),
+                    )  # fmt: skip
                 except ModelError as error:
                     result.reasons.append(f"speech {new.number}: {error}")
                     if isinstance(error, PromptTooLong) and not self.calls.shortens:
@@ -102,7 +105,7 @@ class Column:
                     else:
                         group.start_soon(self._judge_speech, result, place, new, text)
                 context_memory.append(new)
-                analysis_memory.append(Entry(new.number, new.code, text))
+                analysis_memory.append(replace(new, text=text))
         return analysis_memory
 
     async def _judge_speech(

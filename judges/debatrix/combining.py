@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
 
-from judges.debatrix.calls import DebateVerdict, JudgeCalls, Mark
+from judges.debatrix.calls import DebateVerdict, JudgeCalls, Mark, View
 from judges.debatrix.column import ColumnResult
+from judges.debatrix.speeches import Entry
 from touche_rad.contest import TIE
 from touche_rad.models import ModelError
 
@@ -61,16 +62,38 @@ async def combine_by_summary(
     chair: JudgeCalls, results: Sequence[ColumnResult]
 ) -> tuple[str, DebateVerdict]:
     """Return the chair's analysis of all dimensions, and the verdict on it."""
-    views = [
-        {"name": one.dimension.name, "weight": one.dimension.weight, "text": one.analysis}
-        for one in results
-        if one.analysis
-    ]
+    views = [_view(one, one.analysis) for one in results if one.analysis]
     try:
         analysis, verdict = await chair.summarise(views)
-        return analysis, verdict or await chair.judge_debate(analysis=analysis)
+        return analysis, verdict or await chair.judge_debate(
+            analysis=analysis, title="Your analysis of the debate across the dimensions"
+        )
     except ModelError as error:
         return "", DebateVerdict(reason=f"the panel: {error}")
+
+
+async def judge_speeches(
+    chair: JudgeCalls, speeches: Sequence[Entry], results: Sequence[ColumnResult]
+) -> dict[int, tuple[str, Mark]]:
+    """Return the panel's analysis and mark of each speech, by its place (section 3.3)."""
+
+    async def one(place: int, new: Entry) -> tuple[str, Mark]:
+        views = [_view(one, one.analyses[place]) for one in results if place in one.analyses]
+        if not views:
+            return "", Mark(reason="no dimension analysed the speech")
+        analysis, mark = await chair.summarise_speech(new, views)
+        return analysis, mark or await chair.judge_speech(new, analysis)
+
+    calls = [partial(one, place, new) for place, new in enumerate(speeches)]
+    answers = await chair.model.ask_all(calls)
+    return {
+        place: ("", Mark(reason=str(answer))) if isinstance(answer, ModelError) else answer
+        for place, answer in enumerate(answers)
+    }
+
+
+def _view(result: ColumnResult, text: str) -> View:
+    return {"name": result.dimension.name, "weight": f"{result.dimension.weight:g}", "text": text}
 
 
 async def combine_by_discussion(
@@ -78,19 +101,21 @@ async def combine_by_discussion(
     rounds: int,
 ) -> tuple[str, DebateVerdict]:  # fmt: skip
     """Let the dimensions' judges speak in turn, and return what they said with the verdict."""
-    statements: list[dict[str, Any]] = []
+    statements: list[View] = []
     for one in [one for one in results if one.analysis] * rounds:
         name = one.dimension.name
         try:
             text = await judges[name].discuss(one.analysis, statements)
         except ModelError:
             text = one.analysis
-        statements.append({"name": name, "weight": one.dimension.weight, "text": text})
+        statements.append(_view(one, text))
     analysis = "\n\n".join(
-        f"{one['name']} (weight {one['weight']:g}): {one['text']}" for one in statements
+        f"{one['name']} (weight {one['weight']}): {one['text']}" for one in statements
     )
     try:
-        return analysis, await chair.judge_debate(analysis=analysis)
+        return analysis, await chair.judge_debate(
+            analysis=analysis, title="The statements of the panel's judges"
+        )
     except ModelError as error:
         return analysis, DebateVerdict(reason=f"the panel: {error}")
 

@@ -1,49 +1,67 @@
-"""The dimensions of a panel: what each examines, and its weight."""
+"""The dimensions of a panel: what each examines, how it decides, and its weight."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 from touche_rad.errors import OptionError, nearest
 
 GENERAL: Final = "general"
+AUTO: Final = "auto"
+DEBATE: Final = "argument,source,language"
+COMPETITION: Final = "argument=1,source=1,language=1,clash=1"
+"""For more than two debaters: the paper splits clash off argument so that all are balanced."""
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """One dimension; `looks_at` and `decides` are its parts of the prompts."""
+    """One dimension; its texts are parts of the prompts."""
 
     name: str
     weight: float
     tie_margin: int
     looks_at: str
     decides: str
+    looks_at_clash: str = ""
+    """Added to `looks_at` if no other column examines the clash."""
+    decides_clash: str = ""
+    ties: str = ""
+    """Added to `decides` if ties are allowed."""
+    no_ties: str = ""
+    """Added to `decides` if ties are not allowed."""
 
 
 @cache
 def dimensions() -> Mapping[str, Dimension]:
     """Return the dimensions of dimensions.toml by name."""
     data = tomllib.loads(files(__package__).joinpath("dimensions.toml").read_text("utf-8"))
+    return {name: Dimension(name=name, **_on_one_line(one)) for name, one in data.items()}
+
+
+def _on_one_line(table: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        name: Dimension(
-            name, one["weight"], one["tie_margin"], " ".join(one["looks_at"].split()),
-            " ".join(one["decides"].split()),
-        )
-        for name, one in data.items()
-    }  # fmt: skip
+        key: " ".join(value.split()) if isinstance(value, str) else value
+        for key, value in table.items()
+    }
 
 
-def parse_dimensions(text: str) -> tuple[Dimension, ...]:
+def parse_dimensions(text: str, *, teams: bool = False) -> tuple[Dimension, ...]:
     """Return the dimensions in an option such as `argument,source=2`; weight 0 leaves one out.
+
+    Args:
+        text: The option; `auto` stands for the paper's dimensions.
+        teams: Whether the debate is a competition, with more than two debaters.
 
     Raises:
         OptionError: A dimension is unknown or given twice, or has an invalid weight.
     """
+    if text.strip() == AUTO:
+        text = COMPETITION if teams else DEBATE
     found: dict[str, Dimension] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, weight = (piece.strip() for piece in part.partition("="))
@@ -55,10 +73,23 @@ def parse_dimensions(text: str) -> tuple[Dimension, ...]:
         found[name] = dimensions()[name]
         if weight:
             found[name] = replace(found[name], weight=_weight(name, weight))
-    kept = tuple(one for one in found.values() if one.weight > 0)
+    kept = [one for one in found.values() if one.weight > 0]
     if not kept:
         raise OptionError("dimensions: expected at least one with a weight above 0")
-    return kept
+    return _with_clash_once(kept)
+
+
+def _with_clash_once(kept: Sequence[Dimension]) -> tuple[Dimension, ...]:
+    """Let `argument` examine the clash too, unless a column of its own does."""
+    if any(one.name == "clash" for one in kept):
+        return tuple(kept)
+    return tuple(
+        replace(
+            one, looks_at=f"{one.looks_at} {one.looks_at_clash}".strip(),
+            decides=f"{one.decides_clash} {one.decides}".strip(),
+        )
+        for one in kept
+    )  # fmt: skip
 
 
 def _weight(name: str, text: str) -> float:

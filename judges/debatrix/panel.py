@@ -9,9 +9,9 @@ import anyio
 from pydantic import Field, field_validator
 
 from judges.debatrix import combining
-from judges.debatrix.calls import DebateVerdict, JudgeCalls
+from judges.debatrix.calls import DebateVerdict, JudgeCalls, Mark
 from judges.debatrix.column import Column, ColumnResult, Context
-from judges.debatrix.dimensions import GENERAL, Dimension, dimensions, parse_dimensions
+from judges.debatrix.dimensions import AUTO, GENERAL, Dimension, dimensions, parse_dimensions
 from judges.debatrix.speeches import PreparedDebate
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.models import Model
@@ -35,7 +35,7 @@ class Debatrix:
             "multi", description="one column per dimension, or one general column"
         )
         dimensions: str = Field(
-            "argument,source,language,clash", description="columns as NAME or NAME=WEIGHT"
+            AUTO, description="columns as NAME or NAME=WEIGHT; auto: by the number of debaters"
         )
         combine: Literal["summary", "discussion", "none"] = Field(
             "summary", description="the panel's verdict; none: votes of the dimensions"
@@ -55,9 +55,12 @@ class Debatrix:
         own_verdicts: bool = setting(
             True, description="each dimension gives its own verdict besides the panel's"
         )
+        speech_verdicts: bool = setting(
+            False, description="the panel judges each speech too, from the columns' analyses"
+        )
         rounds: int = setting(1, ge=1, le=5, description="statements per judge in a discussion")
         chunk_words: int = setting(
-            1_500, ge=0, description="words in a piece of a long speech; 0: speeches stay whole"
+            1_500, ge=0, description="words in a part of a long speech; 0: speeches stay whole"
         )
         overlong: Literal["shorten", "incomplete"] = setting(
             "shorten", description="a prompt too long for the model: drop oldest, or no verdict"
@@ -72,39 +75,51 @@ class Debatrix:
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options
         self.model: Model = services.need_model("panel debatrix")
-        single = options.columns == "single"
-        self.dimensions = (
-            (dimensions()[GENERAL],) if single else parse_dimensions(options.dimensions)
-        )
 
     async def judge(self, contest: Contest) -> Outcome:
         """Judge the debate; failed calls are left out, and the reason names them."""
         debate = PreparedDebate(contest, self.options.chunk_words)
         if not debate.speeches:
             return Outcome(winner=None, reason="the debate has no speech")
-        judges = {one.name: self._calls(debate, one) for one in self.dimensions}
-        results = await self._columns(debate, judges)
+        columns = self._columns(debate)
+        judges = {one.dimension.name: one.calls for one in columns}
+        results = await self._judge_columns(debate, columns)
         if self.options.overlong == "incomplete" and any(one.overlong for one in results):
             reason = next(reason for one in results if one.overlong for reason in one.reasons)
             return self._outcome(debate, results, "", DebateVerdict(reason=reason))
-        text, verdict = await self._combine(debate, judges, results)
-        return self._outcome(debate, results, text, verdict)
+        speeches: dict[int, tuple[str, Mark]] = {}
 
-    async def _columns(
-        self, debate: PreparedDebate, judges: Mapping[str, JudgeCalls]
+        async def judge_speeches() -> None:
+            chair = self._calls(debate, None)
+            speeches.update(await combining.judge_speeches(chair, debate.speeches, results))
+
+        async with anyio.create_task_group() as group:
+            if self.options.speech_verdicts and len(results) > 1:
+                group.start_soon(judge_speeches)
+            text, verdict = await self._combine(debate, judges, results)
+        return self._outcome(debate, results, text, verdict, speeches)
+
+    def _columns(self, debate: PreparedDebate) -> list[Column]:
+        """Make a column for each dimension of the debate."""
+        found = parse_dimensions(self.options.dimensions, teams=debate.teams)
+        if self.options.columns == "single":
+            found = (dimensions()[GENERAL],)
+        return [Column(one, self._calls(debate, one), self.options.context) for one in found]
+
+    async def _judge_columns(
+        self, debate: PreparedDebate, columns: Sequence[Column]
     ) -> list[ColumnResult]:
         """Run all columns at once; they are independent."""
         made: dict[str, ColumnResult] = {}
-        decide = self.options.own_verdicts or len(judges) == 1 or self.options.combine == "none"
+        decide = self.options.own_verdicts or len(columns) == 1 or self.options.combine == "none"
 
-        async def run(dimension: Dimension) -> None:
-            column = Column(dimension, judges[dimension.name], self.options.context)
-            made[dimension.name] = await column.judge(debate, decide=decide)
+        async def run(column: Column) -> None:
+            made[column.dimension.name] = await column.judge(debate, decide=decide)
 
         async with anyio.create_task_group() as group:
-            for dimension in self.dimensions:
-                group.start_soon(run, dimension)
-        return [made[dimension.name] for dimension in self.dimensions]
+            for column in columns:
+                group.start_soon(run, column)
+        return [made[column.dimension.name] for column in columns]
 
     async def _combine(
         self, debate: PreparedDebate, judges: Mapping[str, JudgeCalls],
@@ -127,7 +142,7 @@ class Debatrix:
     def _calls(self, debate: PreparedDebate, dimension: Dimension | None) -> JudgeCalls:
         return JudgeCalls(
             self.model, debate.header(dimension), debate.codes,
-            decides=dimension.decides if dimension else "", ties=self._ties(debate),
+            dimension=dimension, ties=self._ties(debate),
             separate=self.options.separate, shortens=self.options.overlong == "shorten",
         )  # fmt: skip
 
@@ -136,7 +151,7 @@ class Debatrix:
 
     def _outcome(
         self, debate: PreparedDebate, results: Sequence[ColumnResult], text: str,
-        verdict: DebateVerdict,
+        verdict: DebateVerdict, speeches: Mapping[int, tuple[str, Mark]] | None = None,
     ) -> Outcome:  # fmt: skip
         verdicts = {one.dimension.name: one.verdict for one in results if one.verdict is not None}
         margins = {one.dimension.name: one.dimension.tie_margin for one in results}
@@ -164,7 +179,7 @@ class Debatrix:
             reason="; ".join(dict.fromkeys(reasons))[:500],
             details={
                 "by_verdict": by_verdict, "by_score": by_score,
-                "timeline": _timeline(debate, results),
+                "timeline": _timeline(debate, results, speeches or {}),
                 "debate": {one.dimension.name: one.analysis for one in results},
                 "comments": {
                     speaker: {
@@ -179,15 +194,24 @@ class Debatrix:
         )  # fmt: skip
 
 
-def _timeline(debate: PreparedDebate, results: Sequence[ColumnResult]) -> list[dict[str, Any]]:
-    """Return each dimension's analysis, comment and score of every speech, in order."""
+def _timeline(
+    debate: PreparedDebate, results: Sequence[ColumnResult],
+    speeches: Mapping[int, tuple[str, Mark]],
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Return each dimension's analysis, comment and score of every speech, and the panel's."""
     rows = []
     for place, entry in enumerate(debate.speeches):
-        for one in results:
-            mark = one.marks.get(place)
+        views = [
+            (one.dimension.name, one.analyses.get(place, ""), one.marks.get(place))
+            for one in results
+        ]
+        if place in speeches:
+            views.append((GENERAL, *speeches[place]))
+        for name, analysis, mark in views:
             rows.append({
                 "speech": entry.number, "speaker": debate.speaker_of[entry.code],
-                "dimension": one.dimension.name, "analysis": one.analyses.get(place, ""),
+                "dimension": name, "analysis": analysis,
                 "comment": mark.comment if mark else "", "score": mark.score if mark else None,
+                **({"part": entry.part, "parts": entry.parts} if entry.parts > 1 else {}),
             })  # fmt: skip
     return rows

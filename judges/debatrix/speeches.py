@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Final
 
 from judges.debatrix.dimensions import Dimension
-from touche_rad.contest import Contest, Side
+from touche_rad.contest import Contest, Side, Speech
 from touche_rad.models import Prompt
 from touche_rad.text import clean
 
@@ -53,7 +53,7 @@ def _line(line: str) -> str:
 
 
 def pieces(text: str, words: int) -> Iterator[str]:
-    """Cut a speech into pieces of `words` words at most, at ends of sentences; 0: do not cut."""
+    """Cut a speech at ends of sentences into pieces of at most `words` words; 0: do not cut."""
     if not words or len(text.split()) <= words:
         yield text
         return
@@ -86,6 +86,21 @@ class Entry:
     number: int
     code: str
     text: str
+    part: int = 1
+    parts: int = 1
+    """Number of parts of a long speech; most speeches have one."""
+
+    @property
+    def title(self) -> str:
+        """The number, the part of a long speech, and the debater, for a sentence."""
+        part = f", part {self.part} of {self.parts}" if self.parts > 1 else ""
+        return f"number {self.number}{part}, by {self.code}"
+
+    @property
+    def attributes(self) -> str:
+        """The same as attributes of an element."""
+        part = f' part="{self.part} of {self.parts}"' if self.parts > 1 else ""
+        return f'number="{self.number}"{part} by="{self.code}"'
 
 
 @dataclass(frozen=True)
@@ -134,14 +149,18 @@ class PreparedDebate:
 
     @cached_property
     def speeches(self) -> tuple[Entry, ...]:
-        """The speeches that are not empty, long ones in pieces; numbers start at 1."""
-        codes = {speaker: code for code, speaker in self.speaker_of.items()}
+        """The speeches that are not empty, long ones in parts; numbers start at 1."""
         return tuple(
-            Entry(number, codes[speech.speaker], piece)
+            entry
             for number, speech in enumerate(self.contest.speeches, 1)
-            for piece in pieces(prepared(speech.text), self.chunk_words)
-            if piece
+            for entry in self._parts(number, speech)
         )
+
+    def _parts(self, number: int, speech: Speech) -> Iterator[Entry]:
+        cut = [part for part in pieces(prepared(speech.text), self.chunk_words) if part]
+        code = next(code for code, who in self.speaker_of.items() if who == speech.speaker)
+        for part, text in enumerate(cut, 1):
+            yield Entry(number, code, text, part, len(cut))
 
     def header(self, dimension: Dimension | None) -> str:
         """Return the beginning of every prompt of a dimension, or of the panel's chair."""

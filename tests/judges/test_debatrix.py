@@ -42,7 +42,9 @@ BP = Contest(
         for number, team in enumerate(["OG", "OO", "OG", "OO", "CG", "CO", "CG", "CO"], 1)
     ),
 )  # fmt: skip
-FOUR = ("argument", "source", "language", "clash")
+THREE = ("argument", "source", "language")
+FOUR = (*THREE, "clash")
+ALL_FOUR = {"dimensions": ",".join(FOUR)}
 
 
 def dimension(told: str) -> str:
@@ -53,12 +55,12 @@ def dimension(told: str) -> str:
 def step(told: str) -> str:
     """Which of the paper's steps a prompt is."""
     steps = {
-        "The new speech, number": "analyse", "Your analysis of speech": "speech",
+        "The new speech, number": "analyse", "analysis of a speech": "speech",
+        "analyses of one speech": "speech_summary",
         "Analyse the debate as a whole": "debate", "did in the debate. Give": "debater",
-        "Comment on who won": "winner", "does this comment give": "score",
+        "Comment on who won": "winner", "score from 1 to 10 fits this comment": "score",
         "Which winner does this comment name": "pick", "into one systematic analysis": "summary",
-        "Speak to the panel": "discuss",
-        "decide who won the debate": "verdict",
+        "Write a statement to the panel": "discuss", "Then decide who won": "verdict",
     }  # fmt: skip
     return next(name for words, name in steps.items() if words in told)
 
@@ -121,14 +123,33 @@ def asked(server: Scripted, of: str = "", by: str = "") -> list[str]:
     return [one for one in told if of in ("", step(one)) and by in ("", dimension(one))]
 
 
-def test_four_dimensions_and_a_panel_cost_29_calls_in_six_speeches(server: Scripted) -> None:
-    outcome = judged(server, SIX)
+@pytest.mark.parametrize(("names", "calls"), [(THREE, 22), (FOUR, 29)])
+def test_columns_and_a_panel_cost_a_call_per_speech_and_two(
+    server: Scripted, names: tuple[str, ...], calls: int
+) -> None:
+    outcome = judged(server, SIX, dimensions=",".join(names))
     assert Counter(step(told) for told in asked(server)) == {
-        "analyse": 24, "debate": 4, "summary": 1
+        "analyse": 6 * len(names), "debate": len(names), "summary": 1
     }  # fmt: skip
+    assert len(server.asked) == calls
     assert outcome.winner == "Bob"
-    assert outcome.winners == dict.fromkeys([*FOUR, "general"], "Bob")
-    assert outcome.scores["Ada"] == dict.fromkeys([*FOUR, "general"], 8)
+    assert outcome.winners == dict.fromkeys([*names, "general"], "Bob")
+    assert outcome.scores["Ada"] == dict.fromkeys([*names, "general"], 8)
+
+
+def test_clash_is_a_column_in_competitions_only_and_counts_once(server: Scripted) -> None:
+    clash = "how well each point of the other side is answered"
+    judged(server, SIX)
+    assert {dimension(told) for told in asked(server)} == {*THREE, "chair"}
+    assert all(clash in told for told in asked(server, by="argument"))
+    assert "contested points one by one" in asked(server, "debate", "argument")[0]
+    server.asked.clear()
+    judged(server, BP)
+    assert {dimension(told) for told in asked(server)} == {*FOUR, "chair"}
+    assert not any(clash in told for told in asked(server))
+    assert "contested points one by one" not in "".join(asked(server, by="argument"))
+    (summary,) = asked(server, "summary")
+    assert summary.count('weight="1"') == 4, "the paper balances the four dimensions"
 
 
 def test_the_paper_asks_for_each_comment_and_then_for_its_number(server: Scripted) -> None:
@@ -144,7 +165,7 @@ def test_the_paper_asks_for_each_comment_and_then_for_its_number(server: Scripte
 
 
 @pytest.mark.parametrize(
-    ("own", "calls"), [("true", 4 * (18 + 1 + 6) + 1 + 6), ("false", 4 * 19 + 1 + 6)]
+    ("own", "calls"), [("true", 3 * (18 + 1 + 6) + 1 + 6), ("false", 3 * 19 + 1 + 6)]
 )
 def test_the_papers_panel_sums_up_what_the_columns_found(
     server: Scripted, own: str, calls: int
@@ -152,7 +173,7 @@ def test_the_papers_panel_sums_up_what_the_columns_found(
     judged(server, SIX, profile="paper", own_verdicts=own)
     assert len(server.asked) == calls
     (summary,) = asked(server, "summary")
-    for name in FOUR:
+    for name in THREE:
         assert f'dimension="{name}"' in summary
         assert f"DEBATE-{name}" in summary
     verdicts = [told for told in asked(server, by="chair") if step(told) in ("debater", "winner")]
@@ -161,7 +182,7 @@ def test_the_papers_panel_sums_up_what_the_columns_found(
 
 
 def test_a_column_listens_in_order_and_looks_back_on_its_own_analyses(server: Scripted) -> None:
-    judged(server, SIX)
+    judged(server, SIX, **ALL_FOUR)
     for name in FOUR:
         told = asked(server, "analyse", name)
         assert [number(one) for one in told] == list("123456")
@@ -205,7 +226,7 @@ def test_half_looks_back_on_speeches(server: Scripted) -> None:
 
 def test_none_looks_back_on_nothing(server: Scripted) -> None:
     judged(server, SIX, context="none", dimensions="argument")
-    assert all("There are no earlier speeches" in told for told in asked(server, "analyse"))
+    assert not any("<analysis" in told for told in asked(server, "analyse"))
     assert len(asked(server)) == 7
 
 
@@ -221,12 +242,12 @@ def test_direct_judges_by_the_whole_debate_at_once(
 
 
 def test_direct_in_dimensions_still_meets_in_a_panel(server: Scripted) -> None:
-    judged(server, SIX, context="direct")
+    judged(server, SIX, context="direct", **ALL_FOUR)
     assert Counter(step(told) for told in asked(server)) == {"verdict": 4, "summary": 1}
 
 
 def test_in_a_discussion_each_knows_what_was_said(server: Scripted) -> None:
-    judged(server, SIX, combine="discussion")
+    judged(server, SIX, combine="discussion", **ALL_FOUR)
     told = asked(server, "discuss")
     assert [dimension(one) for one in told] == list(FOUR)
     for place, one in enumerate(told):
@@ -279,20 +300,124 @@ def test_four_teams_know_their_duties_and_no_tie(server: Scripted) -> None:
     for told in asked(server):
         for duty in ("Opens the case", "Closes the opposition", "points of information"):
             assert duty in told
-        assert '"tie"' not in told
+        assert "tie" not in re.sub(r"[Tt]here is no tie", "", told).split()
+    assert "There is no tie." in asked(server, "debate")[0]
     schema = server.asked[-1]["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["winner"]["enum"] == [f"debater_{n}" for n in range(1, 5)]
     assert outcome.winner == "OO"
     assert set(outcome.scores) == set(BP.sides)
 
 
-def test_a_long_speech_is_analysed_in_pieces(server: Scripted) -> None:
+def test_ties_are_explained_by_the_dimension_only_where_they_are_allowed(server: Scripted) -> None:
+    rule = "It is a tie unless one debater was hardly readable"
+    for profile in ("lean", "paper"):
+        server.asked.clear()
+        judged(server, SIX, profile=profile, dimensions="language,source")
+        asks = [told for told in asked(server, by="language") if rule in told]
+        assert {step(told) for told in asks} == {"debate" if profile == "lean" else "winner"}
+        server.asked.clear()
+        judged(server, BP, profile=profile, dimensions="language,source")
+        for told in asked(server, by="language"):
+            assert "a tie unless" not in told
+            assert "Nobody wins" not in told
+            if "who won" in told and step(told) != "pick":
+                assert "choose the one whose speeches were clearest" in told
+
+
+def test_points_of_information_are_for_four_teams(server: Scripted) -> None:
+    quoting = Speech(speaker="Ada", text="> Bob said so.\nI disagree.")
+    judged(server, SIX.model_copy(update={"speeches": (*SIX.speeches, quoting)}))
+    assert all('Lines that begin with ">" are quotations' in told for told in asked(server))
+    assert not any("points of information" in told for told in asked(server))
+
+
+def test_the_first_speech_is_not_blamed_for_answering_nobody(server: Scripted) -> None:
+    judged(server, SIX, dimensions="argument")
+    first, *others = asked(server, "analyse")
+    assert "it cannot answer anybody" in first
+    assert not any("it cannot answer anybody" in told for told in others)
+
+
+@pytest.mark.parametrize(("profile", "more"), [("lean", 1), ("paper", 3)])
+def test_the_panel_may_judge_each_speech_too(
+    server: Scripted, tmp_path: Path, profile: str, more: int
+) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text(
+        f'description = "x"\nextends = "{profile}"\n[settings]\nspeech_verdicts = true\n', "utf-8"
+    )
+    judged(server, SIX, profile=profile)
+    without = len(server.asked)
+    server.asked.clear()
+    outcome = judged(server, SIX, profile=str(mine))
+    assert len(server.asked) == without + 6 * more
+    for told in asked(server, "speech_summary"):
+        (place,) = re.findall(r"of one speech, number (\d)", told)
+        assert all(f"ANALYSIS-{place}-{name}" in told for name in THREE)
+    rows = [row for row in outcome.details["timeline"] if row["dimension"] == "general"]
+    assert [row["speech"] for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert [row["score"] for row in rows] == [7 if profile == "lean" else 5] * 6
+
+
+def test_a_server_without_json_formats_gets_the_whole_format_in_the_prompt(
+    server: Scripted,
+) -> None:
+    answers = server.always
+    keys = {"SpeechView": "analysis comment score", "Verdict": "debater_1 debater_2 winner"}
+
+    def act(handler: scripted.Handler) -> None:
+        if "response_format" in handler.body:
+            handler.say(400, b'{"error": {"message": "response_format is not supported"}}')
+            return
+        told = prompt_of(handler.body)
+        schema = "SpeechView" if step(told) == "analyse" else "Verdict"
+        assert all(f"{key}" in told.rpartition("Answer with one JSON")[2]
+                   for key in keys[schema].split())  # fmt: skip
+        made = analysis(told) if schema == "SpeechView" else verdict(told)
+        said = f"Here it is:\n```json\n{json.dumps(made)}\n```"
+        handler.say(200, json.dumps(scripted.reply(said)).encode())
+
+    assert answers is not None
+    server.always = act
+    outcome = judged(server, SIX)
+    assert (outcome.winner, outcome.reason) == ("Bob", "")
+
+
+def test_an_answer_that_is_cut_off_is_asked_for_with_twice_the_limit(server: Scripted) -> None:
+    answers, limits = server.always, []
+
+    def act(handler: scripted.Handler) -> None:
+        limits.append(handler.body["max_tokens"])
+        if len(limits) == 1:
+            cut = scripted.reply('{"analysis": "It', finish_reason="length")
+            cut["usage"]["completion_tokens"] = limits[0]
+            handler.say(200, json.dumps(cut).encode())
+        elif answers is not None:
+            answers(handler)
+
+    server.always = act
+    outcome = judged(server, SIX, columns="single")
+    assert (outcome.winner, outcome.reason) == ("Bob", "")
+    assert limits[1] == 2 * limits[0]
+    assert min(limits) > 1024
+
+
+def test_a_long_speech_is_analysed_in_labelled_parts(server: Scripted) -> None:
     long = SIX.model_copy(update={"speeches": (
         Speech(speaker="Ada", text=" ".join(f"Word {n}." for n in range(300))), *SIX.speeches[1:],
     )})  # fmt: skip
-    judged(server, long, dimensions="argument", chunk_words="250")
+    outcome = judged(server, long, dimensions="argument", chunk_words="250")
     numbers = [number(told) for told in asked(server, "analyse")]
     assert numbers == ["1", "1", "1", "2", "3", "4", "5", "6"]
+    for part, told in enumerate(asked(server, "analyse")[:3], 1):
+        assert f"The new speech, number 1, part {part} of 3, by debater_1:" in told
+        assert "Analyse this part only." in told
+        assert "it cannot answer anybody" in told, "the earlier parts are its own"
+    later = asked(server, "analyse")[3]
+    assert 'number="1" part="2 of 3" by="debater_1"' in later
+    assert "Analyse this part only." not in later
+    rows = outcome.details["timeline"]
+    assert [row.get("part") for row in rows] == [1, 2, 3, None, None, None, None, None]
 
 
 def test_what_a_speech_demands_stays_inside_its_fence(server: Scripted) -> None:

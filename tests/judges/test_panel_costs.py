@@ -79,7 +79,7 @@ def judged(server: Scripted, panel: str, **options: str) -> Outcome:
 
 @pytest.mark.parametrize(
     ("panel", "lean", "paper"),
-    [("debatrix", 29, 107), ("debgraph", 6 + 1 + 3 + 2 + 1, 6 + 3 + 30 + 15 + 1),
+    [("debatrix", 22, 82), ("debgraph", 6 + 1 + 3 + 2 + 1, 6 + 3 + 30 + 15 + 1),
      ("inspirescore", 5, 3 + 6 * 4)],
 )  # fmt: skip
 def test_six_speeches_cost_what_is_stated(
@@ -103,9 +103,10 @@ def test_debatrix_waits_for_no_more_than_the_speeches_and_two(server: Scripted) 
 
 PROFILES = {
     "debatrix": {
-        "lean": 29, "paper": 107, "paper-half": 107, "paper-no-context": 107, "paper-direct": 31,
+        "lean": 22, "paper": 82, "paper-half": 82, "paper-no-context": 82, "paper-direct": 25,
         "paper-single": 25, "paper-single-half": 25, "paper-single-direct": 6,
-        "paper-discussion": 110, "paper-by-score": 107, "paper-panel-only": 83,
+        "paper-discussion": 84, "paper-by-score": 82, "paper-panel-only": 64,
+        "paper-panel-speeches": 82 + 3 * 6,
     },
     "debgraph": {
         "lean": 13, "no-judge": 12, "paper": 55, "paper-dp": 6 + 3, "paper-no-fact": 55 - 30,
