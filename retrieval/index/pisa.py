@@ -123,7 +123,14 @@ class PisaArguments:
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search many queries; equal scores are sorted by id."""
-        return [self._hits(field, found) for found in self.ranked(field, queries, k)]
+        at = self._store.at
+        return [
+            [
+                Hit(argument=at(number), score=score, rank=rank, path=(field,))
+                for rank, (score, number) in enumerate(found)
+            ]
+            for found in self.ranked(field, queries, k)
+        ]
 
     def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
         """Return each query's best ids with their scores."""
@@ -131,12 +138,6 @@ class PisaArguments:
         return [
             [(id_at(number), score) for score, number in found]
             for found in self.ranked(field, queries, k)
-        ]
-
-    def _hits(self, field: str, found: Sequence[Scored]) -> list[Hit]:
-        return [
-            Hit(argument=self._store.at(number), score=score, rank=rank, path=(field,))
-            for rank, (score, number) in enumerate(found)
         ]
 
     def ranked(self, field: str, queries: Sequence[str], k: int) -> list[list[Scored]]:

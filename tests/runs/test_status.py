@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -71,15 +70,6 @@ def test_it_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     write_status(status(examples={"cut": ("é",)}), path)
     assert Status.model_validate_json(path.read_bytes()) == status(examples={"cut": ("é",)})
     assert [entry.name for entry in path.parent.iterdir()] == ["status.json"]
-
-
-def test_a_run_that_could_not_begin_has_a_status_too() -> None:
-    failed = json.loads(Status.failed("respond", ValueError("no such debater")).model_dump_json())
-    assert (failed["verb"], failed["state"], failed["error"]) == (
-        "respond",
-        "failed",
-        "no such debater",
-    )
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,7 @@ class Command(click.Command):
         self.examples = examples
         self.params.append(
             click.Option(
-                ["--show-config"], is_flag=True, expose_value=False, is_eager=True,
-                callback=_remember_show_config,
+                ["--show-config"], is_flag=True, expose_value=False,
                 help="Print each setting with its source, and exit.",
             )
         )  # fmt: skip
@@ -64,15 +63,11 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Require no argument with `--show-config`."""
-        if "--show-config" in args:
+        ctx.meta["show_config"] = "--show-config" in args
+        if ctx.meta["show_config"]:
             for parameter in self.params:
                 parameter.required = False
         return super().parse_args(ctx, args)
-
-
-def _remember_show_config(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.meta["show_config"] = True
 
 
 def _show(value: Any) -> str:

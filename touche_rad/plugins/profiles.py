@@ -19,7 +19,7 @@ from __future__ import annotations
 import inspect
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -88,17 +88,41 @@ def bundled_profiles(options: type[Options]) -> list[Profile]:
     if not has_profiles(options):
         return []
     default = options.model_fields["profile"].default
-    names = sorted(_names(options), key=lambda name: (name != default, name))
+    names = sorted(_bundled(options), key=lambda name: (name != default, name))
     return [load_profile(options, name) for name in names]
 
 
-def load_profile(options: type[Options], name: str) -> Profile:
+def load_profile(
+    options: type[Options], name: str, folder: Path = Path(), seen: tuple[Path, ...] = ()
+) -> Profile:
     """Load a bundled profile by its name, or a file by its path (`*.toml`).
+
+    Args:
+        options: The class of the options.
+        name: Name or path.
+        folder: Folder of relative paths.
+        seen: The files that extend this profile.
 
     Raises:
         OptionError: The profile does not exist, or something in the file is wrong.
     """
-    return _load(options, name, Path(), seen=())
+    bundled = _bundled(options)
+    path = folder / name if is_file(name) else bundled.get(name)
+    if path is None:
+        raise OptionError(
+            f"there is no profile {name!r}; known profiles: {', '.join(bundled) or 'none'} "
+            "(or the path of a .toml file)"
+        )
+    path = path.resolve()
+    if path in seen:
+        raise OptionError(f"{path}: extends: the profile extends itself")
+    if not path.is_file():
+        raise OptionError(f"profile {name}: the file does not exist")
+    read = _read(path, options)
+    base: Mapping[str, Any] = {}
+    if read.extends:
+        base = load_profile(options, read.extends, path.parent, (*seen, path)).settings
+    return Profile(name, read.description, {**base, **read.settings})
 
 
 def is_file(name: str) -> bool:
@@ -116,33 +140,6 @@ def expected(error: ValidationError) -> str:
     return str(error.errors()[0]["msg"]).removeprefix("Value error, ")
 
 
-def _load(options: type[Options], name: str, folder: Path, seen: tuple[Path, ...]) -> Profile:
-    path = _path(options, name, folder).resolve()
-    if path in seen:
-        raise OptionError(f"{path}: extends: the profile extends itself")
-    read = _read(path)
-    base: Mapping[str, Any] = {}
-    if read.extends:
-        base = _load(options, read.extends, path.parent, (*seen, path)).settings
-    checked = dict(_checked(options, path, read.settings))
-    return Profile(name, read.description, {**base, **checked})
-
-
-def _path(options: type[Options], name: str, folder: Path) -> Path:
-    if is_file(name):
-        path = folder / name
-        if not path.is_file():
-            raise OptionError(f"profile {name}: the file does not exist")
-        return path
-    known = _names(options)
-    if name not in known:
-        raise OptionError(
-            f"there is no profile {name!r}; known profiles: {', '.join(known) or 'none'} "
-            "(or the path of a .toml file)"
-        )
-    return _folder(options) / f"{name}.toml"
-
-
 class _File(BaseModel):
     """The content of a profile file."""
 
@@ -153,7 +150,8 @@ class _File(BaseModel):
     settings: dict[str, Any] = {}
 
 
-def _read(path: Path) -> _File:
+def _read(path: Path, options: type[Options]) -> _File:
+    """Read and validate a profile file."""
     try:
         content = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -163,22 +161,18 @@ def _read(path: Path) -> _File:
             hint = nearest(key, _File.model_fields)
             raise OptionError(f"{path}: {key}: unknown key{hint}; settings stand below [settings]")
     try:
-        return _File.model_validate(content)
+        read = _File.model_validate(content)
     except ValidationError as error:
         raise OptionError(f"{path}: {error.errors()[0]['loc'][0]}: {expected(error)}") from None
-
-
-def _checked(
-    options: type[Options], path: Path, settings: Mapping[str, Any]
-) -> Iterator[tuple[str, Any]]:
     known = {key: field for key, field in options.model_fields.items() if key != "profile"}
-    for key, value in settings.items():
+    for key, value in read.settings.items():
         if key not in known:
             raise OptionError(f"{path}: settings.{key}: unknown setting{nearest(key, known)}")
         try:
-            yield key, _adapter(known[key]).validate_python(value)
+            read.settings[key] = _adapter(known[key]).validate_python(value)
         except ValidationError as error:
             raise OptionError(f"{path}: settings.{key}: {expected(error)}, got {value!r}") from None
+    return read
 
 
 def _adapter(field: FieldInfo) -> TypeAdapter[Any]:
@@ -186,10 +180,7 @@ def _adapter(field: FieldInfo) -> TypeAdapter[Any]:
     return TypeAdapter(annotated)
 
 
-def _folder(options: type[Options]) -> Path:
-    module = sys.modules[options.__module__]
-    return Path(inspect.getfile(module)).parent / "profiles"
-
-
-def _names(options: type[Options]) -> list[str]:
-    return sorted(path.stem for path in _folder(options).glob("*.toml"))
+def _bundled(options: type[Options]) -> dict[str, Path]:
+    """Return the files of the bundled profiles by name."""
+    folder = Path(inspect.getfile(sys.modules[options.__module__])).parent / "profiles"
+    return dict(sorted((path.stem, path) for path in folder.glob("*.toml")))

@@ -10,12 +10,11 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from pydantic import ValidationError
-from pydantic.fields import FieldInfo
 
 from touche_rad.errors import OptionError, UserError, WorkError, nearest
 from touche_rad.models import Model
@@ -48,7 +47,7 @@ def parse_plugin(text: str) -> tuple[str, dict[str, str]]:
         raise OptionError(f"{text!r}: expected NAME or NAME(KEY=VALUE,...)")
     name, inner = match.groups()
     options: dict[str, str] = {}
-    for part in _split(inner or ""):
+    for part in _split(inner) if inner else ():
         key, equals, value = part.partition("=")
         if not equals:
             raise OptionError(f"{text!r}: expected KEY=VALUE in the brackets, got {part!r}")
@@ -159,25 +158,26 @@ class Plugin:
         Raises:
             WorkError: The plugin has a need of another form than `needs` describes.
         """
-        found = (self._missing(need, index=index, model=model) for need in self.needs)
-        return [one for one in found if one]
-
-    def _missing(self, need: str, *, index: bool, model: bool) -> str:
-        match = _NEED.fullmatch(need)
-        if match is None:
-            raise WorkError(
-                f"{self.kind} {self.name!r} of {self.source}: unknown need {need!r}: expected "
-                "index, model, module:NAME or extra:EXTRA/MODULE"
-            )
-        if need == "index":
-            return "" if index else AN_INDEX
-        if need == "model":
-            return "" if model else A_MODEL
-        if importlib.util.find_spec(match["module"]) is not None:
-            return ""
-        if match["extra"]:
-            return f"the extra {match['extra']} (pip install 'touche-rad[{match['extra']}]')"
-        return f"the package {match['module']} (pip install {match['module']})"
+        found: list[str] = []
+        for need in self.needs:
+            match = _NEED.fullmatch(need)
+            if match is None:
+                raise WorkError(
+                    f"{self.kind} {self.name!r} of {self.source}: unknown need {need!r}: expected "
+                    "index, model, module:NAME or extra:EXTRA/MODULE"
+                )
+            extra, module = match["extra"], match["module"]
+            if need == "index" and not index:
+                found.append(AN_INDEX)
+            elif need == "model" and not model:
+                found.append(A_MODEL)
+            elif module and importlib.util.find_spec(module) is None:
+                found.append(
+                    f"the extra {extra} (pip install 'touche-rad[{extra}]')"
+                    if extra
+                    else f"the package {module} (pip install {module})"
+                )
+        return found
 
     @property
     def optional(self) -> bool:
@@ -248,7 +248,8 @@ class Plugin:
         changed = {
             key: value
             for key, field in type(options).model_fields.items()
-            if (value := getattr(options, key)) != base.get(key, _default(field))
+            if (value := getattr(options, key))
+            != base.get(key, field.get_default(call_default_factory=True, validated_data={}))
             and not (key == "profile" and is_file(str(value)))
         }
         inner = ",".join(f"{key}={value}" for key, value in sorted(changed.items()))
@@ -271,10 +272,6 @@ class Plugin:
         with suppress(AttributeError, TypeError):
             made.plugin_name = self.name
         return made
-
-
-def _default(field: FieldInfo) -> Any:
-    return field.get_default(call_default_factory=True, validated_data={})
 
 
 def name_of(plugin: object) -> str:
@@ -324,14 +321,14 @@ def index_backend(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
 def registered(kind: Kind) -> dict[str, Plugin]:
     """Return all plugins of a kind by name; decorated plugins replace installed ones."""
     group = "touche_rad.indexes" if kind == "index" else f"touche_rad.{kind}s"
-    found = {point.name: _from_entry_point(kind, point) for point in entry_points(group=group)}
+    found = {
+        point.name: Plugin(
+            kind, point.name, point.dist.name if point.dist else point.value, point.load
+        )
+        for point in entry_points(group=group)
+    }
     found |= {name: plugin for (of, name), plugin in _decorated.items() if of == kind}
     return dict(sorted(found.items()))
-
-
-def _from_entry_point(kind: Kind, point: EntryPoint) -> Plugin:
-    source = point.dist.name if point.dist else point.value
-    return Plugin(kind, point.name, source, point.load)
 
 
 def find(kind: Kind, name: str) -> Plugin:

@@ -84,7 +84,9 @@ class Answerer:
         notes: list[str] = []
         for place, (name, debater) in enumerate(self.chain):
             try:
-                seconds = self._seconds(place)
+                seconds = self.deadline
+                if seconds is not None and place:
+                    seconds = min(seconds, max(_FALLBACK_SECONDS, seconds / 4))
                 turn = len(debate.turns) - 1
                 with call_context(
                     plugin=name, debate=debate.key, turn=turn, deadline=deadline_in(seconds)
@@ -115,11 +117,6 @@ class Answerer:
             response = await self._call(debater.answer, debate)
             return await self._call(guard, response, self.index, self.max_words)
         raise TimeoutError(f"no answer within {seconds:g} seconds")
-
-    def _seconds(self, place: int) -> float | None:
-        if self.deadline is None or place == 0:
-            return self.deadline
-        return min(self.deadline, max(_FALLBACK_SECONDS, self.deadline / 4))
 
 
 def _describe(error: BaseException) -> str:

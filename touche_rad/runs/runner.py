@@ -13,7 +13,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, TypeVar
@@ -61,14 +61,6 @@ class Status(BaseModel):
     seconds: float
     version: str = __version__
 
-    @classmethod
-    def failed(cls, verb: str, error: BaseException) -> Status:
-        """Return the status of a run that failed before it started."""
-        now = datetime.now().astimezone()
-        return cls(
-            verb=verb, state="failed", error=str(error), started=now, finished=now, seconds=0
-        )
-
     def lines(self) -> list[str]:
         """Return the status as lines for the terminal."""
         made = ", ".join(f"{count} {what}" for what, count in self.counts.items())
@@ -101,13 +93,13 @@ def at_turn(note: str, debate: Debate, turn: int) -> str:
     return f"{kind}: debate {debate.id or '?'}, turn {turn + 1}: {what}"
 
 
+@dataclass
 class Tally:
     """Sums the counts and notes of finished units."""
 
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self.notes: Counter[str] = Counter()
-        self.examples: dict[str, list[str]] = {}
+    counts: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, done: Done) -> None:
         """Add one unit; the first few notes of each kind are kept as examples."""
@@ -208,15 +200,6 @@ async def run_work(work: Work[Any], options: RunOptions) -> Status:
         UserError: The input or the output is wrong, or the journal is another run's.
         WorkError: A unit failed; finished units are kept for the next call.
     """
-    try:
-        return await _run_work(work, options)
-    finally:
-        if options.model is not None:
-            with anyio.CancelScope(shield=True):
-                await options.model.close()
-
-
-async def _run_work(work: Work[Any], options: RunOptions) -> Status:
     report = _Report(work, options)
     try:
         bad = options.bad or files.BadLines()
@@ -232,7 +215,12 @@ async def _run_work(work: Work[Any], options: RunOptions) -> Status:
     except Exception as error:
         report.write("failed", str(error))
         raise
-    return report.write("done")
+    else:
+        return report.write("done")
+    finally:
+        if options.model is not None:
+            with anyio.CancelScope(shield=True):
+                await options.model.close()
 
 
 def _check_input(work: Work[Any], bad: files.BadLines) -> tuple[int, dict[str, Any]]:
@@ -251,7 +239,8 @@ def _check_input(work: Work[Any], bad: files.BadLines) -> tuple[int, dict[str, A
 
 async def _work_through(work: Work[T], options: RunOptions, journal: Journal, total: int) -> None:
     """Process units with parallel workers; an error of the journal stops all of them."""
-    units = _unfinished(work.read(files.BadLines(skip=True)), journal)
+    read = enumerate(work.read(files.BadLines(skip=True)))
+    units = ((number, unit) for number, unit in read if number not in journal)
     failures: list[str] = []
     fatal: list[Exception] = []
     report = options.progress or (lambda done, total: None)
@@ -281,10 +270,6 @@ async def _work_through(work: Work[T], options: RunOptions, journal: Journal, to
         raise WorkError(f"{len(failures)} of {total} failed, first {failures[0]}; {journal.kept()}")
 
 
-def _unfinished(units: Iterable[T], journal: Journal) -> Iterator[tuple[int, T]]:
-    return ((number, unit) for number, unit in enumerate(units) if number not in journal)
-
-
 class _Report:
     """Collects the fields of the status, which is written even if the run fails."""
 
@@ -299,7 +284,30 @@ class _Report:
 
     def write(self, state: State, error: str | None = None) -> Status:
         """Make the status, and write it if a path is set."""
-        status = self._status(state, error)
+        journal, model = self.journal, self.options.model
+        if error and journal is not None and journal.path.exists():
+            self.tally = Tally()
+            for done in journal.records():
+                self.tally.add(done)
+        totals = self.tally.fields()
+        skipped = self.bad.count if self.bad else 0
+        status = Status(
+            verb=self.work.verb,
+            state=state,
+            error=error,
+            output=str(self.work.out),
+            units=self.units,
+            done=len(journal) if journal else 0,
+            resumed=journal.resumed if journal else 0,
+            skipped=skipped,
+            warnings=tuple(_warnings(totals, skipped, self.bad)),
+            identity=self.identity,
+            usage=model.usage.record() if model is not None and model.usage.used else {},
+            started=self.started,
+            finished=datetime.now().astimezone(),
+            seconds=round(time.monotonic() - self.clock, 3),
+            **totals,
+        )
         if self.options.status_path is not None:
             try:
                 write_status(status, self.options.status_path)
@@ -307,35 +315,6 @@ class _Report:
                 if error is None:  # otherwise the first error is reported
                     raise
         return status
-
-    def _usage(self) -> Mapping[str, Any]:
-        model = self.options.model
-        return model.usage.record() if model is not None and model.usage.used else {}
-
-    def _status(self, state: State, error: str | None) -> Status:
-        if error and self.journal is not None and self.journal.path.exists():
-            self.tally = Tally()
-            for done in self.journal.records():
-                self.tally.add(done)
-        totals = self.tally.fields()
-        skipped = self.bad.count if self.bad else 0
-        return Status(
-            verb=self.work.verb,
-            state=state,
-            error=error,
-            output=str(self.work.out),
-            units=self.units,
-            done=len(self.journal) if self.journal else 0,
-            resumed=self.journal.resumed if self.journal else 0,
-            skipped=skipped,
-            warnings=tuple(_warnings(totals, skipped, self.bad)),
-            identity=self.identity,
-            usage=self._usage(),
-            started=self.started,
-            finished=datetime.now().astimezone(),
-            seconds=round(time.monotonic() - self.clock, 3),
-            **totals,
-        )
 
 
 def _warnings(totals: Mapping[str, Any], skipped: int, bad: files.BadLines | None) -> Iterator[str]:
