@@ -10,11 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tests.debaters.world import ARGUMENTS, NIGHT, PENNY, BothSides, debate
+from tests.debaters.world import (
+    ARGUMENTS,
+    NIGHT,
+    PENNY,
+    WORTH,
+    WORTHLESS,
+    BothSides,
+    argument,
+    debate,
+)
 from touche_rad.debate import Argument, path_of, with_path
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.candidates import gather
-from touche_rad.debaters.grounded.quoting import FRAMES as FRAMES_BY_NAME
+from touche_rad.debaters.grounded.openers import STANCES
 from touche_rad.debaters.grounded.reading import read
 from touche_rad.errors import InputError, UserError, WorkError
 from touche_rad.plugins import Services, find
@@ -28,13 +37,12 @@ def made(index: BothSides = INDEX, **options: object) -> Grounded:
 
 
 GROUNDED = made()
-FRAMES = tuple(FRAMES_BY_NAME.values())
 PENNY_IS_WORTHLESS = "I believe that the penny is worthless, and it should be abolished."
 PENNY_IS_FINE = "My opinion is that the penny is not worthless, so it should not be abolished."
 
 
 def quoted(content: str) -> str:
-    for frame in FRAMES:
+    for frame in STANCES:
         content = content.removeprefix(f"{frame} ")
     return content
 
@@ -102,10 +110,39 @@ def test_it_asks_for_an_index() -> None:
 def test_the_frame_changes_from_turn_to_turn_and_can_be_left_out() -> None:
     first = GROUNDED.answer(debate(PENNY_IS_FINE)).content
     second = GROUNDED.answer(debate(PENNY_IS_FINE, "No.", PENNY_IS_FINE)).content
-    assert first.startswith(f"{FRAMES[0]} ")
-    assert second.startswith(f"{FRAMES[1]} ")
+    assert first.startswith(f"{STANCES[0]} ")
+    assert second.startswith(f"{STANCES[1]} ")
     plain = made(frame=False).answer(debate(PENNY_IS_FINE))
     assert plain.content == plain.arguments[0].text
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The penny is not worthless at all.",  # its attackers have the same words
+        "Pennies fill jars in many shops.",
+        "While the penny is worthless and should be abolished, it looks nice in a jar.",
+        "zzz qqq",
+    ],
+)
+def test_no_stance_opens_an_argument_that_is_not_known_to_oppose_the_user(message: str) -> None:
+    response = made(BothSides(ARGUMENTS[:1])).answer(debate(message))
+    assert response.content == ARGUMENTS[0].text
+
+
+def test_a_text_that_needs_its_context_or_has_a_link_is_quoted_only_if_there_is_no_other() -> None:
+    unclear = [
+        argument(n, PENNY, WORTHLESS, WORTH, text)
+        for n, text in enumerate(
+            ["The penny does just this.", "Both of these practices spare the worthless penny.",
+             "The parent claim forgets what the worthless penny does.",
+             "The worthless penny helps charities (p. 12)."],
+            start=20,
+        )
+    ]  # fmt: skip
+    asked = debate(PENNY_IS_WORTHLESS)
+    assert made(BothSides([*unclear, ARGUMENTS[2]])).answer(asked).arguments[0].id == "7.3"
+    assert made(BothSides(unclear)).answer(asked).arguments[0].id in {one.id for one in unclear}
 
 
 def test_max_words_holds_with_and_without_a_frame() -> None:

@@ -10,7 +10,7 @@ import pytest
 from touche_rad import files
 from touche_rad.debate import Debate, path_of, with_path
 from touche_rad.debaters.grounded import Grounded
-from touche_rad.debaters.grounded.quoting import FRAMES
+from touche_rad.debaters.grounded.openers import STANCES
 from touche_rad.demo import demo_file
 from touche_rad.plugins import ArgumentIndex, Services, build_index, open_index
 from touche_rad.text import count_words
@@ -23,12 +23,14 @@ def bars_hold(index: ArgumentIndex, debates: Iterable[Debate]) -> int:
         for turn in range(len(debate.turns)):
             response = grounded.answer(debate.before_response(turn))
             (cited,) = response.arguments
-            frame = next(one for one in FRAMES.values() if response.content.startswith(f"{one} "))
+            quoted = response.content
+            for stance in STANCES:
+                quoted = quoted.removeprefix(f"{stance} ")
             assert 5 <= count_words(response.content) <= 60
             found = index.get(cited.id)
             assert found is not None
             assert with_path(found, path_of(cited)) == cited
-            assert response.content.removeprefix(f"{frame} ") in " ".join(cited.text.split())
+            assert quoted in " ".join(cited.text.split())
             answered += 1
     return answered
 

@@ -44,8 +44,9 @@ _PRONOUN: Final = (
 )
 _START: Final = re.compile(
     rf"(?:{_LEAD}{_PRONOUN}\b"
-    r"|(?:that(?='s| (?:happens|means|makes|leads|all depends|is|was|would|does|may|might|can|could"
-    r"|has)\b)"
+    r"|(?:that(?:'s|(?= (?:happens|means|makes|leads|requires|depends|all depends|in no way|also"
+    r"|only|alone|simply|just|still|is|was|would|does|did|may|might|can|cannot|could|will|should|must"
+    r"|has|\w+n't)))"
     r"|that (?:amount|kind|sort|type|way|said|being said|argument|claim|logic|study|idea)"
     r"|those(?! (?:who|whom|whose|which|that|with|without|in|of|from|at|on|under|for|against|"
     r"already|not|most|\w+ing|\w+ed)\b)"
@@ -70,7 +71,7 @@ _EARLY: Final = re.compile(
     r"|such(?! (?:as|that|thing|\w+ as)\b)"
     r"|those(?! (?:who|whom|whose|which|that)\b)(?= (?:\w+ ){0,2}(?:is|are|was|were|do|does|would"
     r"|will|can|could|should|may|might|need|have|has)\b)"
-    r"|(?:do(?:es|ing)?|did|done) (?:so|that)(?= *[,.;]|$)"
+    r"|(?:do(?:es|ing)?|did|done) (?:just |exactly )?(?:so|that)(?= *[,.;]|$)"
     r"|the (?:former|latter))\b",
     re.IGNORECASE,
 )
@@ -81,8 +82,8 @@ _BEFORE: Final = re.compile(
     re.IGNORECASE,
 )
 """Marks and words that separate a reference from what it may refer to."""
-_ENOUGH: Final = 3
-"""Words before such a mark that can be referred to."""
+_ENOUGH: Final = 2
+"""Content words before such a mark that can be referred to."""
 _NOUN: Final = 3
 """Words after "these" or "such" that contain its noun."""
 _ROOT: Final = 5
@@ -113,7 +114,7 @@ def missing_context(text: str) -> str:
 def _explained(before: str, after: str) -> bool:
     """Whether the words before a reference contain what it may refer to: a clause or its noun."""
     marks = _BEFORE.finditer(before)
-    if any(len(before[: mark.start()].split()) >= _ENOUGH for mark in marks):
+    if any(len(content_words(before[: mark.start()])) >= _ENOUGH for mark in marks):
         return True
     return not _roots(" ".join(after.split()[:_NOUN])).isdisjoint(_roots(before))
 

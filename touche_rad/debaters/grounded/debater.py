@@ -15,14 +15,16 @@ from touche_rad.debate import Debate, Response, with_path
 from touche_rad.debaters.grounded.candidates import Candidate
 from touche_rad.debaters.grounded.guard import GUARD, SURE, GuardName, by_nli
 from touche_rad.debaters.grounded.library import Library, sampled
+from touche_rad.debaters.grounded.openers import STANCES, opposes
 from touche_rad.debaters.grounded.quoting import (
-    FRAMES,
     Quotable,
     QuotationChoice,
     choose_quotation,
+    clear,
     quotation,
 )
 from touche_rad.debaters.grounded.ranking import (
+    AGAINST,
     STANCE,
     Ranked,
     StanceName,
@@ -40,9 +42,10 @@ from touche_rad.text import clean, count_words
 
 log = logging.getLogger("touche_rad")
 
-_FRAMES: Final = tuple(FRAMES.values())
 _MAX_TRIED: Final = 50
 """How many of the best candidates are tried as quotations."""
+_OPPOSED: Final = 0.5
+"""Output of a stance model from which it is known that an argument opposes the user."""
 
 
 class Grounded:
@@ -57,7 +60,7 @@ class Grounded:
         profile: str = Field("default", description="a profile file may change the settings")
         k: int = Field(40, ge=1, le=1_000, description="hits per search")
         max_words: int = Field(60, ge=1, le=1_000, description="maximum words of a response")
-        frame: bool = Field(True, description="begin with a stance such as 'I disagree:'")
+        frame: bool = Field(True, description="begin with 'I disagree:' if the side is known")
         weights: Path | None = Field(None, description="file with weights of the features")
         stance: StanceName = Field("words", description=STANCE)
         guard: GuardName = Field("quotation", description=GUARD)
@@ -124,11 +127,22 @@ class Grounded:
         reading = read(debate)
         return self._quotables(self._ranked(reading), reading)
 
-    def quote(self, debate: Debate, one: Quotable, frame: str = "", link: str = "") -> Response:
-        """Return a response that quotes, with a frame and a link if there is room for them."""
-        frame = frame or _FRAMES[(len(debate.turns) - 1) % len(_FRAMES)]
+    def quote(
+        self, debate: Debate, one: Quotable, frame: str | None = None, link: str = ""
+    ) -> Response:
+        """Return a response that quotes, with a frame and a link if there is room for them.
+
+        Args:
+            debate: The debate.
+            one: The quotation.
+            frame: What the response begins with; by default a stance if the argument is known to
+                oppose the user, otherwise nothing.
+            link: A sentence before the quotation.
+        """
+        if frame is None:
+            frame = STANCES[(len(debate.turns) - 1) % len(STANCES)] if one.opposed else ""
         content = one.quoted
-        if self.options.frame and self._fits(frame, content):
+        if frame and self.options.frame and self._fits(frame, content):
             content = f"{frame} {content}"
         if link and self._fits(link, content):
             content = f"{content.removesuffix(one.quoted)}{link} {one.quoted}"
@@ -174,24 +188,34 @@ class Grounded:
         return [Ranked(Candidate(argument, {"any": 0.0}), {}, 0.0) for argument in some]
 
     def _quotables(self, ranked: list[Ranked], reading: Reading) -> list[Quotable]:
-        """Return quotations of whole, new sentences; if there are none, other quotations."""
+        """Return whole, new and clear quotations; if there are none, poorer ones."""
         said = " ".join(reading.own).lower()
         good: list[Quotable] = []
+        unclear: list[Quotable] = []
         other: list[Quotable] = []
         for one in ranked[:_MAX_TRIED]:
             argument = one.candidate.argument
             quoted = quotation(argument.text, self._room, self.options.whole)
             if not quoted:
                 continue
-            whole = not quoted.endswith("…") and quoted.lower() not in said
-            (good if whole else other).append(Quotable(argument, quoted, one.candidate.path))
-        if not good and not other:
+            quotable = Quotable(argument, quoted, one.candidate.path, self._opposed(one, reading))
+            if quoted.endswith("…") or quoted.lower() in said:
+                other.append(quotable)
+            else:
+                (good if clear(quoted) else unclear).append(quotable)
+        if not good and not unclear and not other:
             raise WorkError("the index has no argument that can be quoted")
-        return good or other
+        return good or unclear or other
+
+    def _opposed(self, one: Ranked, reading: Reading) -> bool:
+        """Whether the stance model or the attacked claim says that an argument opposes the user."""
+        if self._sides is not None:
+            return one.features.get(AGAINST, 0.0) >= _OPPOSED
+        return opposes(one.candidate.argument, reading, self._load_library())
 
     @property
     def _room(self) -> int:
-        longest = max(map(count_words, _FRAMES)) if self.options.frame else 0
+        longest = max(map(count_words, STANCES)) if self.options.frame else 0
         return max(1, self.options.max_words - longest)
 
     def _load_library(self) -> Library:

@@ -11,29 +11,17 @@ from typing import Final, Literal
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
+from touche_rad.debaters.grounded.openers import FRAMES, Frame
+from touche_rad.evidence.standalone import missing_context
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Line
 from touche_rad.text import clean, count_words, cut_to_words, sentences
 
-_DANGLING = re.compile(
-    r"(?:this|that|these|those|such|it(?! (?:is|was) )|its|they|their|them|he|she|his|her|the same"
-    r"|the (?:former|latter)"
-    r"|however|but|also|additionally|furthermore|moreover|similarly|otherwise|therefore|thus|hence"
-    r"|again|another|likewise|conversely|here|not only|doing so|by doing|if (?:so|this|that|it)"
-    r"|in (?:this|that|these|such|the above)|when (?:this|it)|as a result|for example|for instance"
-    r"|actually|indeed|some of these|most of these|both (?:of )?these)\b",
-    re.IGNORECASE,
+_MARKUP = re.compile(
+    r"https?:|www\.|\w\.(?:com|org|net|gov|edu)\b|\[\w[^\]]*\]|\bp+\. ?\d", re.IGNORECASE
 )
-_META = re.compile(
-    r"\b(?:parent (?:claim|argument|statement|idea)|(?:this|the|above|original) (?:claim"
-    r"|premise|point|thesis"
-    r"|kialo|debate|thread|link|article|post|reply|comment|study)|(?:claim|point|argument"
-    r"|article|study) (?:linked )?above"
-    r"|kialo|see the data|linked document|ted talk)\b|https?:|www\.|\w\.(?:com|org|net|gov|edu)\b"
-    r"|\[\w[^\]]*\]|\(p+\. ?\d",
-    re.IGNORECASE,
-)
+"""Addresses, links and page numbers."""
 _FEWEST, _MOST = 10, 45
 _ENDED = re.compile(r"[.!?…][\"'”’)\]]*$")
 
@@ -42,7 +30,7 @@ _SHRED = re.compile(
 )
 """The name or address of a link after the last full stop."""
 
-FORM: Final = ("dangling", "meta", "question", "short", "long")
+FORM: Final = ("dangling", "markup", "question", "short", "long")
 """Names of the faults of form; each is 0 if the text does not have it."""
 
 
@@ -51,8 +39,8 @@ def _form(text: str) -> tuple[float, ...]:
     quoted = " ".join(whole_sentences(text))
     size = count_words(quoted)
     return (
-        float(bool(_DANGLING.match(quoted))),
-        float(bool(_META.search(quoted))),
+        float(bool(missing_context(quoted))),
+        float(bool(_MARKUP.search(quoted))),
         float("?" in quoted),
         max(0.0, (_FEWEST - size) / _FEWEST),
         max(0.0, (size - _MOST) / 15),
@@ -64,9 +52,9 @@ def form(text: str) -> dict[str, float]:
     return dict(zip(FORM, _form(text), strict=True))
 
 
-def dangles(sentence: str) -> bool:
-    """Whether a sentence starts with a reference to something that is not quoted."""
-    return bool(_DANGLING.match(sentence))
+def clear(quoted: str) -> bool:
+    """Whether a quotation can be understood without its context, and is free of links."""
+    return not missing_context(quoted) and not _MARKUP.search(quoted)
 
 
 def whole_sentences(text: str) -> list[str]:
@@ -94,11 +82,11 @@ def quotation(text: str, most: int, whole: int) -> str:
         for start in range(len(found))
         for end in range(start + 1, min(start + 2, len(found)) + 1)
         if count_words(" ".join(found[start:end])) <= most
-        and (start == 0 or not dangles(found[start]))
+        and (start == 0 or not missing_context(found[start]))
     ]
     if not runs:
         return cut_to_words(clean(text), most)
-    return max(runs, key=lambda run: (not dangles(run), _worth(run), -runs.index(run)))
+    return max(runs, key=lambda run: (clear(run), _worth(run), -runs.index(run)))
 
 
 def _worth(run: str) -> int:
@@ -107,15 +95,6 @@ def _worth(run: str) -> int:
     return min(size, _MOST) - max(0, size - _MOST)
 
 
-Frame = Literal["disagree", "contrary", "differently", "unconvinced", "not so"]
-FRAMES: Final[dict[Frame, str]] = {
-    "disagree": "I disagree:",
-    "contrary": "On the contrary:",
-    "differently": "I see it differently:",
-    "unconvinced": "I am not convinced:",
-    "not so": "Not so:",
-}
-"""What can stand before the quotation: a stance without a claim."""
 _LONGEST: Final = 1_500
 
 
@@ -127,6 +106,8 @@ class Quotable:
     quoted: str
     path: tuple[str, ...] = ()
     """How the argument was reached."""
+    opposed: bool = False
+    """Whether it is known that the argument opposes the user."""
 
 
 class Choice(BaseModel):
