@@ -4,7 +4,7 @@
     python benchmarks/cost.py debaters ...
     python benchmarks/cost.py panels ...
 
-Each plugin judges or answers all debates (default: the demo's) with an endpoint that returns valid
+Each plugin judges or answers all debates (default: the demo's) with a backend that returns valid
 answers and records the prompts. Without names, the plugins of the documentation's tables. Tokens
 are MiniLM word pieces (extra `dense`). "Shared" is the part of the prompts that repeats the
 beginning of an earlier prompt of the same run, in blocks of 64 letters: a prefix cache serves it.
@@ -18,9 +18,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock, Thread
 from typing import Any
 
 import anyio
@@ -30,7 +28,6 @@ from touche_rad.contest import to_contest
 from touche_rad.debate import Debate
 from touche_rad.demo import demo_file, ensure_index
 from touche_rad.models import Model
-from touche_rad.models.endpoint import Address
 from touche_rad.plugins import JudgesAll, Services, find, open_index
 from touche_rad.plugins.registry import parse_plugin
 from touche_rad.runs.answering import Answerer, make_chain
@@ -65,42 +62,32 @@ def token_counter() -> Callable[[str], int]:
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
-class Endpoint(ThreadingHTTPServer):
-    """Answers with an example of the schema and keeps the prompts."""
+class Examples:
+    """A backend that answers with an example of the schema and keeps the prompts."""
 
-    daemon_threads = True
-    request_queue_size = 256
+    model = place = "examples"
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, answers: Mapping[str, Callable[[str], Any]]) -> None:
         self.prompts: list[str] = []
-        self.answers: dict[str, Callable[[str], Any]] = {}
+        self.answers = answers
         """Answers to a prompt by the name of the schema, if an example is not enough."""
-        self.lock = Lock()
 
+    async def ready(self) -> float:
+        return 0.0
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    server: Endpoint
+    async def context(self) -> int | None:
+        return None
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+    async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         prompt = "\n".join(one["content"] for one in body["messages"])
-        with self.server.lock:
-            self.server.prompts.append(prompt)
+        self.prompts.append(prompt)
         named = body.get("response_format", {}).get("json_schema", {})
-        form, answer = named.get("schema"), self.server.answers.get(named.get("name"))
+        form, answer = named.get("schema"), self.answers.get(named.get("name"))
         made = answer(prompt) if answer else None if form is None else example(form, form)
         said = "yes" if made is None else json.dumps(made)
-        reply = {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
-        data = json.dumps(reply).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        return {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
 
-    def log_message(self, *_: Any) -> None:
+    async def close(self) -> None:
         pass
 
 
@@ -124,8 +111,8 @@ def example(form: Mapping[str, Any], whole: Mapping[str, Any]) -> Any:
 
 def graph(prompt: str) -> dict[str, Any]:
     """Return the graph of a speech: a claim, premises, and two rebuttals, one of two targets."""
-    told = re.search(r"New ids begin at (\d+)", prompt)
-    first = int(told[1]) if told else 1
+    later = re.search(r"New ids begin at (\d+)", prompt)
+    first = int(later[1]) if later else 1
     arguments = [
         {"id": first + n, "text": f"Argument {first + n} gives a short reason of some words."}
         for n in range(5)
@@ -133,9 +120,9 @@ def graph(prompt: str) -> dict[str, Any]:
     relations = [{"source": first, "relation": "claim", "target": 0}]
     relations += [
         {"source": first + n, "relation": "premise", "target": first}
-        for n in ((1, 2) if told else (1, 2, 3, 4))
+        for n in ((1, 2) if later else (1, 2, 3, 4))
     ]
-    if told:
+    if later:
         relations += [
             {"source": first + n, "relation": "rebuttal", "target": target}
             for n, target in ((3, first - 5), (4, first - 5), (4, first - 4))
@@ -192,24 +179,22 @@ def main() -> None:
         for turn in debate.turns
     )
     print(f"{len(debates)} debates, {turns} turns, {text / len(debates):.0f} tokens a debate\n")
-    server = Endpoint()
-    server.answers["SceneGraph"] = graph
-    Thread(target=server.serve_forever, daemon=True).start()
+    backend = Examples({"SceneGraph": graph})
     index = open_index(given.index or str(ensure_index()))
     print("| plugin | calls a turn | calls a debate | prompt tokens a debate | shared |")
     print("| --- | --- | --- | --- | --- |")
     for plugin in given.plugins or DEFAULTS[given.kind]:
-        server.prompts.clear()
+        backend.prompts.clear()
         name, options = parse_plugin(plugin)
 
         async def run(name: str = name, options: Mapping[str, str] = options) -> Any:
-            model = Model(Address(f"http://127.0.0.1:{server.server_port}/v1", "counted"))
+            model = Model(backend)
             await RUN[given.kind](name, options, debates, Services(index=index, model=model))
             await model.close()
             return model.usage.total
 
         cost = anyio.run(run)
-        prompt_tokens = sum(map(tokens, server.prompts))
+        prompt_tokens = sum(map(tokens, backend.prompts))
         print(f"| {plugin} | {cost.calls / turns:.2f} | {cost.calls / len(debates):.2f} | "
               f"{prompt_tokens / len(debates):.0f} | "
               f"{cost.shared_letters / max(1, cost.prompt_letters):.0%} |", flush=True)  # fmt: skip

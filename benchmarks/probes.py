@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Final
 
-from benchmarks import probe_changes as changes
-from benchmarks.probe_changes import Change
+from benchmarks.probe_changes import CHANGES
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response
 from touche_rad.demo import demo_file
@@ -52,61 +52,43 @@ def bases(debates: Iterable[Debate]) -> Iterator[Base]:
                 yield Base(debate.before_response(at), turn.response.arguments[0])
 
 
-def _changed(
-    kind: str, maxim: Maxim, all_changes: Mapping[str, Change], found: Iterable[Base]
-) -> Iterator[Probe]:
+GROUPS: Final[Mapping[str, tuple[str, Maxim]]] = {
+    "verbatim": ("verbatim", Maxim.QUALITY),
+    "negated": ("negations", Maxim.QUALITY),
+    "exaggerated": ("exaggerations", Maxim.QUALITY),
+    "number": ("numbers", Maxim.QUALITY),
+    "study": ("studies", Maxim.QUALITY),
+    "surrender": ("surrenders", Maxim.RELATION),
+    "padding": ("paddings", Maxim.MANNER),
+    "echo": ("echoes", Maxim.RELATION),
+    "echo, quality": ("echoes", Maxim.QUALITY),
+}
+"""The group of changes and the maxim of each kind of probe."""
+
+
+def changed(kind: str, found: Iterable[Base]) -> Iterator[Probe]:
+    """Quotations of the argument, or the user's own last words, with each change of a kind."""
+    group, maxim = GROUPS[kind]
     for base in found:
-        for variant, change in all_changes.items():
-            text = change(base.argument.text)
-            if text is not None and text.strip():
-                yield Probe(kind, variant, maxim, base.answered(text))
+        said = base.asked.last.utterance if group == "echoes" else base.argument.text
+        for variant, change in CHANGES[group].items():
+            text = change(said)
+            if text and text.strip():
+                probe = Probe(kind, variant, maxim, base.answered(text))
+                if kind not in ("negated", "exaggerated") or not _still_quoted(probe.debate):
+                    yield probe
 
 
-def verbatim(found: Iterable[Base]) -> Iterator[Probe]:
-    """Quotations, which must all pass Quality."""
-    return _changed("verbatim", Maxim.QUALITY, changes.VERBATIM, found)
-
-
-def negated(found: Iterable[Base]) -> Iterator[Probe]:
-    """Quotations turned into their contrary."""
-    for probe in _changed("negated", Maxim.QUALITY, changes.NEGATIONS, found):
-        if not _still_quoted(probe.debate):
-            yield probe
-
-
-def exaggerated(found: Iterable[Base]) -> Iterator[Probe]:
-    """Quotations made stronger."""
-    for probe in _changed("exaggerated", Maxim.QUALITY, changes.EXAGGERATIONS, found):
-        if not _still_quoted(probe.debate):
-            yield probe
-
-
-def numbered(found: Iterable[Base]) -> Iterator[Probe]:
-    """Quotations with a number that the argument does not give."""
-    return _changed("number", Maxim.QUALITY, changes.NUMBERS, found)
-
-
-def studied(found: Iterable[Base]) -> Iterator[Probe]:
-    """Quotations with an invented witness or fact before or behind."""
-    return _changed("study", Maxim.QUALITY, changes.STUDIES, found)
-
-
-def surrendered(found: Iterable[Base]) -> Iterator[Probe]:
-    """Quotations behind a surrender."""
-    return _changed("surrender", Maxim.RELATION, changes.SURRENDERS, found)
-
-
-def padded(found: Iterable[Base]) -> Iterator[Probe]:
-    """Quotations blown up."""
-    return _changed("padding", Maxim.MANNER, changes.PADDINGS, found)
+def _by_topic(arguments: Iterable[Argument]) -> dict[str, list[Argument]]:
+    found: dict[str, list[Argument]] = defaultdict(list)
+    for argument in arguments:
+        found[argument.topic].append(argument)
+    return found
 
 
 def swapped(arguments: Iterable[Argument], found: Sequence[Base]) -> Iterator[Probe]:
     """Quotations that cite another argument of the same topic."""
-    by_topic: dict[str, list[Argument]] = defaultdict(list)
-    for argument in arguments:
-        by_topic[argument.topic].append(argument)
-    draw = random.Random(7)
+    by_topic, draw = _by_topic(arguments), random.Random(7)
     for at, argument in enumerate(one for group in by_topic.values() for one in group):
         others = [
             other for other in by_topic[argument.topic] if not _contains(other.text, argument.text)
@@ -116,28 +98,17 @@ def swapped(arguments: Iterable[Argument], found: Sequence[Base]) -> Iterator[Pr
             yield Probe("swapped", "same topic", Maxim.QUALITY, debate)
 
 
-def echoed(found: Iterable[Base]) -> Iterator[Probe]:
-    """The user's own last words as an answer."""
-    for base in found:
-        for variant, change in changes.ECHOES.items():
-            text = change(base.asked.last.utterance)
-            if text:
-                yield Probe("echo", variant, Maxim.RELATION, base.answered(text))
-
-
-def echoed_quality(found: Iterable[Base]) -> Iterator[Probe]:
-    """The same on Quality: the user's words are no evidence."""
-    for probe in echoed(found):
-        yield Probe("echo, quality", probe.variant, Maxim.QUALITY, probe.debate)
-
-
 def foreign(debates: Sequence[Debate], rounds: int = 2) -> Iterator[Probe]:
     """What was answered in another debate: its words (`answer`), and its argument (`quotation`)."""
     draw = random.Random(11)
     for debate in debates:
-        others = [other for other in debates if other.id != debate.id or not other.id]
-        others = [other for other in others if other.claim != debate.claim or not other.claim]
-        others = [other for other in others if other is not debate]
+        others = [
+            other
+            for other in debates
+            if other is not debate
+            and (other.id != debate.id or not other.id)
+            and (other.claim != debate.claim or not other.claim)
+        ]
         for at in range(len(debate.turns) * rounds):
             turn = draw.choice(draw.choice(others).turns)
             if turn.response is None:
@@ -166,10 +137,8 @@ def found_for(found: Iterable[Base]) -> Iterator[Probe]:
 
 def listed(arguments: Iterable[Argument], found: Sequence[Base]) -> Iterator[Probe]:
     """Four arguments of one topic in a list."""
-    by_topic: dict[str, list[Argument]] = defaultdict(list)
-    for argument in arguments:
-        by_topic[argument.topic].append(argument)
-    for at, group in enumerate(group for group in by_topic.values() if len(group) >= 4):
+    groups = [group for group in _by_topic(arguments).values() if len(group) >= 4]
+    for at, group in enumerate(groups):
         points = [re.split(r"(?<=[.!?])\s", one.text)[0].rstrip(".") for one in group[:4]]
         marks = ("First", "Second", "Third", "Finally")
         text = " ".join(f"{mark}, {point}." for mark, point in zip(marks, points, strict=True))

@@ -33,15 +33,15 @@ def report(every: int, *, variants: bool) -> None:
 
 def kinds(data: Data, every: int) -> Iterator[tuple[str, Iterable[Probe]]]:
     spread = data.spread(every)
-    yield "verbatim quotations (all should pass)", probes.verbatim(spread)
-    yield "negated quotations", probes.negated(spread)
+    yield "verbatim quotations (all should pass)", probes.changed("verbatim", spread)
+    yield "negated quotations", probes.changed("negated", spread)
     yield "swapped arguments", probes.swapped(data.arguments, data.found)
-    yield "invented study or fact", probes.studied(spread)
-    yield "invented number", probes.numbered(spread)
-    yield "exaggeration", probes.exaggerated(spread)
-    yield "echo of the user, on Quality", probes.echoed_quality(data.found)
-    yield "echo of the user, on Relation", probes.echoed(data.found)
-    yield "surrender", probes.surrendered(data.found)
+    yield "invented study or fact", probes.changed("study", spread)
+    yield "invented number", probes.changed("number", spread)
+    yield "exaggeration", probes.changed("exaggerated", spread)
+    yield "echo of the user, on Quality", probes.changed("echo, quality", data.found)
+    yield "echo of the user, on Relation", probes.changed("echo", data.found)
+    yield "surrender", probes.changed("surrender", data.found)
     yield "foreign", probes.foreign(data.debates)
     yield "foreign, id and text alone", map(probes.without_fields, probes.foreign(data.debates))
     for title, found in (
@@ -52,7 +52,7 @@ def kinds(data: Data, every: int) -> Iterator[tuple[str, Iterable[Probe]]]:
         yield title, found
         yield f"{title}, id and text alone", map(probes.without_fields, found)
     yield "four points, on Quantity", probes.listed(data.arguments, data.found)
-    yield "padding, on Manner", probes.padded(data.found)
+    yield "padding, on Manner", probes.changed("padding", data.found)
 
 
 def show(name: str, data: Data, every: int, variants: bool) -> None:

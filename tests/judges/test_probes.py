@@ -7,8 +7,8 @@ from itertools import islice
 
 import pytest
 
-from benchmarks import probe_changes as changes
 from benchmarks import probes
+from benchmarks.probe_changes import CHANGES
 from benchmarks.probes import Data, Probe, demo, real
 from tests.judges.makers import judge
 
@@ -19,18 +19,20 @@ BARS = {
 }  # fmt: skip
 """At most this share may pass."""
 MAKERS = {
-    "negated": lambda data, every: probes.negated(data.spread(every)),
+    "negated": lambda data, every: probes.changed("negated", data.spread(every)),
     "swapped": lambda data, every: islice(
         probes.swapped(data.arguments, data.found), 0, None, max(1, every // 8)
     ),
-    "study": lambda data, every: probes.studied(data.spread(every)),
-    "number": lambda data, every: probes.numbered(data.spread(every)),
-    "exaggerated": lambda data, every: probes.exaggerated(data.spread(every)),
+    "study": lambda data, every: probes.changed("study", data.spread(every)),
+    "number": lambda data, every: probes.changed("number", data.spread(every)),
+    "exaggerated": lambda data, every: probes.changed("exaggerated", data.spread(every)),
     "foreign": lambda data, every: probes.foreign(data.debates, 1 if every > 1 else 2),
-    "echo": lambda data, every: probes.echoed(data.found[:: max(1, every // 8)]),
-    "echo, quality": lambda data, every: probes.echoed_quality(data.found[:: max(1, every // 4)]),
-    "surrender": lambda data, every: probes.surrendered(data.found[:: max(1, every // 4)]),
-    "padding": lambda data, every: probes.padded(data.found[:: max(1, every // 4)]),
+    "echo": lambda data, every: probes.changed("echo", data.found[:: max(1, every // 8)]),
+    "echo, quality": lambda data, every: probes.changed(
+        "echo, quality", data.found[:: max(1, every // 4)]
+    ),
+    "surrender": lambda data, every: probes.changed("surrender", data.found[:: max(1, every // 4)]),
+    "padding": lambda data, every: probes.changed("padding", data.found[:: max(1, every // 4)]),
     "list": lambda data, every: probes.listed(data.arguments, data.found),
 }
 EVERY_REAL = 32
@@ -58,18 +60,18 @@ def failing(found: Iterable[Probe]) -> list[str]:
 
 def one_change_each(data: Data) -> Iterable[Probe]:
     """Each argument quoted whole, and once more with one of the changes in turn."""
-    kinds = list(changes.VERBATIM)
+    kinds = list(CHANGES["verbatim"])
     for at, base in enumerate(data.spread()):
         wanted = ("whole", kinds[at % len(kinds)])
-        for probe in probes.verbatim([base]):
+        for probe in probes.changed("verbatim", [base]):
             if probe.variant in wanted:
                 yield probe
 
 
 def test_there_are_many_ways_of_each_kind():
-    assert len(changes.NEGATIONS) >= 12
-    assert len(changes.STUDIES) >= 8
-    assert len(changes.ECHOES) >= 6
+    assert len(CHANGES["negations"]) >= 12
+    assert len(CHANGES["studies"]) >= 8
+    assert len(CHANGES["echoes"]) >= 6
 
 
 @pytest.mark.parametrize("kind", BARS)
