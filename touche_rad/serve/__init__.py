@@ -1,4 +1,4 @@
-"""The server of both sub-tasks: what the official client calls, and a page that says how."""
+"""The HTTP server of both sub-tasks, and a page that describes its API."""
 
 from touche_rad.serve.app import create_app
 

@@ -18,14 +18,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from touche_rad import __version__
 from touche_rad.debate import Debate, Maxim, Response, Turn
 from touche_rad.files.records import FieldError, check_depth, whole_characters
-from touche_rad.files.simulations import parse_simulation
+from touche_rad.files.simulations import body_of, parse_simulation
 from touche_rad.models import Model
 from touche_rad.plugins import Judge
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.judging import CachedJudge, verdicts_for
 from touche_rad.serve.bodies import (
     MAX_TURNS,
-    ChatAnswer,
     ChatRequest,
     Fault,
     Health,
@@ -39,14 +38,14 @@ class _TooLarge(Exception):
 
 
 class BodyLimit:
-    """Refuse larger bodies with 413 and a reason, announced in length or not."""
+    """Refuse larger bodies with status 413, with or without a Content-Length header."""
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self.app = app
         self.limit = limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, counting its bytes."""
+        """Pass a request on and count its bytes."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -65,7 +64,7 @@ class BodyLimit:
             return message
 
         async def guarded(message: Message) -> None:
-            # The application takes the broken stream for a broken body, and would say so.
+            # The application would answer 400, because the body ends too early.
             if taken <= self.limit:
                 await send(message)
             elif message["type"] == "http.response.start":
@@ -142,13 +141,6 @@ def to_view(request: JudgeRequest) -> Debate:
     return debate
 
 
-def answer_body(response: Response) -> dict[str, Any]:
-    """The official body of an answer."""
-    return response.model_dump(mode="json", exclude_unset=True) | {
-        "arguments": [one.model_dump(mode="json", exclude_unset=True) for one in response.arguments]
-    }
-
-
 log = logging.getLogger("touche_rad")
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
@@ -171,11 +163,11 @@ def create_app(
     """Make the server of one debater and one judge."""
     app = FastAPI(
         title="touche-rad", version=__version__, docs_url=None, redoc_url=None,
-        lifespan=lambda _: _tried(answerer, judge, deadline, model),
+        lifespan=lambda _: _warm_up(answerer, judge, deadline, model),
     )  # fmt: skip
     app.add_middleware(BodyLimit, limit=max_body)
-    app.add_exception_handler(RequestValidationError, _told)
-    app.add_exception_handler(RequestFault, _told)
+    app.add_exception_handler(RequestValidationError, _refuse)
+    app.add_exception_handler(RequestFault, _refuse)
     _add_debater(app, answerer)
     _add_judge(app, judge, deadline)
     health = Health(
@@ -187,10 +179,10 @@ def create_app(
 
 
 @asynccontextmanager
-async def _tried(
+async def _warm_up(
     answerer: Answerer, judge: Judge, deadline: float | None, model: Model | None
 ) -> AsyncIterator[None]:
-    """Try both plugins before the port opens, so that what they load first is loaded by then."""
+    """Call both plugins once before the port opens, so that the first request is not slow."""
     if model is not None and model.backend is not None:
         await model.backend.ready()
     asked = Debate().with_utterance("Is it worth while to argue about anything at all?")
@@ -204,40 +196,36 @@ async def _tried(
 
 
 def _add_debater(app: FastAPI, answerer: Answerer) -> None:
-    @app.post("/", response_model=ChatAnswer, responses=REFUSALS, summary="Answer the user")
+    @app.post("/", response_model=Response, responses=REFUSALS, summary="Answer the user")
     async def answer(request: ChatRequest) -> JSONResponse:
-        """Answer the last message with at most 60 words and the arguments they stand on."""
+        """Answer the last message in at most 60 words, with the cited arguments."""
         answered = await answerer.answer(to_debate(request))
         for note in answered.notes:
             log.info("answered by %s: %s", answered.by, note)
-        return JSONResponse(answer_body(answered.response))
+        return JSONResponse(body_of(answered.response))
 
 
 def _add_judge(app: FastAPI, judge: Judge, deadline: float | None) -> None:
     judging = CachedJudge(judge, deadline)
 
-    async def judged(request: JudgeRequest, maxim: Maxim) -> Score:
-        if request.userTurnIndex is None:
-            return Score(score=None, explanation="whole debates are not evaluated")
-        verdict = (await judging.judge(to_view(request))).verdicts[maxim]
-        return Score(score=verdict.score, explanation=verdict.rationale)
+    def endpoint_of(maxim: Maxim) -> Any:
+        async def endpoint(request: JudgeRequest) -> Score:
+            """Judge the response to user turn `userTurnIndex`; later turns are ignored."""
+            if request.userTurnIndex is None:
+                return Score(score=None, explanation="whole debates are not evaluated")
+            verdict = (await judging.judge(to_view(request))).verdicts[maxim]
+            return Score(score=verdict.score, explanation=verdict.rationale)
+
+        return endpoint
 
     for maxim in Maxim:
-        _add_maxim(app, maxim, judged)
-
-
-def _add_maxim(app: FastAPI, maxim: Maxim, judged: Any) -> None:
-    @app.post(
-        f"/{maxim}", responses=REFUSALS, summary=f"Judge {maxim}", operation_id=f"judge_{maxim}"
-    )
-    async def endpoint(request: JudgeRequest) -> Score:
-        """Judge the response to user turn `userTurnIndex`; later turns are not looked at."""
-        score: Score = await judged(request, maxim)
-        return score
+        app.post(
+            f"/{maxim}", responses=REFUSALS, summary=f"Judge {maxim}", operation_id=f"judge_{maxim}"
+        )(endpoint_of(maxim))
 
 
 def _add_pages(app: FastAPI, health: Health) -> None:
-    @app.get("/health", summary="Whether the server answers, and with what")
+    @app.get("/health", summary="State of the server and its plugins")
     async def healthy() -> Health:
         return health
 
@@ -256,13 +244,13 @@ def _pretty(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-async def _told(request: Request, error: Exception) -> JSONResponse:
-    """Say what is wrong in one line, without the sender's own words in it."""
+async def _refuse(request: Request, error: Exception) -> JSONResponse:
+    """Describe the error in one line that does not repeat the request's text."""
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         if first["loc"] == ("body",) and not _is_json(request.headers.get("content-type", "")):
-            told = "expected a JSON object, sent with the header `Content-Type: application/json`"
-            return JSONResponse({"detail": f"body: {told}"}, 422)
+            expected = "a JSON object, sent with the header `Content-Type: application/json`"
+            return JSONResponse({"detail": f"body: expected {expected}"}, 422)
         place = ".".join(str(step) for step in first["loc"] if step != "body") or "body"
         code = 400 if first["type"] == "json_invalid" else 422
         return JSONResponse({"detail": f"{place}: {first['msg']}"}, code)
@@ -270,7 +258,7 @@ async def _told(request: Request, error: Exception) -> JSONResponse:
 
 
 def _is_json(content_type: str) -> bool:
-    """Whether a request's body is read as JSON: a page elsewhere cannot make a browser say so."""
+    """Whether FastAPI reads the body as JSON; foreign web pages cannot send this content type."""
     kind = content_type.partition(";")[0].strip().lower()
     return kind == "application/json" or (
         kind.startswith("application/") and kind.endswith("+json")

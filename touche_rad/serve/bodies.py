@@ -6,13 +6,13 @@ because the official client sends back whatever a system once answered.
 
 from __future__ import annotations
 
+import json
+from importlib.resources import files as resources
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from touche_rad.text import clean
-
-MAX_TURNS: Final = 2000
 
 
 def _to_text(value: object) -> object:
@@ -45,70 +45,10 @@ class ChatRequest(Body):
     messages: list[Message] = Field(min_length=1, max_length=4000)
 
 
-class CitedArgument(Body):
-    """An argument of the collection."""
-
-    model_config = ConfigDict(extra="allow")
-
-    id: str
-    text: str
-    topic: str = ""
-    tags: list[str] = []
-    attacks: str = ""
-    supports: str = ""
-    references: list[str] = []
-    original: str | None = None
-
-
-class ChatAnswer(Body):
-    """The answer, and the arguments it uses, in the order of use."""
-
-    model_config = ConfigDict(extra="allow")
-
-    content: str
-    arguments: list[CitedArgument]
-
-
-_SIMULATION_SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "required": ["userTurns"],
-    "description": "A simulation as the official client writes it. Other fields are accepted.",
-    "properties": {
-        "userTurns": {
-            "type": "array",
-            "maxItems": MAX_TURNS,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "utterance": {"type": ["string", "null"]},
-                    "systemResponse": {
-                        "type": ["object", "null"],
-                        "properties": {
-                            "utterance": {"type": ["string", "null"]},
-                            "response": {
-                                "type": ["object", "null"],
-                                "properties": {
-                                    "content": {"type": ["string", "null"]},
-                                    "arguments": {
-                                        "type": ["array", "null"],
-                                        "items": {
-                                            "type": "object",
-                                            "properties": {
-                                                "id": {"type": "string"},
-                                                "text": {"type": "string"},
-                                                "attacks": {"type": "string"},
-                                            },
-                                        },
-                                    },
-                                },
-                            },
-                        },
-                    },
-                },
-            },
-        },
-    },
-}
+_SIMULATION_SCHEMA: Final[dict[str, Any]] = json.loads(
+    resources(__package__).joinpath("simulation.schema.json").read_text("utf-8")
+)
+MAX_TURNS: Final[int] = _SIMULATION_SCHEMA["properties"]["userTurns"]["maxItems"]
 
 
 class JudgeRequest(Body):
