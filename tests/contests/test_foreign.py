@@ -15,7 +15,7 @@ from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import TIE, Contest
 from touche_rad.contests.foreign import contests
-from touche_rad.contests.foreign.votes import winner
+from touche_rad.contests.foreign.sites import winner
 from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
 

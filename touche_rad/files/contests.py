@@ -44,7 +44,7 @@ def contest_from(line: Line) -> Contest:
         one = require_object(speech, f"speeches.{number}")
         for key in ("speaker", "text"):
             require_text(*require_field(one, key, f"speeches.{number}"))
-    return _valid(Contest, record)
+    return validate_record(Contest, record)
 
 
 def judgement_line(judgement: Judgement) -> str:
@@ -65,14 +65,15 @@ def judgement_from(line: Line) -> Judgement:
     swapped = record.get("swapped")
     other = None
     if swapped is not None:
-        other = _valid(Outcome, require_object(swapped, "swapped"), "swapped.")
+        other = validate_record(Outcome, require_object(swapped, "swapped"), "swapped.")
     return Judgement(
         require_text(*require_field(record, "id")), str(record.get("judge", "")),
-        _valid(Outcome, outcome, "outcome."), other,
+        validate_record(Outcome, outcome, "outcome."), other,
     )  # fmt: skip
 
 
-def _valid(kind: type[B], record: dict[str, Any], before: str = "") -> B:
+def validate_record(kind: type[B], record: dict[str, Any], before: str = "") -> B:
+    """Return the record, or raise a FieldError that names the field after `before`."""
     try:
         return kind.model_validate(record)
     except ValidationError as error:

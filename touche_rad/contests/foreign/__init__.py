@@ -1,5 +1,5 @@
-"""Debates of other collections, brought into our one shape: contests."""
+"""Convert debates of other collections to contests."""
 
-from touche_rad.contests.foreign.reading import FORMS, contests
+from touche_rad.contests.foreign.reading import contests
 
-__all__ = ["FORMS", "contests"]
+__all__ = ["contests"]

@@ -1,10 +1,9 @@
 """PanelBench's layout: a folder with `motion/NAME.json` and the speeches in `speech/`.
 
 A motion's file holds `motion`, `pro_side` and `con_side` (objects with a `name`), `info_slide` and
-`speech_order` (the speakers in order). The speeches of NAME lie in `speech/NAME.json` (a list of
-texts) or in the folder `speech/NAME/`, a text file each, in the order of their names. What the
-humans decided stands in `gold.json` or `gold/NAME.json`: by dimension a speaker, `tie`, or all
-winners.
+`speech_order` (the speakers in order). The speeches of NAME are in `speech/NAME.json` (a list of
+texts) or in the folder `speech/NAME/` (text files in the order of their names). The human decisions
+are in `gold.json` or `gold/NAME.json`: for each dimension a speaker, `tie`, or all winners.
 """
 
 from __future__ import annotations
@@ -15,10 +14,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from touche_rad.contest import TIE, Contest, Side, Speech
+from touche_rad.contest import TIE, Contest
 from touche_rad.errors import InputError, why
+from touche_rad.files.contests import validate_record
 from touche_rad.files.records import (
     FieldError,
     optional_text,
@@ -41,37 +39,22 @@ def contests(folder: Path) -> Iterator[Contest]:
     found = sorted((folder / "motion").glob("*.json"), key=lambda path: _natural(path.stem))
     if not found:
         raise InputError(folder / "motion", "expected motions as NAME.json, found none")
-    everyone = _everyone(folder / "gold.json")
+    common = folder / "gold.json"
+    gold = _read(common) if common.is_file() else {}
+    if not isinstance(gold, dict):
+        raise InputError(
+            common, f"expected an object, got {short_repr(gold)}: gold by the names of motions"
+        )
     for path in found:
         try:
-            yield _contest(folder, path, everyone)
+            yield _contest(folder, path, gold)
         except FieldError as miss:
             raise InputError(path, miss.expected, field=miss.field or None) from None
-        except ValidationError as error:
-            told = error.errors()[0]["msg"].removeprefix("Value error, ")
-            raise InputError(path, told) from None
 
 
-def _everyone(path: Path) -> Mapping[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        return require_object(_read(path), "")
-    except FieldError as miss:
-        raise InputError(path, f"{miss.expected}: gold by the names of motions") from None
-
-
-def _contest(folder: Path, path: Path, everyone: Mapping[str, Any]) -> Contest:
+def _contest(folder: Path, path: Path, common_gold: Mapping[str, Any]) -> Contest:
     record = require_object(_read(path), "")
-    sides: dict[str, Side] = {}
-    named: tuple[tuple[str, Side], ...] = (("pro_side", "pro"), ("con_side", "con"))
-    for key, side in named:
-        for number, one in enumerate(require_list(*require_field(record, key))):
-            place = f"{key}.{number}"
-            name = one if isinstance(one, str) else require_object(one, place).get("name")
-            if require_text(name, f"{place}.name") in sides:
-                raise FieldError(f"{place}.name", f"duplicate name {name!r}")
-            sides[require_text(name, f"{place}.name")] = side
+    sides = _sides(record)
     texts = _speeches(folder / "speech", path.stem)
     names = require_list(*require_field(record, "speech_order"))
     order = [
@@ -83,22 +66,36 @@ def _contest(folder: Path, path: Path, everyone: Mapping[str, Any]) -> Contest:
     if unknown:
         raise FieldError("speech_order", f"{unknown[0]!r} is on neither side")
     own = folder / "gold" / path.name
-    gold = _read(own) if own.is_file() else everyone.get(path.stem)
-    return Contest(
-        id=path.stem, motion=require_text(*require_field(record, "motion")),
-        info=optional_text(record, "info_slide"),
-        sides={name: sides[name] for name in dict.fromkeys([*order, *sides])},
-        speeches=tuple(
-            Speech(speaker=who, text=text) for who, text in zip(order, texts, strict=True)
-        ),
-        gold=_gold(gold if isinstance(gold, dict) else {"general": gold}, sides),
-    )  # fmt: skip
+    gold = _read(own) if own.is_file() else common_gold.get(path.stem)
+    return validate_record(Contest, {
+        "id": path.stem,
+        "motion": require_text(*require_field(record, "motion")),
+        "info": optional_text(record, "info_slide"),
+        "sides": {name: sides[name] for name in dict.fromkeys([*order, *sides])},
+        "speeches": [
+            {"speaker": who, "text": text} for who, text in zip(order, texts, strict=True)
+        ],
+        "gold": _gold(gold if isinstance(gold, dict) else {"general": gold}, sides),
+    })  # fmt: skip
 
 
-def _gold(told: Mapping[str, Any], sides: Mapping[str, Side]) -> dict[str, Any]:
+def _sides(record: dict[str, Any]) -> dict[str, str]:
+    sides: dict[str, str] = {}
+    for side in ("pro", "con"):
+        key = f"{side}_side"
+        for number, one in enumerate(require_list(*require_field(record, key))):
+            place = f"{key}.{number}.name"
+            name = one if isinstance(one, str) else require_object(one, place).get("name")
+            if require_text(name, place) in sides:
+                raise FieldError(place, f"duplicate name {name!r}")
+            sides[str(name)] = side
+    return sides
+
+
+def _gold(gold: Mapping[str, Any], sides: Mapping[str, str]) -> dict[str, Any]:
     """Return the winners by dimension; null means unknown."""
     found: dict[str, Any] = {}
-    for dimension, won in told.items():
+    for dimension, won in gold.items():
         if won is None:
             continue
         several = won if isinstance(won, list) else [won]
@@ -112,10 +109,10 @@ def _gold(told: Mapping[str, Any], sides: Mapping[str, Side]) -> dict[str, Any]:
 
 def _speeches(folder: Path, name: str) -> list[str]:
     if (folder / f"{name}.json").is_file():
-        told = require_list(_read(folder / f"{name}.json"), "speeches")
+        texts = require_list(_read(folder / f"{name}.json"), "speeches")
         return [
             require_text(one.get("content") if isinstance(one, dict) else one, f"speeches.{number}")
-            for number, one in enumerate(told)
+            for number, one in enumerate(texts)
         ]
     files = sorted((folder / name).glob("*"), key=lambda path: _natural(path.stem))
     if not files:

@@ -1,0 +1,204 @@
+"""Debates of DebateArt and Debate.org: speeches by side, and votes on several criteria.
+
+A record of DebateArt has `title` (or `topic`, `motion`), `description`, the names `pro` and `con`,
+`arguments` (or `speeches`, `rounds`) with `side` and `text`, and `votes`: for each criterion
+`arguments`, `sources`, `legibility`, `conduct` and `winner` a side, `tie` or nothing.
+
+A record of Debate.org has `participant_1_name` and `_position`, `participant_2_...`, `title`,
+`rounds` and `votes`, each with a `votes_map`: the criteria by participant and for `Tied`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from touche_rad.contest import TIE, Contest, Side
+from touche_rad.files.contests import validate_record
+from touche_rad.files.records import (
+    FieldError,
+    optional_text,
+    require_list,
+    require_object,
+    require_text,
+    short_repr,
+)
+
+_SIDES: Final[Mapping[str, Side]] = {
+    "pro": "pro", "con": "con", "for": "pro", "against": "con", "instigator": "pro",
+    "contender": "con",
+}  # fmt: skip
+_TIES: Final = (TIE, "tied", "draw")
+_SPEECHES: Final = ("arguments", "speeches", "rounds")
+_POINTS: Final = {"arguments": 3, "sources": 2, "legibility": 1, "conduct": 1}
+"""The points of a voter by criterion, the same on both sites."""
+_TICKED: Final = {
+    "mademoreconvincingarguments": "arguments",
+    "usedthemostreliablesources": "sources",
+    "hadbetterspellingandgrammar": "legibility",
+    "madebetterconduct": "conduct",
+    "hadbetterconduct": "conduct",
+}
+"""Debate.org's criteria, as letters without spaces."""
+_VALUES: Final[Mapping[str, float]] = {"pro": 0.0, TIE: 0.5, "con": 1.0}
+
+Vote = Mapping[str, str | None]
+"""A voter's side by criterion or dimension: pro, con, tie or None."""
+
+
+def is_debate(record: Any) -> bool:
+    """Whether a record has the format of one of the sites."""
+    if not isinstance(record, dict):
+        return False
+    if _of_debate_org(record):
+        return "rounds" in record
+    speeches = [record[name] for name in _SPEECHES if name in record]
+    return bool(speeches) and ("votes" in record or _has_sides(speeches[0]))
+
+
+def _of_debate_org(record: Mapping[str, Any]) -> bool:
+    return "participant_1_position" in record
+
+
+def _has_sides(speeches: Any) -> bool:
+    """Whether these are speeches by side, which identify a debate without votes."""
+    first = speeches[0] if isinstance(speeches, list) and speeches else None
+    if isinstance(first, list):
+        return _has_sides(first)
+    return isinstance(first, dict) and {"side", "text"} <= set(first)
+
+
+def contest_of(record: dict[str, Any], name: str = "") -> Contest:
+    """Convert a record to a contest; `name` is its id if it has none."""
+    speakers = _speakers(record)
+    motions = (
+        record.get(key) and optional_text(record, key) for key in ("title", "topic", "motion")
+    )
+    speeches = tuple(
+        {
+            "speaker": speakers[_side(speech, "side", place)],
+            "text": require_text(speech.get("text"), f"{place}.text"),
+        }
+        for place, speech in _speeches(record)
+    )
+    votes = [
+        _by_dimension(_vote(require_object(vote, f"votes.{number}"), speakers, f"votes.{number}"))
+        for number, vote in enumerate(require_list(record.get("votes") or [], "votes"))
+    ]
+    return validate_record(Contest, {
+        "id": name if _of_debate_org(record) else _id(record) or name,
+        "motion": next(filter(None, motions), name),
+        "info": optional_text(record, "description"),
+        "sides": {speakers["pro"]: "pro", speakers["con"]: "con"},
+        "speeches": speeches,
+        "gold": _gold(votes, speakers),
+    })  # fmt: skip
+
+
+def _id(record: Mapping[str, Any]) -> str:
+    key = next((key for key in ("id", "url") if record.get(key)), "id")
+    found = record.get(key)
+    if isinstance(found, dict | list | bool):
+        raise FieldError(key, f"expected text or a number, got {short_repr(found)}")
+    return str(found or "")
+
+
+def _speakers(record: dict[str, Any]) -> dict[Side, str]:
+    """Return the speaker of each side."""
+    if not _of_debate_org(record):
+        pro, con = (optional_text(record, side) or side for side in ("pro", "con"))
+        if pro == con:
+            raise FieldError("con", f"expected another name than that of pro, {short_repr(con)}")
+        return {"pro": pro, "con": con}
+    speakers = {
+        _side(record, f"participant_{number}_position"): (
+            optional_text(record, f"participant_{number}_name") or f"participant {number}"
+        )
+        for number in (1, 2)
+    }
+    if len(set(speakers.values())) < 2:
+        raise FieldError(
+            "participant_2_position", "expected one Pro and one Con with names of their own"
+        )
+    return speakers
+
+
+def _speeches(record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each speech with its place; rounds are lists of speeches."""
+    key = next(name for name in _SPEECHES if name in record)
+    for number, one in enumerate(require_list(record[key], key)):
+        place = f"{key}.{number}"
+        if isinstance(one, list):
+            for inner, speech in enumerate(one):
+                yield f"{place}.{inner}", require_object(speech, f"{place}.{inner}")
+        else:
+            yield place, require_object(one, place)
+
+
+def _side(record: Mapping[str, Any], key: str, place: str = "") -> Side:
+    side = _SIDES.get(str(record.get(key, "")).strip().lower())
+    if side is None:
+        field = f"{place}.{key}" if place else key
+        raise FieldError(field, f"expected pro or con, got {short_repr(record.get(key))}")
+    return side
+
+
+def _vote(vote: dict[str, Any], speakers: Mapping[Side, str], place: str) -> Vote:
+    """Return a voter's side by criterion."""
+    if "votes_map" not in vote:
+        return {name: _voted(vote, name, place) for name in (*_POINTS, "winner")}
+    sides = {**{who: side for side, who in speakers.items()}, "Tied": TIE}
+    voted = {}
+    for who, ticks in require_object(vote["votes_map"], f"{place}.votes_map").items():
+        for text, yes in require_object(ticks, f"{place}.votes_map.{who}").items():
+            criterion = _TICKED.get("".join(filter(str.isalpha, text)).lower())
+            if yes is True and criterion and who in sides:
+                voted[criterion] = sides[who]
+    return voted
+
+
+def _voted(vote: dict[str, Any], criterion: str, place: str) -> str | None:
+    text = str(vote.get(criterion) or "").strip().lower()
+    if not text or text in _TIES:
+        return TIE if text else None
+    if text not in _SIDES:
+        expected = f"expected pro, con or tie, got {short_repr(vote[criterion])}"
+        raise FieldError(f"{place}.{criterion}", expected)
+    return _SIDES[text]
+
+
+def _by_dimension(vote: Vote) -> Vote:
+    """Return a voter's side by dimension; without a winner, the points decide."""
+    counted = {name: points for name, points in _POINTS.items() if vote.get(name)}
+    lead = sum(points * (2 * _VALUES[str(vote[name])] - 1) for name, points in counted.items())
+    by_points = "pro" if lead < 0 else "con" if lead > 0 else TIE
+    return {
+        "general": vote.get("winner") or (by_points if counted else None),
+        "argument": vote.get("arguments"), "source": vote.get("sources"),
+        "language": winner([vote.get("legibility"), vote.get("conduct")]),
+    }  # fmt: skip
+
+
+def winner(votes: Sequence[str | None]) -> str | None:
+    """Return the side with most votes, or a tie; None without votes."""
+    values = [_VALUES[vote] for vote in votes if vote is not None]
+    if not values:
+        return None
+    mean = sum(values) / len(values)
+    return TIE if mean == 0.5 else "pro" if mean < 0.5 else "con"
+
+
+def _gold(votes: Sequence[Vote], speakers: Mapping[Side, str]) -> dict[str, Any]:
+    """Return the winner of each dimension by name, and the number of votes for each."""
+    names = {TIE: TIE, "pro": speakers["pro"], "con": speakers["con"]}
+    gold: dict[str, Any] = {}
+    counts: dict[str, dict[str, int]] = {}
+    for dimension in votes[0] if votes else ():
+        given = [vote[dimension] for vote in votes]
+        won = winner(given)
+        if won is not None:
+            gold[dimension] = names[won]
+            counts[dimension] = {
+                names[side]: given.count(side) for side in _VALUES if side in given
+            }
+    return {**gold, "votes": counts} if counts else {}
