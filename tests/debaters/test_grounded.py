@@ -22,9 +22,8 @@ from tests.debaters.world import (
 )
 from touche_rad.debate import Argument, path_of, with_path
 from touche_rad.debaters.grounded import Grounded
-from touche_rad.debaters.grounded.candidates import gather
-from touche_rad.debaters.grounded.openers import STANCES
-from touche_rad.debaters.grounded.reading import read
+from touche_rad.debaters.grounded.quoting import STANCES
+from touche_rad.debaters.grounded.reading import gather, read
 from touche_rad.errors import InputError, UserError, WorkError
 from touche_rad.plugins import Services, find
 from touche_rad.text import count_words, sentences

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate, Response, with_path
 from touche_rad.debaters.grounded import Grounded
+from touche_rad.debaters.grounded.choosing import thesis_and_dialogue
 from touche_rad.debaters.grounded.guard import (
     GUARD,
     SURE,
@@ -17,7 +18,7 @@ from touche_rad.debaters.grounded.guard import (
     GuardName,
     by_nli,
 )
-from touche_rad.debaters.grounded.quoting import Quotable, thesis_and_dialogue
+from touche_rad.debaters.grounded.quoting import Quotable
 from touche_rad.debaters.grounded.ranking import JUDGED, STANCE, StanceName
 from touche_rad.evidence.guard import Checked, Entails, Guard
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest

@@ -12,17 +12,10 @@ from typing import Any, ClassVar, Final
 from pydantic import Field
 
 from touche_rad.debate import Debate, Response, with_path
-from touche_rad.debaters.grounded.candidates import Candidate
+from touche_rad.debaters.grounded.choosing import QuotationChoice, choose_quotation
 from touche_rad.debaters.grounded.guard import GUARD, SURE, GuardName, by_nli
 from touche_rad.debaters.grounded.library import Library, sampled
-from touche_rad.debaters.grounded.openers import STANCES, opposes
-from touche_rad.debaters.grounded.quoting import (
-    Quotable,
-    QuotationChoice,
-    choose_quotation,
-    clear,
-    quotation,
-)
+from touche_rad.debaters.grounded.quoting import STANCES, Quotable, clear, opposes, quotation
 from touche_rad.debaters.grounded.ranking import (
     AGAINST,
     STANCE,
@@ -32,7 +25,7 @@ from touche_rad.debaters.grounded.ranking import (
     sides,
     weights,
 )
-from touche_rad.debaters.grounded.reading import Reading, read
+from touche_rad.debaters.grounded.reading import Candidate, Reading, read
 from touche_rad.errors import WorkError
 from touche_rad.evidence.guard import FixedAnswer, Guard
 from touche_rad.models import Model, ModelError

@@ -1,21 +1,16 @@
-"""What can be quoted of an argument, and how a model chooses among quotations."""
+"""What can be quoted of an argument, and what may stand before the quotation."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from pydantic import BaseModel, Field, create_model
-
-from touche_rad.debate import Argument, Debate
-from touche_rad.debaters.grounded.openers import FRAMES, Frame
+from touche_rad.debate import Argument
+from touche_rad.debaters.grounded.library import Library, cosine, coverage, negated
+from touche_rad.debaters.grounded.reading import Part, Reading
 from touche_rad.evidence.standalone import missing_context
-from touche_rad.models import Model, Prompt, drop_oldest
-from touche_rad.models.dialogue import render_dialogue
-from touche_rad.models.output import Line
 from touche_rad.text import clean, count_words, cut_to_words, sentences
 
 _MARKUP = re.compile(
@@ -95,7 +90,43 @@ def _worth(run: str) -> int:
     return min(size, _MOST) - max(0, size - _MOST)
 
 
-_LONGEST: Final = 1_500
+Frame = Literal["disagree", "contrary", "differently", "unconvinced", "not so", "none"]
+FRAMES: Final[dict[Frame, str]] = {
+    "disagree": "I disagree:",
+    "contrary": "On the contrary:",
+    "differently": "I see it differently:",
+    "unconvinced": "I am not convinced:",
+    "not so": "Not so:",
+    "none": "",
+}
+"""What can stand before the quotation: a stance without a claim, or nothing."""
+STANCES: Final = tuple(words for words in FRAMES.values() if words)
+
+_SAME = 0.6
+"""Cosine of the attacked claim and the user's words from which they say the same."""
+_COVERED, _ALIKE = 0.65, 0.35
+"""Share of the attacked claim's terms, and cosine, from which longer words contain the claim."""
+_MAIN = 0.5
+"""Minimum weight of a part of the message; a concession has less."""
+
+
+def opposes(argument: Argument, reading: Reading, library: Library) -> bool:
+    """Whether the user asserts the claim that the argument attacks.
+
+    Both must have nearly the same words and the same negation. Words shared with the user are not
+    enough: most arguments on the user's side share them too.
+    """
+    claim = library.profile(argument).attacks
+    denies = negated(argument.attacks)
+
+    def asserts(part: Part) -> bool:
+        if part.denied or part.weight < _MAIN or negated(part.text) != denies:
+            return False
+        said = library.lexis.vector(part.text)
+        alike = cosine(claim, said)
+        return alike >= _SAME or (alike >= _ALIKE and coverage(claim, said) >= _COVERED)
+
+    return any(map(asserts, reading.parts))
 
 
 @dataclass(frozen=True)
@@ -108,84 +139,3 @@ class Quotable:
     """How the argument was reached."""
     opposed: bool = False
     """Whether it is known that the argument opposes the user."""
-
-
-class Choice(BaseModel):
-    """The model's answer; `number` 0 means that no argument is good."""
-
-    number: int = Field(ge=0)
-    frame: Frame
-
-
-class ChoiceWithLink(Choice):
-    """A choice with a sentence that connects the quotation with the user's message."""
-
-    link: Line
-
-
-class ChoiceWithCheckedLink(ChoiceWithLink):
-    """A choice with a link, and whether the argument entails the link."""
-
-    entailed: Literal["yes", "no"]
-
-
-@dataclass(frozen=True)
-class QuotationChoice:
-    """The quotation that a model chose, and what it wants to say before it."""
-
-    quotable: Quotable
-    frame: str
-    link: str = ""
-    entailed: bool = False
-    """Whether the model says that the argument entails the link; asked only with `check_link`."""
-
-
-async def choose_quotation(
-    model: Model, debate: Debate, quotables: Sequence[Quotable], *, link: int = 0,
-    check_link: bool = False,
-) -> QuotationChoice | None:  # fmt: skip
-    """Ask a model which quotation answers the user best; None if the model finds none good.
-
-    Args:
-        model: The model; it is called once.
-        debate: The debate.
-        quotables: The quotations to choose among.
-        link: Maximum words of the link; 0 asks for no link.
-        check_link: Whether the model also says if the argument entails the link.
-
-    Raises:
-        ModelError: The model gave no valid answer.
-    """
-    prompt = Prompt.load(__package__, "choosing")
-    values = {
-        "dialogue": thesis_and_dialogue(debate),
-        "quotables": [one.quoted for one in quotables],
-        "frames": FRAMES,
-        "link": link,
-        "check_link": check_link,
-    }
-    base = (ChoiceWithCheckedLink if check_link else ChoiceWithLink) if link else Choice
-    answer = await model.ask(
-        prompt.messages(**values), _among(len(quotables), base), step="grounded.choice",
-        shorten=drop_oldest(prompt, "dialogue", values),
-    )  # fmt: skip
-    if not answer.number:
-        return None
-    return QuotationChoice(
-        quotables[answer.number - 1],
-        FRAMES[answer.frame],
-        answer.link if isinstance(answer, ChoiceWithLink) else "",
-        isinstance(answer, ChoiceWithCheckedLink) and answer.entailed == "yes",
-    )
-
-
-def _among(count: int, base: type[Choice]) -> type[Choice]:
-    return create_model("Choice", __base__=base, number=(int, Field(ge=0, le=count)))
-
-
-def thesis_and_dialogue(debate: Debate) -> list[str]:
-    """Return the conversation as lines of a prompt, after the thesis if the user did not say it."""
-    lines = render_dialogue(debate, user="User", max_letters=_LONGEST)
-    if debate.claim and clean(debate.claim) != clean(debate.turns[0].utterance):
-        lines.insert(0, f"The user's thesis: {clean(debate.claim)[:_LONGEST]}")
-    return lines

@@ -14,7 +14,6 @@ from typing import Annotated, Final
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from touche_rad.debaters.grounded.candidates import Candidate, gather
 from touche_rad.debaters.grounded.library import (
     Array,
     Library,
@@ -27,7 +26,7 @@ from touche_rad.debaters.grounded.library import (
     tone,
 )
 from touche_rad.debaters.grounded.quoting import FORM, form
-from touche_rad.debaters.grounded.reading import Reading
+from touche_rad.debaters.grounded.reading import Candidate, Reading, gather
 from touche_rad.errors import InputError, nearest
 from touche_rad.plugins import ArgumentIndex, Meaning, arguments_by, meaning_of
 

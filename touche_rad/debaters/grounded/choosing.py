@@ -1,0 +1,99 @@
+"""How a model chooses among quotations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pydantic import BaseModel, Field, create_model
+
+from touche_rad.debate import Debate
+from touche_rad.debaters.grounded.quoting import FRAMES, Frame, Quotable
+from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.models.dialogue import render_dialogue
+from touche_rad.models.output import Line
+from touche_rad.text import clean
+
+_LONGEST: Final = 1_500
+
+
+class Choice(BaseModel):
+    """The model's answer; `number` 0 means that no argument is good."""
+
+    number: int = Field(ge=0)
+    frame: Frame
+
+
+class ChoiceWithLink(Choice):
+    """A choice with a sentence that connects the quotation with the user's message."""
+
+    link: Line
+
+
+class ChoiceWithCheckedLink(ChoiceWithLink):
+    """A choice with a link, and whether the argument entails the link."""
+
+    entailed: Literal["yes", "no"]
+
+
+@dataclass(frozen=True)
+class QuotationChoice:
+    """The quotation that a model chose, and what it wants to say before it."""
+
+    quotable: Quotable
+    frame: str
+    link: str = ""
+    entailed: bool = False
+    """Whether the model says that the argument entails the link; asked only with `check_link`."""
+
+
+async def choose_quotation(
+    model: Model, debate: Debate, quotables: Sequence[Quotable], *, link: int = 0,
+    check_link: bool = False,
+) -> QuotationChoice | None:  # fmt: skip
+    """Ask a model which quotation answers the user best; None if the model finds none good.
+
+    Args:
+        model: The model; it is called once.
+        debate: The debate.
+        quotables: The quotations to choose among.
+        link: Maximum words of the link; 0 asks for no link.
+        check_link: Whether the model also says if the argument entails the link.
+
+    Raises:
+        ModelError: The model gave no valid answer.
+    """
+    prompt = Prompt.load(__package__, "choosing")
+    values = {
+        "dialogue": thesis_and_dialogue(debate),
+        "quotables": [one.quoted for one in quotables],
+        "frames": FRAMES,
+        "link": link,
+        "check_link": check_link,
+    }
+    base = (ChoiceWithCheckedLink if check_link else ChoiceWithLink) if link else Choice
+    answer = await model.ask(
+        prompt.messages(**values), _among(len(quotables), base), step="grounded.choice",
+        shorten=drop_oldest(prompt, "dialogue", values),
+    )  # fmt: skip
+    if not answer.number:
+        return None
+    return QuotationChoice(
+        quotables[answer.number - 1],
+        FRAMES[answer.frame],
+        answer.link if isinstance(answer, ChoiceWithLink) else "",
+        isinstance(answer, ChoiceWithCheckedLink) and answer.entailed == "yes",
+    )
+
+
+def _among(count: int, base: type[Choice]) -> type[Choice]:
+    return create_model("Choice", __base__=base, number=(int, Field(ge=0, le=count)))
+
+
+def thesis_and_dialogue(debate: Debate) -> list[str]:
+    """Return the conversation as lines of a prompt, after the thesis if the user did not say it."""
+    lines = render_dialogue(debate, user="User", max_letters=_LONGEST)
+    if debate.claim and clean(debate.claim) != clean(debate.turns[0].utterance):
+        lines.insert(0, f"The user's thesis: {clean(debate.claim)[:_LONGEST]}")
+    return lines
