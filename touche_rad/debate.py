@@ -75,6 +75,9 @@ class Debate(Record):
     description: str = ""
     user: str = ""
     turns: tuple[Turn, ...] = ()
+    side: Literal["pro", "con"] = "con"
+    """The system's side of the claim: always `con` in the shared task. Between two debaters it is
+    also `pro`, for debaters that set `takes_sides`."""
     wire: Mapping[str, Any] = Field(default_factory=dict, repr=False)
     """The record as it was read, so that writing it back loses nothing. Only touche_rad.files reads
     and writes it; plugins must not use it."""

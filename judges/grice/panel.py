@@ -16,7 +16,7 @@ from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, find
 from touche_rad.plugins.registry import parse_plugin
 from touche_rad.runs.judging import ViewVerdicts, judge_view
-from touche_rad.users.perspective import seen_by
+from touche_rad.users.contest_views import task_view
 
 GENERAL: Final = "general"
 _EQUAL: Final = 1e-9
@@ -52,7 +52,7 @@ class GricePanel:
         scores: dict[str, Scores] = {}
         reasons: list[str] = []
         for speaker in contest.speakers:
-            verdicts = await self._verdicts(seen_by(contest, speaker))
+            verdicts = await self._verdicts(task_view(contest, speaker))
             scores[speaker] = _means(verdicts)
             lost = [reason for one in verdicts for reason in one.unscored.values()]
             if scores[speaker][GENERAL] is None:

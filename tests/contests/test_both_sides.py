@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from touche_rad.debate import Debate, Response
 from touche_rad.demo import demo_file
 from touche_rad.runs.answering import Answerer
 from touche_rad.text import count_words
-from touche_rad.users.perspective import cited_in, contrary, objection, seen_by
+from touche_rad.users.contest_views import citations, negated, objection, sided_view, task_view
 
 INDEX = SmallIndex()
 ZOOS = Debate(id="z", claim="Zoos should be closed.")
@@ -121,13 +122,13 @@ def test_without_an_index_or_a_fitting_argument_the_contrary_alone_is_to_be_answ
     ],
 )
 def test_the_contrary_is_negated_only_where_that_is_safe(claim: str, opposed: str) -> None:
-    assert contrary(claim).startswith(opposed)
-    assert bool(contrary(claim)) == bool(opposed)
+    assert negated(claim).startswith(opposed)
+    assert bool(negated(claim)) == bool(opposed)
 
 
 @given(st.text(max_size=60))
 def test_any_text_has_another_text_as_its_contrary(claim: str) -> None:
-    opposed = contrary(claim)
+    opposed = negated(claim)
     assert opposed != " ".join(claim.split()) or not opposed
 
 
@@ -135,14 +136,14 @@ def test_what_a_judge_sees_of_a_played_debate_is_what_the_debater_saw() -> None:
     ann, ben = Echo("ann"), Echo("ben")
     first, _ = played(ann, ben)
     for speaker, shown in (("first", ann.seen[:2]), ("second", ben.seen[:2])):
-        whole = seen_by(first, speaker)
+        whole = task_view(first, speaker)
         assert [whole.before_response(turn) for turn in range(2)] == shown
 
 
 def test_a_citation_that_is_none_is_left_out() -> None:
     speech = Speech(speaker="a", text="b", arguments=[{"id": "1", "text": "t"}, {"id": 3}, "x"])
-    assert [one.id for one in cited_in(speech)] == ["1"]
-    assert list(cited_in(Speech(speaker="a", text="b", arguments=7))) == []
+    assert [one.id for one in citations(speech)] == ["1"]
+    assert list(citations(Speech(speaker="a", text="b", arguments=7))) == []
 
 
 # --- what is written
@@ -192,7 +193,7 @@ def test_simulate_writes_contests_that_judge_reads(
         assert [one.speaker for one in contest.speeches] == ["first", "second"] * 2
         for speech in contest.speeches:
             assert 0 < count_words(speech.text) <= 30
-            assert cited_in(speech)
+            assert citations(speech)
     outcomes = tmp_path / "outcomes.jsonl"
     assert terminal(["judge", str(out), "-j", "grice", "-o", str(outcomes), "-q"]) == 0
     for one in files.read_outcomes(outcomes):
@@ -234,6 +235,48 @@ def test_a_debater_with_a_model_is_told_the_claim_that_it_argues_against(
     assert said[0]["text"].startswith("Not so:")
     assert f"You: {said[0]['text']}" in for_it[1]
     assert f"User: {said[1]['text']}" in for_it[1]
+
+
+def test_a_debater_that_takes_sides_argues_for_the_motion_and_against_it(
+    claims: Claims, tmp_path: Path, demo_index_path: Path
+) -> None:
+    speech = {"reasoning": "r", "evidence": [], "argument": "Streets are for people."}
+    with scripted.serving() as server:
+        answering(server, {"Terms": {"terms": ["car noise"]}, "Speech": speech})
+        code = terminal(
+            ["simulate", str(claims()), "--both-sides", "-d", "inspiredebate", "--rounds", "2",
+             "-m", f"{server.url}#tiny", "-i", str(demo_index_path), "-q", "--workers", "1",
+             "-o", str(tmp_path / "contests.jsonl")]
+        )  # fmt: skip
+        asked = prompts(server, "Speech")
+    assert code == 0
+    assert len(asked) == 4
+    assert all(f"The debate topic is: {CARS}\n" in one for one in asked)
+    sides = [re.findall(r"Your position: (for|against) the topic", one) for one in asked]
+    assert sides == [["for"], ["against"], ["for"], ["against"]]
+    assert "You speak first, as a supporter of the topic" in asked[0]
+    assert "Streets are for people.\n\nYou disagree with what I just said" in asked[1]
+    assert not any("not be closed" in one or "This is wrong" in one for one in asked)
+
+
+def test_a_fallback_that_takes_no_sides_sees_a_claim_to_argue_against() -> None:
+    class Sided(Echo):
+        takes_sides = True
+
+        def answer(self, debate: Debate) -> Response:
+            super().answer(debate)
+            raise RuntimeError
+
+    sided, plain = Sided("sided"), Echo("plain")
+    answerer = Answerer([("sided", sided), ("plain", plain)])
+    contest = Contest(motion=ZOOS.claim, sides={"first": "pro", "second": "con"})
+
+    async def play() -> None:
+        await answerer.answer(task_view(contest, "first"), sided_view(contest, "first"))
+
+    anyio.run(play)
+    assert (sided.seen[0].claim, sided.seen[0].side) == (ZOOS.claim, "pro")
+    assert (plain.seen[0].claim, plain.seen[0].side) == ("Zoos should not be closed.", "con")
 
 
 @pytest.mark.parametrize("flag", [["--against", "verbatim"], ["--rounds", "2"], ["--words", "9"]])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +20,10 @@ from tests.models.by_schema import answering, called, prompt_of, prompts
 from tests.models.scripted import Scripted
 from touche_rad.debate import Argument, Debate, Hit, Response
 from touche_rad.debaters.inspiredebate import InspireDebate
+from touche_rad.debaters.inspiredebate.conversation import split_blocks
 from touche_rad.debaters.inspiredebate.evidence import cited, of_argument
-from touche_rad.debaters.inspiredebate.speech import in_bounds, refused, split_blocks
-from touche_rad.errors import UserError
+from touche_rad.debaters.inspiredebate.speech import in_bounds, refused
+from touche_rad.errors import UserError, WorkError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
@@ -116,12 +119,16 @@ def test_the_answer_is_asked_for_with_reasoning_before_the_argument(server: Scri
     answer(server)
     (told,) = prompts(server, "Speech")
     for element in (
-        "debater", "welcome", "The debate topic is:\nThe penny is worthless and should be abolished.",
-        "against the topic", "step by step", "causes", "direct claim", "at most 60 words",
-        "Disagree with what I just said and refute it", "reasoning and analysis, and your argument",
+        "debater", "Welcome", "The debate topic is: The penny is worthless and should be abolished.",
+        "against the topic", "You defend: the topic is wrong", "step by step", "causes",
+        "direct claim", "at most 60 words", "You disagree with what I just said. Refute it",
+        "reasoning and analysis, then your argument",
     ):  # fmt: skip
         assert element in told
     assert told.index("- reasoning:") < told.index("- argument:")
+    schema = server.asked[-1]["response_format"]["json_schema"]["schema"]
+    assert list(schema["properties"]) == ["reasoning", "evidence", "argument"]
+    answer(server, profile="paper")
     schema = server.asked[-1]["response_format"]["json_schema"]["schema"]
     assert list(schema["properties"]) == ["reasoning", "argument"]
 
@@ -133,10 +140,13 @@ def test_the_sides_speak_in_turn_and_evidence_stands_beside_the_last_word_alone(
     messages = server.asked[-1]["messages"]
     assert [one["role"] for one in messages] == ["system", "user", "assistant", "user"]
     assert messages[1]["content"] == "The penny is worthless and should be abolished."
-    assert messages[2]["content"] == "I hold it dear."
+    assert json.loads(messages[2]["content"]) == {
+        "reasoning": "I refute the opponent's last message.", "evidence": [],
+        "argument": "I hold it dear.",
+    }  # fmt: skip
     assert messages[3]["content"].startswith("Abolish the penny!")
-    assert "Evidence that was found" in messages[3]["content"]
-    assert all("Evidence that was found" not in one["content"] for one in messages[:3])
+    assert "Evidence for this turn" in messages[3]["content"]
+    assert all("Evidence for this turn" not in one["content"] for one in messages[:3])
 
 
 def test_two_turns_share_all_but_the_last_message(server: Scripted) -> None:
@@ -148,11 +158,15 @@ def test_two_turns_share_all_but_the_last_message(server: Scripted) -> None:
 
 
 def test_the_supporter_opens_with_the_bare_topic(server: Scripted) -> None:
-    answer(server, debate("Abolish the penny!"), side="pro")
+    index = Recorded()
+    opening = debate("Abolish the penny!").model_copy(update={"side": "pro"})
+    answer(server, opening, index=index)
     assert "opponent's argument" not in prompts(server, "Terms")[0]
-    last = server.asked[-1]["messages"][-1]["content"]
-    assert "in support of the topic" in last
-    assert "Disagree" not in last
+    system, last = (one["content"] for one in server.asked[-1]["messages"])
+    assert "Your position: for the topic.\nYou defend: the topic is right." in system
+    assert "You speak first, as a supporter of the topic" in last
+    assert "disagree" not in last
+    assert {field for field, _ in index.searched} == {"supports"}
 
 
 def test_the_paper_searches_the_terms_alone_and_lean_the_opponents_message_too(
@@ -185,13 +199,82 @@ def test_what_is_quoted_is_cited_the_first_used_first_and_at_most_two(server: Sc
 ZEBRAS = {**SPOKEN, "argument": "Zebras graze quietly at dusk."}
 
 
-def test_where_an_argument_stands_on_no_evidence_the_best_evidence_is_quoted(
+PARAPHRASE = {
+    "reasoning": "Tins need coins.", "evidence": [1],
+    "argument": "Small change keeps the collecting boxes of good causes filled.",
+}  # fmt: skip
+
+
+def naming(text: str, **more: Any) -> Any:
+    """Answer with the number of the evidence that has this text."""
+
+    def speech(prompt: str) -> dict[str, Any]:
+        (number,) = re.findall(rf"^(\d+)\. .*{re.escape(text)}", prompt, re.MULTILINE)
+        return {**PARAPHRASE, "evidence": [int(number)], **more}
+
+    return speech
+
+
+def test_an_argument_that_paraphrases_is_kept_and_cites_what_it_names(server: Scripted) -> None:
+    answering(server, {**PAPER, "Speech": naming(CHARITY)})
+    response = answer(server)
+    assert response.content == PARAPHRASE["argument"]
+    assert [one.text for one in response.arguments] == [CHARITY]
+
+
+def test_unsupported_sentences_are_named_to_the_model_once_and_then_removed(
     server: Scripted,
 ) -> None:
-    answering(server, {**PAPER, "Speech": ZEBRAS})
+    invented = f"{CHARITY} Sweden lost nine million kronor."
+    answering(server, {**PAPER, "Speech": naming(CHARITY, argument=invented)})
     response = answer(server)
-    assert [one.text for one in response.arguments] == [response.content]
-    assert response.content in prompts(server, "Speech")[0]
+    assert called(server) == ["Terms", "Speech", "Speech"]
+    request = server.asked[-1]["messages"][-1]["content"]
+    assert '- "Sweden lost nine million kronor." These words are not in the evidence: ' in request
+    assert "sweden" in request
+    assert response.content == CHARITY
+    assert [one.text for one in response.arguments] == [CHARITY]
+
+
+def test_a_repaired_argument_is_sent(server: Scripted) -> None:
+    says = iter([f"{CHARITY} Sweden lost nine million kronor.", f"You forget this: {CHARITY}"])
+    answering(server, {**PAPER, "Speech": lambda told: naming(CHARITY, argument=next(says))(told)})
+    assert answer(server).content == f"You forget this: {CHARITY}"
+
+
+def test_a_supported_argument_needs_no_further_call(server: Scripted) -> None:
+    answering(server, {**PAPER, "Speech": naming(CHARITY, argument=CHARITY)})
+    assert answer(server).content == CHARITY
+    assert called(server) == ["Terms", "Speech"]
+
+
+OF_BOTH_SIDES = {"unsupported": "quote", "field": "text"}
+
+
+@pytest.mark.parametrize("fault", ["I cannot do that.", PARAPHRASE])
+def test_a_quotation_is_known_to_be_on_our_side(server: Scripted, fault: Any) -> None:
+    answering(server, {**PAPER, "Speech": fault})
+    response = answer(server, index=BothSides(ARGUMENTS[1:3]), **OF_BOTH_SIDES)
+    assert "fills jars" in prompts(server, "Speech")[0], "the user's side is among the evidence"
+    assert response.content == CHARITY
+    assert [one.text for one in response.arguments] == [CHARITY]
+
+
+def test_evidence_of_the_users_side_is_never_quoted(server: Scripted) -> None:
+    users_side = BothSides(ARGUMENTS[1:2])
+    answering(server, {**PAPER, "Speech": PARAPHRASE})
+    assert answer(server, index=users_side, **OF_BOTH_SIDES).content == PARAPHRASE["argument"]
+    answering(server, {**PAPER, "Speech": "I cannot do that."})
+    with pytest.raises(WorkError, match="known to be on the debater's side"):
+        answer(server, index=users_side, **OF_BOTH_SIDES)
+
+
+def test_arguments_that_need_another_text_are_not_shown(server: Scripted) -> None:
+    answering(server, {**PAPER, "Terms": {"terms": ["price tag reprint", "charity coins"]}})
+    answer(server, field="text")
+    shown = server.asked[-1]["messages"][-1]["content"]
+    assert CHARITY in shown
+    assert ARGUMENTS[3].text not in shown
 
 
 @pytest.mark.parametrize(
@@ -301,7 +384,7 @@ def test_a_refusal_is_asked_again_once_as_an_exercise(server: Scripted) -> None:
     answering(server, {**PAPER, "Speech": lambda _: next(said)})
     response = answer(server)
     assert called(server) == ["Terms", "Speech", "Speech"]
-    assert "exercise in debating" in server.asked[-1]["messages"][-1]["content"]
+    assert "debating exercise" in server.asked[-1]["messages"][-1]["content"]
     assert response.content == SPOKEN["argument"]
 
 
@@ -323,7 +406,6 @@ def test_a_speech_of_a_free_debate_is_as_long_as_it_may_be(server: Scripted, wor
     assert response.content == said
     body = server.asked[-1]
     schema = body["response_format"]["json_schema"]["schema"]["properties"]
-    assert list(schema) == ["reasoning", "argument"]
     assert schema["argument"]["maxLength"] >= len(said), "the server is not told to stop before"
     assert "LAST-WORD" in body["messages"][-1]["content"], "all that the opponent said is shown"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,7 @@ def test_answers_without_reasoning_are_left_out_and_the_way_out_is_told(
 
 
 def test_what_an_answer_cites_can_stand_for_its_reasoning(quoted: Path, tmp_path: Path) -> None:
-    (record,) = data([quoted], tmp_path / "data.jsonl", whence="cited")
+    (record,) = data([quoted], tmp_path / "data.jsonl", reasoning="cited")
     answer = json.loads(record["messages"][-1]["content"])
     assert answer["reasoning"] == f"{CHARITY.supports} {CHARITY.text}"
     assert answer["argument"] == f"I disagree: {CHARITY.text}"
@@ -150,12 +151,35 @@ def test_a_teacher_gives_the_reasoning_to_an_argument_that_stays(
 ) -> None:
     answering(server, {"Hindsight": {"reasoning": "TAUGHT"}})
     teacher = Model(Address(server.url, "tiny"), deadline=5)
-    (record,) = data([quoted], tmp_path / "data.jsonl", whence="teacher", teacher=teacher)
+    (record,) = data([quoted], tmp_path / "data.jsonl", reasoning="teacher", teacher=teacher)
     answer = json.loads(record["messages"][-1]["content"])
-    assert answer == {"reasoning": "TAUGHT", "argument": f"I disagree: {CHARITY.text}"}
-    (told,) = prompts(server, "Hindsight")
-    for element in ("Abolish the penny!", CHARITY.text, "I disagree", "do not change it"):
-        assert element in told
+    assert answer == {
+        "reasoning": "TAUGHT", "evidence": [1], "argument": f"I disagree: {CHARITY.text}",
+    }  # fmt: skip
+    (prompt,) = prompts(server, "Hindsight")
+    for element in (
+        "The motion: The penny is worthless and should be abolished.",
+        "The debater speaks against the motion.",
+        "Opponent: The penny is worthless and should be abolished.\nDebater: No.\n"
+        "Opponent: Abolish the penny!",
+        f"1. {CHARITY.text}", f"The debater's next argument:\nI disagree: {CHARITY.text}",
+    ):  # fmt: skip
+        assert element in prompt
+
+
+def test_the_teacher_sees_the_motion_and_the_side_of_each_speaker_of_a_contest(
+    tmp_path: Path, server: Scripted
+) -> None:
+    answering(server, {"Hindsight": {"reasoning": "TAUGHT"}})
+    teacher = Model(Address(server.url, "tiny"), deadline=5)
+    (tmp_path / "contests.jsonl").write_text(files.contest_line(contest()) + "\n")
+    data([tmp_path / "contests.jsonl"], tmp_path / "d.jsonl", reasoning="teacher", teacher=teacher)
+    asked = prompts(server, "Hindsight")
+    assert all("The motion: The penny should go." in one for one in asked)
+    sides = sorted(re.findall(r"speaks (for|against) the motion", "".join(asked)))
+    assert sides == ["against", "for", "for"]
+    (against,) = (one for one in asked if "speaks against" in one)
+    assert f"Opponent: I say: {ARGUMENTS[0].text}\n" in against
 
 
 def test_where_the_teacher_fails_nothing_is_made_up(
@@ -164,12 +188,12 @@ def test_where_the_teacher_fails_nothing_is_made_up(
     answering(server, {"Hindsight": "no idea"})
     teacher = Model(Address(server.url, "tiny"), deadline=5)
     with pytest.raises(UserError, match="the teacher failed: 1"):
-        data([quoted], tmp_path / "data.jsonl", whence="teacher", teacher=teacher)
+        data([quoted], tmp_path / "data.jsonl", reasoning="teacher", teacher=teacher)
 
 
 def test_a_teacher_must_be_named(quoted: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="-m"):
-        data([quoted], tmp_path / "data.jsonl", whence="teacher")
+        data([quoted], tmp_path / "data.jsonl", reasoning="teacher")
 
 
 def test_reasoning_beside_a_response_is_taken(tmp_path: Path) -> None:
@@ -194,7 +218,7 @@ def contest(**more: Any) -> Contest:
 
 def of_contest(folder: Path, made: Contest) -> list[dict[str, Any]]:
     (folder / "contests.jsonl").write_text(files.contest_line(made) + "\n")
-    return data([folder / "contests.jsonl"], folder / "data.jsonl", whence="cited")
+    return data([folder / "contests.jsonl"], folder / "data.jsonl", reasoning="cited")
 
 
 def told(record: dict[str, Any]) -> tuple[str, str]:
@@ -210,18 +234,18 @@ def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Pa
         assert argument.text in answer["reasoning"]
         assert f"1. [{argument.topic}] {argument.text}" in told(record)[1]
     assert "for the topic" in told(opening)[0]
-    assert "Speak first" in told(opening)[1]
+    assert "You speak first" in told(opening)[1]
     assert "against the topic" in told(reply)[0]
     assert ARGUMENTS[0].text in told(reply)[1]
     assert CHARITY.text in told(third)[1]
 
 
-def test_a_debate_that_was_played_here_is_learnt_as_the_debaters_saw_it(tmp_path: Path) -> None:
+def test_both_sides_learn_with_the_true_motion_and_their_own_side(tmp_path: Path) -> None:
     found = of_contest(tmp_path, contest(opening="Coins are cheap. The penny should not go."))
     opening, _, reply = found
-    assert "The penny should not go.\n\nYour position: against the topic" in told(opening)[0]
-    assert told(opening)[1].startswith("Coins are cheap.")
-    assert "The penny should go.\n\nYour position: against the topic" in told(reply)[0]
+    assert "topic is: The penny should go.\nYour position: for the topic" in told(opening)[0]
+    assert told(opening)[1].startswith("The penny should go.\n\nYou speak first")
+    assert "topic is: The penny should go.\nYour position: against the topic" in told(reply)[0]
     assert {one["topic"] for one in found} == {"The penny should go."}, "one motion, held out whole"
     again = data([tmp_path / "data.jsonl"], tmp_path / "again.jsonl")
     assert {one["topic"] for one in again} == {"The penny should go."}

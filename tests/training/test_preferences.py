@@ -17,7 +17,7 @@ from tests.training.makers import played
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.debate import Debate, Maxim, Response, Verdict
-from touche_rad.debaters.inspiredebate.speech import join_blocks
+from touche_rad.debaters.inspiredebate.conversation import join_blocks
 from touche_rad.debaters.inspiredebate.training.preferences import Rule, Scored, pairs
 from touche_rad.debaters.inspiredebate.training.samples import Sample, answer_of, spoken
 from touche_rad.errors import InputError, OptionError, UserError
@@ -59,6 +59,7 @@ def test_two_runs_judged_on_the_same_debates_give_a_pair(tmp_path: Path) -> None
     chosen, rejected = pair["chosen"][0]["content"], pair["rejected"][0]["content"]
     assert json.loads(chosen) == {
         "reasoning": "why Coins fill tins.",
+        "evidence": [],
         "argument": "Coins fill tins.",
     }
     assert spoken(rejected) == "Coins are heavy."
@@ -169,7 +170,7 @@ def test_a_debate_of_a_model_with_itself_is_paired_by_its_sides_as_in_the_paper(
     assert told(found) == [("A 0.0", "B 0.0"), ("A 0.1", "B 0.1")]
     assert json.loads(found[0]["chosen"][0]["content"])["reasoning"] == "r A"
     opening, later = (pair["prompt"] for pair in found)
-    assert "in support of the topic" in opening[-1]["content"]
+    assert "as a supporter of the topic" in opening[-1]["content"]
     assert "for the topic" in opening[0]["content"]
     assert [one["role"] for one in later] == ["system", "user", "assistant", "user"]
     assert later[-1]["content"].startswith("B 0.0")

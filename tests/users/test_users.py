@@ -12,7 +12,7 @@ from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad.debate import Argument, Debate, Response
 from touche_rad.text import count_words
 from touche_rad.users import ASKING_ABOUT_ALL, OPENING_ON_NOTHING, RuleUser, UserSimulator
-from touche_rad.users.sides import alike, own_side, stance, weight
+from touche_rad.users.arguments import arguments_for_user, score_for_user, stance, word_overlap
 
 INDEX = SmallIndex()
 CLAIM = Debate(id="d", claim="Zoos should be closed")
@@ -64,7 +64,7 @@ def test_no_argument_is_said_twice_and_none_of_the_other_side() -> None:
 
 def test_what_the_system_said_is_not_brought_back_as_a_counter() -> None:
     debate = answered(CLAIM, "Zoos should be closed.", PRO)
-    assert PRO not in own_side(INDEX, CLAIM.claim, debate, 20)
+    assert PRO not in arguments_for_user(INDEX, CLAIM.claim, debate, 20)
 
 
 def test_without_arguments_the_user_asks_and_insists() -> None:
@@ -145,9 +145,9 @@ def test_a_claim_of_any_length_is_cut() -> None:
 
 
 def test_likeness_is_the_shared_part_of_the_content_words() -> None:
-    assert alike("Zoos harm animals.", "zoos harm people") == pytest.approx(2 / 4)
-    assert alike("Zoos never harm.", "Zoos harm") == 1.0
-    assert alike("", "Zoos") == 0.0
+    assert word_overlap("Zoos harm animals.", "zoos harm people") == pytest.approx(2 / 4)
+    assert word_overlap("Zoos never harm.", "Zoos harm") == 1.0
+    assert word_overlap("", "Zoos") == 0.0
 
 
 def test_a_negation_turns_what_a_field_says() -> None:
@@ -160,14 +160,14 @@ def test_a_negation_turns_what_a_field_says() -> None:
 
 def test_an_argument_that_attacks_what_was_cited_is_of_the_own_side() -> None:
     reply = Argument(id="r", text="t", attacks=CONTRA.text, supports="Breeding needs no zoo.")
-    assert weight(reply, "Close them", "Other words entirely", [CONTRA]) > 0.5
+    assert score_for_user(reply, "Close them", "Other words entirely", [CONTRA]) > 0.5
     friend = Argument(id="f", text="t", attacks=CONTRA.attacks, supports=CONTRA.supports)
-    assert weight(friend, "Close them", CONTRA.text, [CONTRA]) < 0
+    assert score_for_user(friend, "Close them", CONTRA.text, [CONTRA]) < 0
 
 
 def test_an_argument_on_a_topic_farther_from_the_claim_is_left_alone() -> None:
     near = Argument(id="n", text="N.", topic="Should zoos be closed?", attacks="Cages are kind.")
     far = Argument(id="f", text="F.", topic="Should shops be closed early?", attacks=near.attacks)
     debate = answered(CLAIM, "Zoos should be closed.", content="Cages are kind.")
-    assert own_side(SmallIndex([near, far]), CLAIM.claim, debate, 20) == [near]
-    assert own_side(SmallIndex([far]), "Bees matter", debate, 20) == [far]
+    assert arguments_for_user(SmallIndex([near, far]), CLAIM.claim, debate, 20) == [near]
+    assert arguments_for_user(SmallIndex([far]), "Bees matter", debate, 20) == [far]

@@ -245,7 +245,7 @@ def sft(sources: tuple[Path, ...], **given: Any) -> None:
     recipe = None if given["data_only"] else given
     with progress("training", quiet=given["quiet"]) as report:
         result = trainer("sft")(
-            sources, given["output"], recipe=recipe, whence=given["reasoning"],
+            sources, given["output"], recipe=recipe, reasoning=given["reasoning"],
             wording=given["wording"], teacher=_teacher(given), restart=given["restart"],
             merged=given["merged"], report=report,
         )  # fmt: skip
@@ -285,7 +285,7 @@ def preferences(sources: tuple[Path, ...], **given: Any) -> None:
     teacher = _teacher(given)
     with progress("asking for reasoning", quiet=given["quiet"] or teacher is None) as report:
         result = trainer("preferences")(
-            sources, given["output"], rule=rule, whence=given["reasoning"],
+            sources, given["output"], rule=rule, reasoning=given["reasoning"],
             wording=given["wording"], teacher=teacher, report=report,
         )  # fmt: skip
     _print_result(result, f"the pairs are in {given['output']}", quiet=given["quiet"])

@@ -25,13 +25,13 @@ from touche_rad.runs.runner import (
     at_turn,
     run_work,
 )
-from touche_rad.users.perspective import objection, seen_by
+from touche_rad.users.contest_views import objection, sided_view, task_view
 
 FIRST, SECOND = "first", "second"
 """The speakers' names; a judge must not see the debaters' names."""
 DEBATERS: Final = "debaters"
 """The field of a contest with the debater of each speaker."""
-STAND_IN: Final = "by"
+FALLBACK: Final = "by"
 """The field of a speech with the fallback debater that gave it."""
 
 
@@ -86,21 +86,21 @@ class Stage:
         replaced = 0
         for turn in range(self.rounds):
             for speaker, entrant in ((FIRST, game.pro), (SECOND, game.con)):
-                view = seen_by(contest, speaker)
-                answer = await entrant.answerer.answer(view)
-                stands_in = answer.by != entrant.answerer.chosen
-                said = _speech(speaker, answer, stands_in)
-                contest = contest.model_copy(update={"speeches": (*contest.speeches, said)})
+                view = task_view(contest, speaker)
+                answer = await entrant.answerer.answer(view, sided_view(contest, speaker))
+                is_fallback = answer.by != entrant.answerer.chosen
+                speech = _speech(speaker, answer, is_fallback)
+                contest = contest.model_copy(update={"speeches": (*contest.speeches, speech)})
                 notes.extend(at_turn(note, view, turn) for note in answer.notes)
-                replaced += stands_in
+                replaced += is_fallback
         counts = {"speeches": len(contest.speeches), REPLACED: replaced, **self.costs(game)}
         return Done((files.contest_line(contest),), counts, tuple(notes))
 
 
-def _speech(speaker: str, answer: Answer, stands_in: bool) -> Speech:
-    cited = body_of(answer.response)["arguments"]
-    extra = {STAND_IN: answer.by} if stands_in else {}
-    return Speech(speaker=speaker, text=answer.response.content, arguments=cited, **extra)
+def _speech(speaker: str, answer: Answer, is_fallback: bool) -> Speech:
+    arguments = body_of(answer.response)["arguments"]
+    extra = {FALLBACK: answer.by} if is_fallback else {}
+    return Speech(speaker=speaker, text=answer.response.content, arguments=arguments, **extra)
 
 
 async def play_both_sides(
@@ -120,14 +120,14 @@ async def play_both_sides(
         out: The contests to write.
         entrants: The debaters; a single one plays against itself.
         stage: How a debate is played.
-        identity: What decides what comes out, beside what is told here.
-        verb: What the run is called in its status.
-        options: How the run is done, which changes nothing of what comes out.
+        identity: What determines the output, without these arguments.
+        verb: The name of the command in the status.
+        options: Settings that do not change the output.
     """
-    played = {**identity, "debaters": [one.name for one in entrants], "rounds": stage.rounds}
+    identity = {**identity, "debaters": [one.name for one in entrants], "rounds": stage.rounds}
 
     def read(bad: files.BadLines) -> Iterator[Game]:
         return games(files.read_claims(source, bad), entrants)
 
-    work = Work(verb, source, out, read, stage.play, played)
+    work = Work(verb, source, out, read, stage.play, identity)
     return await run_work(work, options)

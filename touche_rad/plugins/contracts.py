@@ -197,7 +197,11 @@ class IndexBackend:
 
 @runtime_checkable
 class Debater(Protocol):
-    """Answers the last turn of a debate. `answer` may be `def` or `async def`."""
+    """Answers the last turn of a debate. `answer` may be `def` or `async def`.
+
+    A debater argues against the claim. One that can also argue for it sets the class attribute
+    `takes_sides = True` and reads `debate.side`.
+    """
 
     def answer(self, debate: Debate) -> Response | Awaitable[Response]:
         """Answer the user's last message."""

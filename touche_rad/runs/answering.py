@@ -79,8 +79,13 @@ class Answerer:
         """The name of the selected debater."""
         return self.chain[0][0] if self.chain else LAST_RESORT
 
-    async def answer(self, debate: Debate) -> Answer:
-        """Answer the last turn of a debate."""
+    async def answer(self, debate: Debate, sided: Debate | None = None) -> Answer:
+        """Answer the last turn of a debate.
+
+        Args:
+            debate: The debate.
+            sided: The same debate for debaters that take sides (`Debate.side`).
+        """
         notes: list[str] = []
         for place, (name, debater) in enumerate(self.chain):
             try:
@@ -88,10 +93,11 @@ class Answerer:
                 if seconds is not None and place:
                     seconds = min(seconds, max(_FALLBACK_SECONDS, seconds / 4))
                 turn = len(debate.turns) - 1
+                view = sided if sided and getattr(debater, "takes_sides", False) else debate
                 with call_context(
                     plugin=name, debate=debate.key, turn=turn, deadline=deadline_in(seconds)
                 ):
-                    response, done = await self._ask(debater, debate, seconds)
+                    response, done = await self._ask(debater, view, seconds)
             except Exception as error:
                 reason = _describe(error)
                 self._log(name, error, reason)

@@ -22,8 +22,8 @@ from touche_rad.models.output import Paragraph
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, cut_to_words, sentences
+from touche_rad.users.arguments import arguments_for_user, word_overlap
 from touche_rad.users.rules import chance
-from touche_rad.users.sides import alike, own_side
 
 DEFAULT: Final = "curious"
 _LARGEST: Final = 64 * 1024
@@ -206,7 +206,12 @@ class ModelUser:
         claim = clean(debate.claim) or clean(debate.turns[0].utterance)
         try:
             found = await anyio.to_thread.run_sync(
-                own_side, index, claim, debate, self.options.candidates, abandon_on_cancel=True
+                arguments_for_user,
+                index,
+                claim,
+                debate,
+                self.options.candidates,
+                abandon_on_cancel=True,
             )
         except Exception as error:
             log.info("the user speaks without arguments of its side: %s", error)
@@ -225,7 +230,7 @@ class ModelUser:
         if not _plain(kept):
             return "", "it says again what was said before" if bare else "it says nothing"
         heard = [*before, *(clean(words) for words in debate.system_texts)]
-        if any(alike(kept, words) >= self.options.alike for words in heard):
+        if any(word_overlap(kept, words) >= self.options.alike for words in heard):
             return "", "it says again what was said before"
         return kept, ""
 

@@ -13,7 +13,7 @@ from touche_rad.debate import Debate
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, count_words, cut_to_words, sentences
-from touche_rad.users.sides import own_side
+from touche_rad.users.arguments import arguments_for_user
 
 
 def chance(seed: int, debate: Debate, what: str) -> Random:
@@ -124,7 +124,9 @@ class RuleUser:
             return None
         lead = self._next(debate, "counter", COUNTERING)
         room = self.options.max_words - count_words(lead)
-        for argument in own_side(self.index, _claim(debate), debate, self.options.candidates):
+        for argument in arguments_for_user(
+            self.index, _claim(debate), debate, self.options.candidates
+        ):
             quote = cut_to_words(clean(argument.text), room)
             if quote and not quote.endswith("…"):
                 return f"{lead} {_ended(quote)}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.contests.tournament.ratings import rate
-from touche_rad.contests.two_sides import DEBATERS, STAND_IN
+from touche_rad.contests.two_sides import DEBATERS, FALLBACK
 from touche_rad.score.result import Item, align_columns
 
 FORMAT: Final = "touche-rad tournament 1"
@@ -170,7 +170,7 @@ def _count(games: Played, name: str) -> dict[str, int]:
             count[kinds[_share(outcome, speaker)]] += 1
             said = [one for one in contest.speeches if one.speaker == speaker]
             count["speeches"] += len(said)
-            count["stand_ins"] += sum(STAND_IN in (one.model_extra or {}) for one in said)
+            count["stand_ins"] += sum(FALLBACK in (one.model_extra or {}) for one in said)
             count["words"] += sum(len(one.text.split()) for one in said)
     return count
 

@@ -1,24 +1,28 @@
 """The debate as a chat, as in the paper: the topic once, then the answers of each side in turn.
 
-The opponent is the user, and our own earlier arguments are the assistant's messages. Evidence is
-only in the last message, so that all messages before it are a prefix shared by the turns.
+The opponent is the user, and our own earlier answers are the assistant's messages. Evidence is only
+in the last message, so that all messages before it are a prefix shared by the turns.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
-from touche_rad.debate import Debate
+from touche_rad.debate import Debate, Response
 from touche_rad.debaters.inspiredebate.evidence import Evidence
 from touche_rad.models import Message, Prompt
+from touche_rad.models.dialogue import Thesis
 from touche_rad.text import clean
 
-Side = Literal["con", "pro"]
 Wording = Literal["close", "free"]
 
 MAX_LETTERS: Final = 8_000
 """Maximum letters of an utterance; the longest speech has as many."""
+_MAX_REASONING: Final = 240
+"""Maximum letters of the reasoning and of each cited argument in an earlier answer."""
 
 
 def max_letters(words: int) -> int:
@@ -28,65 +32,99 @@ def max_letters(words: int) -> int:
 
 def topic_of(debate: Debate) -> str:
     """Return the topic of a debate: its claim, or the user's first message."""
-    said = debate.claim or (debate.turns[0].utterance if debate.turns else "")
-    return clean(said)[:MAX_LETTERS]
+    topic = debate.claim or (debate.turns[0].utterance if debate.turns else "")
+    return clean(topic)[:MAX_LETTERS]
 
 
-def position(side: Side) -> str:
-    """Return the name of a side in the prompts."""
-    return "against the topic" if side == "con" else "for the topic"
-
-
-def opens(debate: Debate, side: Side) -> bool:
-    """Whether our side speaks first: the debate contains only the topic."""
-    return side == "pro" and len(debate.turns) == 1 and _shown(debate, 0) == topic_of(debate)
+def opens(debate: Debate) -> bool:
+    """Whether our side speaks first: it is for the topic, and the debate has only the topic."""
+    return (
+        debate.side == "pro"
+        and len(debate.turns) == 1
+        and _utterance(debate, 0) == topic_of(debate)
+    )
 
 
 def conversation(
     debate: Debate,
     evidence: Sequence[Evidence],
     *,
-    side: Side = "con",
     words: int = 60,
     wording: Wording = "close",
+    retrieval: bool = True,
+    most_cited: int = 2,
 ) -> tuple[Message, ...]:
-    """Return the messages that ask for the next speech."""
+    """Return the messages that ask for the next answer."""
+    names_evidence = retrieval and wording == "close"
     system = Prompt.load(__package__, "driver").messages(
-        topic=topic_of(debate),
-        position=position(side),
-        words=words,
-        letters=max_letters(words),
-        wording=wording,
-    )
-    return (*system, *_before(debate), _new(debate, evidence, side))
+        topic=Thesis(topic_of(debate)), side=debate.side, words=words, letters=max_letters(words),
+        wording=wording, retrieval=retrieval, names_evidence=names_evidence, cited=most_cited,
+    )  # fmt: skip
+    (question,) = Prompt.load(__package__, "turn").messages(
+        messages=_unanswered(debate), opening=opens(debate), retrieval=retrieval,
+        evidence=list(evidence),
+    )  # fmt: skip
+    return (*system, *_earlier(debate, names_evidence), question)
 
 
-def _before(debate: Debate) -> list[Message]:
+def _earlier(debate: Debate, names_evidence: bool) -> list[Message]:
     """Return the earlier messages, roles alternating; unanswered messages are joined."""
-    found: list[Message] = []
+    messages: list[Message] = []
     unanswered: list[str] = []
     for number, turn in enumerate(debate.turns[:-1]):
-        unanswered.append(_shown(debate, number))
+        unanswered.append(_utterance(debate, number))
         if turn.response is not None:
-            found.append(Message("user", "\n".join(unanswered)))
-            found.append(Message("assistant", clean(turn.response.content)[:MAX_LETTERS] or "…"))
+            messages.append(Message("user", "\n".join(unanswered)))
+            messages.append(Message("assistant", _as_answer(turn.response, names_evidence)))
             unanswered = []
-    return found
+    return messages
 
 
-def _new(debate: Debate, evidence: Sequence[Evidence], side: Side) -> Message:
-    waiting = [_shown(debate, len(debate.turns) - 1)]
-    for number in range(len(debate.turns) - 2, -1, -1):
-        if debate.turns[number].response is not None:
-            break
-        waiting.insert(0, _shown(debate, number))
-    (asked,) = Prompt.load(__package__, "turn").messages(
-        said=waiting, opening=opens(debate, side), evidence=list(evidence)
-    )
-    return asked
+def _as_answer(response: Response, names_evidence: bool) -> str:
+    """Return an earlier response in the format in which the model has to answer.
+
+    If its reasoning is unknown, the arguments that it cites stand for it.
+    """
+    reasoning, argument = split_blocks(clean(response.content))
+    cited = [_shortened(one.text) for one in response.arguments]
+    pieces = [f'Piece {number} says: "{text}"' for number, text in enumerate(cited, 1)]
+    reasoning = _shortened(reasoning) or " ".join(pieces) or "I refute the opponent's last message."
+    numbers = {"evidence": list(range(1, len(pieces) + 1))} if names_evidence else {}
+    answer = {"reasoning": reasoning, **numbers, "argument": argument[:MAX_LETTERS] or "…"}
+    return json.dumps(answer, ensure_ascii=False)
 
 
-def _shown(debate: Debate, turn: int) -> str:
+def _shortened(text: str) -> str:
+    text = clean(text)
+    return text if len(text) <= _MAX_REASONING else f"{text[:_MAX_REASONING].rsplit(' ', 1)[0]} …"
+
+
+def join_blocks(reasoning: str, argument: str) -> str:
+    """Return both as one text, in the two blocks of the paper's template."""
+    bare = (text.replace("<", "‹").replace(">", "›") for text in (reasoning, argument))
+    return "<reasoning and analysis process> {} <argument> {}".format(*bare)
+
+
+def split_blocks(text: str) -> tuple[str, str]:
+    """Return the reasoning and the argument of a text; a text without blocks is an argument."""
+    match = _BLOCKS.fullmatch(text.strip())
+    return (match[1].strip(), match[2].strip()) if match else ("", text)
+
+
+_BLOCKS: Final = re.compile(
+    r"<reasoning[a-z ]*>(.*?)(?:</reasoning[a-z ]*>)?\s*<argument>(.*?)(?:</argument>)?",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def _unanswered(debate: Debate) -> list[str]:
+    """Return the opponent's messages since our last answer, oldest first."""
+    answered = [at for at, turn in enumerate(debate.turns[:-1]) if turn.response is not None]
+    start = answered[-1] + 1 if answered else 0
+    return [_utterance(debate, at) for at in range(start, len(debate.turns))]
+
+
+def _utterance(debate: Debate, turn: int) -> str:
     return clean(debate.turns[turn].utterance)[:MAX_LETTERS]
 
 

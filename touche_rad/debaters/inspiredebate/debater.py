@@ -9,30 +9,48 @@ import anyio
 from pydantic import Field
 
 from retrieval.web import web_search
-from touche_rad.debate import Debate, Response
+from touche_rad.debate import Argument, Debate, Response
 from touche_rad.debaters.inspiredebate import evidence as search
-from touche_rad.debaters.inspiredebate.conversation import Side, Wording, conversation
+from touche_rad.debaters.inspiredebate.conversation import (
+    Wording,
+    conversation,
+    join_blocks,
+    opens,
+    topic_of,
+)
 from touche_rad.debaters.inspiredebate.evidence import (
     Evidence,
     WebSearch,
     cited,
+    of_argument,
+    supports_side,
 )
-from touche_rad.debaters.inspiredebate.speech import join_blocks, own_words, search_terms, speech
+from touche_rad.debaters.inspiredebate.speech import (
+    Draft,
+    Speech,
+    own_words,
+    search_terms,
+    write_speech,
+)
 from touche_rad.errors import WorkError
+from touche_rad.evidence.guard import Guard
 from touche_rad.models import ModelError
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
-from touche_rad.text import clean, cut_to_words
+from touche_rad.text import clean, count_words, cut_to_words
 
 log = logging.getLogger("touche_rad")
 
 Shows = Literal["argument", "both"]
+_MIN_WORDS = 6
+"""Minimum words of an argument after its unsupported sentences are removed."""
 
 
 class InspireDebate:
     """Searches for evidence, reasons, then argues (InspireDebate)."""
 
     needs: ClassVar = ("index", "model")
+    takes_sides: ClassVar = True
 
     class Options(PluginOptions):
         """Options, and the details that the paper leaves open as settings."""
@@ -42,7 +60,6 @@ class InspireDebate:
             3, ge=0, le=3, description="maximum search terms; 0: no call for them"
         )
         web: str = Field("", description="SearXNG address or folder of texts (default: no web)")
-        side: Side = Field("con", description="con: against the topic; pro: for it")
         max_words: int = Field(60, ge=5, le=1_000, description="maximum words of an argument")
         cited: int = Field(2, ge=0, le=9, description="maximum cited arguments")
         shows: Shows = Field("argument", description="the response; both: reasoning and argument")
@@ -56,11 +73,16 @@ class InspireDebate:
             0.5, ge=0, le=1, description="minimum similarity of a sentence and an argument it cites"
         )
         wording: Wording = setting("close", description="close to the evidence's words, or free")
-        new_attempts: int = setting(
-            1, ge=0, le=3, description="new requests after a refusal or a long argument"
+        check: Literal["none", "quotation"] = setting(
+            "quotation", description="remove sentences that the named evidence does not support"
         )
+        new_attempts: int = setting(
+            1, ge=0, le=3,
+            description="new requests after a refusal, a long argument or unsupported sentences",
+        )  # fmt: skip
         unsupported: Literal["quote", "keep"] = setting(
-            "quote", description="an argument without support: quote evidence instead, or keep it"
+            "keep",
+            description="an argument without any support: keep it, or quote evidence of our side",
         )
 
     def __init__(self, options: Options, services: Services) -> None:
@@ -68,54 +90,87 @@ class InspireDebate:
         self.index = services.need_index("debater inspiredebate")
         self.model = services.need_model("debater inspiredebate")
         self.web: WebSearch | None = web_search(options.web)
+        self._guard = Guard(longest=options.max_words)
 
     async def answer(self, debate: Debate) -> Response:
-        """Search, reason and argue; if the model fails, the best evidence is quoted."""
+        """Search, reason and argue; if the model fails, evidence of our side is quoted."""
         options = self.options
         evidence = await self._evidence(debate) if options.retrieval else []
+        names_evidence = options.retrieval and options.wording == "close"
         messages = conversation(
-            debate, evidence, side=options.side, words=options.max_words, wording=options.wording
-        )
+            debate, evidence, words=options.max_words, wording=options.wording,
+            retrieval=options.retrieval, most_cited=options.cited,
+        )  # fmt: skip
+
+        async def check(speech: Speech) -> Draft:
+            return await self._check(speech, evidence)
+
         try:
-            argument, reasoning = await speech(
-                self.model, messages, words=options.max_words, new_attempts=options.new_attempts
-            )
+            draft = await write_speech(
+                self.model, messages, check, words=options.max_words,
+                most_cited=options.cited if names_evidence else None,
+                new_attempts=options.new_attempts,
+            )  # fmt: skip
         except ModelError as error:
             log.info("inspiredebate quotes evidence: %s", error)
-            return self._quote(evidence)
-        content = cut_to_words(argument, options.max_words)
-        used = cited(content, evidence, most=options.cited, min_similarity=options.min_similarity)
-        if not used and self._needs_support(evidence):
-            log.info("inspiredebate quotes evidence: the argument is not supported by any of it")
-            return self._quote(evidence)
+            return self._quote(debate, evidence)
+        return self._response(debate, draft, evidence)
+
+    async def _check(self, speech: Speech, evidence: list[Evidence]) -> Draft:
+        """Compare a speech with the evidence that it names; without names, with what it quotes."""
+        options = self.options
+        argument = clean(speech.argument)
+        numbers = dict.fromkeys(one for one in speech.evidence if 1 <= one <= len(evidence))
+        named = [evidence[number - 1].argument for number in numbers][: options.cited]
+        arguments = tuple(one for one in named if one is not None)
+        if not named:
+            arguments = self._cited(argument, evidence)
+        if options.check == "none" or not arguments or None in named:
+            return Draft(speech, options.max_words, arguments)  # web pages are not checked
+        checked = await self._guard.checked(argument, arguments)
+        return Draft(speech, options.max_words, arguments, checked)
+
+    def _response(self, debate: Debate, draft: Draft, evidence: list[Evidence]) -> Response:
+        """Return the supported sentences; if they are too few, the whole argument."""
+        options = self.options
+        content = draft.argument
+        if draft.checked and draft.checked.goes:
+            supported = " ".join(draft.checked.stands)
+            if count_words(supported) >= _MIN_WORDS:
+                content = supported
+            elif options.unsupported == "quote" and _on_our_side(debate, evidence):
+                return self._quote(debate, evidence)
+        content = cut_to_words(content, options.max_words)
+        used = self._cited(content, [of_argument(one) for one in draft.cited])
+        if not used and draft.speech.evidence:
+            used = draft.cited  # a paraphrase of the evidence that the model named
         if options.shows == "both":
-            content = join_blocks(reasoning, content)
+            content = join_blocks(clean(draft.speech.reasoning), content)
         return Response(content=content, arguments=used)
 
-    def _needs_support(self, evidence: list[Evidence]) -> bool:
-        """Whether an argument must cite evidence; web pages cannot be cited."""
+    def _cited(self, content: str, evidence: list[Evidence]) -> tuple[Argument, ...]:
         options = self.options
-        wanted = (
-            options.unsupported == "quote" and options.cited > 0 and options.shows == "argument"
-        )
-        return wanted and bool(evidence) and all(one.argument is not None for one in evidence)
+        return cited(content, evidence, most=options.cited, min_similarity=options.min_similarity)
 
     async def _evidence(self, debate: Debate) -> list[Evidence]:
         """Return arguments of the index and web pages alternately, best first."""
         options = self.options
         terms = await self._search_terms(debate)
-        asked = [*terms, clean(debate.last.utterance)] if options.message else terms
+        field: search.Field = options.field
+        if opens(debate) and field == "attacks":
+            field = "supports"  # nobody has spoken against the topic yet
+        queries = [*terms, clean(debate.last.utterance)] if options.message else terms
         before = frozenset() if options.repeat else _cited_before(debate)
 
         def arguments(queries: list[str]) -> list[Evidence]:
             return search.arguments_for(
-                self.index, queries, options.field, options.per_term, excluded=before
+                self.index, queries, field, options.per_term, excluded=before
             )
 
-        found = await anyio.to_thread.run_sync(arguments, asked, abandon_on_cancel=True)
+        found = await anyio.to_thread.run_sync(arguments, queries, abandon_on_cancel=True)
         if not found:
-            said = own_words(debate)
-            found = await anyio.to_thread.run_sync(arguments, said, abandon_on_cancel=True)
+            query = own_words(debate)
+            found = await anyio.to_thread.run_sync(arguments, query, abandon_on_cancel=True)
         pages = await search.pages_for(self.web, terms, options.per_term) if self.web else []
         return _alternate(found, pages)[: options.shown]
 
@@ -123,18 +178,27 @@ class InspireDebate:
         if not self.options.keywords:
             return own_words(debate)
         try:
-            terms = await search_terms(self.model, debate, self.options.side, self.options.keywords)
+            terms = await search_terms(self.model, debate, self.options.keywords)
         except ModelError:
             terms = []
         return terms or own_words(debate)
 
-    def _quote(self, evidence: list[Evidence]) -> Response:
-        """Return a quotation of the best argument."""
-        for one in evidence:
-            if one.argument is not None:
-                content = cut_to_words(clean(one.argument.text), self.options.max_words)
-                return Response(content=content, arguments=(one.argument,))
-        raise WorkError("the model gave no argument, and no evidence was found to quote")
+    def _quote(self, debate: Debate, evidence: list[Evidence]) -> Response:
+        """Return a quotation of the best argument that is known to be on our side."""
+        argument = _on_our_side(debate, evidence)
+        if argument is None:
+            raise WorkError(
+                "the model gave no argument, and no evidence is known to be on the debater's side"
+            )
+        content = cut_to_words(clean(argument.text), self.options.max_words)
+        return Response(content=content, arguments=(argument,))
+
+
+def _on_our_side(debate: Debate, evidence: list[Evidence]) -> Argument | None:
+    """Return the best argument that is known to be on our side."""
+    topic = topic_of(debate)
+    arguments = (one.argument for one in evidence if one.argument is not None)
+    return next((one for one in arguments if supports_side(one, debate, topic)), None)
 
 
 def _alternate(found: list[Evidence], pages: list[Evidence]) -> list[Evidence]:

@@ -11,10 +11,14 @@ from typing import Any, Final, Literal, Protocol
 
 import anyio
 
-from touche_rad.debate import Argument
+from touche_rad.debate import Argument, Debate
 from touche_rad.errors import ToucheRadError
+from touche_rad.evidence.standalone import missing_context
+from touche_rad.evidence.support import unsupported_words
+from touche_rad.evidence.words import read_passage
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean, content_words, sentences, words
+from touche_rad.users.arguments import stance
 
 log = logging.getLogger("touche_rad")
 
@@ -48,18 +52,40 @@ class Evidence:
 def arguments_for(
     index: ArgumentIndex, asked: Sequence[str], field: Field, k: int, *, excluded: frozenset[str]
 ) -> list[Evidence]:
-    """Return the best arguments of the queries, by rank, without excluded ones."""
-    spare = k + len(excluded)
-    found: dict[str, Argument] = {}
+    """Return the best arguments of the queries, by rank, without excluded ones.
+
+    Arguments that need another text to be understood are left out if there are others.
+    """
     hits = [
-        [hit.argument for hit in one if hit.argument.id not in excluded][:k]
-        for one in index.search_all(field, list(asked), spare)
+        [hit.argument for hit in one if hit.argument.id not in excluded]
+        for one in index.search_all(field, list(asked), 2 * k + len(excluded))
     ]
+    clear = [[one for one in of_query if not missing_context(one.text)] for of_query in hits]
+    if not any(clear):
+        clear = hits
+    best: dict[str, Argument] = {}
     for rank in range(k):
-        for one in hits:
-            for argument in one[rank : rank + 1]:
-                found.setdefault(argument.id, argument)
-    return [of_argument(argument) for argument in found.values()]
+        for of_query in clear:
+            for argument in of_query[rank : rank + 1]:
+                best.setdefault(argument.id, argument)
+    return [of_argument(argument) for argument in best.values()]
+
+
+def supports_side(argument: Argument, debate: Debate, topic: str) -> bool:
+    """Whether the fields of an argument show that it is on our side of a debate.
+
+    The fields are compared with the topic and the opponent's last message. Unknown is False.
+    """
+    for_topic = stance(argument, topic)
+    for_us = for_topic if debate.side == "pro" else -for_topic
+    against_message = 0.0
+    if clean(debate.last.utterance) != topic:
+        against_message = -stance(argument, clean(debate.last.utterance))
+    return for_us > -_MIN_STANCE and max(for_us, against_message) >= _MIN_STANCE
+
+
+_MIN_STANCE: Final = 0.3
+"""Minimum stance, by the overlap of words, that counts as known."""
 
 
 def of_argument(argument: Argument) -> Evidence:
@@ -169,3 +195,22 @@ def _exact(text: str) -> str:
 def _plain(text: str) -> str:
     kept = (letter if letter.isalnum() else " " for letter in clean(text).lower())
     return " ".join("".join(kept).split())
+
+
+@dataclass(frozen=True)
+class UnsupportedPart:
+    """A sentence that the evidence does not support, and its words that are not in the evidence."""
+
+    sentence: str
+    words: tuple[str, ...]
+
+
+_MAX_NAMED: Final = 8
+"""Maximum number of words that are named."""
+
+
+def unsupported_part(sentence: str, arguments: Sequence[Argument]) -> UnsupportedPart:
+    """Name the words of a sentence that are not in the arguments."""
+    written = read_passage(" ".join(clean(one.text) for one in arguments)).tokens
+    missing = (token.word for token in unsupported_words(read_passage(sentence).tokens, written))
+    return UnsupportedPart(sentence, tuple(dict.fromkeys(missing))[:_MAX_NAMED])

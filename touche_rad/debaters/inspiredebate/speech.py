@@ -1,24 +1,26 @@
-"""The two model calls of a turn: search terms; then the reasoning and the argument."""
+"""The model calls of a turn: search terms; then the reasoning and the argument."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from touche_rad.debate import Debate
+from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.inspiredebate.conversation import (
-    Side,
     max_letters,
     opens,
-    position,
     topic_of,
     without_oldest,
 )
+from touche_rad.debaters.inspiredebate.evidence import unsupported_part
+from touche_rad.evidence.guard import Checked
 from touche_rad.models import Message, Model, ModelError, Prompt
+from touche_rad.models.dialogue import Thesis
 from touche_rad.models.output import Line, Page, Paragraph
 from touche_rad.text import clean, content_words, count_words
 
@@ -32,14 +34,14 @@ class Terms(BaseModel):
     terms: list[Line]
 
 
-async def search_terms(model: Model, debate: Debate, side: Side, most: int) -> list[str]:
+async def search_terms(model: Model, debate: Debate, most: int) -> list[str]:
     """Ask for search terms, from the topic, the position and the opponent's last message."""
     messages = Prompt.load(__package__, "keywords").messages(
         most=most,
         longest=TERM_WORDS,
-        topic=topic_of(debate),
-        position=position(side),
-        opponent="" if opens(debate, side) else clean(debate.last.utterance)[:2_000],
+        topic=Thesis(topic_of(debate)),
+        side=debate.side,
+        opponent="" if opens(debate) else clean(debate.last.utterance)[:2_000],
     )
     bound = Field(json_schema_extra={"minItems": 1, "maxItems": most})
     schema = create_model("Terms", __base__=Terms, terms=(list[Line], bound))
@@ -64,14 +66,23 @@ class Speech(BaseModel):
     """The answer: the reasoning comes first, so that the argument follows from it."""
 
     reasoning: Page = Field(min_length=1)
+    evidence: list[int] = Field(default_factory=list)
+    """The numbers of the evidence that the argument uses."""
     argument: Paragraph = Field(min_length=1)
 
 
 @lru_cache(64)
-def speech_schema(words: int) -> type[Speech]:
-    """Return the schema of a speech; the limit in letters leaves room for all words."""
-    bounded: Any = Field(min_length=1, json_schema_extra={"maxLength": max_letters(words)})
-    return create_model("Speech", __base__=Speech, argument=(str, bounded))
+def speech_schema(words: int, most_cited: int | None) -> type[BaseModel]:
+    """Return the schema of a speech, without `evidence` if `most_cited` is None.
+
+    The limit in letters leaves room for all words.
+    """
+    argument: Any = Field(min_length=1, json_schema_extra={"maxLength": max_letters(words)})
+    fields: dict[str, Any] = {"reasoning": (Page, Field(min_length=1))}
+    if most_cited is not None:
+        numbers: Any = Field(default_factory=list, json_schema_extra={"maxItems": most_cited})
+        fields["evidence"] = (list[int], numbers)
+    return create_model("Speech", **fields, argument=(str, argument))
 
 
 class Refused(ModelError):
@@ -96,62 +107,93 @@ def refused(text: str) -> bool:
     return _REFUSAL.search(text) is not None
 
 
-async def speech(
-    model: Model, messages: Sequence[Message], *, words: int, new_attempts: int
-) -> tuple[str, str]:
-    """Ask for a speech; ask again, up to `new_attempts` times, if it refuses or is too long.
+Problem = Literal["refused", "long", "unsupported"]
 
-    Returns:
-        The argument, and the reasoning behind it.
+
+@dataclass(frozen=True)
+class Draft:
+    """A speech after the checks."""
+
+    speech: Speech
+    words: int
+    """Maximum words of the argument."""
+    cited: tuple[Argument, ...] = ()
+    """The arguments that it uses, as far as they are known."""
+    checked: Checked | None = None
+    """The supported and unsupported sentences; None if they were not checked."""
+
+    @property
+    def argument(self) -> str:
+        """The argument."""
+        return clean(self.speech.argument)
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why the model is asked again, if it is."""
+        if refused(self.argument) or not self.argument:
+            return "refused"
+        if count_words(self.argument) > self.words:
+            return "long"
+        return "unsupported" if self.checked and self.checked.goes else None
+
+    @property
+    def quality(self) -> tuple[bool, bool, int]:
+        """The order of drafts; the best has the highest."""
+        supported = " ".join(self.checked.stands) if self.checked else ""
+        return self.problem != "refused", self.problem is None, len(content_words(supported))
+
+
+async def write_speech(
+    model: Model,
+    messages: Sequence[Message],
+    check: Callable[[Speech], Awaitable[Draft]],
+    *,
+    words: int,
+    most_cited: int | None,
+    new_attempts: int,
+) -> Draft:
+    """Ask for a speech; ask again if it refuses, is too long, or claims what is not supported.
+
+    Args:
+        model: The model.
+        messages: The messages that ask for it.
+        check: Checks a speech.
+        words: Maximum words of the argument.
+        most_cited: Maximum numbers of evidence that the model names; None asks for no numbers.
+        new_attempts: Maximum new requests.
 
     Raises:
         Refused: The last answer is a refusal.
         ModelError: There is no valid answer.
     """
     shorten = without_oldest(messages)
-    schema = speech_schema(words)
-    best = await model.ask(messages, schema, step="inspiredebate.speech", shorten=shorten)
-    said = list(messages)
+    schema = speech_schema(words, most_cited)
+    answer = await model.ask(messages, schema, step="inspiredebate.speech", shorten=shorten)
+    best = draft = await check(_speech_of(answer))
+    history = list(messages)
     for _ in range(new_attempts):
-        if not _needs_new_attempt(best, words):
+        if draft.problem is None:
             break
-        said += [Message("assistant", best.model_dump_json()), _ask_again(best, words)]
+        history += [Message("assistant", answer.model_dump_json()), _ask_again(draft)]
         try:
-            better = await model.ask(said, schema, step="inspiredebate.again")
+            answer = await model.ask(history, schema, step="inspiredebate.again")
         except ModelError:
             break
-        if not refused(better.argument) or refused(best.argument):
-            best = better
-    argument = clean(best.argument)
-    if refused(argument) or not argument:
-        raise Refused(f"{model.name} refuses to argue: {argument[:80]!r}")
-    return argument, clean(best.reasoning)
+        draft = await check(_speech_of(answer))
+        best = max(draft, best, key=lambda one: one.quality)
+    if best.problem == "refused":
+        raise Refused(f"{model.name} refuses to argue: {best.argument[:80]!r}")
+    return best
 
 
-def join_blocks(reasoning: str, argument: str) -> str:
-    """Return both as one text, in the two blocks of the paper's template."""
-    bare = (text.replace("<", "‹").replace(">", "›") for text in (reasoning, argument))
-    return "<reasoning and analysis process> {} <argument> {}".format(*bare)
+def _speech_of(answer: BaseModel) -> Speech:
+    return Speech.model_validate(answer.model_dump())
 
 
-def split_blocks(said: str) -> tuple[str, str]:
-    """Return the reasoning and the argument of a text; a text without blocks is an argument."""
-    match = _BLOCKS.fullmatch(said.strip())
-    return (match[1].strip(), match[2].strip()) if match else ("", said)
-
-
-_BLOCKS: Final = re.compile(
-    r"<reasoning[a-z ]*>(.*?)(?:</reasoning[a-z ]*>)?\s*<argument>(.*?)(?:</argument>)?",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
-def _needs_new_attempt(one: Speech, words: int) -> bool:
-    return refused(one.argument) or count_words(one.argument) > words
-
-
-def _ask_again(one: Speech, words: int) -> Message:
+def _ask_again(draft: Draft) -> Message:
+    failing = draft.checked.goes if draft.checked else ()
     (message,) = Prompt.load(__package__, "again").messages(
-        refused=refused(one.argument), count=count_words(one.argument), words=words
-    )
+        problem=draft.problem, count=count_words(draft.argument), words=draft.words,
+        unsupported=[unsupported_part(one, draft.cited) for one in failing],
+    )  # fmt: skip
     return message

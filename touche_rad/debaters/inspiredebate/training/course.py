@@ -56,10 +56,10 @@ class Method(Protocol):
 
 
 @dataclass(frozen=True)
-class Built:
+class TrainingData:
     """The data of a training."""
 
-    learnt: Records
+    training: Records
     held_out: Records
     counts: Mapping[str, Any]
 
@@ -73,7 +73,7 @@ class Plan:
     sources: Sequence[Path]
     about: Mapping[str, Any]
     """Other settings that the data depends on."""
-    build: Callable[[], Built]
+    build: Callable[[], TrainingData]
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -110,10 +110,10 @@ def run_plan(
 def _data(plan: Plan, folder: Folder) -> Mapping[str, Any]:
     """Write the data if that was not done before; the training part last."""
     if not folder.data.is_file():
-        built = plan.build()
-        write_records(folder.counts, [built.counts])
-        write_records(folder.held_out, built.held_out)
-        write_records(folder.data, built.learnt)
+        data = plan.build()
+        write_records(folder.counts, [data.counts])
+        write_records(folder.held_out, data.held_out)
+        write_records(folder.data, data.training)
     return next((record for _, record in read_records(folder.counts)), {})
 
 

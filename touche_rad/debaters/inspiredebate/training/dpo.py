@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from touche_rad.debaters.inspiredebate.training.course import Built, Plan, Records, run_plan
+from touche_rad.debaters.inspiredebate.training.course import Plan, Records, TrainingData, run_plan
 from touche_rad.debaters.inspiredebate.training.recipe import Recipe, as_recipe
 from touche_rad.debaters.inspiredebate.training.samples import held_out, messages_at, read_records
 from touche_rad.debaters.inspiredebate.training.weights import log_likelihood, tokens
@@ -60,7 +60,7 @@ def _continuing(
     return {**(recipe.model_dump() if isinstance(recipe, Recipe) else recipe), **begun}
 
 
-def _build(sources: Sequence[Path], recipe: Recipe) -> Built:
+def _build(sources: Sequence[Path], recipe: Recipe) -> TrainingData:
     pairs: list[Mapping[str, Any]] = []
     for path in sources:
         for number, record in read_records(path):
@@ -77,7 +77,7 @@ def _build(sources: Sequence[Path], recipe: Recipe) -> Built:
 
     learnt, out = held_out(pairs, group, recipe.held_out, recipe.seed)
     groups = len({group(one) for one in pairs})
-    return Built(learnt, out, {"pairs": len(pairs), "motions": groups})
+    return TrainingData(learnt, out, {"pairs": len(pairs), "motions": groups})
 
 
 class Dpo:

@@ -12,13 +12,13 @@ from typing import Any, Final, Literal
 from touche_rad import files
 from touche_rad.debaters.inspiredebate.conversation import Wording
 from touche_rad.debaters.inspiredebate.training.recorded import (
-    Played,
     Reader,
-    Whence,
+    ReasoningSource,
+    RecordedDebate,
     first_record,
     learn_traces,
-    of_contest,
-    of_task,
+    record_of_contest,
+    record_of_debate,
 )
 from touche_rad.debaters.inspiredebate.training.samples import Sample, digest, write_records
 from touche_rad.debaters.inspiredebate.training.traces import is_trace
@@ -47,17 +47,19 @@ def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[Scored]:
     Outcomes name debates by their ids, which other playings share: they are sought in the file of
     debates or contests that was given last before them.
     """
-    played: Mapping[str, Played] = {}
+    debates: Mapping[str, RecordedDebate] = {}
     for path in paths:
         kind = files.detect_kind(path)
         if kind is files.Kind.EVALUATIONS:
             yield from _of_evaluations(reader, path)
         elif kind is files.Kind.OUTCOMES:
-            yield from _of_outcomes(reader, path, played)
+            yield from _of_outcomes(reader, path, debates)
         elif kind is files.Kind.CONTESTS:
-            played = {one.id: of_contest(one) for one in files.read_contests(path)}
+            debates = {one.id: record_of_contest(one) for one in files.read_contests(path)}
         elif kind in files.DEBATES:
-            played = {one.id: of_task(one, views) for one, views in files.read_views(path)}
+            debates = {
+                one.id: record_of_debate(one, views) for one, views in files.read_views(path)
+            }
         else:
             raise InputError(path, f"expected evaluations, outcomes or debates, got {kind}")
 
@@ -78,18 +80,20 @@ def _of_evaluations(reader: Reader, path: Path) -> Iterator[Scored]:
                 yield Scored(sample, scores, motion, f"{path.name}#{number}")
 
 
-def _of_outcomes(reader: Reader, path: Path, played: Mapping[str, Played]) -> Iterator[Scored]:
+def _of_outcomes(
+    reader: Reader, path: Path, debates: Mapping[str, RecordedDebate]
+) -> Iterator[Scored]:
     """Yield scored answers of outcomes: a verdict on a debate applies to all answers of a side."""
     for number, judged in enumerate(files.read_outcomes(path), 1):
-        debate = played.get(judged.id)
+        debate = debates.get(judged.id)
         if debate is None:
             expected = f"expected the debate {judged.id!r} in a file that is given before this one"
             raise InputError(path, expected, line=number, field="id")
-        if not debate.parts:
+        if not debate.speakers:
             reader.left_out["a debate of more than two"] += 1
-        for part in debate.parts:
-            scores = dict(judged.outcome.scores.get(part.speaker, {}))
-            for sample in reader.samples(part, debate.motion, path.name):
+        for one in debate.speakers:
+            scores = dict(judged.outcome.scores.get(one.speaker, {}))
+            for sample in reader.samples(one, debate.motion, path.name):
                 yield Scored(sample, scores, digest([debate.motion]), f"{path.name}#{number}")
 
 
@@ -238,7 +242,7 @@ def make_preferences(
     out: Path,
     *,
     rule: Rule | Mapping[str, Any] | None = None,
-    whence: Whence = "given",
+    reasoning: ReasoningSource = "given",
     wording: Wording = "close",
     teacher: Model | None = None,
     report: Callable[[int, int], None] | None = None,
@@ -249,7 +253,7 @@ def make_preferences(
         sources: Evaluations; outcomes, each after the debates they are on; traces.
         out: The pairs to write.
         rule: When one answer is preferred to another.
-        whence: Where the reasoning of an answer comes from that was recorded without it.
+        reasoning: Where the reasoning of an answer comes from that was recorded without it.
         wording: How the debater's prompt asks for evidence to be used.
         teacher: The language model that is asked for reasoning.
         report: Told (done, total) while a teacher is asked.
@@ -258,7 +262,7 @@ def make_preferences(
         Counts, of what was left out too.
     """
     rule = rule if isinstance(rule, Rule) else Rule(**(rule or {}))
-    reader = Reader(whence=whence, wording=wording)
+    reader = Reader(reasoning=reasoning, wording=wording)
     learn_traces(reader, sources)
     judged = [path for path in sources if not is_trace(first_record(path))]
     found = list(scored(reader, judged))

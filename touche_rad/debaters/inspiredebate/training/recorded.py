@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,10 +14,15 @@ from pydantic import BaseModel, Field
 
 from touche_rad import files
 from touche_rad.contest import SYSTEM, Contest, Side, to_contest
-from touche_rad.debate import Debate, Response, Turn
-from touche_rad.debaters.inspiredebate.conversation import Wording, conversation
+from touche_rad.debate import Debate, Response
+from touche_rad.debaters.inspiredebate.conversation import (
+    Wording,
+    conversation,
+    split_blocks,
+    topic_of,
+)
 from touche_rad.debaters.inspiredebate.evidence import of_argument
-from touche_rad.debaters.inspiredebate.speech import refused, split_blocks
+from touche_rad.debaters.inspiredebate.speech import refused
 from touche_rad.debaters.inspiredebate.training.samples import (
     Sample,
     answer_of,
@@ -32,12 +38,13 @@ from touche_rad.debaters.inspiredebate.training.traces import (
     traced,
 )
 from touche_rad.errors import InputError, UserError
-from touche_rad.models import Message, Model, ModelError, Prompt
+from touche_rad.models import Model, ModelError, Prompt
+from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Page
 from touche_rad.text import clean
-from touche_rad.users.perspective import OPENING, cited_in, seen_by
+from touche_rad.users.contest_views import REASONING, sided_view
 
-Whence = Literal["given", "cited", "teacher"]
+ReasoningSource = Literal["given", "cited", "teacher"]
 
 
 class Hindsight(BaseModel):
@@ -46,13 +53,13 @@ class Hindsight(BaseModel):
     reasoning: Page = Field(min_length=1)
 
 
-def given(response: Response) -> str:
+def given_reasoning(response: Response) -> str:
     """Return the reasoning that a file contains for a response, or an empty text."""
-    said = (response.model_extra or {}).get("reasoning")
-    return clean(said) if isinstance(said, str) else ""
+    reasoning = (response.model_extra or {}).get(REASONING)
+    return clean(reasoning) if isinstance(reasoning, str) else ""
 
 
-def cited(response: Response) -> str:
+def cited_reasoning(response: Response) -> str:
     """Return the texts that a response cites, as its reasoning."""
     return " ".join(
         f"{clean(one.supports)} {clean(one.text)}".strip() for one in response.arguments
@@ -60,92 +67,77 @@ def cited(response: Response) -> str:
 
 
 def ask_teacher(
-    model: Model,
-    asked: Sequence[tuple[Sequence[Message], str]],
-    report: Callable[[int, int], None] | None = None,
+    model: Model, samples: Sequence[Sample], report: Callable[[int, int], None] | None = None
 ) -> list[str]:
-    """Ask a teacher for the reasoning of each argument; an empty text if it fails."""
+    """Ask a teacher for the reasoning of each sample's argument; an empty text if it fails."""
 
-    async def all_of_them() -> list[str]:
+    async def ask_all() -> list[str]:
         try:
-            found = await model.ask_all(
-                [lambda one=one: _ask_teacher(model, *one) for one in asked],  # type: ignore[misc]
-                report,
-            )
+            calls = [partial(_ask_teacher, model, one) for one in samples]
+            answers = await model.ask_all(calls, report)
         finally:
             await model.close()
-        return ["" if isinstance(one, ModelError) else one for one in found]
+        return ["" if isinstance(one, ModelError) else one for one in answers]
 
-    return anyio.run(all_of_them)
+    return anyio.run(ask_all)
 
 
-async def _ask_teacher(model: Model, prompt: Sequence[Message], argument: str) -> str:
+async def _ask_teacher(model: Model, sample: Sample) -> str:
     """Ask for the reasoning from a debate to an argument."""
-    said = [one.content for one in prompt if one.role != "system"]
+    debate = sample.asked
+    if debate is None:
+        return ""
     messages = Prompt.load(__package__, "hindsight").messages(
-        debate=said[:-1], asked=said[-1], argument=argument
+        motion=sample.topic or topic_of(debate),
+        side=sample.side,
+        debate=render_dialogue(debate, system="Debater"),
+        evidence=[clean(one.text) for one in sample.evidence],
+        argument=sample.spoken,
     )
     return clean((await model.ask(messages, Hindsight, step="train.reasoning")).reasoning)
 
 
 @dataclass(frozen=True)
-class Part:
-    """One speaker's answers in a debate."""
+class SpeakerViews:
+    """The debate as one speaker saw it, up to each of its answers."""
 
     speaker: str
     side: Side
-    asked: Side
-    """The side in the speaker's prompt; in debates of this project, all argue against a claim."""
     views: tuple[Debate, ...]
-    """The debate up to each answer."""
 
 
 @dataclass(frozen=True)
-class Played:
+class RecordedDebate:
     """A recorded debate: the answers of each side."""
 
     motion: str
-    parts: tuple[Part, ...]
+    speakers: tuple[SpeakerViews, ...]
 
 
-def of_task(debate: Debate, views: Sequence[Debate]) -> Played:
+def record_of_debate(debate: Debate, views: Sequence[Debate]) -> RecordedDebate:
     """Return a debate of the shared task; only the system's answers are used."""
-    return Played(to_contest(debate).motion, (Part(SYSTEM, "con", "con", tuple(views)),))
+    return RecordedDebate(to_contest(debate).motion, (SpeakerViews(SYSTEM, "con", tuple(views)),))
 
 
-def of_contest(contest: Contest) -> Played:
+def record_of_contest(contest: Contest) -> RecordedDebate:
     """Return a contest of two speakers; contests of more speakers have no usable answers."""
     if len(contest.speakers) != 2:
-        return Played(contest.motion, ())
-    ours = OPENING in (contest.model_extra or {})
-    parts = []
-    for speaker in contest.speakers:
-        side = contest.sides[speaker]
-        whole = seen_by(contest, speaker) if ours else _answered_by(speaker, contest)
+        return RecordedDebate(contest.motion, ())
+    speakers = []
+    for speaker, side in contest.sides.items():
+        whole = sided_view(_without_opponents_reasoning(contest, speaker), speaker)
         views = (whole.view(at) for at, turn in enumerate(whole.turns) if turn.response is not None)
-        parts.append(Part(speaker, side, "con" if ours else side, tuple(views)))
-    return Played(contest.motion, tuple(parts))
+        speakers.append(SpeakerViews(speaker, side, tuple(views)))
+    return RecordedDebate(contest.motion, tuple(speakers))
 
 
-def _answered_by(speaker: str, contest: Contest) -> Debate:
-    """Return a contest from the view of one speaker; the first speaker answers the motion."""
-    turns: list[Turn] = []
-    waiting: list[str] = []
-    for speech in contest.speeches:
-        if speech.speaker != speaker:
-            waiting.append(split_blocks(speech.text)[1])
-            continue
-        said = Response(
-            content=speech.text, arguments=tuple(cited_in(speech)), **_extras(speech.model_extra)
-        )
-        turns.append(Turn(utterance="\n".join(waiting) or contest.motion, response=said))
-        waiting = []
-    return Debate(id=contest.id, claim=contest.motion, turns=tuple(turns))
-
-
-def _extras(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the additional fields of a speech that a response has too."""
-    return {key: value for key, value in (given or {}).items() if key == "reasoning"}
+def _without_opponents_reasoning(contest: Contest, speaker: str) -> Contest:
+    speeches = (
+        one if one.speaker == speaker
+        else one.model_copy(update={"text": split_blocks(one.text)[1]})
+        for one in contest.speeches
+    )  # fmt: skip
+    return contest.model_copy(update={"speeches": tuple(speeches)})
 
 
 @dataclass
@@ -156,13 +148,13 @@ class Reader:
     the prompt that the debater would send, with its cited arguments as the evidence.
     """
 
-    whence: Whence = "given"
+    reasoning: ReasoningSource = "given"
     words: int = 60
     wording: Wording = "close"
     answers: TracedAnswers = field(default_factory=TracedAnswers)
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def sample(self, debate: Debate, turn: int, source: str, side: Side = "con") -> Sample | None:
+    def sample(self, debate: Debate, turn: int, source: str) -> Sample | None:
         """Return the sample of a turn; None if there is none, and count why."""
         response = debate.turns[turn].response
         shown, content = split_blocks(clean(response.content)) if response is not None else ("", "")
@@ -174,32 +166,37 @@ class Reader:
             return None
         asked = debate.before_response(turn)
         traced = self.answers.find(content, asked.last.utterance)
-        history = _history(asked)
+        origin: dict[str, Any] = {
+            "debate": debate.key, "turn": turn, "side": debate.side, "source": source,
+            "history": _history(asked),
+        }  # fmt: skip
         if traced is not None:
-            return replace(
-                traced, debate=debate.key, turn=turn, side=side, source=source, history=history
-            )
-        prompt = conversation(
-            asked, [of_argument(one) for one in response.arguments], side=side, words=self.words,
-            wording=self.wording,
-        )  # fmt: skip
-        thought, whence = shown or given(response), "given"
-        if not thought and self.whence == "cited":
-            thought, whence = cited(response), "cited"
-        if not thought and self.whence == "teacher":
-            whence = "teacher"
-        elif not thought:
+            return replace(traced, **origin)
+        reasoning = shown or given_reasoning(response)
+        by: ReasoningSource = "given" if reasoning else self.reasoning
+        if by == "cited":
+            reasoning = cited_reasoning(response)
+        if not reasoning and by != "teacher":
             self.left_out["no reasoning"] += 1
             return None
-        answer = answer_of(thought, content) if thought else content
-        return Sample(prompt, answer, debate.key, turn, side, source, whence, history)
+        evidence = [of_argument(one) for one in response.arguments]
+        prompt = conversation(asked, evidence, words=self.words, wording=self.wording)
+        sample = Sample(
+            prompt, content, reasoning=by, asked=asked, evidence=response.arguments, **origin
+        )
+        return self._with_reasoning(sample, reasoning) if reasoning else sample
 
-    def samples(self, part: Part, motion: str, source: str) -> Iterator[Sample]:
-        """Yield the samples of one side's answers in a debate."""
-        for view in part.views:
-            sample = self.sample(view, len(view.turns) - 1, source, part.asked)
+    def _with_reasoning(self, sample: Sample, reasoning: str) -> Sample:
+        """Return the sample with an answer in the format that its prompt asks for."""
+        numbers = range(1, len(sample.evidence) + 1) if self.wording == "close" else None
+        return replace(sample, answer=answer_of(reasoning, sample.spoken, numbers))
+
+    def samples(self, one: SpeakerViews, motion: str, source: str) -> Iterator[Sample]:
+        """Yield the samples of one speaker's answers in a debate."""
+        for view in one.views:
+            sample = self.sample(view, len(view.turns) - 1, source)
             if sample is not None:
-                yield replace(sample, side=part.side, topic=clean(motion))
+                yield replace(sample, side=one.side, topic=clean(motion))
 
     def add_reasoning(
         self,
@@ -214,10 +211,10 @@ class Reader:
             return found
         if teacher is None:
             raise UserError("--reasoning teacher needs a language model: add -m URL#MODEL")
-        asked = [(samples[at].prompt, samples[at].answer) for at in wanting]
-        for at, thought in zip(wanting, ask_teacher(teacher, asked, report), strict=True):
-            if thought:
-                found[at] = replace(samples[at], answer=answer_of(thought, samples[at].answer))
+        asked = [samples[at] for at in wanting]
+        for at, reasoning in zip(wanting, ask_teacher(teacher, asked, report), strict=True):
+            if reasoning:
+                found[at] = self._with_reasoning(samples[at], reasoning)
             else:
                 self.left_out["the teacher failed"] += 1
         return dict(sorted(found.items()))
@@ -259,11 +256,11 @@ def recorded(reader: Reader, path: Path) -> Iterator[Sample]:
         yield from _training_data(path)
     elif files.detect_kind(path) is files.Kind.CONTESTS:
         for contest in files.read_contests(path):
-            played = of_contest(contest)
-            if not played.parts:
+            record = record_of_contest(contest)
+            if not record.speakers:
                 reader.left_out["a debate of more than two"] += 1
-            for part in played.parts:
-                yield from reader.samples(part, played.motion, path.name)
+            for one in record.speakers:
+                yield from reader.samples(one, record.motion, path.name)
     else:
         for _, views in files.read_views(path):
             for view in views:

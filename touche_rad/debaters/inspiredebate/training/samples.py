@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from touche_rad import files
+from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.inspiredebate.speech import Speech
 from touche_rad.errors import InputError
 from touche_rad.files.records import numbered_lines
@@ -55,7 +56,11 @@ class Sample:
     history: str = field(default="", repr=False)
     """A digest of the opponent's messages so far; samples with the same digest answer the same."""
     topic: str = ""
-    """The motion, if the prompts of the two sides word it differently."""
+    """The motion, if the debate is a contest."""
+    asked: Debate | None = field(default=None, repr=False, compare=False)
+    """The debate up to the opponent's last message, for a teacher."""
+    evidence: tuple[Argument, ...] = field(default=(), repr=False, compare=False)
+    """The arguments that the answer cites, for a teacher."""
 
     @property
     def spoken(self) -> str:
@@ -68,9 +73,9 @@ class Sample:
             *(one.wire() for one in self.prompt),
             {"role": "assistant", "content": self.answer},
         ]
-        told = {"messages": messages, "debate": self.debate, "turn": self.turn,
+        record = {"messages": messages, "debate": self.debate, "turn": self.turn,
                 "side": self.side, "reasoning": self.reasoning, "source": self.source}  # fmt: skip
-        return {**told, "topic": self.topic} if self.topic else told
+        return {**record, "topic": self.topic} if self.topic else record
 
 
 def spoken(answer: str) -> str:
@@ -81,15 +86,19 @@ def spoken(answer: str) -> str:
         return answer
 
 
-def answer_of(reasoning: str, argument: str) -> str:
-    """Return an answer in the format of the debater's model."""
-    return Speech(reasoning=reasoning, argument=argument).model_dump_json()
+def answer_of(reasoning: str, argument: str, evidence: Iterable[int] | None = None) -> str:
+    """Return an answer in the format that the debater asks for.
+
+    With the wording `close`, the answer also contains the numbers of the evidence used.
+    """
+    numbers = {} if evidence is None else {"evidence": list(evidence)}
+    return json.dumps({"reasoning": reasoning, **numbers, "argument": argument}, ensure_ascii=False)
 
 
 def digest(texts: Iterable[str]) -> str:
     """Return a digest of texts that ignores case and spaces."""
-    told = json.dumps([" ".join(text.lower().split()) for text in texts])
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    plain = json.dumps([" ".join(text.lower().split()) for text in texts])
+    return hashlib.sha256(plain.encode()).hexdigest()[:16]
 
 
 def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> int:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad.debaters.inspiredebate.conversation import Wording
-from touche_rad.debaters.inspiredebate.training.course import Built, Plan, Records, run_plan
+from touche_rad.debaters.inspiredebate.training.course import Plan, Records, TrainingData, run_plan
 from touche_rad.debaters.inspiredebate.training.recipe import Recipe, as_recipe
 from touche_rad.debaters.inspiredebate.training.recorded import (
     Reader,
-    Whence,
+    ReasoningSource,
     learn_traces,
     recorded,
 )
@@ -31,7 +31,7 @@ def train_sft(
     out: Path,
     *,
     recipe: Recipe | Mapping[str, Any] | None = None,
-    whence: Whence = "given",
+    reasoning: ReasoningSource = "given",
     wording: Wording = "close",
     teacher: Model | None = None,
     restart: bool = False,
@@ -44,7 +44,7 @@ def train_sft(
         sources: Traces, runs, or files of training data.
         out: The folder of the training; without a recipe, the file of training data.
         recipe: The training settings.
-        whence: The origin of reasoning that was not recorded.
+        reasoning: The origin of reasoning that was not recorded.
         wording: The wording of the debater's prompt.
         teacher: The language model that writes missing reasoning.
         restart: Start again instead of resuming.
@@ -53,17 +53,17 @@ def train_sft(
     """
     settings = None if recipe is None else as_recipe(recipe)
 
-    def build() -> Built:
-        return _build(sources, settings, whence, wording, teacher, report)
+    def build() -> TrainingData:
+        return _build(sources, settings, reasoning, wording, teacher, report)
 
     for path in sources:
         if not path.is_file():
             raise UserError(f"{path}: the file does not exist")
     if settings is None:
-        built = build()
-        write_records(out, built.learnt)
-        return dict(built.counts)
-    about = {"reasoning": whence, "wording": wording, "teacher": teacher.name if teacher else ""}
+        data = build()
+        write_records(out, data.training)
+        return dict(data.counts)
+    about = {"reasoning": reasoning, "wording": wording, "teacher": teacher.name if teacher else ""}
     traces = (trace_of(path) for path in sources)
     plan = Plan(Sft(), settings, [*sources, *(one for one in traces if one)], about, build)
     return run_plan(plan, out, restart=restart, merged=merged, report=report)
@@ -72,12 +72,12 @@ def train_sft(
 def _build(
     sources: Sequence[Path],
     recipe: Recipe | None,
-    whence: Whence,
+    reasoning: ReasoningSource,
     wording: Wording,
     teacher: Model | None,
     report: Callable[[int, int], None] | None,
-) -> Built:
-    reader = Reader(whence=whence, wording=wording)
+) -> TrainingData:
+    reader = Reader(reasoning=reasoning, wording=wording)
     learn_traces(reader, sources)
     found: dict[tuple[Any, str], Sample] = {}
     for one in (one for path in sources for one in recorded(reader, path)):
@@ -105,7 +105,7 @@ def _build(
         "reasoning": dict(Counter(one.reasoning for one in samples)),
         "left_out": dict(reader.left_out),
     }
-    return Built([one.record() for one in learnt], [one.record() for one in out], counts)
+    return TrainingData([one.record() for one in learnt], [one.record() for one in out], counts)
 
 
 def _topic(one: Sample) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.debaters.inspiredebate.speech import Speech, refused
-from touche_rad.debaters.inspiredebate.training.samples import Sample, answer_of, digest
+from touche_rad.debaters.inspiredebate.training.samples import Sample, digest
 from touche_rad.models import Message
 from touche_rad.models.output import NoObject, parse_object
 from touche_rad.text import clean
@@ -56,7 +56,7 @@ def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Sample]:
         if place in prompts and not refused(speech.argument):
             prompt = prompts[place]
             yield Sample(
-                prompt, answer_of(speech.reasoning, speech.argument), *place, source=source,
+                prompt, speech.model_dump_json(exclude_unset=True), *place, source=source,
                 history=digest(_opponent_texts(prompt)),
             )  # fmt: skip
 
@@ -105,8 +105,9 @@ class TracedAnswers:
         best = min(held, key=lambda one: len(one.spoken), default=None)
         if best is None:
             return None
-        reasoning = Speech.model_validate_json(best.answer).reasoning
-        return replace(best, answer=answer_of(reasoning, content))
+        speech = Speech.model_validate_json(best.answer)
+        shortened = speech.model_copy(update={"argument": content})
+        return replace(best, answer=shortened.model_dump_json(exclude_unset=True))
 
 
 def _plain(text: str) -> str:

@@ -1,0 +1,130 @@
+"""A contest of two sides as the debate that one of its speakers sees; the other side is the user.
+
+There are two views. In the sided view the claim is the motion, and `Debate.side` is the speaker's
+side. Most debaters do not read the side: they argue against what a user says. They get the task
+view, in which the claim is always one to argue against: the motion for the side against it, and the
+negated motion for the side for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from touche_rad.contest import Contest, Speech
+from touche_rad.debate import Argument, Debate, Response, Turn
+from touche_rad.plugins import ArgumentIndex
+from touche_rad.text import NEGATIONS, clean, words
+from touche_rad.users.arguments import stance
+
+OPENING: Final = "opening"
+"""The field of a contest with the objection that its first speaker answers in the task view."""
+REASONING: Final = "reasoning"
+"""The field of a speech or a response with the reasoning behind it."""
+
+_MODAL = re.compile(r"\b(should|must|can|could|will|would|may|might)( not)?\b", re.IGNORECASE)
+_JOINED = re.compile(r"\b(?:and|or|but|if|because|that|which|who)\b|[,;:]", re.IGNORECASE)
+_ABSENCE = NEGATIONS - {"not"}
+_HITS = 20
+_MIN_STANCE = 0.3
+
+
+def negated(claim: str) -> str:
+    """Return a claim that contradicts a claim.
+
+    If the claim is plain and has one modal verb, this verb is negated, or its negation is removed.
+    Otherwise the claim is called wrong as a whole.
+    """
+    text = clean(claim)
+    if not text:
+        return ""
+    if text.endswith("?"):
+        return f"{text} My answer is no."
+    modals = list(_MODAL.finditer(text))
+    absent = any(word in _ABSENCE or word.endswith("n't") for word in words(text))
+    if len(modals) != 1 or absent or _JOINED.search(text[: modals[0].start()]):
+        return f"This is wrong: {text}"
+    modal = modals[0]
+    return f"{text[: modal.end(1)]}{'' if modal[2] else ' not'}{text[modal.end() :]}"
+
+
+def objection(index: ArgumentIndex | None, claim: str) -> str:
+    """Return an objection to a claim, for the side that opens for it in the task view.
+
+    It is the negated claim. If the index has an argument on the same topic that clearly opposes the
+    claim by its own fields, this argument comes first: a debater that searches by words ignores
+    `not`, and would otherwise find arguments for the wrong side.
+    """
+    opposed = negated(claim)
+    if index is None or not clean(claim):
+        return opposed
+    arguments: dict[str, Argument] = {}
+    topics: dict[str, float] = {}
+    for field, query in (("attacks", claim), ("supports", opposed)):
+        for rank, hit in enumerate(index.search(field, query, _HITS)):
+            arguments[hit.argument.id] = hit.argument
+            so_far = topics.get(hit.argument.topic, 0.0)
+            topics[hit.argument.topic] = so_far + 1 / (rank + 1)
+    topic = max(topics, key=lambda one: (topics[one], one), default="")
+    stances = {id_: stance(one, claim) for id_, one in arguments.items() if one.topic == topic}
+    against = min(stances, key=lambda id_: (stances[id_], id_), default=None)
+    if against is None or stances[against] > -_MIN_STANCE:
+        return opposed
+    return f"{clean(arguments[against].text)} {opposed}"
+
+
+def sided_view(contest: Contest, speaker: str) -> Debate:
+    """Return the debate with the motion as its claim and the speaker's side.
+
+    The speaker who opens answers the motion itself.
+    """
+    view = _view(contest, speaker, contest.motion, contest.motion)
+    return view.model_copy(update={"side": contest.sides[speaker]})
+
+
+def task_view(contest: Contest, speaker: str) -> Debate:
+    """Return the debate as one of the shared task: the speaker argues against the claim.
+
+    The speaker who opens answers the objection that the contest contains.
+    """
+    motion = contest.motion
+    claim = motion if contest.sides[speaker] == "con" else negated(motion)
+    opening = (contest.model_extra or {}).get(OPENING)
+    return _view(contest, speaker, claim, opening if isinstance(opening, str) else "")
+
+
+def _view(contest: Contest, speaker: str, claim: str, opening: str) -> Debate:
+    """Return the debate of a speaker; its last turn has no response if another spoke last."""
+    turns: list[Turn] = []
+    waiting: list[str] = []
+    for speech in contest.speeches:
+        if speech.speaker == speaker:
+            utterance = " ".join(waiting) or (claim if turns else opening or claim)
+            turns.append(Turn(utterance=utterance, response=_response(speech)))
+            waiting = []
+        else:
+            waiting.append(speech.text)
+    if waiting or not turns:
+        turns.append(Turn(utterance=" ".join(waiting) or opening or claim))
+    return Debate(id=contest.id, claim=claim, description=contest.info, turns=tuple(turns))
+
+
+def _response(speech: Speech) -> Response:
+    extra: Mapping[str, Any] = speech.model_extra or {}
+    reasoning = {REASONING: extra[REASONING]} if REASONING in extra else {}
+    return Response(content=speech.text, arguments=tuple(citations(speech)), **reasoning)
+
+
+def citations(speech: Speech) -> Sequence[Argument]:
+    """Return the arguments that a speech cites; invalid ones in a file are left out."""
+    given = (speech.model_extra or {}).get("arguments")
+    arguments: list[Argument] = []
+    for one in given if isinstance(given, list | tuple) else ():
+        try:
+            arguments.append(one if isinstance(one, Argument) else Argument.model_validate(one))
+        except ValidationError:
+            continue
+    return arguments
