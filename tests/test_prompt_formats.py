@@ -61,6 +61,8 @@ REBUTTALS: Mapping[str, Any] = {
     "target": lambda prompt: int("New ids begin" in prompt),
 }
 """Each speech has another argument; the second one rebuts the first one."""
+REFUSED = "I cannot provide an argument for this."
+UNSUPPORTED = {"evidence": [1], "argument": "Sweden lost nine million kronor by it."}
 PLAYS = (
     Play("debater", "grounded", "Choice"),
     Play("debater", "grounded", "Choice", {"guard": "model"}),
@@ -70,6 +72,10 @@ PLAYS = (
     Play("debater", "sinai", "Plan Searches Best Choice Written", PAPER),
     Play("debater", "sinai", "Outline Numbers Written", answers={"response": LONG}),
     Play("debater", "inspiredebate", "Terms Speech", answers={"argument": LONG}),
+    Play("debater", "inspiredebate", "Terms Speech", answers=UNSUPPORTED),
+    Play("debater", "inspiredebate", "Terms Speech", answers={"argument": REFUSED}),
+    Play("debater", "inspiredebate", "Terms Speech", PAPER),
+    Play("debater", "inspiredebate", "Speech", {"profile": "paper-no-retrieval"}),
     Play("debater", "rdebater", "Reading Together Draft Check"),
     Play(
         "debater", "rdebater",
