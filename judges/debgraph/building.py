@@ -14,20 +14,22 @@ from judges.debgraph.reading import SpeechReader, SpeechReport
 from judges.debgraph.verdicts import ProConOrTie
 from touche_rad.contest import Contest
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
-from touche_rad.models.output import Paragraph
 from touche_rad.text import clean
 
 INDENT: Final = 4
-LETTERS: Final = 600
+LETTERS: Final = 1_200
 """Characters of one thought."""
-LETTERS_IN_ALL: Final = 2_400
+LETTERS_IN_ALL: Final = 3_600
 """Characters of the thoughts on all rounds, if one call asks for them all."""
+
+MAX_TOKENS: Final = 2_048
+"""Token limit of the thoughts of one call."""
 
 
 class Thought(BaseModel):
     """The judge's thoughts and the side that is ahead."""
 
-    thoughts: Paragraph
+    thoughts: Annotated[str, Field(json_schema_extra={"maxLength": LETTERS})]
     winner: ProConOrTie
 
 
@@ -81,7 +83,9 @@ class VirtualJudge:
     ) -> BaseModel | ModelError:
         messages, shorten = self._messages(graph, rounds, history)
         try:
-            return await self._model.ask(messages, schema, step="debgraph.judge", shorten=shorten)
+            return await self._model.ask(
+                messages, schema, step="debgraph.judge", shorten=shorten, max_tokens=MAX_TOKENS
+            )
         except ModelError as error:
             return error
 
@@ -108,7 +112,7 @@ class VirtualJudge:
 
 
 def _letters(rounds: int) -> int:
-    return LETTERS if rounds == 1 else max(120, LETTERS_IN_ALL // rounds)
+    return LETTERS if rounds == 1 else max(200, LETTERS_IN_ALL // rounds)
 
 
 def _timeline(rounds: int) -> type[BaseModel]:

@@ -13,11 +13,23 @@ from judges.debgraph.options import Options
 from judges.debgraph.scores import Points, Scorecard
 from judges.debgraph.verdicts import Clash, Fact
 from touche_rad.contest import Side
-from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.models import Message, Model, Prompt
 from touche_rad.text import clean, cut_to_words
 
 SUMMARY_WORDS: Final = 500
 """Words of the condensed feedback, as in the paper."""
+
+
+MAX_TOKENS: Final = 1_536
+"""Token limit of the condensed feedback."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The winner of the debate, and what decided it."""
+
+    winner: Side | Literal["tie"] | None
+    basis: Literal["the scores", "the judge's last verdict"]
 
 
 class Condensed(BaseModel):
@@ -91,20 +103,30 @@ def close_call(card: Scorecard, options: Options) -> str:
 
 
 async def condensed(
-    model: Model, options: Options, graph: SceneGraph, card: Scorecard, found: Detailed
+    model: Model, graph: SceneGraph, card: Scorecard, found: Detailed, result: Result, close: str
 ) -> str:
     """Ask for a summary of the findings; without findings no call is made."""
-    lines = [_line(graph, side, finding) for side in SIDES for finding in found[side]]
-    if not lines:
+    lines = {side: [_line(graph, side, finding) for finding in found[side]] for side in SIDES}
+    if not any(lines.values()):
         return ""
     prompt = Prompt.load(__package__, "condensed")
     values = {
-        "words": SUMMARY_WORDS, "motion": quoted(graph.motion), "scores": _scores(card, options),
-        "close": close_call(card, options), "lines": lines,
+        "words": SUMMARY_WORDS, "motion": quoted(graph.motion), "scores": _scores(card, result),
+        "close": close,
     }  # fmt: skip
+
+    def shorten(_: Sequence[Message]) -> Sequence[Message] | None:
+        """Remove every second finding of a side that has more than half of the most."""
+        limit = (max(map(len, lines.values())) + 1) // 2
+        if limit == max(map(len, lines.values())):
+            return None
+        for side in SIDES:
+            lines[side] = lines[side][::2] if len(lines[side]) > limit else lines[side]
+        return prompt.messages(**values, lines=[*lines["pro"], *lines["con"]])
+
     answer = await model.ask(
-        prompt.messages(**values), Condensed, step="debgraph.condensed",
-        shorten=drop_oldest(prompt, "lines", values),
+        prompt.messages(**values, lines=[*lines["pro"], *lines["con"]]), Condensed,
+        step="debgraph.condensed", shorten=shorten, max_tokens=MAX_TOKENS,
     )  # fmt: skip
     return cut_to_words(clean(answer.summary), SUMMARY_WORDS)
 
@@ -121,10 +143,10 @@ def _line(graph: SceneGraph, side: Side, finding: Finding) -> str:
     return f"{head}: {quoted(finding.text)}"
 
 
-def _scores(card: Scorecard, options: Options) -> list[str]:
+def _scores(card: Scorecard, result: Result) -> list[str]:
     lines = [
         f"{name}: "
         + ", ".join(f"{side} {'-' if its[side] is None else f'{its[side]:.2f}'}" for side in SIDES)
         for name, its in {**card.components, "total": card.totals}.items()
     ]
-    return [*lines, f"winner by the scores: {card.winner(options.margin) or 'unknown'}"]
+    return [*lines, f"winner by {result.basis}: {result.winner or 'unknown'}"]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from judges.debgraph.building import Building, background, build
 from judges.debgraph.drawing import figure, script, style
 from judges.debgraph.export import as_json, dot, from_json, graphml
-from judges.debgraph.feedback import Detailed, close_call, condensed, detailed
+from judges.debgraph.feedback import Detailed, Result, close_call, condensed, detailed
 from judges.debgraph.graph import SIDES, SceneGraph
 from judges.debgraph.options import Options as DebGraphOptions
 from judges.debgraph.scores import (
@@ -94,8 +94,9 @@ class DebGraph:
         if not len(building.graph):
             return Outcome(winner=None, reason=_why_empty(building), details=_details(building))
         scores = await self._scores(building.graph, background(contest))
-        feedback = await self._feedback(building.graph, scores)
-        return self._outcome(contest, building, scores, feedback)
+        result = self._result(building, scores.card)
+        feedback = await self._feedback(building.graph, scores, result)
+        return self._outcome(contest, building, scores, feedback, result.winner)
 
     async def _scores(self, graph: SceneGraph, info: str) -> _Scores:
         options = self.options
@@ -115,7 +116,13 @@ class DebGraph:
         reasons = {"fact": _first_fault(facts), "persuasion": _first_fault(clashes)}
         return _Scores(scorecard(components, options, reasons), facts, clashes, counted)
 
-    async def _feedback(self, graph: SceneGraph, scores: _Scores) -> _Feedback:
+    def _result(self, building: Building, card: Scorecard) -> Result:
+        """Return the winner by the option `decision`."""
+        if self.options.decision == "dp":
+            return Result(_last_winner(building), "the judge's last verdict")
+        return Result(card.winner(self.options.margin), "the scores")
+
+    async def _feedback(self, graph: SceneGraph, scores: _Scores, result: Result) -> _Feedback:
         if self.options.feedback == "none":
             return _Feedback({side: [] for side in SIDES})
         findings = detailed(
@@ -124,17 +131,18 @@ class DebGraph:
         if self.options.feedback == "detailed":
             return _Feedback(findings)
         try:
-            summary = await condensed(self.model, self.options, graph, scores.card, findings)
+            close = close_call(scores.card, self.options)
+            summary = await condensed(self.model, graph, scores.card, findings, result, close)
         except ModelError as error:
             return _Feedback(findings, fault=str(error))
         return _Feedback(findings, summary)
 
     def _outcome(
-        self, contest: Contest, building: Building, scores: _Scores, feedback: _Feedback
-    ) -> Outcome:
+        self, contest: Contest, building: Building, scores: _Scores, feedback: _Feedback,
+        winner: Winner,
+    ) -> Outcome:  # fmt: skip
         card, judges = scores.card, self.options.judge != "none"
         by_score, by_judge = card.winner(self.options.margin), _last_winner(building)
-        winner = by_judge if self.options.decision == "dp" else by_score
         sides: dict[str, Winner] = {
             **{name: larger(its) for name, its in card.components.items()},
             "sc": by_score, "dp": by_judge,

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, Field, create_model
 
 from judges.debgraph.graph import (
     MEANINGS,
@@ -24,29 +24,28 @@ from judges.debgraph.graph import (
 from judges.debgraph.options import Options
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.errors import InvalidAnswer, Truncated
-from touche_rad.models.output import Line
 from touche_rad.text import clean
 
 INDENT: Final = 2
 ARGUMENTS_AFTER_CUT: Final = 20
 """If an answer without a bound was cut off, half as many arguments are asked for."""
 FEWEST_WORDS: Final = 50
+MAX_TOKENS: Final = 2_048
+"""Token limit of a graph with a limit of arguments; without one it is twice as high."""
 _LONGEST_FAULT: Final = 300
+
+Sentence = Annotated[str, Field(json_schema_extra={"maxLength": 400})]
 
 
 class DraftArgument(BaseModel):
     """An argument of the speech."""
 
-    model_config = ConfigDict(extra="forbid")
-
     id: int
-    text: Line
+    text: Sentence
 
 
 class DraftRelation(BaseModel):
     """A relation between two arguments."""
-
-    model_config = ConfigDict(extra="forbid")
 
     source: int
     relation: Literal["claim", "premise", "conclusion", "first principle", "rebuttal"]
@@ -54,13 +53,11 @@ class DraftRelation(BaseModel):
 
 
 class Draft(BaseModel):
-    """A graph as the model wrote it, not yet checked; other fields are not allowed."""
-
-    model_config = ConfigDict(extra="forbid")
+    """A graph as the model wrote it, not yet checked; other fields are ignored."""
 
     arguments: list[DraftArgument]
     relations: list[DraftRelation]
-    explanation: Line = ""
+    explanation: Sentence = ""
 
 
 @cache
@@ -94,7 +91,7 @@ def draft_schema(most: int, first: int = 1) -> type[Draft]:
 
 def most_relations(most: int) -> int:
     """Return how many relations a draft of at most `most` arguments may have."""
-    return most + most // 4
+    return 2 * most
 
 
 @dataclass
@@ -251,19 +248,24 @@ class SpeechReader:
     async def read(
         self, graph: SceneGraph, speech: RoundSpeech, thoughts: Sequence[str]
     ) -> SpeechReport:
-        """Ask for the graph of a speech until it can be merged, and merge it."""
+        """Ask for the graph of a speech until it can be merged, and merge it.
+
+        After the last retry the valid part of the last draft is merged.
+        """
         options = self._options
         counter = options.counter and len(graph) > 0
         shown = graph if counter else SceneGraph(graph.motion)
         most, report = options.max_arguments, SpeechReport(speech)
+        last: tuple[CheckedDraft, SpeechReport] | None = None
         for asked in range(1, options.max_retries + 2):
-            again = _again(report.faults) if asked > 1 else ()
+            again = _again(report.faults) if asked > 1 else ""
             versions = _Versions(self._prompts(shown, speech, thoughts, counter, most), again)
             report = replace(report, asked=asked)
             try:
                 draft = await self._model.ask(
                     versions.first, draft_schema(most, shown.next_id), shorten=versions.shorter,
                     step="debgraph.counter" if counter else "debgraph.graph",
+                    max_tokens=MAX_TOKENS if most else 2 * MAX_TOKENS,
                 )  # fmt: skip
             except InvalidAnswer as error:
                 report = replace(report, faults=(str(error)[:_LONGEST_FAULT],))
@@ -274,18 +276,22 @@ class SpeechReader:
                 report = replace(report, faults=(fault,))
                 continue
             except ModelError as error:
-                return replace(report, faults=(str(error),), degraded=True)
+                report = replace(report, faults=(str(error),))
+                break
             checked = check(draft, shown, speech.origin, graph.next_id)
             report = replace(
                 report, faults=tuple(checked.faults), explanation=clean(draft.explanation),
                 shortened=versions.shortened,
             )  # fmt: skip
-            repair = options.invalid_graph == "repair" and _usable(checked, draft)
-            if repair or not checked.faults:
-                merge(checked, graph, speech.origin)
-                relations = tuple(edge.relation for edge in checked.relations)
-                return replace(report, added=tuple(checked.arguments), relations=relations)
-        return replace(report, degraded=True)
+            usable = _usable(checked, draft)
+            if not checked.faults or (usable and options.invalid_graph == "repair"):
+                return _merged(checked, graph, report)
+            if usable:
+                last = checked, report
+        if last is None:
+            return replace(report, degraded=True)
+        checked, of_draft = last
+        return _merged(checked, graph, replace(of_draft, asked=report.asked))
 
     def _prompts(
         self, graph: SceneGraph, speech: RoundSpeech, thoughts: Sequence[str], counter: bool,
@@ -298,8 +304,9 @@ class SpeechReader:
         side = speech.origin.side
         prompt = Prompt.load(__package__, "counter" if counter else "graph")
         values = {
-            "relations": MEANINGS, "example": _example(), "motion": quoted(graph.motion),
-            "info": self._info, "side": side, "most": most, "most_relations": most_relations(most),
+            "relations": MEANINGS, "example": _example("counter" if counter else "first"),
+            "motion": quoted(graph.motion), "info": self._info, "side": side, "most": most,
+            "most_relations": most_relations(most),
             "next_id": graph.next_id, "thoughts": [quoted(thought) for thought in thoughts],
         }  # fmt: skip
         words, text = speech.text.split(), quoted(speech.text)
@@ -317,19 +324,29 @@ class SpeechReader:
 class _Versions:
     """The versions of a prompt, longest first, each followed by the faults of earlier answers."""
 
-    def __init__(
-        self, prompts: Iterator[tuple[bool, tuple[Message, ...]]], again: tuple[Message, ...]
-    ) -> None:
+    def __init__(self, prompts: Iterator[tuple[bool, tuple[Message, ...]]], again: str) -> None:
         self._prompts, self._again = prompts, again
         self.shortened, first = next(prompts)
-        self.first = (*first, *again)
+        self.first = self._with_faults(first)
 
     def shorter(self, _: Sequence[Message]) -> Sequence[Message] | None:
         version = next(self._prompts, None)
         if version is None:
             return None
         self.shortened, messages = version
-        return (*messages, *self._again)
+        return self._with_faults(messages)
+
+    def _with_faults(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """Add the faults to the last message: some servers refuse two user messages in a row."""
+        *first, last = messages
+        return (*first, Message(last.role, f"{last.content}{self._again}"))
+
+
+def _merged(checked: CheckedDraft, graph: SceneGraph, report: SpeechReport) -> SpeechReport:
+    """Merge the valid part of a draft, and report what was added."""
+    merge(checked, graph, report.speech.origin)
+    relations = tuple(edge.relation for edge in checked.relations)
+    return replace(report, added=tuple(checked.arguments), relations=relations)
 
 
 def _usable(checked: CheckedDraft, draft: Draft) -> bool:
@@ -338,11 +355,12 @@ def _usable(checked: CheckedDraft, draft: Draft) -> bool:
     return empty or bool(checked.arguments or checked.relations)
 
 
-def _again(faults: Sequence[str]) -> tuple[Message, ...]:
-    """Return the message that asks again for a graph."""
-    return Prompt.load(__package__, "again").messages(faults=faults[:8])
+def _again(faults: Sequence[str]) -> str:
+    """Return the words that ask again for a graph."""
+    (message,) = Prompt.load(__package__, "again").messages(faults=faults[:8])
+    return f"\n\n{message.content}"
 
 
 @cache
-def _example() -> str:
-    return files(__package__).joinpath("example.json").read_text("utf-8").strip()
+def _example(name: str) -> str:
+    return files(__package__).joinpath(f"example-{name}.json").read_text("utf-8").strip()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import pairwise
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, create_model
@@ -14,8 +12,8 @@ from pydantic import BeforeValidator, Field, create_model
 from judges.debgraph.graph import SceneGraph, quoted
 from judges.debgraph.options import Options
 from touche_rad.contest import Side
-from touche_rad.models import Model, ModelError, Prompt
-from touche_rad.models.output import Line, Page
+from touche_rad.models import Model, Prompt, ask_in_parts
+from touche_rad.models.output import Page
 from touche_rad.text import clean, cut_to_words
 
 T = TypeVar("T")
@@ -23,6 +21,10 @@ WORDS: Final = 250
 """Words of one piece of feedback, as in the paper."""
 BATCH_WORDS: Final = 30
 """Words of one piece of feedback if one call asks for many."""
+MAX_TOKENS: Final = 2_048
+"""Token limit of an answer."""
+Note = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
+"""Feedback of at most `BATCH_WORDS` words."""
 
 
 def _lower_case(value: Any) -> Any:
@@ -63,7 +65,7 @@ class _Question:
         keys: dict[str, Any] = {} if each else {self.number: (int, ...)}
         keys |= {key: (kind, ...) for key, kind in self.keys.items()}
         if options.feedback != "none":
-            keys["feedback"] = (Page if each else Line, "")
+            keys["feedback"] = (Page if each else Note, "")
         verdict: Any = create_model(self.schema, **keys)
         if each:
             return verdict
@@ -75,15 +77,6 @@ _FACT: Final = _Question(
     "facts", "debgraph.fact", "FactVerdict", "id", {"label": TrueOrFalse, "confidence": Confidence}
 )
 _PAIR: Final = _Question("pairs", "debgraph.pair", "PairVerdict", "pair", {"winner": ProOrCon})
-
-
-def batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
-    """Divide the items into as few groups as possible, in order and of similar length."""
-    if not items:
-        return []
-    count = -(-len(items) // size)
-    ends = [len(items) * number // count for number in range(count + 1)]
-    return [items[begin:end] for begin, end in pairwise(ends)]
 
 
 async def _ask_all(
@@ -109,7 +102,7 @@ async def _ask_all(
             each=each, words=words, items=numbered, **values
         )
         schema = question.answer_schema(options, len(group))
-        answer: Any = await model.ask(messages, schema, step=question.step)
+        answer: Any = await model.ask(messages, schema, step=question.step, max_tokens=MAX_TOKENS)
         if each:
             return [answer]
         first: dict[int, Any] = {}
@@ -117,12 +110,14 @@ async def _ask_all(
             first.setdefault(getattr(verdict, question.number), verdict)
         return [first.get(number, "the model gave no verdict on it") for number in numbered]
 
-    groups = batches(items, 1 if each else options.batch)
-    answers = await model.ask_all([partial(ask, group) for group in groups])
-    found: list[Any] = []
-    for group, answer in zip(groups, answers, strict=True):
-        found += [str(answer)] * len(group) if isinstance(answer, ModelError) else answer
-    return found
+    size = 1 if each else _even_size(len(items), options.batch)
+    return await ask_in_parts(items, size, ask, lambda _, fault: fault)
+
+
+def _even_size(count: int, most: int) -> int:
+    """Return the size of as few parts as possible, at most `most`, of similar length."""
+    calls = -(-count // most) or 1
+    return -(-count // calls) or 1
 
 
 def _feedback(verdict: Any) -> str:
