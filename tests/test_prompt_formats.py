@@ -116,31 +116,40 @@ def calls_of(play: Play, server: Scripted) -> list[Mapping[str, Any]]:
 
     def act(handler: Handler) -> None:
         schema = handler.body.get("response_format", {}).get("json_schema", {}).get("schema")
-        prompt = prompt_of(handler.body)
-        answers = {k: v(prompt) if callable(v) else v for k, v in play.answers.items()}
-        said = "yes" if schema is None else json.dumps(filled(schema, **answers))
+        said = "yes" if schema is None else json.dumps(answer_of(play, handler.body, schema))
         handler.say(200, json.dumps(reply(said)).encode())
 
-    async def run() -> None:
+    server.always = act
+    result_of(play, server)
+    return list(server.asked)
+
+
+def answer_of(play: Play, body: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+    """Return the answer of the play to a request."""
+    prompt = prompt_of(body)
+    answers = {k: v(prompt) if callable(v) else v for k, v in play.answers.items()}
+    return filled(schema, **answers)
+
+
+def result_of(play: Play, server: Scripted) -> Any:
+    """Play, and return what the plugin made."""
+
+    async def run() -> Any:
         model = Model(Address(server.url, "tiny"), deadline=60)
         made = find(play.kind, play.name).make(
             Services(index=BothSides(), model=model), play.options
         )
         try:
             if play.kind == "debater":
-                await made.answer(UNANSWERED)
-            elif play.kind == "panel":
-                await made.judge(CONTEST)
-            else:
-                judged = await made.judge_all(ANSWERED) if hasattr(made, "judge_all") else None
-                if judged is None:
-                    await made.judge(ANSWERED)
+                return await made.answer(UNANSWERED)
+            if play.kind == "panel":
+                return await made.judge(CONTEST)
+            verdicts = await made.judge_all(ANSWERED) if hasattr(made, "judge_all") else None
+            return await made.judge(ANSWERED) if verdicts is None else verdicts
         finally:
             await model.close()
 
-    server.always = act
-    anyio.run(run)
-    return list(server.asked)
+    return anyio.run(run)
 
 
 def missing(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
@@ -209,3 +218,73 @@ def test_a_prompt_that_leaves_out_a_key_a_value_or_a_limit_is_found() -> None:
         ("number", "the key 'number' of 'parts'"), ("12", "maximum=12 of 'number' of 'parts'"),
     ):  # fmt: skip
         assert list(missing(whole.replace(word, ""), schema)) == [found]
+
+
+def bold(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return an answer as a small model writes it: choices in bold capitals, null for no text."""
+    definitions = schema.get("$defs", {})
+
+    def styled(value: Any, part: Mapping[str, Any]) -> Any:
+        part = part["anyOf"][0] if "anyOf" in part else part
+        part = definitions[part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+        if "enum" in part and isinstance(value, str):
+            return f"**{value.capitalize()}**"
+        if isinstance(value, list):
+            return [styled(one, part["items"]) for one in value]
+        if isinstance(value, dict):
+            return {
+                key.capitalize(): styled(inner, part["properties"][key])
+                for key, inner in value.items()
+            } | {"note": "I hope that helps."}
+        return value
+
+    return styled(value, schema)
+
+
+STYLES = {
+    "plain": lambda value, schema: json.dumps(value),
+    "fenced": lambda value, schema: f"Here it is:\n```json\n{json.dumps(value, indent=1)}\n```",
+    "bold": lambda value, schema: f"Sure!\n\n{json.dumps(bold(value, schema))}\n\nDone.",
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("play", PLAYS, ids=str)
+def test_a_server_without_response_format_gives_the_same_result(
+    play: Play, style: str, server: Scripted
+) -> None:
+    schemas: dict[str, Mapping[str, Any]] = {}
+
+    def with_schemas(handler: Handler) -> None:
+        schema = handler.body.get("response_format", {}).get("json_schema", {}).get("schema")
+        schemas[prompt_of(handler.body)] = schema
+        said = "yes" if schema is None else json.dumps(answer_of(play, handler.body, schema))
+        handler.say(200, json.dumps(reply(said)).encode())
+
+    server.always = with_schemas
+    expected = result_of(play, server)
+    repairs = 0
+
+    def without(handler: Handler) -> None:
+        nonlocal repairs
+        if "response_format" in handler.body or "structured_outputs" in handler.body:
+            handler.say(400, b'{"error": {"message": "response_format is not supported"}}')
+            return
+        prompt = prompt_of(handler.body)
+        repairs += prompt not in schemas
+        schema = schemas.get(prompt)
+        if schema is None:
+            said = "**Yes**"
+        else:
+            said = STYLES[style](answer_of(play, handler.body, schema), schema)
+        handler.say(200, json.dumps(reply(said)).encode())
+
+    server.always = without
+    result = result_of(play, server)
+    assert repairs == 0, "an answer was sent back although a person could read it"
+    assert without_costs(result) == without_costs(expected)
+
+
+def without_costs(result: Any) -> str:
+    """Return a result as text, without counts of calls and retries."""
+    return re.sub(r"'?(calls|retries|seconds|prompt_tokens)'?[:=] ?[\d.]+", "", repr(result))

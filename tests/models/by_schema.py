@@ -67,7 +67,7 @@ def filled(schema: Mapping[str, Any], **given: Any) -> Any:
         if part.get("type") == "object":
             return {name: given.get(name, value(of)) for name, of in part["properties"].items()}
         if part.get("type") == "array":
-            return [value(part["items"])]
+            return [value(part["items"])] * max(1, part.get("minItems", 1))
         if "anyOf" in part:
             return value(part["anyOf"][0])
         return kinds[part["type"]]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import pytest
@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails, raw, reply, says
 from touche_rad.errors import UserError
-from touche_rad.models import Message, Model, sending
+from touche_rad.models import Message, Model, ask_in_parts, sending
 from touche_rad.models import errors as faults
 from touche_rad.models.endpoint import Address, parse_address
 from touche_rad.models.usage import Usage
@@ -180,6 +180,8 @@ def test_nobody_there() -> None:
         OK, f"```json\n{OK}\n```", f"Here it is:\n{OK}\nI hope that helps.",
         f"<think>Is it {{...}}?</think>{OK}", f'{{"note": "first"}} {OK}',
         '{"words": "a } brace", "score": 1}', '{"words": "fine", "score": "1"}',
+        '{"Words": "fine", "SCORE": "**1/5**", "note": null}', f'{{"answer": {OK}}}', f"[{OK}]",
+        "**words**: fine\n**score**: 1", "- words: fine\n- Score: 1 of 5",
     ],
 )  # fmt: skip
 def test_the_object_is_found_in_what_is_said(server: Scripted, said: str) -> None:
@@ -264,6 +266,96 @@ def test_choices_have_probabilities(server: Scripted) -> None:
     server.always = content("Perhaps")
     with pytest.raises(faults.InvalidAnswer, match="none of yes, no"):
         anyio.run(run)
+
+
+class Shown(BaseModel):
+    """An answer with a list, a choice and a key that may be missing."""
+
+    verdict: Literal["yes", "no"]
+    reasons: list[str] = []
+    weight: int | None = None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"verdict": "**Yes**", "reasons": null}', '{"verdict": "Yes.", "weight": "null"}',
+        '{"verdict": "YES - because it is so", "reasons": [], "weight": null}',
+    ],
+)  # fmt: skip
+def test_a_choice_is_read_in_any_dress(server: Scripted, said: str) -> None:
+    server.always = content(said)
+
+    async def run() -> Shown:
+        return await Model(Address(server.url, "tiny")).ask(ASKED, Shown)
+
+    answer = anyio.run(run)
+    assert (answer.verdict, answer.reasons, answer.weight) == ("yes", [], None)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("said", ['{"verdict": "yes or no"}', '{"verdict": "yesterday"}'])
+def test_an_unclear_choice_is_asked_again(server: Scripted, said: str) -> None:
+    server.script = [content(said)]
+    server.always = content('{"verdict": "no"}')
+
+    async def run() -> Shown:
+        return await Model(Address(server.url, "tiny")).ask(ASKED, Shown)
+
+    assert anyio.run(run).verdict == "no"
+    assert len(server.asked) == 2
+
+
+def test_strict_servers_get_schemas_that_they_accept(server: Scripted) -> None:
+    server.always = content('{"verdict": "yes", "reasons": [], "weight": null}')
+
+    async def run() -> None:
+        await Model(Address(server.url, "tiny")).ask(ASKED, Shown, max_tokens=3000)
+
+    anyio.run(run)
+    (asked,) = server.asked
+    assert asked["max_tokens"] == 3000
+    schema = asked["response_format"]["json_schema"]["schema"]
+    assert schema["required"] == ["verdict", "reasons", "weight"]
+    assert schema["additionalProperties"] is False
+    assert "default" not in json.dumps(schema)
+
+
+def test_a_field_that_a_server_refuses_is_sent_once(server: Scripted) -> None:
+    def answer(handler: Any) -> None:
+        refused = "structured_outputs" in handler.body
+        (fails(400, "structured_outputs is unknown") if refused else content("**Yes**"))(handler)
+
+    server.always = answer
+
+    async def run() -> None:
+        model = Model(Address(server.url, "tiny"))
+        for number in range(5):
+            chances = await model.ask_choice([Message("user", f"{number}?")], ["yes", "no"])
+            assert chances == {"yes": 1.0, "no": 0.0}
+
+    anyio.run(run)
+    assert ["structured_outputs" in one for one in server.asked] == [True] + [False] * 5
+
+
+def test_an_answer_that_is_cut_off_is_asked_for_in_halves(server: Scripted) -> None:
+    def answer(handler: Any) -> None:
+        few = len(handler.body["messages"][0]["content"].split()) <= 2
+        whole = content('{"words": "fine", "score": 1}')
+        (whole if few else content("{", finish_reason="length"))(handler)
+
+    server.always = answer
+
+    async def run() -> list[str]:
+        model = Model(Address(server.url, "tiny"))
+
+        async def ask(part: Sequence[str]) -> list[str]:
+            await model.ask([Message("user", " ".join(part))], Fine)
+            return [item.upper() for item in part]
+
+        return await ask_in_parts(list("abcde"), 8, ask, lambda item, why: f"{item}: {why}")
+
+    assert anyio.run(run) == list("ABCDE")
 
 
 def test_many_at_once_and_one_that_fails(server: Scripted) -> None:

@@ -43,6 +43,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Tools": {
         "list": "List plugins, or the options and profiles of one plugin.",
+        "prompts": "Print the prompts of a plugin, or copy them to change them.",
         "doctor": "Check this machine, the plugins and the index.",
         "check": "Validate runs before submission.",
         "submit": "Print the command that submits a plugin to TIRA.",
@@ -55,7 +56,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
 """The commands by group. A group's commands are in the module `touche_rad.cli.GROUP`."""
 
 COMMANDS: Final = {name: text for group in GROUPS.values() for name, text in group.items()}
-_OWN_MODULE: Final = ("cache", "demo")
+_OWN_MODULE: Final = ("cache", "demo", "prompts")
 
 
 class Commands(click.Group):

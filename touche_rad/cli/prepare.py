@@ -92,10 +92,11 @@ def open_services(
     model = model_for(given, *plugins, out=out)
     if index is None:
         index = bool(given["index"]) or any("index" in plugin.needs for plugin in plugins)
-    return Services(_open_index(given) if index else None, given["seed"], model)
+    return Services(open_index_of(given) if index else None, given["seed"], model)
 
 
-def _open_index(given: Given) -> Any:
+def open_index_of(given: Given) -> Any:
+    """Open the index of `-i`, or one of the demo collection."""
     from touche_rad.plugins import open_index
 
     place = given["index"]

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from pathlib import Path
 from threading import Thread
 from typing import Any, Final, TypeVar
 
@@ -116,6 +117,10 @@ class CallContext:
     turn: int | None = None
     deadline: float | None = None
     """Time on the monotonic clock at which every model call must have ended."""
+    prompts: Path | None = None
+    """Folder of prompt files that replace the plugin's own."""
+    rendered: set[str] | None = None
+    """Collects the names of the prompt files that were rendered, if somebody wants them."""
 
     def record(self) -> dict[str, Any]:
         """Return the known values, for a line of the trace."""

@@ -30,6 +30,8 @@ def _read(value: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]) -
         return _read(value, definitions[part["$ref"].rpartition("/")[2]], definitions)
     if "anyOf" in part:
         kinds = [kind for kind in part["anyOf"] if kind.get("type") != "null"]
+        if isinstance(value, str) and bare(value) in ("null", "none") and _allows_null(part):
+            return None
         return value if value is None or len(kinds) != 1 else _read(value, kinds[0], definitions)
     choices = part.get("enum", [part["const"]] if "const" in part else [])
     if choices:
@@ -46,13 +48,15 @@ def _read(value: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]) -
 
 
 def _choice(value: Any, choices: list[Any]) -> Any:
-    """Return the choice that a text names: by itself, or as its first word."""
-    said = bare(str(value))
-    for fits in (said.__eq__, lambda choice: bool(re.match(re.escape(choice) + r"[^a-z]", said))):
-        fitting = [choice for choice in choices if fits(bare(str(choice)))]
-        if len(fitting) == 1:
-            return fitting[0]
-    return value
+    """Return the choice that a text is, or begins with if it contains no other choice."""
+    said = f"_{bare(str(value))}_"
+    named = {choice: f"_{bare(str(choice))}_" for choice in choices}
+    for choice, text in named.items():
+        if text == said:
+            return choice
+    contained = [choice for choice, text in named.items() if text in re.sub(r"\W", "_", said)]
+    begins = contained and said.startswith(named[contained[0]][:-1])
+    return contained[0] if len(contained) == 1 and begins else value
 
 
 def _object(value: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import jinja2
 from jinja2 import meta
 
 from touche_rad.errors import UserError
+from touche_rad.models.context import current_context
 
 Role = Literal["system", "user", "assistant"]
 _BEGINS: Final = re.compile(r"^=== (system|user|assistant)[ \t]*\n", re.MULTILINE)
@@ -46,10 +48,12 @@ class Prompt:
     source: str
 
     @classmethod
-    @cache
     def load(cls, package: str, name: str) -> Prompt:
-        """Load `NAME.jinja` from a package; cached."""
-        return cls.read(files(package).joinpath(f"{name}.jinja"), f"{package}/{name}")
+        """Load `NAME.jinja` from the user's folder of the call context, or from a package."""
+        folder = current_context().prompts
+        if folder is not None and (folder / f"{name}.jinja").is_file():
+            return _load(folder / f"{name}.jinja", f"{folder}/{name}")
+        return _load(Path(str(files(package))) / f"{name}.jinja", f"{package}/{name}")
 
     @classmethod
     def read(cls, place: Traversable, name: str) -> Prompt:
@@ -85,6 +89,9 @@ class Prompt:
         Raises:
             TypeError: A variable is missing or unknown.
         """
+        rendered = current_context().rendered
+        if rendered is not None:
+            rendered.add(self.name.rpartition("/")[2])
         missing, more = self.variables - set(values), set(values) - self.variables
         if missing or more:
             raise TypeError(
@@ -92,6 +99,11 @@ class Prompt:
             )
         found = ((role, part.render(**values).strip()) for role, part in self._parts)
         return tuple(Message(role, text) for role, text in found if text)
+
+
+@cache
+def _load(place: Path, name: str) -> Prompt:
+    return Prompt.read(place, name)
 
 
 def _variables(source: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Options and settings of plugins, and the profiles that set them.
+"""What a user can change in a plugin: options, profiles and prompts.
 
 A plugin's `Options` class has two kinds of fields. *Options* (`pydantic.Field`) are set by users.
 *Settings* (`setting(...)`) are details of a method, such as the numbers of a paper; on the command
@@ -12,23 +12,39 @@ line only a profile can set them. A profile is a TOML file:
 
 Bundled profiles are the files `profiles/NAME.toml` beside the module of the `Options` class. A user
 gives the path of a file of their own instead of a name.
+
+A plugin with prompt files has the option `prompts`: a user's folder whose files replace the prompts
+of the same names. `touche-rad prompts NAME -o DIR` writes such a folder. The content of the files,
+not the path of the folder, is part of a run's identity.
 """
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, wraps
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 from pydantic.config import JsonDict
 from pydantic.fields import FieldInfo
 
-from touche_rad.errors import OptionError, nearest
+from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.models.context import call_context
+from touche_rad.models.prompts import Prompt
 
 _SETTING: Final[JsonDict] = {"setting": True}
 
@@ -184,3 +200,97 @@ def _bundled(options: type[Options]) -> dict[str, Path]:
     """Return the files of the bundled profiles by name."""
     folder = Path(inspect.getfile(sys.modules[options.__module__])).parent / "profiles"
     return dict(sorted((path.stem, path) for path in folder.glob("*.toml")))
+
+
+PROMPTS: Final = "prompts"
+"""The option that names a folder of prompt files."""
+_SUFFIX: Final = ".jinja"
+
+
+@cache
+def prompt_files(factory: type) -> dict[str, Path]:
+    """Return the prompt files of a plugin's package by name; empty if its module has none.
+
+    A plugin has prompts if its own folder contains some; those of subfolders belong to it too.
+    """
+    module = sys.modules[factory.__module__]
+    folder = Path(inspect.getfile(module)).parent
+    if not any(map(_is_prompt, folder.glob(f"*{_SUFFIX}"))):
+        return {}
+    return {path.stem: path for path in sorted(folder.rglob(f"*{_SUFFIX}")) if _is_prompt(path)}
+
+
+@cache
+def _is_prompt(path: Path) -> bool:
+    return any(line.startswith("=== ") for line in path.read_text("utf-8").splitlines())
+
+
+@cache
+def with_prompts_option(options: type[Options]) -> type[Options]:
+    """Return a class of options with the option `prompts`."""
+    described = Field("", description="Folder with your own prompt files: `touche-rad prompts`.")
+    extended: type[Options] = create_model(
+        options.__name__, __base__=options, __module__=options.__module__,
+        **{PROMPTS: (str, described)},
+    )  # type: ignore[call-overload]  # fmt: skip
+    return extended
+
+
+def check_folder(folder: Path, factory: type) -> None:
+    """Raise an error if a user's folder has a file that cannot replace a prompt."""
+    known = prompt_files(factory)
+    given = sorted(folder.glob(f"*{_SUFFIX}"))
+    if not given:
+        raise OptionError(f"prompts={folder}: expected a folder with files NAME{_SUFFIX}")
+    for path in given:
+        if path.stem not in known:
+            raise OptionError(
+                f"{path}: there is no prompt {path.stem!r}{nearest(path.stem, known)}"
+            )
+        unknown = (
+            Prompt.read(path, path.stem).variables - Prompt.read(known[path.stem], "").variables
+        )
+        if unknown:
+            raise UserError(f"{path}: unknown variables: {', '.join(sorted(unknown))}")
+
+
+def digest(folder: Path) -> str:
+    """Return a short hash of the prompt files of a folder."""
+    hashed = hashlib.sha256()
+    for path in sorted(folder.glob(f"*{_SUFFIX}")):
+        hashed.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
+    return hashed.hexdigest()[:12]
+
+
+def use_prompts(plugin: object, folder: Path) -> None:
+    """Let every public method of a plugin find the prompts of a folder first."""
+    for name, method in list(_methods(plugin)):
+        object.__setattr__(plugin, name, _inside(method, folder))
+
+
+def _methods(plugin: object) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name, method in inspect.getmembers(plugin, inspect.ismethod):
+        if not name.startswith("_"):
+            yield name, method
+
+
+def _inside(method: Callable[..., Any], folder: Path) -> Callable[..., Any]:
+    async def finish(awaitable: Any) -> Any:
+        with call_context(prompts=folder):
+            return await awaitable
+
+    if inspect.iscoroutinefunction(method):
+
+        @wraps(method)
+        async def call_async(*args: Any, **named: Any) -> Any:
+            return await finish(method(*args, **named))
+
+        return call_async
+
+    @wraps(method)
+    def call(*args: Any, **named: Any) -> Any:
+        with call_context(prompts=folder):
+            result = method(*args, **named)
+        return finish(result) if inspect.isawaitable(result) else result
+
+    return call

@@ -20,15 +20,21 @@ from touche_rad.errors import OptionError, UserError, WorkError, nearest
 from touche_rad.models import Model
 from touche_rad.plugins.contracts import ArgumentIndex
 from touche_rad.plugins.profiles import (
+    PROMPTS,
     Options,
     Profile,
     bundled_profiles,
+    check_folder,
+    digest,
     expected,
     has_profiles,
     is_file,
     is_setting,
     load_profile,
     parse_value,
+    prompt_files,
+    use_prompts,
+    with_prompts_option,
 )
 
 _PLUGIN: Final = re.compile(r"^([\w.-]+)(?:\((.*)\))?$", re.DOTALL)
@@ -145,8 +151,9 @@ class Plugin:
 
     @property
     def options(self) -> type[Options]:
-        """The class of the options."""
-        return getattr(self.factory, "Options", Options)
+        """The class of the options; a plugin with prompt files has the option `prompts`."""
+        own: type[Options] = getattr(self.factory, "Options", Options)
+        return with_prompts_option(own) if prompt_files(self.factory) else own
 
     def missing(self, *, index: bool, model: bool = False) -> list[str]:
         """Return the needs that are not met, each with what to do.
@@ -226,7 +233,7 @@ class Plugin:
         try:
             for key, text in given.items():
                 values[key] = parse_value(fields[key], text)
-            return self.options.model_validate(values)
+            options = self.options.model_validate(values)
         except ValidationError as error:
             wrong = error.errors()[0]["loc"]
             key = str(wrong[0]) if wrong and wrong[0] in fields else key
@@ -235,6 +242,9 @@ class Plugin:
             ) from None
         except OptionError as error:
             raise OptionError(f"{self.kind} {self.name}: {error}") from None
+        if folder := getattr(options, PROMPTS, ""):
+            check_folder(Path(folder), self.factory)
+        return options
 
     def identity(self, options: Options) -> str:
         """Return the canonical name: the plugin and its effective options, as a run's tag.
@@ -252,6 +262,8 @@ class Plugin:
             != base.get(key, field.get_default(call_default_factory=True, validated_data={}))
             and not (key == "profile" and is_file(str(value)))
         }
+        if PROMPTS in changed:
+            changed[PROMPTS] = digest(Path(changed[PROMPTS]))
         inner = ",".join(f"{key}={value}" for key, value in sorted(changed.items()))
         return f"{self.name}({inner})" if inner else self.name
 
@@ -268,7 +280,10 @@ class Plugin:
         lacking = self.missing(index=services.index is not None, model=services.model is not None)
         if lacking:
             raise UserError(f"{self.kind} {self.name} needs {' and '.join(lacking)}")
-        made = self.factory(self.parse(given or {}), services)
+        options = self.parse(given or {})
+        made = self.factory(options, services)
+        if folder := getattr(options, PROMPTS, ""):
+            use_prompts(made, Path(folder))
         with suppress(AttributeError, TypeError):
             made.plugin_name = self.name
         return made

@@ -1,0 +1,121 @@
+"""`touche-rad prompts`, and a user's own prompt files (`-O prompts=DIR`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.debaters.world import BothSides, debate
+from tests.models import scripted
+from tests.models.by_schema import filling, prompt_of
+from tests.models.scripted import Scripted
+from tests.terminal import touche_rad
+from touche_rad.models import Model
+from touche_rad.models.endpoint import Address
+from touche_rad.plugins import Services, find
+
+UNANSWERED = debate("The penny is worthless.", "I do not think so.", "Abolish the penny!")
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    with scripted.serving() as made:
+        yield made
+
+
+def _copy(tmp_path: Path, name: str, old: str, new: str) -> Path:
+    """Copy the prompts of `composed`, and change the prompt `writing`."""
+    folder = tmp_path / name
+    assert touche_rad("prompts", "composed", "-o", folder).code == 0
+    source = (folder / "writing.jinja").read_text("utf-8")
+    assert old in source
+    (folder / "writing.jinja").write_text(source.replace(old, new, 1), "utf-8")
+    return folder
+
+
+def test_the_overview_names_the_plugins_that_have_prompts() -> None:
+    rows = json.loads(touche_rad("prompts", "--json").out)
+    prompts = {row["name"]: row["prompts"] for row in rows}
+    assert {"composed", "sinai", "zsl", "debatrix"} <= prompts.keys()
+    assert "verbatim" not in prompts
+    assert "writing" in prompts["composed"]
+
+
+def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
+    shown = touche_rad("prompts", "zsl")
+    assert shown.code == 0
+    assert "I think city centres should be closed" in shown.out  # a debate of the demo
+    assert '"quantity"' in shown.out
+    assert "1 calls, about" in shown.err + shown.out
+    (request,) = json.loads(touche_rad("prompts", "zsl", "--json").out)
+    assert request["tokens"] > 100
+    assert [message["role"] for message in request["messages"]] == ["system", "user"]
+    assert set(request["schema"]["properties"]) >= {"quantity", "quality", "relation", "manner"}
+
+
+def test_text_of_a_debate_cannot_control_the_terminal(tmp_path: Path) -> None:
+    text = "No \u001b[2J way."
+    response = {"utterance": text, "response": {"content": text, "arguments": []}}
+    turns = [{"utterance": "Hello \u001b[2J there", "systemResponse": response}]
+    topic = {"topic": {"description": "Hello"}}
+    path = tmp_path / "debates.jsonl"
+    path.write_text(
+        json.dumps({"simulation": {"configuration": topic, "userTurns": turns}}) + "\n", "utf-8"
+    )
+    shown = touche_rad("prompts", "zsl", path)
+    assert "Hello" in shown.out
+    assert "\u001b[2J" not in shown.out
+
+
+def test_own_prompts_are_sent_in_place_of_ours(server: Scripted, tmp_path: Path) -> None:
+    first = _copy(tmp_path, "first", "=== system\n", "=== system\nBe brief. ")
+    second = _copy(tmp_path, "second", "=== system\n", "=== system\nBe kind. ")
+    filling(server)
+
+    async def run() -> None:
+        model = Model(Address(server.url, "tiny"))
+        services = Services(index=BothSides(), model=model)
+        made = [
+            find("debater", "composed").make(services, given)
+            for given in ({"prompts": str(first)}, {"prompts": str(second)}, {})
+        ]
+        for debater in made:  # two variants in one process, as in a tournament
+            await debater.answer(UNANSWERED)
+        await model.close()
+
+    anyio.run(run)
+    prompts = [prompt_of(body) for body in server.asked]
+    begins = [text[:9] for text in prompts if "JSON" in text]
+    assert {"Be brief.", "Be kind. "} < set(begins)
+    assert any(not text.startswith("Be ") for text in prompts)
+
+
+def test_a_run_depends_on_the_content_of_own_prompts_not_on_their_place(tmp_path: Path) -> None:
+    plugin = find("debater", "composed")
+
+    def identity(folder: Path) -> str:
+        return plugin.identity(plugin.parse({"prompts": str(folder)}))
+
+    one = _copy(tmp_path, "one", "=== system\n", "=== system\nBe brief. ")
+    same = _copy(tmp_path, "same", "=== system\n", "=== system\nBe brief. ")
+    other = _copy(tmp_path, "other", "=== system\n", "=== system\nBe kind. ")
+    assert identity(one) == identity(same)
+    assert len({identity(one), identity(other), plugin.identity(plugin.parse({}))}) == 3
+    assert "one" not in identity(one)
+
+
+def test_files_that_cannot_replace_a_prompt_are_refused(tmp_path: Path) -> None:
+    folder = _copy(tmp_path, "mine", "=== system\n", "=== system\n{{ secret }} ")
+    refused = touche_rad("prompts", "composed", "-O", f"prompts={folder}")
+    assert (refused.code, "unknown variables: secret" in refused.err) == (2, True)
+    (folder / "writing.jinja").rename(folder / "writting.jinja")
+    refused = touche_rad("prompts", "composed", "-O", f"prompts={folder}")
+    assert (refused.code, "did you mean 'writing'?" in refused.err) == (2, True)
+    refused = touche_rad("prompts", "composed", "-O", f"prompts={tmp_path / 'nothing'}")
+    assert (refused.code, "expected a folder" in refused.err) == (2, True)
+    refused = touche_rad("prompts", "composed", "-o", folder)
+    assert (refused.code, "not empty" in refused.err) == (2, True)

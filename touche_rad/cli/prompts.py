@@ -1,0 +1,192 @@
+"""The command `prompts`: the prompts of a plugin as they are sent, and its prompt files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from touche_rad.cli import options as opt
+from touche_rad.cli.console import say
+from touche_rad.errors import OptionError, UserError, nearest
+
+if TYPE_CHECKING:
+    from touche_rad.debate import Debate
+    from touche_rad.models.examples import Request
+    from touche_rad.plugins import Plugin, Services
+    from touche_rad.plugins.registry import Kind
+
+_KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
+
+
+@opt.command(
+    "prompts",
+    "prompts",
+    "prompts sinai -O profile=paper",
+    "prompts zsl simulations.jsonl --json",
+    "prompts composed -o my-prompts",
+)
+@click.argument("name", required=False)
+@opt.path_argument("debates", "[DEBATES]", required=False)
+@opt.options(
+    opt.output("Copy the prompt files to this folder, to change them; nothing is played.", "DIR"),
+    opt.plugin_options("plugin"),
+    opt.flag("--all", "Print all requests. [default: the first one for each kind of answer]"),
+    opt.JSON, opt.INDEX, opt.SEED,
+)  # fmt: skip
+def prompts_command(name: str | None, debates: Path | None, **given: Any) -> None:
+    """Print every prompt that a plugin sends, with the schema of its answer and its tokens.
+
+    The plugin answers or judges the first debate in DEBATES (default: one of the demo). No model is
+    needed: each request gets an example of its schema as the answer, so the texts in later prompts
+    are examples too.
+
+    To change prompts: copy them with -o DIR, edit the files, and pass -O prompts=DIR to any command
+    that runs the plugin.
+    """
+    from touche_rad.plugins.profiles import prompt_files
+
+    plugins = _with_prompts()
+    if name is None:
+        _print_overview(plugins, as_json=given["as_json"])
+        return
+    known = {plugin.name: plugin for plugin in reversed(plugins)}
+    if name not in known:
+        raise OptionError(f"no plugin {name!r} has prompts{nearest(name, known)}")
+    plugin = known[name]
+    if given["output"] is not None:
+        _copy(plugin, given["output"])
+        return
+    options = given["options"].get("plugin", {})
+    rendered: set[str] = set()
+    requests = _play(plugin, options, debates, given, rendered)
+    if given["as_json"]:
+        click.echo(json.dumps([_row(one) for one in requests], ensure_ascii=False, indent=2))
+        return
+    shown = set()
+    for number, request in enumerate(requests, 1):
+        if given["all"] or request.schema_name not in shown:
+            _print_request(number, request)
+        shown.add(request.schema_name)
+    tokens = sum(request.tokens for request in requests)
+    say(f"{len(requests)} calls, about {tokens} prompt tokens (estimate: 4 letters per token)")
+    if unsent := sorted(set(prompt_files(plugin.factory)) - rendered):
+        say(f"prompts that this debate and these options do not need: {', '.join(unsent)}")
+
+
+def _with_prompts() -> list[Plugin]:
+    from touche_rad.plugins import registered
+    from touche_rad.plugins.profiles import prompt_files
+
+    plugins = [one for kind in _KINDS for one in registered(kind).values()]
+    return [one for one in plugins if prompt_files(one.factory)]
+
+
+def _print_overview(plugins: Sequence[Plugin], *, as_json: bool) -> None:
+    from touche_rad.plugins.profiles import prompt_files
+
+    rows = [
+        {"kind": one.kind, "name": one.name, "prompts": sorted(prompt_files(one.factory))}
+        for one in plugins
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        click.echo(f"{row['kind']:<8} {row['name']:<14} {len(row['prompts'])} prompts")
+    click.echo("\ntouche-rad prompts NAME prints the prompts of a plugin as it sends them.")
+
+
+def _copy(plugin: Plugin, folder: Path) -> None:
+    from touche_rad.plugins.profiles import prompt_files
+
+    if folder.exists() and any(folder.iterdir()):
+        raise UserError(f"{folder}: the folder is not empty; choose another one")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in prompt_files(plugin.factory).values():
+        shutil.copy(path, folder / path.name)
+    say(f"written: {folder} (use it with -O prompts={folder})")
+
+
+def _play(
+    plugin: Plugin, options: dict[str, str], path: Path | None, given: dict[str, Any],
+    rendered: set[str],
+) -> list[Request]:  # fmt: skip
+    import anyio
+
+    from touche_rad.cli import prepare
+    from touche_rad.demo import demo_file
+    from touche_rad.models import Model
+    from touche_rad.models.context import call_context
+    from touche_rad.models.examples import Examples
+    from touche_rad.plugins import Services
+
+    backend = Examples()
+    wanted = plugin.kind == "debater" or "index" in plugin.needs
+    index = prepare.open_index_of(given) if wanted else None
+    services = Services(index, given["seed"], Model(backend))
+    debate = _first_debate(path or demo_file("debates.jsonl"))
+    with call_context(rendered=rendered):
+        anyio.run(_answer_or_judge, plugin, options, services, debate)
+    return backend.requests
+
+
+def _first_debate(path: Path) -> Debate:
+    from touche_rad import files
+
+    for debate, _ in files.read_views(path):
+        return debate
+    raise UserError(f"{path}: expected at least one debate")
+
+
+async def _answer_or_judge(
+    plugin: Plugin, options: dict[str, str], services: Services, debate: Debate
+) -> None:
+    """Let the plugin process the debate; a step that does not accept its example ends the play."""
+    from touche_rad.contest import to_contest
+    from touche_rad.models import ModelError
+    from touche_rad.models.context import Calls
+    from touche_rad.plugins import JudgesAll
+
+    made, call = plugin.make(services, options), Calls()
+    try:
+        if plugin.kind == "panel":
+            await call(made.judge, to_contest(debate))
+        elif plugin.kind == "debater":
+            await call(made.answer, debate.before_response(len(debate.turns) - 1))
+        else:
+            verdicts = await made.judge_all(debate) if isinstance(made, JudgesAll) else None
+            if not verdicts:
+                await call(made.judge, debate)
+    except ModelError as error:
+        say(f"the play ended early: {error}")
+
+
+def _row(request: Request) -> dict[str, Any]:
+    return {
+        "messages": list(request.messages), "schema_name": request.schema_name,
+        "schema": request.schema, "choices": list(request.choices), "tokens": request.tokens,
+    }  # fmt: skip
+
+
+def _print_request(number: int, request: Request) -> None:
+    asked = request.schema_name or (
+        f"one of {', '.join(request.choices)}" if request.choices else "text"
+    )
+    click.secho(f"== {number}. {asked}, about {request.tokens} prompt tokens", bold=True)
+    for message in request.messages:
+        click.secho(f"-- {message['role']}", bold=True)
+        click.echo(printable(message["content"]))
+    if request.schema is not None:
+        click.secho("-- schema of the answer", bold=True)
+        click.echo(json.dumps(request.schema, ensure_ascii=False))
+    click.echo()
+
+
+def printable(text: str) -> str:
+    """Return a text without the control characters that a terminal would obey."""
+    return "".join(one for one in text if one in "\n\t" or one.isprintable())
