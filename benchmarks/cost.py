@@ -14,7 +14,6 @@ DebGraph's calls depend on the graph: here each speech has five arguments and re
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -28,6 +27,7 @@ from touche_rad.contest import to_contest
 from touche_rad.debate import Debate
 from touche_rad.demo import demo_file, ensure_index
 from touche_rad.models import Model
+from touche_rad.models.examples import Examples
 from touche_rad.plugins import JudgesAll, Services, find, open_index
 from touche_rad.plugins.registry import parse_plugin
 from touche_rad.runs.answering import Answerer, make_chain
@@ -60,53 +60,6 @@ def token_counter() -> Callable[[str], int]:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
-
-
-class Examples:
-    """A backend that answers with an example of the schema and keeps the prompts."""
-
-    model = place = "examples"
-
-    def __init__(self, answers: Mapping[str, Callable[[str], Any]]) -> None:
-        self.prompts: list[str] = []
-        self.answers = answers
-        """Answers to a prompt by the name of the schema, if an example is not enough."""
-
-    async def ready(self) -> float:
-        return 0.0
-
-    async def context(self) -> int | None:
-        return None
-
-    async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
-        prompt = "\n".join(one["content"] for one in body["messages"])
-        self.prompts.append(prompt)
-        named = body.get("response_format", {}).get("json_schema", {})
-        form, answer = named.get("schema"), self.answers.get(named.get("name"))
-        made = answer(prompt) if answer else None if form is None else example(form, form)
-        said = "yes" if made is None else json.dumps(made)
-        return {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
-
-    async def close(self) -> None:
-        pass
-
-
-def example(form: Mapping[str, Any], whole: Mapping[str, Any]) -> Any:
-    """Return a value that is valid by the schema, with all optional keys."""
-    if "$ref" in form:
-        return example(whole["$defs"][re.sub(r".*/", "", form["$ref"])], whole)
-    if "anyOf" in form:
-        return example(form["anyOf"][0], whole)
-    if "enum" in form or "const" in form:
-        return form.get("const", (form.get("enum") or [None])[0])
-    kind = form.get("type")
-    if kind == "object":
-        return {name: example(of, whole) for name, of in form.get("properties", {}).items()}
-    if kind == "array":
-        return [example(form["items"], whole)] * max(1, form.get("minItems", 1))
-    if kind == "integer":
-        return max(1, form.get("minimum", 1))
-    return {"number": 0.5, "boolean": True}.get(str(kind), "A short reason of some words.")
 
 
 def graph(prompt: str) -> dict[str, Any]:
@@ -184,7 +137,7 @@ def main() -> None:
     print("| plugin | calls a turn | calls a debate | prompt tokens a debate | shared |")
     print("| --- | --- | --- | --- | --- |")
     for plugin in given.plugins or DEFAULTS[given.kind]:
-        backend.prompts.clear()
+        backend.requests.clear()
         name, options = parse_plugin(plugin)
 
         async def run(name: str = name, options: Mapping[str, str] = options) -> Any:
@@ -194,7 +147,7 @@ def main() -> None:
             return model.usage.total
 
         cost = anyio.run(run)
-        prompt_tokens = sum(map(tokens, backend.prompts))
+        prompt_tokens = sum(tokens(request.prompt) for request in backend.requests)
         print(f"| {plugin} | {cost.calls / turns:.2f} | {cost.calls / len(debates):.2f} | "
               f"{prompt_tokens / len(debates):.0f} | "
               f"{cost.shared_letters / max(1, cost.prompt_letters):.0%} |", flush=True)  # fmt: skip
