@@ -76,7 +76,10 @@ PLAYS = (
     Play("debater", "inspiredebate", "Terms Speech", answers={"argument": REFUSED}),
     Play("debater", "inspiredebate", "Terms Speech", PAPER),
     Play("debater", "inspiredebate", "Speech", {"profile": "paper-no-retrieval"}),
-    Play("debater", "rdebater", "Reading Together Draft Check"),
+    Play(
+        "debater", "rdebater", "Reading Together Draft Check Assessment",
+        answers={"utterance": lambda prompt: f"Said {len(prompt)}.", "stance_faithfulness": False},
+    ),
     Play(
         "debater", "rdebater",
         "Predicates Chain Flaws Keywords Schemes Scoring Draft Summary Judgement Modified", PAPER,

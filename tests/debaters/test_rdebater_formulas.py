@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from touche_rad.debate import Argument
+from touche_rad.debaters.rdebater.citing import cited
 from touche_rad.debaters.rdebater.logic import predicates
 from touche_rad.debaters.rdebater.retrieval import (
     Record,
@@ -21,7 +22,6 @@ from touche_rad.debaters.rdebater.retrieval import (
 )
 from touche_rad.debaters.rdebater.schemes import Annotation, Dimension, Level, Mark, Scheme
 from touche_rad.debaters.rdebater.turn import Allowance
-from touche_rad.debaters.rdebater.writing import cited
 from touche_rad.models.errors import OverBudget
 
 WORDS = some.lists(some.sampled_from("the penny bees roof train is not cheap".split()), max_size=8)
@@ -179,3 +179,24 @@ def test_only_what_was_used_is_cited(
     assert len({one.id for one in found}) == len(found)
     said = set(content.split())
     assert all(said & set(one.text.split()) for one in found)
+
+
+ART = argument(1, "AI art is theft because it copies the style of living artists.")
+TOOLS = argument(2, "AI tools let disabled people paint pictures that they could not paint before.")
+
+
+@pytest.mark.parametrize(
+    ("content", "named", "found"),
+    [
+        ("AI tools let disabled people paint.", [TOOLS], [TOOLS]),
+        ("AI tools let disabled people paint.", [ART], [TOOLS]),
+        ("AI is here to stay, whatever you say about it.", [ART], []),
+        ("AI art is not theft because it copies the style of living artists.", [ART], []),
+        ("You give no reason.", [], []),
+    ],
+    ids=["named", "wrong number", "one shared word", "contrary", "nothing"],
+)
+def test_one_shared_word_does_not_make_a_citation(
+    content: str, named: list[Argument], found: list[Argument]
+) -> None:
+    assert list(cited(content, named, [ART, TOOLS], 2)) == found

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import anyio
@@ -40,7 +41,7 @@ class SchemeAnnotations:
         ]
 
     async def annotated(
-        self, evidence: Sequence[Record], allowance: Allowance, debate: str
+        self, evidence: Sequence[Record], allowance: Allowance, debate: str, *, keep: int
     ) -> list[Record]:
         """Return the records with their annotations; without them if a call fails.
 
@@ -48,13 +49,14 @@ class SchemeAnnotations:
             evidence: The records.
             allowance: The call budget of the turn.
             debate: The id of the debate; annotations of its earlier turns are reused.
+            keep: Number of calls that must remain for later steps.
         """
         ids = [one.argument.id for one in evidence]
         known = await anyio.to_thread.run_sync(self.known, ids, abandon_on_cancel=True)
         missing = [place for place, one in enumerate(known) if one is None]
         if self._annotator is not None and missing:
             new = [evidence[place] for place in missing]
-            made = await self._annotate(self._annotator, new, allowance, debate)
+            made = await self._annotate(self._annotator, new, allowance, debate, keep)
             for place, annotation in zip(missing, made, strict=True):
                 known[place] = annotation
         return [
@@ -68,6 +70,7 @@ class SchemeAnnotations:
         evidence: Sequence[Record],
         allowance: Allowance,
         debate: str,
+        keep: int,
     ) -> list[Annotation | None]:
         """Annotate records, several per call.
 
@@ -80,7 +83,9 @@ class SchemeAnnotations:
         async def some(start: int) -> None:
             part = evidence[start : start + step]
             key = (debate, *(one.argument.id for one in part))
-            made[start : start + step] = await self._call(annotator, part, allowance, calls, key)
+            made[start : start + step] = await self._call(
+                annotator, part, partial(allowance.take, calls, keep=keep), key
+            )
 
         async with anyio.create_task_group() as group:
             for start in range(0, len(evidence), step):
@@ -91,15 +96,14 @@ class SchemeAnnotations:
         self,
         annotator: SchemeAnnotator,
         evidence: Sequence[Record],
-        allowance: Allowance,
-        calls: int,
+        take: Callable[[], None],
         key: _Key,
     ) -> list[Annotation | None]:
         if key in self._made:
             self._made.move_to_end(key)
             return list(self._made[key])
         try:
-            allowance.take(calls, keep=1)
+            take()
         except ModelError:
             return [None] * len(evidence)
         answered = await annotator.annotate([one.argument.text for one in evidence])

@@ -11,17 +11,11 @@ import anyio
 
 from touche_rad.debate import Argument, Debate, Response
 from touche_rad.debaters.rdebater.annotations import SchemeAnnotations
+from touche_rad.debaters.rdebater.citing import cited, distortions, supported
 from touche_rad.debaters.rdebater.logic import Logic, logic
 from touche_rad.debaters.rdebater.options import RdebaterOptions
-from touche_rad.debaters.rdebater.retrieval import (
-    Recall,
-    Record,
-    keywords,
-    plain_keywords,
-    reading,
-    retrieved,
-    with_priors,
-)
+from touche_rad.debaters.rdebater.reading import keywords, plain_keywords, reading
+from touche_rad.debaters.rdebater.retrieval import Recall, Record, retrieved, with_priors
 from touche_rad.debaters.rdebater.revision import (
     Attempt,
     Gate,
@@ -32,7 +26,7 @@ from touche_rad.debaters.rdebater.revision import (
 )
 from touche_rad.debaters.rdebater.schemes import SchemeAnnotator
 from touche_rad.debaters.rdebater.turn import Allowance
-from touche_rad.debaters.rdebater.writing import Brief, Candidate, cited, draft, plain
+from touche_rad.debaters.rdebater.writing import Brief, Candidate, draft, plain
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
 from touche_rad.plugins import Services
@@ -40,6 +34,8 @@ from touche_rad.text import clean, count_words, cut_to_words, words
 
 PER_CALL: Final = 6
 """Maximum records of one annotation call; a longer answer might be cut off."""
+MIN_WORDS: Final = 6
+"""A response with fewer supported words is replaced by a quotation."""
 
 
 class Rdebater:
@@ -74,21 +70,29 @@ class Rdebater:
             raise WorkError("the index has no arguments")
         brief = self._brief(debate, found, recall)
         made = await self._write(brief, allowance)
-        response = self._response(brief, recall, made)
+        response = await self._response(brief, recall, made)
         if self.options.trace:
             trace = traced(found, recall, made, allowance, notes)
             response = Response(**{**dict(response), "rdebater": trace})
         return response
+
+    @property
+    def _reserved(self) -> int:
+        """The number of calls that earlier steps leave for the draft and its judgement."""
+        if not self.options.optimization_module:
+            return 1
+        return 2 if self.options.agents == "merged" else 3
 
     async def _read(
         self, debate: Debate, allowance: Allowance
     ) -> tuple[Logic, tuple[str, ...], list[str]]:
         """Find the opponent's logic and the keywords; the agents work independently."""
         most, wanted = self.options.keywords, self.options.logic_summarization
+        keep = self._reserved
         notes: list[str] = []
         if self.options.agents == "merged" and wanted:
             try:
-                allowance.take(keep=1)
+                allowance.take(keep=keep)
                 return *await reading(self.model, debate, most), notes
             except ModelError as error:
                 notes.append(f"reading: {type(error).__name__}")
@@ -98,14 +102,14 @@ class Rdebater:
         async def of_logic() -> None:
             nonlocal found
             try:
-                found = await logic(self.model, debate, allowance)
+                found = await logic(self.model, debate, allowance, keep=keep)
             except ModelError as error:
                 notes.append(f"logic: {type(error).__name__}")
 
         async def of_keywords() -> None:
             nonlocal asked
             try:
-                allowance.take(keep=1)
+                allowance.take(keep=keep)
                 asked = await keywords(self.model, debate, most)
             except ModelError as error:
                 notes.append(f"keywords: {type(error).__name__}")
@@ -124,13 +128,15 @@ class Rdebater:
         )  # fmt: skip
         if not self.options.argumentation_schemes:
             return replace(recall, prior=recall.evidence)
-        evidence = await self._annotations.annotated(recall.evidence, allowance, debate.key)
+        evidence = await self._annotations.annotated(
+            recall.evidence, allowance, debate.key, keep=self._reserved
+        )
         return with_priors(recall, evidence, self.options)
 
     def _brief(self, debate: Debate, found: Logic, recall: Recall) -> Brief:
         return Brief(
             debate, found.flaws, recall.prior, recall.schemes, self.options.max_words,
-            self.options.cited, self.options.wording,
+            self.options.cited, self.options.wording, self.options.label_agg,
         )  # fmt: skip
 
     async def _write(self, brief: Brief, allowance: Allowance) -> Revised | None:
@@ -161,24 +167,32 @@ class Rdebater:
         found = [f"It has {count} words; at most {most} are allowed."] if count > most else []
         if words(candidate.text) in [words(clean(said)) for said in brief.debate.system_texts]:
             found.append("It repeats an earlier response word for word.")
-        if brief.evidence and not self._cited(brief, candidate):
-            found.append("It uses none of the retrieved arguments.")
-        return found
+        cites = self._cited(brief, candidate)
+        if candidate.named and not cites:
+            found.append("It names arguments and uses none of them.")
+        return [*found, *distortions(candidate.text, cites)] if cites else found
 
     def _cited(self, brief: Brief, candidate: Candidate) -> tuple[Argument, ...]:
         given = [one.argument for one in brief.evidence]
         return cited(candidate.text, candidate.named, given, self.options.cited)
 
-    def _response(self, brief: Brief, recall: Recall, made: Revised | None) -> Response:
-        """Return the best candidate; a quotation if there is none."""
-        best = made.best(partial(self._violations, brief)) if made else Candidate("")
-        content = cut_to_words(clean(best.text), self.options.max_words)
-        found = self._cited(brief, replace(best, text=content))
-        if not content or (self.options.task_rules and brief.evidence and not found):
-            quoted = (brief.evidence or recall.evidence)[0].argument
-            content = cut_to_words(clean(quoted.text), self.options.max_words)
-            found = (quoted,)
-        return Response(content=content, arguments=found)
+    async def _response(self, brief: Brief, recall: Recall, made: Revised | None) -> Response:
+        """Return the supported sentences of the best candidate; a quotation if there are none."""
+        best = made.best if made else Attempt(Candidate(""))
+        content = cut_to_words(clean(best.candidate.text), self.options.max_words)
+        named = self._cited(brief, replace(best.candidate, text=content))
+        uses = named
+        if self.options.task_rules:
+            doubted = best.verdict.unsupported if best.verdict else None
+            checked = await supported(content, named, doubted)
+            content = " ".join(checked.stands)
+            uses = self._cited(brief, Candidate(content, named)) if named else ()
+        if content and (not self.options.task_rules or count_words(content) >= MIN_WORDS):
+            return Response(content=content, arguments=uses)
+        retrieved = (one.argument for one in (*brief.evidence, *recall.evidence))
+        quoted = next(iter((*named, *retrieved)))
+        content = cut_to_words(clean(quoted.text), self.options.max_words)
+        return Response(content=content, arguments=(quoted,))
 
     async def _baseline(self, debate: Debate) -> Response:
         """Answer like the paper's baselines."""
@@ -228,5 +242,6 @@ def _traced_attempt(one: Attempt) -> dict[str, Any]:
         "utterance": one.candidate.text,
         "summary": one.summary.model_dump() if one.summary else None,
         "criteria": dict(found.criteria) if found else None,
+        "unsupported": list(found.unsupported or ()) if found else [],
         "feedback": found.full_feedback if found else "",
     }

@@ -21,6 +21,7 @@ from touche_rad.text import clean
 MOST_PREDICATES: Final = 24
 """Maximum predicates of one utterance; the paper's example has 23 for two utterances."""
 MOST_FLAWS: Final = 8
+_PREDICATE_TOKENS: Final = 1_536
 _PREDICATE: Final = re.compile(r"^[\W\d]*([A-Za-z]\w*)\s*\((.+)\)\W*$")
 
 
@@ -98,31 +99,39 @@ def flaws(said: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for one in map(clean, said) if one))[:MOST_FLAWS]
 
 
-async def logic(model: Model, debate: Debate, allowance: Allowance) -> Logic:
+async def logic(model: Model, debate: Debate, allowance: Allowance, *, keep: int) -> Logic:
     """Take the three steps of the paper: one call per utterance, then two calls over all.
+
+    Args:
+        model: The model.
+        debate: The debate.
+        allowance: The call budget of the turn.
+        keep: Number of calls that must remain for later steps.
 
     Raises:
         ModelError: A step failed.
     """
     found: list[str] = []
     for text in opponent_texts(debate):
-        allowance.take(keep=1)
+        allowance.take(keep=keep)
         found += await f_pred(model, text)
     known = predicates(found)
     if not known:
         return Logic()
-    allowance.take(keep=1)
+    allowance.take(keep=keep)
     chain = await f_infer(model, known)
     if not chain:
         return Logic(known)
-    allowance.take(keep=1)
+    allowance.take(keep=keep)
     return Logic(known, chain, await f_logic(model, chain))
 
 
 async def f_pred(model: Model, text: str) -> list[str]:
     """Return the predicates of one utterance."""
     messages = Prompt.load(__package__, "predicates").messages(most=MOST_PREDICATES, text=text)
-    answer = await model.ask(messages, Predicates, step="rdebater.predicates")
+    answer = await model.ask(
+        messages, Predicates, step="rdebater.predicates", max_tokens=_PREDICATE_TOKENS
+    )
     return answer.predicates[:MOST_PREDICATES]
 
 

@@ -19,7 +19,7 @@ class RdebaterOptions(Options):
     """What users set, and what profiles set."""
 
     profile: str = Field("lean", description="paper: all agents as published; or an ablation")
-    calls: int = Field(4, ge=0, le=10_000, description="maximum model calls per turn")
+    calls: int = Field(5, ge=0, le=10_000, description="maximum model calls per turn")
     k: int = Field(5, ge=1, le=50, description="number of retrieved arguments")
     annotate: Literal["hits", "never"] = Field(
         "hits", description="hits: annotate retrieved arguments without annotations in the index"
@@ -48,6 +48,9 @@ class RdebaterOptions(Options):
     likeness: Literal["text", "attacks", "supports", "topic", "all"] = setting(
         "attacks", description="the field whose cosine with the debate ranks candidates"
     )
+    standalone: bool = setting(
+        True, description="skip arguments that refer to a text that is not shown"
+    )
     label_agg: Aggregation = setting("mean", description="how four labels of a scheme become one")
     prior_threshold: float = setting(
         2.0, ge=0, le=4, description="minimum mean label of a prior scheme (exclusive)"
@@ -61,7 +64,7 @@ class RdebaterOptions(Options):
         "each", description="one summary per candidate, or one for all"
     )
     task_rules: bool = setting(
-        True, description="also check length, repetition and citations of a candidate by rules"
+        True, description="also check length, repetition and support by the cited arguments"
     )
     wording: Wording = setting("close", description="close to the arguments' words, or free")
 

@@ -8,24 +8,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import islice
-from typing import Annotated, Any, TypeVar
-
-from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters.rdebater.logic import Flaw, Formula, Logic, flaws, predicates
 from touche_rad.debaters.rdebater.options import Match, RdebaterOptions
 from touche_rad.debaters.rdebater.schemes import Aggregation, Annotation, Scheme
 from touche_rad.debaters.rdebater.turn import history_text
 from touche_rad.errors import ToucheRadError
-from touche_rad.models import Model, Prompt, drop_oldest
-from touche_rad.models.dialogue import render_dialogue
-from touche_rad.models.output import Paragraph
+from touche_rad.evidence.standalone import missing_context
 from touche_rad.plugins import ArgumentIndex, meaning_of
 from touche_rad.text import clean, content_words, words
 
@@ -120,74 +113,6 @@ def prior_evidence(evidence: Sequence[Record], schemes: Sequence[Scheme]) -> tup
     return tuple(one for one in evidence if set(one.schemes) & set(schemes))
 
 
-Keyword = Annotated[str, Field(json_schema_extra={"maxLength": 60})]
-
-
-class Keywords(BaseModel):
-    """The answer of the keyword agent."""
-
-    keywords: list[Keyword]
-
-
-K = TypeVar("K", bound=BaseModel)
-
-
-@lru_cache(64)
-def _limited(schema: type[K], most: int) -> type[K]:
-    """Return a schema with a limit on the number of keywords."""
-    bound: Any = (list[Keyword], Field(json_schema_extra={"maxItems": most}))
-    return create_model(schema.__name__, __base__=schema, keywords=bound)
-
-
-def kept(said: Iterable[str], most: int) -> tuple[str, ...]:
-    """Return the keywords without empty, repeated and additional ones."""
-    found: dict[str, str] = {}
-    for keyword in map(clean, said):
-        if content_words(keyword):
-            found.setdefault(" ".join(words(keyword)), keyword)
-    return tuple(found.values())[:most]
-
-
-def plain_keywords(debate: Debate, most: int) -> tuple[str, ...]:
-    """Return the keywords that are used without a model: words of the last message."""
-    said = content_words(clean(debate.last.utterance)) or content_words(clean(debate.claim))
-    often = Counter(said)
-    ranked = sorted(often, key=lambda word: (-often[word], said.index(word)))
-    return tuple(ranked[:most])
-
-
-async def keywords(model: Model, debate: Debate, most: int) -> tuple[str, ...]:
-    """Ask for keywords from the utterances of both sides."""
-    prompt = Prompt.load(__package__, "keywords")
-    values = {"most": most, "dialogue": render_dialogue(debate)}
-    answer = await model.ask(
-        prompt.messages(**values), _limited(Keywords, most), step="rdebater.keywords",
-        shorten=drop_oldest(prompt, "dialogue", values),
-    )  # fmt: skip
-    return kept(answer.keywords, most) or plain_keywords(debate, most)
-
-
-class Reading(BaseModel):
-    """The answer of four agents in one call; each step uses the one before it."""
-
-    predicates: list[Formula] = Field(json_schema_extra={"maxItems": 8})
-    chain: Paragraph
-    flaws: list[Flaw] = Field(json_schema_extra={"maxItems": 3})
-    keywords: list[Keyword]
-
-
-async def reading(model: Model, debate: Debate, most: int) -> tuple[Logic, tuple[str, ...]]:
-    """Ask for the opponent's logic and the keywords in one call."""
-    prompt = Prompt.load(__package__, "reading")
-    values = {"most": most, "dialogue": render_dialogue(debate)}
-    answer = await model.ask(
-        prompt.messages(**values), _limited(Reading, most), step="rdebater.reading",
-        shorten=drop_oldest(prompt, "dialogue", values),
-    )  # fmt: skip
-    found = Logic(predicates(answer.predicates), answer.chain.strip(), flaws(answer.flaws))
-    return found, kept(answer.keywords, most) or plain_keywords(debate, most)
-
-
 def likeness(
     index: ArgumentIndex, field: str, said: str, arguments: Sequence[Argument]
 ) -> tuple[list[float], str]:
@@ -249,6 +174,8 @@ def retrieved(
     if not fresh:
         notes.append("no keyword matched: the whole index was searched")
         fresh = [one for one in _anything(index, debate, options) if one.id not in used]
+    if options.standalone:
+        fresh = _readable(fresh)
     if options.scheme_rule and options.argumentation_schemes:
         fresh = _with_schemes(known, fresh)
     cosines, of = likeness(index, options.likeness, history_text(debate), fresh)
@@ -272,6 +199,12 @@ def _anything(index: ArgumentIndex, debate: Debate, options: RdebaterOptions) ->
     hits = [hit for field in fields for hit in index.search(field, said, options.coarse)]
     found = {hit.argument.id: hit.argument for hit in hits}
     return list(found.values()) or list(islice(index.arguments(), options.k + 20))
+
+
+def _readable(arguments: Sequence[Argument]) -> list[Argument]:
+    """Skip repeated texts and texts that refer to another text, unless nothing else is left."""
+    once = list({clean(one.text).lower(): one for one in reversed(arguments)}.values())[::-1]
+    return [one for one in once if not missing_context(one.text)] or once
 
 
 def _with_schemes(known: Known, arguments: Sequence[Argument]) -> list[Argument]:

@@ -1,40 +1,41 @@
-"""The revision loop: a draft is summarised, judged and rewritten until it passes."""
+"""The revision loop: a draft is summarised, judged and corrected until it is accepted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from pydantic import BaseModel, Field
 
-from touche_rad.debaters.rdebater.turn import Allowance
-from touche_rad.debaters.rdebater.writing import Brief, Candidate, max_letters, speech
+from touche_rad.debaters.rdebater.turn import Allowance, neutral_values
+from touche_rad.debaters.rdebater.writing import Brief, Candidate, speech
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.errors import OverBudget
 from touche_rad.models.output import Line, Paragraph
 from touche_rad.text import clean, words
 
-FEW = Field(json_schema_extra={"maxItems": 4})
-TWO = Field(json_schema_extra={"maxItems": 2})
+FEW: Any = Field(default=[], json_schema_extra={"maxItems": 4})
+TWO: Any = Field(default=[], json_schema_extra={"maxItems": 2})
+CHECK_TOKENS: Final = 1_536
 
 
 class Summary(BaseModel):
     """The summary of the debate with the candidate."""
 
-    overview: Paragraph
+    overview: Paragraph = ""
     supporting: list[Line] = FEW
     opposing: list[Line] = FEW
     divergences: list[Line] = FEW
 
 
 class Judgement(BaseModel):
-    """The three criteria, and feedback on those that are not met."""
+    """Feedback, then the three criteria."""
 
+    feedback: Paragraph = ""
     stance_faithfulness: bool
     argumentative_relevance: bool
     scheme_compliance: bool
-    feedback: Paragraph = ""
 
 
 class Modified(BaseModel):
@@ -46,18 +47,24 @@ class Modified(BaseModel):
 class Short(Summary):
     """The shorter summary of a merged call."""
 
-    overview: Line
+    overview: Line = ""
     supporting: list[Line] = TWO
     opposing: list[Line] = TWO
     divergences: list[Line] = TWO
 
 
-class Check(BaseModel):
-    """The answer of three agents in one call: summary, judgement, and a new text if needed."""
+class Assessment(BaseModel):
+    """Summary and judgement in one call, and quotations of what no argument supports."""
 
-    summary: Short
+    summary: Short = Short()
+    unsupported: list[Line] = FEW
     judgement: Judgement
-    numbers: list[int] = Field(default=[], json_schema_extra={"maxItems": 9})
+
+
+class Check(Assessment):
+    """An assessment with a corrected text, if one is needed."""
+
+    numbers: list[int] = []
     utterance: str = ""
 
 
@@ -69,6 +76,8 @@ class Verdict:
     feedback: str
     violations: tuple[str, ...] = ()
     """Violations of the task's rules."""
+    unsupported: tuple[str, ...] | None = None
+    """Words of the candidate that no argument supports; None if the model was not asked."""
 
     @property
     def accepted(self) -> bool:
@@ -88,24 +97,51 @@ class Verdict:
         return " ".join([*named, *self.violations, *([self.feedback] if self.feedback else [])])
 
 
-def verdict(found: Judgement, violations: Sequence[str], *, schemes: bool) -> Verdict:
-    """Return the verdict; without schemes, scheme compliance is no criterion."""
+def verdict(
+    found: Judgement, violations: Sequence[str], *, schemes: bool,
+    unsupported: Sequence[str] | None = None,
+) -> Verdict:  # fmt: skip
+    """Return the verdict; without schemes, scheme compliance is no criterion.
+
+    Args:
+        found: The model's judgement.
+        violations: Violations of the task's rules.
+        schemes: Whether schemes are wanted.
+        unsupported: What the model quoted as unsupported, if it was asked; then support by the
+            arguments is one more criterion.
+    """
     criteria = {
         "stance_faithfulness": found.stance_faithfulness,
         "argumentative_relevance": found.argumentative_relevance,
     }
     if schemes:
         criteria["scheme_compliance"] = found.scheme_compliance
-    return Verdict(criteria, clean(found.feedback), tuple(violations))
+    if unsupported is None:
+        return Verdict(criteria, clean(found.feedback), tuple(violations))
+    criteria["evidence_support"] = not unsupported
+    return Verdict(criteria, clean(found.feedback), tuple(violations), tuple(unsupported))
+
+
+def quoted_from(text: str, quotations: Iterable[str]) -> list[str]:
+    """Return the quotations that the text contains; a model may quote something else."""
+    said = f" {' '.join(words(text))} "
+    found = [" ".join(words(one)) for one in quotations]
+    return [one for one in dict.fromkeys(found) if one and f" {one} " in said]
 
 
 class Gate(Protocol):
     """Judges and revises a candidate."""
 
     async def judge(
-        self, candidate: Candidate, violations: Sequence[str]
+        self, candidate: Candidate, violations: Sequence[str], *, final: bool
     ) -> tuple[Summary | None, Verdict]:
-        """Summarise the debate with the candidate in it, and judge the candidate."""
+        """Summarise the debate with the candidate in it, and judge the candidate.
+
+        Args:
+            candidate: The candidate.
+            violations: Violations of the task's rules.
+            final: Whether the candidate will not be revised.
+        """
         ...
 
     async def modify(self, candidate: Candidate, found: Verdict) -> Candidate:
@@ -120,20 +156,20 @@ class SeparateAgents:
         """With `once`, the summary of the first candidate is used for all."""
         self._model = model
         self._brief = brief
+        self._neutral = neutral_values(brief.debate)
         self._allowance = allowance
         self._once = once
         self._summary: Summary | None = None
 
     async def judge(
-        self, candidate: Candidate, violations: Sequence[str]
+        self, candidate: Candidate, violations: Sequence[str], *, final: bool
     ) -> tuple[Summary | None, Verdict]:
         """Call the Debate Summarization Agent, then the Judgement Agent."""
         if self._summary is None or not self._once:
             self._summary = await self._summarise(candidate)
         self._allowance.take()
-        values = self._brief.values
         messages = Prompt.load(__package__, "judgement").messages(
-            stance=values["stance"], schemes=values["schemes"], summary=self._summary,
+            motion=self._neutral["motion"], schemes=self._brief.wanted, summary=self._summary,
             candidate=candidate.text,
         )  # fmt: skip
         found = await self._model.ask(messages, Judgement, step="rdebater.judgement")
@@ -142,10 +178,7 @@ class SeparateAgents:
     async def _summarise(self, candidate: Candidate) -> Summary:
         self._allowance.take()
         prompt = Prompt.load(__package__, "summary")
-        brief = self._brief.values
-        values = {
-            "dialogue": brief["dialogue"], "stance": brief["stance"], "candidate": candidate.text,
-        }  # fmt: skip
+        values = {**self._neutral, "candidate": candidate.text}
         return await self._model.ask(
             prompt.messages(**values), Summary, step="rdebater.summary",
             shorten=drop_oldest(prompt, "dialogue", values),
@@ -155,44 +188,58 @@ class SeparateAgents:
         """Call the Text Modification Agent with the utterance and the feedback."""
         self._allowance.take()
         messages = Prompt.load(__package__, "modification").messages(
-            stance=self._brief.values["stance"], words=self._brief.words,
-            letters=max_letters(self._brief.words), feedback=found.full_feedback,
+            **self._brief.limits, motion=self._neutral["motion"], feedback=found.full_feedback,
             candidate=candidate.text,
         )  # fmt: skip
-        schema = speech(Modified, "utterance", self._brief.words)
+        schema = speech(Modified, self._brief.words)
         answer: Modified = await self._model.ask(messages, schema, step="rdebater.modification")
         return Candidate(clean(answer.utterance), candidate.named)
 
 
 class MergedAgents:
-    """The three agents in one call, which also returns the revised text."""
+    """The three agents in one call, which also returns the revised text.
+
+    A revised text is only asked for if another call is left to judge it.
+    """
 
     def __init__(self, model: Model, brief: Brief, allowance: Allowance) -> None:
         self._model = model
         self._brief = brief
         self._allowance = allowance
-        self._next = Candidate("")
+        self._next: Candidate | None = None
 
     async def judge(
-        self, candidate: Candidate, violations: Sequence[str]
+        self, candidate: Candidate, violations: Sequence[str], *, final: bool
     ) -> tuple[Summary | None, Verdict]:
-        """Ask for the summary, the judgement and the revised text."""
+        """Ask for the summary, the judgement and, if it can be judged, the revised text."""
         self._allowance.take()
-        prompt = Prompt.load(__package__, "check")
+        revise = not final and self._allowance.left > 0
+        brief, prompt = self._brief, Prompt.load(__package__, "check")
         values = {
-            **self._brief.values, "candidate": candidate.text, "violations": list(violations),
+            **neutral_values(brief.debate), **brief.limits, "schemes": brief.wanted,
+            "evidence": brief.texts, "cited": brief.cited, "revise": revise,
+            "candidate": candidate.text, "violations": list(violations),
         }  # fmt: skip
-        answer: Check = await self._model.ask(
-            prompt.messages(**values), speech(Check, "utterance", self._brief.words),
+        answer: Assessment = await self._model.ask(
+            prompt.messages(**values),
+            speech(Check, brief.words, brief.cited) if revise else Assessment,
             step="rdebater.check", shorten=drop_oldest(prompt, "dialogue", values),
+            max_tokens=CHECK_TOKENS,
         )  # fmt: skip
-        named = self._brief.named(answer.numbers) or candidate.named
-        self._next = Candidate(clean(answer.utterance), named)
-        found = verdict(answer.judgement, violations, schemes=bool(self._brief.schemes))
+        self._next = None
+        if isinstance(answer, Check):
+            named = brief.named(answer.numbers) or candidate.named
+            self._next = Candidate(clean(answer.utterance), named)
+        found = verdict(
+            answer.judgement, violations, schemes=bool(brief.schemes),
+            unsupported=quoted_from(candidate.text, answer.unsupported),
+        )  # fmt: skip
         return answer.summary, found
 
     async def modify(self, candidate: Candidate, found: Verdict) -> Candidate:
         """Return the text of the last call; empty if the model wrote none."""
+        if self._next is None:
+            raise OverBudget("no call is left to judge a revised text")
         return self._next
 
 
@@ -221,19 +268,16 @@ class Revised:
         """Whether the last candidate met all criteria."""
         return self.stop == "accepted"
 
-    def best(self, rules: Rules) -> Candidate:
-        """Return the best candidate.
+    @property
+    def best(self) -> Attempt:
+        """The accepted attempt, or the last of those that met the most criteria.
 
-        The accepted one; or a last revision that could not be judged, if it breaks no rule; or the
-        last of those that met the most criteria.
+        An attempt without a verdict is only the best one if no attempt has a verdict.
         """
-        last = self.attempts[-1]
-        if self.accepted or (last.verdict is None and not rules(last.candidate)):
-            return last.candidate
-        judged = [one for one in self.attempts if one.verdict is not None] or [last]
-        return max(
-            reversed(judged), key=lambda one: one.verdict.met if one.verdict else 0
-        ).candidate
+        judged = [one for one in self.attempts if one.verdict is not None]
+        if self.accepted or not judged:
+            return self.attempts[-1]
+        return max(reversed(judged), key=lambda one: one.verdict.met if one.verdict else 0)
 
 
 async def revise(first: Candidate, gate: Gate, rules: Rules, most: int) -> Revised:
@@ -249,7 +293,7 @@ async def revise(first: Candidate, gate: Gate, rules: Rules, most: int) -> Revis
     candidate = first
     for revision in range(most + 1):
         try:
-            summary, found = await gate.judge(candidate, rules(candidate))
+            summary, found = await gate.judge(candidate, rules(candidate), final=revision == most)
         except ModelError as error:
             return Revised((*attempts, Attempt(candidate)), _stop(error))
         attempts.append(Attempt(candidate, summary, found))

@@ -1,10 +1,11 @@
-"""What the steps of a turn share: its call budget, and the history as text."""
+"""What the steps of a turn share: its call budget, and the debate as text."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from touche_rad.debate import Debate
+from touche_rad.models.dialogue import Thesis, render_dialogue
 from touche_rad.models.errors import OverBudget
 from touche_rad.text import clean
 
@@ -55,7 +56,9 @@ def history_text(debate: Debate) -> str:
     return "\n".join(reversed(texts))
 
 
-def stance(debate: Debate) -> str:
-    """Return our stance in words."""
-    claim = clean(debate.claim or debate.turns[0].utterance)[:MAX_LETTERS]
-    return f'against what the opponent holds: "{claim}"'
+def neutral_values(debate: Debate) -> dict[str, Any]:
+    """Return the motion and the history for agents that take no side: Pro-1 against Con-1."""
+    return {
+        "motion": Thesis.of(debate).text,
+        "dialogue": render_dialogue(debate, user="Pro-1", system="Con-1"),
+    }

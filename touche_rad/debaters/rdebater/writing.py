@@ -12,44 +12,11 @@ from pydantic import BaseModel, Field, create_model
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.rdebater.options import Wording
 from touche_rad.debaters.rdebater.retrieval import Record
-from touche_rad.debaters.rdebater.schemes import Scheme
+from touche_rad.debaters.rdebater.schemes import Aggregation, Scheme
 from touche_rad.debaters.rdebater.schemes.vocabulary import schemes as definitions
-from touche_rad.debaters.rdebater.turn import stance
 from touche_rad.models import Model, Prompt, drop_oldest
-from touche_rad.models.dialogue import render_dialogue
-from touche_rad.text import clean, content_words
-
-
-def cited(
-    content: str, named: Sequence[Argument], given: Sequence[Argument], most: int
-) -> tuple[Argument, ...]:
-    """Return the arguments that a response cites, in the order of their use.
-
-    Args:
-        content: The response.
-        named: The arguments that the model named; those that share no word with it are ignored.
-        given: All arguments of the prompt, used if no named argument remains.
-        most: Maximum arguments.
-    """
-    said = content_words(content)
-    used = [one for one in named if _first(said, one, named) < len(said)]
-    if not used:
-        shared = {one.id: len(set(said) & set(content_words(one.text))) for one in given}
-        nearest = max(given, key=lambda one: shared[one.id], default=None)
-        used = [nearest] if nearest is not None and shared[nearest.id] else []
-    return tuple(sorted(used, key=lambda one: _first(said, one, used))[:most])
-
-
-def _first(said: Sequence[str], one: Argument, among: Sequence[Argument]) -> int:
-    """Return the position of the first word of an argument, preferably one only it has."""
-    own = set(content_words(one.text))
-    others: set[str] = set()
-    others.update(*(content_words(other.text) for other in among if other.id != one.id))
-    for words in (own - others, own):
-        for place, word in enumerate(said):
-            if word in words:
-                return place
-    return len(said)
+from touche_rad.models.dialogue import Thesis, render_dialogue
+from touche_rad.text import clean
 
 
 @dataclass(frozen=True)
@@ -71,17 +38,22 @@ class Brief:
     words: int
     cited: int
     wording: Wording
+    label_agg: Aggregation
 
     @property
-    def values(self) -> dict[str, Any]:
-        """The variables of the prompts."""
-        return {
-            "dialogue": render_dialogue(self.debate), "stance": stance(self.debate),
-            "words": self.words,
-            "letters": max_letters(self.words),
-            "schemes": {one: definitions()[one] for one in self.schemes},
-            "evidence": [_shown(one, self.schemes) for one in self.evidence],
-        }  # fmt: skip
+    def limits(self) -> dict[str, Any]:
+        """The limits of an utterance as variables of a prompt."""
+        return {"words": self.words, "letters": max_letters(self.words)}
+
+    @property
+    def wanted(self) -> dict[Scheme, Any]:
+        """The explanations of the wanted schemes."""
+        return {one: definitions()[one] for one in self.schemes}
+
+    @property
+    def texts(self) -> list[dict[str, Any]]:
+        """The arguments with their labels."""
+        return [_shown(one, self.label_agg) for one in self.evidence]
 
     def named(self, numbers: Sequence[int]) -> tuple[Argument, ...]:
         """Return the arguments with these numbers; unknown and repeated numbers are ignored."""
@@ -89,14 +61,16 @@ class Brief:
         return tuple(self.evidence[number - 1].argument for number in dict.fromkeys(known))
 
 
-def _shown(one: Record, schemes: Sequence[Scheme]) -> dict[str, Any]:
+def _shown(one: Record, label_agg: Aggregation) -> dict[str, Any]:
+    """Return the text of a record and, as in the paper's Table 4, its schemes with their labels."""
     marks = one.annotation.marks if one.annotation else {}
     return {
         "text": clean(one.argument.text),
         "marks": [
-            f"{scheme.value} ({marks[scheme].reason})" if marks[scheme].reason else scheme.value
+            f"{scheme.value}: {one.annotation.level(scheme, label_agg).word}"
+            + (f" ({marks[scheme].reason})" if marks[scheme].reason else "")
             for scheme in marks
-            if scheme in schemes
+            if one.annotation
         ],
     }
 
@@ -104,7 +78,7 @@ def _shown(one: Record, schemes: Sequence[Scheme]) -> dict[str, Any]:
 class Draft(BaseModel):
     """The answer of M."""
 
-    numbers: list[int] = Field(json_schema_extra={"minItems": 1, "maxItems": 9})
+    numbers: list[int] = []
     utterance: str = Field(min_length=1)
 
 
@@ -114,26 +88,33 @@ def max_letters(words: int) -> int:
 
 
 @lru_cache(64)
-def speech(schema: type[BaseModel], field: str, words: int) -> type[Any]:
-    """Return the schema with a limit in letters that leaves room for all words."""
-    information = schema.model_fields[field]
+def speech(schema: type[BaseModel], words: int, cited: int = 0) -> type[Any]:
+    """Return a schema with limits for its `utterance` and, with `cited`, for its `numbers`."""
+    information = schema.model_fields["utterance"]
     bounded: Any = Field(
         **({} if information.is_required() else {"default": information.default}),
         min_length=1 if information.is_required() else None,
         json_schema_extra={"maxLength": max_letters(words)},
     )
-    fields: Any = {field: (str, bounded)}
+    fields: dict[str, Any] = {"utterance": (str, bounded)}
+    if cited:
+        limit: Any = Field(default=[], json_schema_extra={"maxItems": cited})
+        fields = {"numbers": (list[int], limit), **fields}
     return create_model(schema.__name__, __base__=schema, **fields)
 
 
 async def draft(model: Model, brief: Brief) -> Candidate:
     """Ask for the first candidate."""
     prompt = Prompt.load(__package__, "draft")
+    texts = brief.texts
     values = {
-        **brief.values, "flaws": list(brief.flaws), "cited": brief.cited, "wording": brief.wording,
+        **brief.limits, "thesis": Thesis.of(brief.debate),
+        "dialogue": render_dialogue(brief.debate),
+        "schemes": brief.wanted, "evidence": texts, "marked": any(one["marks"] for one in texts),
+        "flaws": list(brief.flaws), "cited": brief.cited, "wording": brief.wording,
     }  # fmt: skip
     answer: Draft = await model.ask(
-        prompt.messages(**values), speech(Draft, "utterance", brief.words), step="rdebater.draft",
+        prompt.messages(**values), speech(Draft, brief.words, brief.cited), step="rdebater.draft",
         shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     return Candidate(clean(answer.utterance), brief.named(answer.numbers))
@@ -149,11 +130,11 @@ async def plain(model: Model, debate: Debate, texts: Sequence[str], words: int) 
     """Ask like the paper's baselines: without retrieval, or with the retrieved texts."""
     prompt = Prompt.load(__package__, "baseline")
     values = {
-        "dialogue": render_dialogue(debate), "stance": stance(debate), "words": words,
+        "dialogue": render_dialogue(debate), "thesis": Thesis.of(debate), "words": words,
         "letters": max_letters(words), "texts": list(texts),
     }  # fmt: skip
     answer: Plain = await model.ask(
-        prompt.messages(**values), speech(Plain, "utterance", words), step="rdebater.baseline",
+        prompt.messages(**values), speech(Plain, words), step="rdebater.baseline",
         shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     return clean(answer.utterance)

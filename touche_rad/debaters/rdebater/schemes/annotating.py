@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from importlib.resources import files
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, create_model
+from pydantic import AliasChoices, BaseModel, Field, create_model
 
 from touche_rad.debaters.rdebater.schemes.vocabulary import (
     REASON_WORDS,
@@ -51,10 +51,9 @@ class Reason(BaseModel):
 
 Named: type[BaseModel] = create_model(
     "Schemes",
-    __config__=ConfigDict(extra="forbid"),
     **{one.name.lower(): (Reason | None, Field(None, alias=one.value)) for one in Scheme},  # type: ignore[call-overload]
 )
-"""The answer of the annotation agent: one key for each scheme that is used, no other keys."""
+"""The answer of the annotation agent: one key for each scheme that is used; others are ignored."""
 
 
 def reasons_of(answer: BaseModel) -> dict[Scheme, str]:
@@ -152,6 +151,8 @@ MAX_LETTERS: Final = 4_000
 MAX_SCHEMES: Final = 3
 """Maximum schemes per argument if several arguments are annotated in one call."""
 _LETTERS_PER_TOKEN: Final = 4
+_TOKENS_PER_TEXT: Final = 400
+"""Limit of a merged answer: three schemes with a reason and four labels each."""
 _ANSWER_TOKENS: Final = {"merged": 90, "separate": 150}
 """Estimated tokens of the answers for one text."""
 
@@ -273,17 +274,20 @@ class SchemeAnnotator:
     async def _several(self, texts: Sequence[str]) -> list[Annotation | ModelError]:
         try:
             answer: Together = await self.model.ask(
-                self._together(texts), together(len(texts), MAX_SCHEMES), step="schemes.together"
+                self._together(texts),
+                together(len(texts), MAX_SCHEMES),
+                step="schemes.together",
+                max_tokens=_TOKENS_PER_TEXT * len(texts),
             )
         except ModelError as error:
             return [error] * len(texts)
-        told: dict[int, dict[Scheme, Mark]] = {}
+        marks: dict[int, dict[Scheme, Mark]] = {}
         for one in answer.arguments:
-            if 1 <= one.number <= len(texts) and one.number not in told:
-                told[one.number] = one.marks(MAX_SCHEMES)
+            if 1 <= one.number <= len(texts) and one.number not in marks:
+                marks[one.number] = one.marks(MAX_SCHEMES)
         return [
-            Annotation(marks=told[number])
-            if number in told
+            Annotation(marks=marks[number])
+            if number in marks
             else InvalidAnswer(f"{self.model.name}: the answer leaves out argument {number}")
             for number in range(1, len(texts) + 1)
         ]
@@ -292,10 +296,10 @@ class SchemeAnnotator:
         return self._schemes.messages(schemes=schemes(), words=REASON_WORDS, text=_shown(text))
 
     def _scored(self, text: str, reasons: dict[Scheme, str]) -> Sequence[Any]:
-        told = {scheme.value: {"reason": reason} for scheme, reason in reasons.items()}
+        given = {scheme.value: {"reason": reason} for scheme, reason in reasons.items()}
         return self._scores.messages(
             dimensions=dimensions(), exemplars=exemplars(self.options.exemplars), text=_shown(text),
-            annotation=json.dumps(told, ensure_ascii=False),
+            annotation=json.dumps(given, ensure_ascii=False),
         )  # fmt: skip
 
     def _together(self, texts: Sequence[str]) -> Sequence[Any]:

@@ -8,9 +8,9 @@ from enum import IntEnum, StrEnum
 from functools import cache
 from importlib.resources import files
 from statistics import median
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Aggregation = Literal["mean", "min", "median"]
 REASON_WORDS: Final = 40
@@ -88,8 +88,8 @@ class Annotation(BaseModel):
 def collapsed(levels: Iterable[Level], by: Aggregation = "mean") -> Level:
     """Return one label for the labels of the dimensions.
 
-    The paper names one label a scheme and asks for four. Their mean (or median) is taken to the
-    nearest label, a half goes down; a dimension without a label has no say.
+    The paper has one label per scheme in its text and four in its prompt. The mean (or median) is
+    rounded to the nearest label, a half is rounded down. A dimension without label does not count.
     """
     given = [int(level) for level in levels if level is not Level.NONE]
     if not given:
@@ -102,7 +102,7 @@ def collapsed(levels: Iterable[Level], by: Aggregation = "mean") -> Level:
 
 
 Exemplars = Literal["levels", "pairs", "both"]
-"""One exemplar a label, or two good ones and two bad ones, or all of them."""
+"""One exemplar per label, or two good ones and two bad ones, or all of them."""
 
 
 class Block(BaseModel):
@@ -118,18 +118,24 @@ class Block(BaseModel):
 
 
 class Exemplar(BaseModel):
-    """A text with its labels, in the order of the dimensions."""
+    """A text with its labels, in the order of the dimensions; without a scheme it has none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     set: Exemplars
     kind: str
-    scheme: Scheme
+    scheme: Scheme | None = None
     text: str
-    labels: tuple[str, str, str, str]
+    labels: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _all_labels(self) -> Self:
+        if len(self.labels) != (len(Dimension) if self.scheme else 0):
+            raise ValueError("an exemplar has one label per dimension, or no scheme and no label")
+        return self
 
     @property
-    def told(self) -> str:
+    def labelled(self) -> str:
         """The labels as a line."""
         return ", ".join(
             f"{dimension.value}: {label}"
@@ -140,22 +146,22 @@ class Exemplar(BaseModel):
 @cache
 def schemes() -> dict[Scheme, Block]:
     """Return the block of each scheme."""
-    told = _read("schemes.toml")
-    return {scheme: Block.model_validate(told[scheme.name.lower()]) for scheme in Scheme}
+    blocks = _read("schemes.toml")
+    return {scheme: Block.model_validate(blocks[scheme.name.lower()]) for scheme in Scheme}
 
 
 @cache
 def dimensions() -> dict[Dimension, Block]:
     """Return the block of each dimension."""
-    told = _read("dimensions.toml")
-    return {one: Block.model_validate(told[one.name.lower()]) for one in Dimension}
+    blocks = _read("dimensions.toml")
+    return {one: Block.model_validate(blocks[one.name.lower()]) for one in Dimension}
 
 
 @cache
 def exemplars(wanted: Exemplars) -> tuple[Exemplar, ...]:
     """Return the exemplars of a set."""
-    told = [Exemplar.model_validate(one) for one in _read("exemplars.toml")["exemplar"]]
-    return tuple(one for one in told if wanted in (one.set, "both"))
+    every = [Exemplar.model_validate(one) for one in _read("exemplars.toml")["exemplar"]]
+    return tuple(one for one in every if wanted == "both" or one.set in (wanted, "both"))
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -1,0 +1,116 @@
+"""Which arguments a response uses, and which of its sentences they support."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from touche_rad.debate import Argument
+from touche_rad.evidence.findings import findings, read_sentences
+from touche_rad.evidence.guard import Checked, Found, Guard, read
+from touche_rad.evidence.support import SupportKind, support
+from touche_rad.evidence.words import read_passage
+from touche_rad.text import clean, content_words, sentences
+
+NAMED: Final = 0.3
+"""Minimum share of a sentence's content words that an argument has, if the model named it."""
+UNNAMED: Final = 0.6
+"""The same for an argument that the model did not name."""
+_FEWEST: Final = 2
+"""An argument that shares fewer content words with every sentence is not used."""
+
+
+def cited(
+    content: str, named: Sequence[Argument], given: Sequence[Argument], most: int
+) -> tuple[Argument, ...]:
+    """Return the arguments that a response uses, in the order of their use.
+
+    Args:
+        content: The response.
+        named: The arguments that the model named; those that it did not use are left out.
+        given: All arguments of the prompt, tried with a higher threshold if no named one was used.
+        most: Maximum arguments.
+    """
+    used = [one for one in named if _share(content, one) >= NAMED]
+    if not used:
+        shares = {one.id: _share(content, one) for one in given}
+        used = [one for one in given if shares[one.id] >= UNNAMED]
+        used = sorted(used, key=lambda one: -shares[one.id])[:most]
+    said = content_words(content)
+    return tuple(sorted(used, key=lambda one: _first(said, one, used))[:most])
+
+
+def _share(content: str, argument: Argument) -> float:
+    """Return the largest share of a sentence's content words that an argument has.
+
+    A sentence that says the contrary of the argument does not count.
+    """
+    source, own = read_passage(clean(argument.text)), set(content_words(argument.text))
+    shares = [0.0]
+    for sentence in read_sentences(clean(content)):
+        if len(own & set(content_words(sentence.text))) < _FEWEST:
+            continue
+        found = support(sentence.passage, source)
+        if found.kind in (SupportKind.QUOTED, SupportKind.NEAR):
+            shares.append(1.0)
+        elif not found.contrary:
+            shares.append(found.covered)
+    return max(shares)
+
+
+def _first(said: Sequence[str], one: Argument, among: Sequence[Argument]) -> int:
+    """Return the position of the first word of an argument, preferably one only it has."""
+    own = set(content_words(one.text))
+    others: set[str] = set()
+    others.update(*(content_words(other.text) for other in among if other.id != one.id))
+    for words in (own - others, own):
+        for place, word in enumerate(said):
+            if word in words:
+                return place
+    return len(said)
+
+
+def distortions(content: str, arguments: Sequence[Argument]) -> Iterator[str]:
+    """Yield a line on each sentence that changes the meaning of the arguments."""
+    sources = [read_passage(clean(one.text)) for one in arguments]
+    for sentence in sentences(clean(content)):
+        if read(sentence, tuple(arguments)) is Found.DISTORTED:
+            why = [one.support.why for one in findings(list(read_sentences(sentence)), sources)]
+            reason = why[0] if why else "it is too long"
+            yield f'No argument says this: "{sentence}" Reason: {reason}.'
+
+
+class FoundByModel:
+    """The sentences that follow, according to a model that quoted what does not."""
+
+    def __init__(self, unsupported: Sequence[str]) -> None:
+        self._unsupported = [set(content_words(one)) for one in unsupported]
+
+    async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
+        """Return whether each sentence contains none of the unsupported words."""
+        return [not any(self._contains(one, part) for part in self._unsupported) for one in said]
+
+    @staticmethod
+    def _contains(sentence: str, quoted: set[str]) -> bool:
+        return len(quoted & set(content_words(sentence))) > len(quoted) / 2
+
+
+async def supported(
+    content: str, arguments: Sequence[Argument], unsupported: Sequence[str] | None
+) -> Checked:
+    """Return the supported and the unsupported sentences of a response.
+
+    Args:
+        content: The response.
+        arguments: The arguments that it cites. Without any, only the model's quotations count.
+        unsupported: What a model quoted as unsupported; None if no model checked the response. Then
+            only quotations of the arguments are supported.
+    """
+    model = None if unsupported is None else FoundByModel(unsupported)
+    if arguments or model is None:
+        return await Guard(model).checked(content, arguments)
+    said = sentences(clean(content))
+    follows = dict(zip(said, await model.of(said, ()), strict=True))
+    return Checked(
+        tuple(one for one in said if follows[one]), tuple(one for one in said if not follows[one])
+    )

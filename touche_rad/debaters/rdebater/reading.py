@@ -1,0 +1,84 @@
+"""The opponent's logic and the keywords, asked of a model in one call or two."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, Field, create_model
+
+from touche_rad.debate import Debate
+from touche_rad.debaters.rdebater.logic import Flaw, Formula, Logic, flaws, predicates
+from touche_rad.debaters.rdebater.turn import neutral_values
+from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.models.output import Paragraph
+from touche_rad.text import clean, content_words, words
+
+Keyword = Annotated[str, Field(json_schema_extra={"maxLength": 60})]
+
+
+class Keywords(BaseModel):
+    """The answer of the keyword agent."""
+
+    keywords: list[Keyword]
+
+
+K = TypeVar("K", bound=BaseModel)
+
+
+@lru_cache(64)
+def _limited(schema: type[K], most: int) -> type[K]:
+    """Return a schema with a limit on the number of keywords."""
+    bound: Any = (list[Keyword], Field(json_schema_extra={"maxItems": most}))
+    return create_model(schema.__name__, __base__=schema, keywords=bound)
+
+
+def kept(said: Iterable[str], most: int) -> tuple[str, ...]:
+    """Return the keywords without empty, repeated and additional ones."""
+    found: dict[str, str] = {}
+    for keyword in map(clean, said):
+        if content_words(keyword):
+            found.setdefault(" ".join(words(keyword)), keyword)
+    return tuple(found.values())[:most]
+
+
+def plain_keywords(debate: Debate, most: int) -> tuple[str, ...]:
+    """Return the keywords that are used without a model: words of the last message."""
+    said = content_words(clean(debate.last.utterance)) or content_words(clean(debate.claim))
+    often = Counter(said)
+    ranked = sorted(often, key=lambda word: (-often[word], said.index(word)))
+    return tuple(ranked[:most])
+
+
+async def keywords(model: Model, debate: Debate, most: int) -> tuple[str, ...]:
+    """Ask for keywords from the utterances of both sides."""
+    prompt = Prompt.load(__package__, "keywords")
+    values = {"most": most, **neutral_values(debate)}
+    answer = await model.ask(
+        prompt.messages(**values), _limited(Keywords, most), step="rdebater.keywords",
+        shorten=drop_oldest(prompt, "dialogue", values),
+    )  # fmt: skip
+    return kept(answer.keywords, most) or plain_keywords(debate, most)
+
+
+class Reading(BaseModel):
+    """The answer of four agents in one call; each step uses the one before it."""
+
+    predicates: list[Formula] = Field(json_schema_extra={"maxItems": 8})
+    chain: Paragraph
+    flaws: list[Flaw] = Field(json_schema_extra={"maxItems": 3})
+    keywords: list[Keyword]
+
+
+async def reading(model: Model, debate: Debate, most: int) -> tuple[Logic, tuple[str, ...]]:
+    """Ask for the opponent's logic and the keywords in one call."""
+    prompt = Prompt.load(__package__, "reading")
+    values = {"most": most, **neutral_values(debate)}
+    answer = await model.ask(
+        prompt.messages(**values), _limited(Reading, most), step="rdebater.reading",
+        shorten=drop_oldest(prompt, "dialogue", values),
+    )  # fmt: skip
+    found = Logic(predicates(answer.predicates), answer.chain.strip(), flaws(answer.flaws))
+    return found, kept(answer.keywords, most) or plain_keywords(debate, most)
