@@ -107,7 +107,12 @@ PLAYS = (
         REBUTTALS,
     ),
     Play("panel", "inspirescore", "Subjective Facts Verdicts Formalised Inference"),
-    Play("panel", "inspirescore", "Subjective Facts Queries Verdicts Formalised Inference", PAPER),
+    Play(
+        "panel", "inspirescore", "Subjective Facts Queries Verdicts Formalised Inference",
+        {**PAPER, "facts_from": "index"},
+    ),
+    Play("panel", "inspirescore", "Subjective Facts Verdicts Formalised Inference", {"profile": "reasons"}),
+    Play("panel", "inspirescore", "Subjective Facts Verdicts Formalised Inference", {"facts_from": "index"}),
     Play("judge", "debatrix-grice", "SpeechView"),
     Play("judge", "debgraph-grice", "SceneGraph"),
     Play("judge", "inspirescore-grice", "Subjective Facts Verdicts"),

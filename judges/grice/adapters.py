@@ -216,7 +216,7 @@ class InspireScoreGrice(_Adapter):
             return dict.fromkeys(Maxim, _no_score("the last turn has no response"))
         options = InspireScore.Options(
             dimensions="AC,AA,TR,FA", facts_from="index", cross_check=False,
-            without_evidence="unknown",
+            without_evidence="unknown", keep_quotations=True,
         )  # fmt: skip
         index = cast(ArgumentIndex, _CitedArguments(response.arguments))
         services = Services(index=index, seed=self.services.seed, model=self.model)

@@ -11,17 +11,34 @@ import anyio
 
 from judges.inspirescore.options import InspireScoreOptions
 from judges.inspirescore.responses import Response
-from judges.inspirescore.schemas import Truth, TruthValue, ask_about, bounded, keyed
+from judges.inspirescore.schemas import (
+    LEAST_TOKENS,
+    CheckedFact,
+    Truth,
+    TruthValue,
+    ask_about,
+    bounded,
+    form,
+    keyed,
+    part_size,
+)
 from retrieval.web import WebSearch, search_all
 from touche_rad.models import Model, Prompt, ask_in_parts
 from touche_rad.models.output import Line
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.text import clean
+from touche_rad.text import clean, sentences, words
 
 LONGEST: Final = 400
 """Characters of a fact, and of a piece of evidence."""
+SHORTEST_QUOTATION: Final = 6
+"""Words of a sentence that is recognised as a quotation."""
 LONGEST_QUERIES: Final = 2_000
 """Characters of all queries of a response, as in the paper."""
+
+
+TOKENS_PER_LINE: Final = 36
+"""Token limit of an answer for each fact or query."""
+TOKENS_PER_VERDICT: Final = 12
 
 
 @dataclass(frozen=True)
@@ -30,6 +47,28 @@ class Piece:
 
     source: str
     text: str
+    argument: bool = False
+    """Whether it is an argument of the index, which systems quote sentence by sentence."""
+
+
+def repeats(piece: Piece, speeches: Sequence[str]) -> bool:
+    """Whether a piece of evidence only repeats a speech, word for word, and proves nothing.
+
+    The piece stands in the speech, or the speech in the piece. For an argument one quoted sentence
+    is enough.
+    """
+    said = [_plain(speech) for speech in speeches]
+    whole = _plain(piece.text)
+    quoted = [_plain(one) for one in sentences(piece.text)] if piece.argument else []
+    parts = [whole, *(one for one in quoted if len(one.split()) >= SHORTEST_QUOTATION)]
+    return any(part in one for part in parts for one in said) or any(
+        len(one.split()) >= SHORTEST_QUOTATION and one in whole for one in said
+    )
+
+
+def _plain(text: str) -> str:
+    """Return the words only, with spaces around them so that no word matches in part."""
+    return f" {' '.join(words(text.casefold()))} "
 
 
 @dataclass(frozen=True)
@@ -47,9 +86,14 @@ class Evidence:
         return names + ([self.web.place] if self.web is not None else [])
 
     async def search(
-        self, queries: Sequence[Sequence[str]]
+        self, queries: Sequence[Sequence[str]], speeches: Sequence[str] = ()
     ) -> tuple[list[tuple[Piece, ...]], tuple[str, ...]]:
-        """Search each response's queries; return the evidence for each, and what failed."""
+        """Search each response's queries; return the evidence for each, and what failed.
+
+        Args:
+            queries: The queries of each response.
+            speeches: The texts of the debate; what only repeats them is no evidence.
+        """
         if self.options.searches == "joined":
             queries = [[" ".join(own)] if own else [] for own in queries]
         found: dict[str, list[list[Piece]]] = {query: [] for own in queries for query in own}
@@ -66,6 +110,8 @@ class Evidence:
                     Piece(f"web: {page.address or page.title}", clean(page.text)[:LONGEST])
                     for page in pages
                 ])  # fmt: skip
+        for lists in found.values():
+            lists[:] = [[one for one in hits if not repeats(one, speeches)] for hits in lists]
         return [self._best([found[query] for query in own]) for own in queries], tuple(faults)
 
     def _search_index(self, index: ArgumentIndex, found: dict[str, list[list[Piece]]]) -> list[str]:
@@ -75,7 +121,7 @@ class Evidence:
             except Exception as error:
                 return [f"argument index: {clean(str(error))[:LONGEST] or type(error).__name__}"]
             lists.append([
-                Piece(f"argument {hit.argument.id}", clean(hit.argument.text)[:LONGEST])
+                Piece(f"argument {hit.argument.id}", clean(hit.argument.text)[:LONGEST], True)
                 for hit in hits
             ])  # fmt: skip
         return []
@@ -101,6 +147,7 @@ class CheckedFacts:
     queries: tuple[str, ...] = ()
     evidence: tuple[Piece, ...] = ()
     verdicts: tuple[Truth, ...] = ()
+    reasons: tuple[str, ...] = ()
     fault: str = ""
 
     @property
@@ -122,6 +169,7 @@ class FactChecker:
     ) -> tuple[list[CheckedFacts], tuple[str, ...]]:
         """Check each response's facts; return them, and what failed in the search."""
         size = self.options.batch
+        texts = [response.shown for response in responses]
 
         async def extract(batch: Sequence[Response]) -> list[CheckedFacts]:
             return await self._extract(motion, batch)
@@ -130,7 +178,10 @@ class FactChecker:
             return await self._write_queries(motion, batch)
 
         every = await ask_in_parts(
-            responses, size, extract, lambda one, why: CheckedFacts(one, fault=why)
+            responses,
+            part_size(texts, size, self.options.characters_per_call),
+            extract,
+            lambda one, why: CheckedFacts(one, fault=why),
         )
         stated, faults = [one for one in every if one.facts], tuple[str, ...]()
         if self.evidence.sources:
@@ -139,7 +190,8 @@ class FactChecker:
                     stated, size, write_queries,
                     lambda one, _: replace(one, queries=self._limited(one.facts)),
                 )  # fmt: skip
-            found, faults = await self.evidence.search([one.queries for one in stated])
+            speeches = () if self.options.keep_quotations else texts
+            found, faults = await self.evidence.search([one.queries for one in stated], speeches)
             stated = [replace(one, evidence=own) for one, own in zip(stated, found, strict=True)]
         unknown: list[CheckedFacts] = []
         if self.options.without_evidence == "unknown":
@@ -161,8 +213,9 @@ class FactChecker:
             queries = self.options.max_queries
             kind = keyed("FactsAndQueries", {"facts": kind, "queries": bounded(Line, queries)})
         answers = await ask_about(
-            self.model, "facts", "Facts", batch, [kind] * len(batch), motion=motion,
-            most_facts=most, most_queries=queries,
+            self.model, "facts", "Facts", batch, [kind] * len(batch),
+            len(batch) * TOKENS_PER_LINE * (most + queries + 2), motion=motion,
+            most_facts=most, most_queries=queries, form=form(kind),
         )  # fmt: skip
         checked = []
         for response, answer in zip(batch, answers, strict=True):
@@ -177,9 +230,11 @@ class FactChecker:
     ) -> list[CheckedFacts]:
         """Ask for the queries in a call of their own, as the paper does."""
         most = self.options.max_queries
+        kind = bounded(Line, most)
         answers = await ask_about(
-            self.model, "queries", "Queries", _numbered(batch), [bounded(Line, most)] * len(batch),
-            motion=motion, most_queries=most,
+            self.model, "queries", "Queries", _numbered(batch), [kind] * len(batch),
+            len(batch) * TOKENS_PER_LINE * (most + 1), motion=motion, most_queries=most,
+            form=form(kind),
         )  # fmt: skip
         return [
             replace(one, queries=self._limited(answer))
@@ -187,19 +242,23 @@ class FactChecker:
         ]
 
     async def _verify(self, batch: Sequence[CheckedFacts]) -> list[CheckedFacts]:
-        """Ask for a verdict on each fact."""
-        numbered = _numbered(batch)
+        """Ask for a verdict on each fact; without any evidence by the model's knowledge."""
+        reasons, numbered = self.options.fact_reasons, _numbered(batch)
+        names = [name for facts in numbered for name in facts]
+        schema = keyed("Verdicts", dict.fromkeys(names, CheckedFact if reasons else TruthValue))
         messages = Prompt.load(__package__, "verify").messages(
             responses=[
                 {"facts": facts, "evidence": one.evidence}
                 for one, facts in zip(batch, numbered, strict=True)
-            ]
+            ],
+            searched=any(one.evidence for one in batch), reasons=reasons, form=form(schema),
+        )  # fmt: skip
+        limit = len(names) * (2 * TOKENS_PER_LINE if reasons else TOKENS_PER_VERDICT)
+        answer = await self.model.ask(
+            messages, schema, step="inspirescore.verify", max_tokens=max(LEAST_TOKENS, limit)
         )
-        names = [name for facts in numbered for name in facts]
-        schema = keyed("Verdicts", dict.fromkeys(names, TruthValue))
-        answer = await self.model.ask(messages, schema, step="inspirescore.verify")
         return [
-            replace(one, verdicts=tuple(getattr(answer, name) for name in facts))
+            replace(one, **_read([getattr(answer, name) for name in facts]))
             for one, facts in zip(batch, numbered, strict=True)
         ]
 
@@ -210,6 +269,15 @@ class FactChecker:
             if len("\n".join([*kept, query])) <= LONGEST_QUERIES:
                 kept.append(query)
         return tuple(kept)
+
+
+def _read(answers: Sequence[Truth | CheckedFact]) -> dict[str, Any]:
+    """Return the verdicts, and the reasons if there are any."""
+    checked = [one for one in answers if isinstance(one, CheckedFact)]
+    return {
+        "verdicts": tuple(one.verdict if isinstance(one, CheckedFact) else one for one in answers),
+        "reasons": tuple(clean(one.reason) for one in checked),
+    }
 
 
 def _numbered(batch: Sequence[CheckedFacts]) -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import anyio
 
@@ -22,14 +22,21 @@ from judges.inspirescore.schemas import (
     Truth,
     ask_about,
     bounded,
+    form,
     keyed,
+    part_size,
 )
 from touche_rad.models import Model, ask_in_parts
 from touche_rad.models.output import Page
 from touche_rad.text import clean
 
-LONGEST = 1_200
+LONGEST: Final = 1_200
 """Characters of a formula that are kept; the parser refuses one that is too long."""
+
+TOKENS_PER_FORMULA: Final = 64
+"""Token limit of an answer for each premise and conclusion, with the predicates in them."""
+TOKENS_PER_CONCLUSION: Final = 224
+TOKENS_PER_PLAN: Final = 640
 
 
 @dataclass(frozen=True)
@@ -70,12 +77,16 @@ class LogicChecker:
     async def check(self, motion: str, responses: Sequence[Response]) -> list[Formalised]:
         """Formalise each response and decide its conclusions; a failure costs one response."""
         size = self.options.batch
+        texts = [response.shown for response in responses]
 
         async def formalise(batch: Sequence[Response]) -> list[Formalised]:
             return await self._formalise(motion, batch)
 
         every = await ask_in_parts(
-            responses, size, formalise, lambda one, why: Formalised(one, fault=why)
+            responses,
+            part_size(texts, size, self.options.characters_per_call),
+            formalise,
+            lambda one, why: Formalised(one, fault=why),
         )
         concluding = [one for one in every if one.conclusions]
         if self.options.logic == "model" or self.options.cross_check:
@@ -97,7 +108,8 @@ class LogicChecker:
             "conclusions": bounded(Expression, conclusions),
         })  # fmt: skip
         answers = await ask_about(
-            self.model, "formalise", "Formalised", batch, [kind] * len(batch), motion=motion,
+            self.model, "formalise", "Formalised", batch, [kind] * len(batch),
+            len(batch) * TOKENS_PER_FORMULA * (premises + conclusions + 2), motion=motion,
             most_premises=premises, most_conclusions=conclusions,
         )  # fmt: skip
         return [self._read(one, answer) for one, answer in zip(batch, answers, strict=True)]
@@ -121,8 +133,14 @@ class LogicChecker:
             for place, one in enumerate(batch, 1)
         ]
         answers = await ask_about(
-            self.model, "infer", "Inference", batch, kinds, detailed=self.options.detailed
-        )
+            self.model, "infer", "Inference", batch, kinds,
+            sum(TOKENS_PER_CONCLUSION * len(one.conclusions) for one in batch)
+            + len(batch) * (TOKENS_PER_PLAN if plan else 0),
+            detailed=self.options.detailed,
+            form=form(keyed("Inference", {
+                f"response_{place}": kind for place, kind in enumerate(kinds, 1)
+            })),
+        )  # fmt: skip
         return [
             replace(
                 one, inferred=tuple(getattr(answer, name) for name in _names(one)),

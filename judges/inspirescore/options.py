@@ -26,7 +26,7 @@ class InspireScoreOptions(Options):
     logic: Decider = Field("model", description="whose verdict on logic is the score")
     total: Total = Field("six_mean", description="six_mean, or three_mean as in R-Debater")
     tolerance: float = Field(0.0, ge=0, le=1, description="largest difference that is a tie")
-    facts_from: str = Field("index,web", description="sources of evidence: index, web, or none")
+    facts_from: str = Field("web", description="sources of evidence: some of web,index, or none")
     web: str = Field("", description="SearXNG address or folder of texts; empty: no web search")
     detailed: bool = setting(
         False, description="queries in a call of their own, an analysis per score, a plan for logic"
@@ -45,13 +45,20 @@ class InspireScoreOptions(Options):
     searches: Literal["each", "joined"] = setting(
         "each", description="one search per query, or one for all queries of a response"
     )
+    fact_reasons: bool = setting(False, description="a reason before each verdict on a fact")
+    keep_quotations: bool = setting(
+        False, description="evidence that only repeats the debate's own words counts too"
+    )
     max_facts: int = setting(8, ge=1, le=100, description="maximum facts per response")
     max_queries: int = setting(3, ge=1, le=20, description="maximum queries per response")
     max_evidence: int = setting(
         6, ge=1, le=60, description="maximum pieces of evidence per response"
     )
-    max_premises: int = setting(10, ge=1, le=40, description="maximum premises per response")
-    max_conclusions: int = setting(4, ge=1, le=20, description="maximum conclusions per response")
+    max_premises: int = setting(8, ge=1, le=40, description="maximum premises per response")
+    max_conclusions: int = setting(3, ge=1, le=20, description="maximum conclusions per response")
+    characters_per_call: int = setting(
+        12_000, ge=1_000, le=1_000_000, description="characters of speeches per call"
+    )
     max_characters: int = setting(
         8_000, ge=100, le=100_000, description="characters read of a speech"
     )

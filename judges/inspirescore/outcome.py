@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from judges.inspirescore.aggregation import (
@@ -192,14 +193,15 @@ def _agreement(findings: Findings, options: InspireScoreOptions) -> dict[str, An
 
 
 def _fact_details(one: CheckedFacts) -> dict[str, Any]:
-    verdicts: Sequence[str | None] = one.verdicts or [None] * len(one.facts)
+    records: list[dict[str, str | None]] = [
+        {"fact": fact, "verdict": verdict} for fact, verdict in zip_longest(one.facts, one.verdicts)
+    ]
+    for record, reason in zip(records, one.reasons, strict=False):
+        record["reason"] = reason
     return {
-        "facts": [
-            {"fact": fact, "verdict": verdict}
-            for fact, verdict in zip(one.facts, verdicts, strict=True)
-        ],
+        "facts": records,
         "facts_left_off": one.left_off, "queries": list(one.queries),
-        "evidence": [vars(piece) for piece in one.evidence],
+        "evidence": [{"source": piece.source, "text": piece.text} for piece in one.evidence],
         **({"facts_fault": one.fault} if one.fault else {}),
     }  # fmt: skip
 

@@ -66,10 +66,7 @@ class InspireScore:
 
         async def score() -> None:
             units = units_of(responses, options.subjective_scope)
-            size = max(1, options.batch // max(1, len(contest.sides)))
-            findings.subjective = await score_units(
-                self.model, motion, info, units, size=size, detailed=options.detailed
-            )
+            findings.subjective = await score_units(self.model, motion, info, units, options)
 
         async def check_facts() -> None:
             findings.facts, findings.search_faults = await self._facts.check(motion, spoken)

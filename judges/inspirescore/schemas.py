@@ -2,26 +2,75 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from math import ceil
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, create_model
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, create_model
 
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line, Page, Paragraph
 
+LEAST_TOKENS: Final = 1_536
+"""Token limit of a small call. A part of a large call that was cut off gets more per response."""
+
+
+def form(kind: Any) -> str:
+    """Return the JSON form of an answer for the prompt: keys with "..." or 0.0 as values."""
+    schema = TypeAdapter(kind).json_schema()
+    definitions = schema.get("$defs", {})
+
+    def of(part: Mapping[str, Any]) -> Any:
+        if "$ref" in part:
+            return of(definitions[part["$ref"].rpartition("/")[2]])
+        if "properties" in part:
+            return {key: of(inner) for key, inner in part["properties"].items()}
+        if part.get("type") == "array":
+            return [of(part["items"])] * 2
+        return 0.0 if part.get("type") == "number" else "..."
+
+    return json.dumps(of(schema))
+
+
+def part_size(texts: Sequence[str], most: int, characters: int) -> int:
+    """Return how many texts a call asks about.
+
+    Args:
+        texts: All texts.
+        most: The maximum of a call.
+        characters: Characters of a call; long texts are asked about in more calls.
+    """
+    mean = sum(map(len, texts)) / max(1, len(texts))
+    size = max(1, min(most, int(characters / max(1.0, mean))))
+    calls = ceil(len(texts) / size)
+    return ceil(len(texts) / max(1, calls)) or 1
+
 
 async def ask_about(
     model: Model, step: str, schema: str, responses: Sequence[Any], kinds: Sequence[Any],
-    **values: Any,
+    max_tokens: int, **values: Any,
 ) -> list[Any]:  # fmt: skip
-    """Ask the prompt of a step about some responses, and return the answer on each."""
+    """Ask the prompt of a step about some responses, and return the answer on each.
+
+    Args:
+        model: The model.
+        step: The name of the prompt.
+        schema: The name of the schema.
+        responses: What the prompt shows of each response.
+        kinds: The type of the answer on each response.
+        max_tokens: Token limit of the answer.
+        values: The other variables of the prompt.
+    """
     keys = [f"response_{number}" for number in range(1, len(responses) + 1)]
     messages = Prompt.load(__package__, step).messages(
         responses=dict(zip(keys, responses, strict=True)), **values
     )
     keyed_schema = keyed(schema, dict(zip(keys, kinds, strict=True)))
-    answer = await model.ask(messages, keyed_schema, step=f"inspirescore.{step}")
+    answer = await model.ask(
+        messages, keyed_schema, step=f"inspirescore.{step}",
+        max_tokens=max(LEAST_TOKENS, max_tokens),
+    )  # fmt: skip
     return [getattr(answer, key) for key in keys]
 
 
@@ -64,11 +113,18 @@ class AnalysedMarks(BaseModel):
     total_score: float
 
 
+class CheckedFact(BaseModel):
+    """The reason for a verdict on a fact, and the verdict."""
+
+    reason: Line
+    verdict: TruthValue
+
+
 class Predicate(BaseModel):
     """A predicate and its meaning."""
 
-    symbol: Line
-    meaning: Line
+    symbol: Annotated[str, Field(json_schema_extra={"maxLength": 60})]
+    meaning: Annotated[str, Field(json_schema_extra={"maxLength": 100})]
 
 
 class Expression(BaseModel):

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from judges.inspirescore.aggregation import SUBJECTIVE
+from judges.inspirescore.options import InspireScoreOptions
 from judges.inspirescore.responses import Response, Speaker
-from judges.inspirescore.schemas import Marks, keyed, round_scores
+from judges.inspirescore.schemas import LEAST_TOKENS, Marks, form, keyed, part_size, round_scores
 from touche_rad.models import Model, Prompt, ask_in_parts
+
+TOKENS_PER_MARKS: Final = 160
+"""Token limit of an answer for the scores of a side in a round."""
+TOKENS_PER_ANALYSES: Final = 400
+TOKENS_PER_REASON: Final = 640
 
 
 @dataclass(frozen=True)
@@ -50,21 +56,31 @@ def units_of(responses: Sequence[Response], scope: Literal["round", "debate"]) -
 
 
 async def score_units(
-    model: Model, motion: str, info: str, units: Sequence[Unit], *, size: int, detailed: bool
+    model: Model, motion: str, info: str, units: Sequence[Unit], options: InspireScoreOptions
 ) -> list[UnitScores]:
-    """Score the units, `size` of them in a call."""
+    """Score the units, several in a call."""
+    detailed = options.detailed
+    speakers = max((len(unit.speakers) for unit in units), default=1)
+    texts = ["\n".join(response.shown for response in unit.responses) for unit in units]
+    size = part_size(texts, max(1, options.batch // speakers), options.characters_per_call)
 
     async def ask(batch: Sequence[Unit]) -> list[UnitScores]:
         schemas = {}
         for unit in batch:
             keys, labels = [s.key for s in unit.speakers], [s.label for s in unit.speakers]
             schemas[unit.key] = round_scores(f"Scores_{unit.key}", keys, labels, detailed)
-        speakers = list(dict.fromkeys(speaker for unit in batch for speaker in unit.speakers))
+        scored = list(dict.fromkeys(speaker for unit in batch for speaker in unit.speakers))
+        schema = keyed("Subjective", schemas)
         messages = Prompt.load(__package__, "subjective").messages(
-            motion=motion, info=info, units=batch, detailed=detailed, speakers=speakers
+            motion=motion, info=info, units=batch, detailed=detailed, speakers=scored,
+            form=form(schema),
+        )  # fmt: skip
+        marked = sum(len(unit.speakers) for unit in batch)
+        limit = marked * (TOKENS_PER_ANALYSES if detailed else TOKENS_PER_MARKS) + len(batch) * (
+            TOKENS_PER_REASON if detailed else 0
         )
         answer = await model.ask(
-            messages, keyed("Subjective", schemas), step="inspirescore.subjective"
+            messages, schema, step="inspirescore.subjective", max_tokens=max(LEAST_TOKENS, limit)
         )
         return [_unit_scores(unit, getattr(answer, unit.key)) for unit in batch]
 

@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 
 from judges.inspirescore.aggregation import DIMENSIONS, OBJECTIVE, SUBJECTIVE
+from judges.inspirescore.facts import Piece, repeats
+from judges.inspirescore.fol import Solver
+from judges.inspirescore.schemas import part_size
 from retrieval.web import VARIABLE
 from tests.debaters.world import BothSides
 from tests.judges.inspire_world import (
@@ -32,15 +35,17 @@ from tests.judges.inspire_world import (
     judged,
     logic,
     subjective,
+    verdicts,
 )
 from tests.models import scripted
 from tests.models.by_schema import called, prompt_of, prompts, schema_of
-from tests.models.scripted import Scripted
+from tests.models.scripted import Handler, Scripted, reply
 from tests.retrieval import web_server
 from tests.retrieval.web_server import SearXNGServer, result, says
 from touche_rad.contest import TIE, Contest, Outcome, to_contest
 from touche_rad.debate import Debate, Hit, Response
 from touche_rad.errors import OptionError, UserError, WorkError
+from touche_rad.models import Prompt
 from touche_rad.plugins import Services, find
 
 ANSWERED = "Subjective Facts Verdicts Formalised Inference".split()
@@ -122,13 +127,89 @@ def test_long_debates_are_asked_about_in_batches(server: Scripted) -> None:
     assert Counter(called(server)) == dict.fromkeys(ANSWERED, 2)
 
 
+def test_long_responses_are_asked_about_in_more_calls(server: Scripted) -> None:
+    long = [(name, f"{text} " + "word " * 1_000) for name, text in SIX]
+    judged(server, contest(*long))
+    assert Counter(called(server)) == {
+        "Subjective": 3, "Facts": 3, "Verdicts": 1, "Formalised": 3, "Inference": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("count", "size"), [(6, 6), (7, 4), (12, 6), (1, 1), (0, 1)]
+)  # fmt: skip
+def test_calls_ask_about_equal_numbers_of_responses(count: int, size: int) -> None:
+    assert part_size(["word"] * count, 6, 1_000) == size
+
+
+def test_each_step_has_room_for_its_answer(server: Scripted) -> None:
+    judged(server, dimensions="FA,LV")
+    room = {schema_of(body): body["max_tokens"] for body in server.asked}
+    facts_of_six, formulas_of_six = 6 * 8 * 30, 6 * (8 + 3) * 60
+    assert room["Facts"] >= facts_of_six
+    assert room["Formalised"] >= formulas_of_six
+    assert room["Inference"] >= 9 * 200, "nine conclusions"
+
+
+def test_an_answer_that_is_cut_off_is_asked_for_in_halves(server: Scripted) -> None:
+    answers = server.always
+    shown: list[int] = []
+
+    def act(handler: Handler) -> None:
+        prompt, limit = prompt_of(handler.body), handler.body["max_tokens"]
+        shown.append(len(re.findall(r"^## response_", prompt, re.MULTILINE)))
+        if shown[-1] == 6:
+            cut = reply('{"response_1": {"facts": ["A fa', finish_reason="length")
+            cut["usage"]["completion_tokens"] = limit
+            handler.say(200, json.dumps(cut).encode())
+        else:
+            answers(handler)
+
+    server.always = act
+    outcome = judged(server, dimensions="FA")
+    assert shown[:3] == [6, 3, 3]
+    assert outcome.scores["ann"]["fact_authenticity"] == 3 / 4
+    assert outcome.reason == ""
+
+
+def test_the_prompt_prints_the_object_that_the_paper_prints(server: Scripted) -> None:
+    answer_as(server, detailed=True)
+    judged(server, profile="paper", dimensions="EA")
+    told = prompts(server, "Subjective")[0]
+    (line,) = [line for line in told.splitlines() if line.startswith('{"round_')]
+    (shown,) = json.loads(line).values()
+    assert list(shown) == ["pro", "con", "winner", "reason"]
+    assert list(shown["pro"]) == [*SUBJECTIVE, "total_score"]
+    assert list(shown["pro"][SUBJECTIVE[0]]) == ["analysis", "score"]
+
+
+@pytest.mark.services
+def test_the_example_of_a_formalisation_follows_by_our_own_solver() -> None:
+    (system, *_) = Prompt.load("judges.inspirescore", "formalise").messages(
+        motion="M", responses={}, most_premises=8, most_conclusions=3
+    )
+    start = system.content.index("{\n")
+    example, _ = json.JSONDecoder().raw_decode(system.content[start:])
+    premises = [one["formula"] for one in example["premises"]]
+    solver = Solver()
+    for conclusion in example["conclusions"]:
+        assert solver.decide(premises, conclusion["formula"]).truth == "true"
+        for left_out in range(len(premises)):
+            fewer = premises[:left_out] + premises[left_out + 1 :]
+            assert solver.decide(fewer, conclusion["formula"]).truth == "unknown"
+    names = {symbol["symbol"].partition("(")[0] for symbol in example["predicates"]}
+    used = {name for one in premises for name in re.findall(r"[A-Z]\w+(?=\()", one)}
+    assert used == names
+
+
 def test_without_anything_to_search_no_queries_are_asked_for(server: Scripted) -> None:
     answer_as(server, detailed=True)
     judged(server, profile="paper")
     assert "Queries" not in called(server)
     for told in prompts(server, "Verdicts"):
-        assert "(nothing was found)" in told
-        assert "use your own knowledge" in told
+        assert "No search results are available. Judge by your own knowledge." in told
+        assert "Search results" not in told
+        assert "reliable results" not in told
 
 
 @pytest.mark.parametrize(
@@ -408,11 +489,82 @@ PENNY = {"ANN": ["The penny fills jars."], "BOB": ["Charities collect the penny.
 
 def test_facts_are_checked_against_the_argument_index(server: Scripted) -> None:
     answer_as(server, Facts=facts(PENNY))
-    outcome = judged(server, index=Index(), dimensions="FA")
+    outcome = judged(server, index=Index(), dimensions="FA", facts_from="index")
     (told,) = prompts(server, "Verdicts")
     assert "- [argument 7.2] Nothing in any shop costs a penny" in told
     assert as_json(outcome)["details"]["evidence"] == {"sources": ["argument index"], "faults": []}
     assert on_the_way(outcome, "ann", 1)["evidence"][0]["source"].startswith("argument 7.")
+
+
+def test_the_argument_index_is_searched_only_on_request(server: Scripted) -> None:
+    index = Index()
+    index.broken = True
+    outcome = judged(server, index=index, dimensions="FA")
+    assert outcome.reason == ""
+    assert as_json(outcome)["details"]["evidence"]["sources"] == []
+    assert "\n- queries: " not in prompts(server, "Facts")[0]
+
+
+QUOTED = "Nothing in any shop costs a penny"
+
+
+@pytest.mark.parametrize(("keeps", "sources"), [("false", 0), ("true", 1)])
+def test_the_systems_own_quotation_is_no_evidence(
+    server: Scripted, keeps: str, sources: int
+) -> None:
+    answer_as(server, Facts=facts(PENNY))
+    index = Index()
+    (hit, *_) = [one for one in index.search("text", "penny", 9) if QUOTED in one.argument.text]
+    debate = contest(("ann", "ANN says yes."), ("bob", f"You say BOB, but {hit.argument.text}"))
+    judged(server, debate, index, dimensions="FA", facts_from="index", keep_quotations=keeps)
+    (told,) = prompts(server, "Verdicts")
+    own = told.partition("## response_2")[2]
+    assert own.count(f"] {QUOTED}") == sources
+    assert "- [argument" in own, "other arguments stay"
+
+
+def test_one_quoted_sentence_of_an_argument_makes_it_no_evidence() -> None:
+    text = "Night buses cut the number of accidents by half. They are cheap."
+    said = ["You forget: night buses cut the number of accidents by half!"]
+    assert repeats(Piece("argument 1", text, argument=True), said)
+    assert not repeats(Piece("web: x", text), said), "a page may be quoted"
+    assert repeats(Piece("web: x", f"Posted by Bob: {said[0]} (3 votes)"), said)
+    assert not repeats(Piece("argument 1", "Night buses are cheap.", argument=True), said)
+
+
+def test_some_facts_without_evidence_are_told_apart(server: Scripted, web: SearXNGServer) -> None:
+    asked = facts({"ANN-1": ["ANN fact"], "BOB-1": ["BOB fact"]})
+
+    def no_queries_for_bob(prompt: str) -> Any:
+        made = asked(prompt)
+        return {key: {**one, "queries": one["queries"] if "ANN fact" in one["facts"] else []}
+                for key, one in made.items()}  # fmt: skip
+
+    answer_as(server, Facts=no_queries_for_bob)
+    judged(server, contest(*SIX[:2]), web=web.url, dimensions="FA")
+    (told,) = prompts(server, "Verdicts")
+    first, second = told.partition("## response_2")[::2]
+    assert "WEB-EVIDENCE" in first
+    assert "The search found nothing for these facts. Judge them by your own knowledge." in second
+    assert "The search found nothing" not in first
+
+
+def test_a_verdict_on_a_fact_may_follow_a_reason(server: Scripted) -> None:
+    plain = verdicts()
+
+    def reasoned(prompt: str) -> Any:
+        return {
+            name: {"reason": f"WHY {name}", "verdict": its} for name, its in plain(prompt).items()
+        }
+
+    answer_as(server, Verdicts=reasoned)
+    outcome = judged(server, dimensions="FA", profile="reasons")
+    assert outcome.scores["ann"]["fact_authenticity"] == 3 / 4
+    (told,) = prompts(server, "Verdicts")
+    assert '"fact_1": {"reason": "...", "verdict": "..."}' in told
+    assert on_the_way(outcome, "ann", 1)["facts"][0] == {
+        "fact": "ANN-1 fact", "verdict": "true", "reason": "WHY fact_1"
+    }  # fmt: skip
 
 
 def test_facts_are_checked_against_the_web_where_it_was_named(
@@ -450,6 +602,7 @@ def test_an_index_and_the_web_take_turns(server: Scripted, web: SearXNGServer) -
         index=Index(),
         web=web.url,
         dimensions="FA",
+        facts_from="web,index",
         results_per_search="2",
         max_evidence="3",
     )
@@ -493,7 +646,7 @@ def test_a_dead_search_costs_evidence_and_no_verdict(server: Scripted, profile: 
     index = Index()
     index.broken = True
     address = dead()
-    outcome = judged(server, index=index, web=address, profile=profile)
+    outcome = judged(server, index=index, web=address, profile=profile, facts_from="index,web")
     assert outcome.winner == "ann"
     assert outcome.scores["ann"]["fact_authenticity"] == 3 / 4
     assert "argument index: the index is gone" in outcome.reason

@@ -1,6 +1,6 @@
 """What the three panels ask of the same debate of six speeches, as docs/panels.md states it.
 
-Without an index: the paper's InspireScore makes six calls for queries more where it can search.
+Without a web search: the paper's InspireScore makes six more calls for queries if it can search.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ PROFILES = {
         "paper-no-counter": 55 - 15, "paper-at-once": 2 + 1 + 10 + 3 + 1,
     },
     "inspirescore": {
-        "lean": 5, "debate": 5, "solver": 4, "paper": 27, "rdebater": 27, "paper-debate": 25,
+        "lean": 5, "reasons": 5, "debate": 5, "solver": 4, "paper": 27, "rdebater": 27, "paper-debate": 25,
         "paper-solver": 27 - 6,
     },
 }  # fmt: skip
