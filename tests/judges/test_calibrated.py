@@ -150,6 +150,11 @@ def test_examples_are_balanced_and_the_judges_show_them(
     assert run(["judge", DEBATES, "-j", "analysis3", "-O", "profile=paper", "-q",
                 "-O", f"examples={out}", "-m", f"{server.url}#tiny",
                 "-o", str(tmp_path / "x")]) == 0  # fmt: skip
+    evaluations = str(tmp_path / "x")
+    for more, left in ([], 0), (["--exclude", str(out)], len(found)):
+        capsys.readouterr()
+        assert run(["score", evaluations, LABELS, "--json", "--samples", "100", *more]) == 0
+        assert json.loads(capsys.readouterr().out)["excluded"] == left
     reasons = next(prompt_of(body) for body in server.asked if "json_schema" in str(body))
     assert sum(one.system in reasons for one in found) == 6
 

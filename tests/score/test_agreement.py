@@ -23,6 +23,9 @@ def test_a_table_by_hand() -> None:
     assert agreement.mcc(counts) == pytest.approx(0.408248290463863)
     assert agreement.yes_rate(counts) == 0.5
     assert agreement.label_rate(counts) == 0.6
+    # precision of yes 20/25, of no 15/25; recall of yes 20/30, of no 15/20
+    assert agreement.macro_precision(counts) == pytest.approx((20 / 25 + 15 / 25) / 2)
+    assert agreement.macro_recall(counts) == pytest.approx((20 / 30 + 15 / 20) / 2)
     # F1 of yes 40/55, of no 30/45
     assert agreement.macro_f1(counts) == pytest.approx((40 / 55 + 30 / 45) / 2)
 
@@ -59,7 +62,16 @@ def test_the_edges_are_defined(counts: Counts, kappa: float | None, mcc: float |
 
 
 def test_nothing_labelled_is_no_zero() -> None:
-    for figure in ("accuracy", "kappa", "mcc", "macro_f1", "yes_rate", "label_rate"):
+    for figure in (
+        "accuracy",
+        "kappa",
+        "mcc",
+        "macro_precision",
+        "macro_recall",
+        "macro_f1",
+        "yes_rate",
+        "label_rate",
+    ):
         assert getattr(agreement, figure)(Counts()) is None
 
 

@@ -94,6 +94,7 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
     opt.output("Folder for evaluation.prototext and the files of ir_measures.", "DIR"),
     opt.flag("--strict", "Like the official scorer: no score if anything is missing."),
     opt.file("--debates", "Debates of the labels, to detect reordered runs."),
+    opt.file("--exclude", "Leave out the turns that are examples in this file.", "EXAMPLES"),
     opt.file("--baseline", "Compare each run with this one. [default: all pairs]", "RUN"),
     opt.flag("--votes", "Whole debates: compare with each vote instead of the winner."),
     opt.integer("--samples", "Bootstrap samples for confidence intervals and comparisons.", 10_000,
@@ -103,9 +104,9 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
 def score_command(paths: tuple[Path, ...], **given: Any) -> None:
     """Score each RUN against TRUTH, and compare the runs.
 
-    Evaluations against labels: official precision, recall and F1 per maxim, with accuracy, kappa,
-    MCC and the always-yes baseline. TREC runs against qrels: nDCG@10, RR and R. Outcomes against
-    contests: accuracy, RMSE and correlations per dimension, and biases.
+    Evaluations against labels: official precision, recall and F1 per maxim, their macro averages,
+    accuracy, kappa, MCC and the always-yes baseline. TREC runs against qrels: nDCG@10, RR and R.
+    Outcomes against contests: accuracy, RMSE and correlations per dimension, and biases.
     """
     if len(paths) < 2:
         raise UserError("score: give at least one RUN, then TRUTH (labels, qrels or contests)")
@@ -133,8 +134,10 @@ def _score(runs: list[Path], truth: Path, given: dict[str, Any]) -> Report | Con
     if files.detect_kind(truth) is files.Kind.CONTESTS:
         from touche_rad.contests.scoring import score_contests
 
-        if given["strict"] or given["debates"] or given["baseline"]:
-            raise OptionError("--strict, --debates and --baseline are not for whole debates")
+        if any(given[key] for key in ("strict", "debates", "exclude", "baseline")):
+            raise OptionError(
+                "--strict, --debates, --exclude and --baseline are not for whole debates"
+            )
         return score_contests(
             runs, truth, against="votes" if given["votes"] else "winner", bad=bad, **how
         )
@@ -142,7 +145,7 @@ def _score(runs: list[Path], truth: Path, given: dict[str, Any]) -> Report | Con
         raise OptionError("--votes is for whole debates")
     from touche_rad.score import score
 
-    how |= {key: given[key] for key in ("strict", "debates", "baseline")}
+    how |= {key: given[key] for key in ("strict", "debates", "exclude", "baseline")}
     return score(runs, truth, bad=bad, **how)
 
 

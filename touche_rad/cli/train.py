@@ -173,7 +173,10 @@ def examples(debates: Path, labels: Path, output: Path, count: int, seed: int, q
     from touche_rad.plugins import trainer
 
     result = trainer("examples")(debates, labels, output, count=count, seed=seed)
-    _print_result(result, f"the examples are in {output}", quiet=quiet)
+    _print_result(
+        result, f"the examples are in {output}; leave them out of scores on the same labels: "
+        f"touche-rad score ... --exclude {output}", quiet=quiet,
+    )  # fmt: skip
 
 
 # --- the language model of a debater

@@ -53,6 +53,7 @@ def score(
     seed: int = 0,
     debates: Path | None = None,
     baseline: Path | None = None,
+    exclude: Path | None = None,
     bad: files.BadLines | None = None,
 ) -> Report:
     """Score evaluations against labels, or TREC runs against qrels.
@@ -63,10 +64,12 @@ def score(
     if kind is files.Kind.LABELS:
         return score_judgements(
             runs, truth, strict=strict, samples=samples, seed=seed, debates=debates,
-            baseline=baseline, bad=bad,
+            baseline=baseline, exclude=exclude, bad=bad,
         )  # fmt: skip
     if kind is not files.Kind.QRELS:
         raise UserError(f"{truth} contains {kind}: the last file must be labels, qrels or contests")
-    if strict or debates is not None:
-        raise OptionError("--strict and --debates are for labels, and this file has qrels")
+    if strict or debates is not None or exclude is not None:
+        raise OptionError(
+            "--strict, --debates and --exclude are for labels, and this file has qrels"
+        )
     return score_retrieval(runs, truth, samples=samples, seed=seed, baseline=baseline)

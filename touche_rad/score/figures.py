@@ -40,6 +40,16 @@ def yes_rate(counts: Counts) -> float | None:
     return _share(counts.tp + counts.fp, counts.labelled)
 
 
+def macro_precision(counts: Counts) -> float | None:
+    """The mean of the precision of "yes" and the precision of "no"."""
+    return (counts.precision + counts.inverted.precision) / 2 if counts.labelled else None
+
+
+def macro_recall(counts: Counts) -> float | None:
+    """The mean of the recall of "yes" and the recall of "no"."""
+    return (counts.recall + counts.inverted.recall) / 2 if counts.labelled else None
+
+
 def macro_f1(counts: Counts) -> float | None:
     """The mean of the F1 of "yes" and the F1 of "no"."""
     return (counts.f1 + counts.inverted.f1) / 2 if counts.labelled else None
@@ -71,8 +81,11 @@ def mcc(counts: Counts) -> float | None:
 _CELLS = ("labelled", "tp", "fp", "fn", "tn")
 _OFFICIAL = ("precision", "recall", "f1")
 _ADDITIONAL = {
-    measure.__name__: measure for measure in (macro_f1, accuracy, kappa, mcc, yes_rate, label_rate)
-}
+    measure.__name__: measure
+    for measure in (
+        macro_precision, macro_recall, macro_f1, accuracy, kappa, mcc, yes_rate, label_rate,
+    )
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

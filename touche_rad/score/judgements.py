@@ -17,10 +17,19 @@ from touche_rad.score.alignment import (
     other_order,
 )
 from touche_rad.score.evaluations import Row, read_rows
+from touche_rad.score.exclusion import exclude as exclude_turns
+from touche_rad.score.exclusion import known_turns
 from touche_rad.score.figures import Draws, always_yes, measure
 from touche_rad.score.health import health
 from touche_rad.score.naming import baseline_name, names
-from touche_rad.score.result import ALWAYS_YES, MEAN, JudgementReport, Problem, ProblemKind
+from touche_rad.score.result import (
+    ALWAYS_YES,
+    MEAN,
+    JudgementReport,
+    LabelRow,
+    Problem,
+    ProblemKind,
+)
 from touche_rad.score.significance import comparisons, pairs
 
 FEW = 20
@@ -37,6 +46,7 @@ def score_judgements(
     seed: int = 0,
     debates: Path | None = None,
     baseline: Path | None = None,
+    exclude: Path | None = None,
     bad: files.BadLines | None = None,
 ) -> JudgementReport:
     """Score evaluations files against labels.
@@ -49,9 +59,12 @@ def score_judgements(
         seed: Random seed of the bootstrap.
         debates: The labelled debates in the labels' order; needed to align reordered runs.
         baseline: Compare each run with this one instead of all pairs.
+        exclude: Examples whose turns are left out.
         bad: What to do with lines that are not JSON.
     """
-    labels = read_labels(truth)
+    labels, excluded = read_labels(truth), 0
+    if exclude is not None:
+        labels, excluded = _without(labels, exclude, runs, truth, strict=strict, debates=debates)
     tags = names(runs)
     aligned, problems = align_all(
         tags, runs, truth, labels, strict=strict, debates=debates, bad=bad
@@ -72,6 +85,8 @@ def score_judgements(
         official=not problems and all(alignment.official for alignment in aligned),
         debates=len(labels),
         turns=sum(len(turns) for turns in labels),
+        excluded=excluded,
+        label_rows=tuple(_label_row(maxim, labels, excluded) for maxim in Maxim),
         rows=tuple(rows),
         comparisons=comparisons(
             {tag: figures for tag, (_, figures) in measured.items()},
@@ -101,6 +116,28 @@ def read_labels(truth: Path) -> Labelled:
     if not labels:
         raise InputError(truth, "contains no labels: expected one JSON array per debate")
     return labels
+
+
+def _without(
+    labels: Labelled, exclude: Path, runs: Sequence[Path], truth: Path, *, strict: bool,
+    debates: Path | None,
+) -> tuple[Labelled, int]:  # fmt: skip
+    """Remove the labels of the turns that are examples; return also how many turns."""
+    if strict:
+        raise UserError("--exclude cannot be used with --strict: the official scorer scores all")
+    reference = _reference(debates, truth, labels) if debates is not None else None
+    skip = files.BadLines(skip=True)  # reported when the runs are aligned
+    rows = [
+        [row for row in read_rows(run, skip) if row.trouble is not ProblemKind.BLANK]
+        for run in runs
+    ]
+    return exclude_turns(labels, known_turns(rows, reference), exclude)
+
+
+def _label_row(maxim: Maxim, labels: Labelled, excluded: int) -> LabelRow:
+    given = [turn.get(maxim) for turns in labels for turn in turns]
+    counts = {label: given.count(label) for label in (1, 0, None)}
+    return LabelRow(maxim=maxim, yes=counts[1], no=counts[0], unknown=counts[None] - excluded)
 
 
 def align_all(

@@ -74,6 +74,8 @@ class JudgementRow(Item):
     f1: float
     low: float | None = None
     high: float | None = None
+    macro_precision: float | None
+    macro_recall: float | None
     macro_f1: float | None
     accuracy: float | None
     kappa: float | None
@@ -85,6 +87,16 @@ class JudgementRow(Item):
     fp: int
     fn: int
     tn: int
+
+
+class LabelRow(Item):
+    """How often each label was given on a maxim."""
+
+    maxim: Maxim
+    yes: int
+    no: int
+    unknown: int
+    """Turns without a label: the annotators did not know."""
 
 
 class RetrievalRow(Item):
@@ -171,6 +183,9 @@ class JudgementReport(Report):
     """Whether the official scorer accepts every run and gives the same scores."""
     debates: int
     turns: int
+    excluded: int = 0
+    """Labelled turns that --exclude left out."""
+    label_rows: tuple[LabelRow, ...] = ()
     rows: tuple[JudgementRow, ...]
     health: dict[str, Health] = {}
     labels: Any = Field(exclude=True, repr=False)
@@ -197,7 +212,7 @@ _POLICIES = {
 def lines(report: Report) -> list[str]:
     """Format a report for the terminal."""
     if isinstance(report, JudgementReport):
-        parts = [_judgement_head(report), _judgement_rows(report.rows)]
+        parts = [_judgement_head(report), _label_rows(report), _judgement_rows(report.rows)]
     elif isinstance(report, RetrievalReport):
         parts = [_retrieval_head(report), _retrieval_rows(report.rows)]
     else:
@@ -231,7 +246,8 @@ def _interval(low: float | None, high: float | None) -> str:
 
 
 def _judgement_head(report: JudgementReport) -> Iterator[str]:
-    yield f"{report.truth}: {report.debates} debates, {report.turns} turns"
+    without = f", {report.excluded} of them left out" if report.excluded else ""
+    yield f"{report.truth}: {report.debates} debates, {report.turns} turns{without}"
     same = "" if report.official or report.policy == "strict" else (
         "; the official scorer would give at least one run no score"
     )  # fmt: skip
@@ -244,9 +260,17 @@ def _drawn(report: Report, what: str) -> str:
     return f"95 % intervals and p-values from {samples}"
 
 
+def _label_rows(report: JudgementReport) -> Iterator[str]:
+    table = [("labels", "yes", "no", "unknown")]
+    table += [
+        (f"  {row.maxim}", str(row.yes), str(row.no), str(row.unknown)) for row in report.label_rows
+    ]
+    yield from align_columns(table)
+
+
 def _judgement_rows(rows: Sequence[JudgementRow]) -> Iterator[str]:
-    head = ("", "labelled", "yes", "precision", "recall", "F1", "95 % of F1", "macro-F1",
-            "accuracy", "kappa", "MCC")  # fmt: skip
+    head = ("", "labelled", "yes", "precision", "recall", "F1", "95 % of F1", "macro P",
+            "macro R", "macro F1", "accuracy", "kappa", "MCC")  # fmt: skip
     table: list[tuple[str, ...]] = [head]
     maxims = dict.fromkeys(row.maxim for row in rows)
     for maxim in maxims:
@@ -264,6 +288,8 @@ def _judgement_cells(row: JudgementRow) -> tuple[str, ...]:
         _number(row.recall),
         _number(row.f1),
         _interval(row.low, row.high),
+        _number(row.macro_precision),
+        _number(row.macro_recall),
         _number(row.macro_f1),
         _number(row.accuracy),
         _number(row.kappa),
