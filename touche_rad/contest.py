@@ -36,7 +36,10 @@ class Contest(Record):
     """The side of each speaker or team, in speaking order."""
     speeches: tuple[Speech, ...] = ()
     gold: Mapping[str, Any] = Field(default_factory=dict)
-    """Who won by dimension (`general`, `argument` ...): a speaker, `tie`, or a list of winners."""
+    """Who won by dimension (`general`, `argument` ...): a speaker, `tie`, or a list of winners.
+
+    `votes` contains the number of votes, `scores` people's scores by speaker and dimension.
+    """
 
     @model_validator(mode="after")
     def _known_speakers(self) -> Self:

@@ -274,7 +274,7 @@ def contests_command(source: Path, output: Path | None, skip_bad: bool, quiet: b
         for contest in contests(source, bad):
             stream.write(files.contest_line(contest) + "\n")
             count += 1
-            decided += bool(set(contest.gold) - {"votes"})
+            decided += bool(set(contest.gold) - {"votes", "scores"})
     if bad.count:
         say(f"{bad.count} invalid records were skipped; the first: {bad.first}", quiet=quiet)
     say(f"written: {output}: {count} contests, {decided} with a known result", quiet=quiet)

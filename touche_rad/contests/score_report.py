@@ -99,6 +99,20 @@ class SameRow(Item):
     kappa: float | None
 
 
+class SideRow(Item):
+    """Correlation of a panel's scores of the sides with people's scores of them."""
+
+    run: str
+    dimension: str
+    people: str
+    """The dimension of people's scores, or `overall`."""
+    sides: int
+    """Number of samples: the speakers of all debates."""
+    pearson: float | None = None
+    spearman: float | None = None
+    kendall: float | None = None
+
+
 class Published(Item):
     """A score published in a paper, on the paper's data with its models."""
 
@@ -123,6 +137,7 @@ class ContestReport(Item):
     rows: tuple[ContestRow, ...]
     biases: tuple[BiasRow, ...] = ()
     same: tuple[SameRow, ...] = ()
+    sides: tuple[SideRow, ...] = ()
     published: tuple[Published, ...] = Field(default=())
     missing: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
 
@@ -163,7 +178,7 @@ def lines(report: ContestReport) -> list[str]:
          *(["errors are computed against each vote"] if report.against == "votes" else []),
          f"95 % intervals from {report.samples} bootstrap samples of debates, seed {report.seed}"],
         *(_dimension(report, name) for name in dict.fromkeys(row.dimension for row in report.rows)),
-        list(_biases(report)), list(_same(report)), list(_published(report)),
+        list(_sides(report)), list(_biases(report)), list(_same(report)), list(_published(report)),
         [f"{run}: {len(lost)} of {report.debates} debates have no verdict, the first is {lost[0]}"
          for run, lost in report.missing.items()],
     ]  # fmt: skip
@@ -185,6 +200,17 @@ def _row(row: ContestRow) -> tuple[str, ...]:
         _number(row.mae), _number(row.pearson, 3), _number(row.spearman, 3),
         _number(row.kendall, 3),
     )  # fmt: skip
+
+
+def _sides(report: ContestReport) -> Iterator[str]:
+    head = ("scores of sides", "dimension", "people's score", "sides", *_CORRELATIONS)
+    if report.sides:
+        rows = [
+            (one.run, one.dimension, one.people, str(one.sides), _number(one.pearson, 3),
+             _number(one.spearman, 3), _number(one.kendall, 3))
+            for one in report.sides
+        ]  # fmt: skip
+        yield from align_columns([head, *rows])
 
 
 def _biases(report: ContestReport) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -22,10 +23,14 @@ from touche_rad.contests.score_report import (
     means,
     published,
 )
+from touche_rad.contests.side_scores import SCORES, people_scores, side_rows
 from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement
 from touche_rad.score.naming import names
 from touche_rad.score.significance import interval, weights
+
+NO_DIMENSIONS: Final = ("votes", SCORES)
+"""Keys of `gold` that name no winner."""
 
 
 def named_winners(outcome: Outcome, contest: Contest) -> set[str]:
@@ -135,7 +140,7 @@ def score_contests(
 
     Args:
         runs: Outcomes files; several of one panel are repeats.
-        truth: Contests with `gold`.
+        truth: Contests with `gold`: winners, or people's scores of the sides, or both.
         samples: Number of bootstrap samples of debates.
         seed: Random seed of the bootstrap.
         against: Compute errors against the winner of each debate, or against each vote.
@@ -157,6 +162,11 @@ def score_contests(
         rows=tuple(rows),
         biases=tuple(bias(name, known, of_run) for name, of_run in judged.items()),
         same=tuple(same_winners(known, judged)), published=published(),
+        sides=tuple(
+            row
+            for name, of_run in judged.items()
+            for row in side_rows(name, known, {key: one.outcome for key, one in of_run.items()})
+        ),
         missing={
             name: lost for name, of_run in judged.items()
             if (lost := tuple(key for key in known if key not in of_run))
@@ -166,11 +176,12 @@ def score_contests(
 
 def _dimensions(known: Contests) -> list[str]:
     told = dict.fromkeys(name for contest in known.values() for name in contest.gold)
-    return [name for name in told if name != "votes"]
+    return [name for name in told if name not in NO_DIMENSIONS]
 
 
 def _known(truth: Path) -> Contests:
     found: dict[str, Contest] = {}
+    scored = False
     for number, contest in enumerate(files.read_contests(truth), 1):
         key = contest.id or str(number)
         if key in found:
@@ -178,15 +189,22 @@ def _known(truth: Path) -> Contests:
         strangers = {
             name
             for dimension in contest.gold
-            if dimension != "votes"
+            if dimension not in NO_DIMENSIONS
             for name in v.gold_winners(contest, dimension)
         } - {*contest.sides, TIE}
         if strangers:
             message = f"{sorted(strangers)[0]!r} is not a speaker: expected a speaker or tie"
             raise InputError(truth, message, line=number, field="gold")
+        try:
+            scored = bool(people_scores(contest)) or scored
+        except ValueError as error:
+            raise InputError(truth, str(error), line=number, field="gold.scores") from None
         found[key] = contest
-    if not any(v.gold_winners(one, name) for one in found.values() for name in _dimensions(found)):
-        raise InputError(truth, "no contest has a winner in `gold`")
+    won = any(v.gold_winners(one, name) for one in found.values() for name in _dimensions(found))
+    if not won and not scored:
+        raise InputError(
+            truth, "no contest has a winner in `gold`, or people's scores in `gold.scores`"
+        )
     return found
 
 

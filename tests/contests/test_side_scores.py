@@ -1,0 +1,123 @@
+"""Panels' scores of the sides against people's scores, as in InspireScore's tables 2 and 7."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.contest import Contest, Outcome
+from touche_rad.contests.score_report import SideRow
+from touche_rad.contests.scoring import score_contests
+from touche_rad.errors import InputError
+from touche_rad.files.contests import Judgement
+
+SIDES = {"ann": "pro", "bob": "con"}
+SHEET = Path(__file__).parents[2] / "docs/fidelity/inspirescore.md"
+OURS = [(0.9, 0.2), (0.4, 0.5), (0.7, 0.1)]
+PEOPLE = [(8.0, 3.0), (6.0, 5.0), (9.0, 4.0)]
+
+
+def scored(
+    folder: Path, golds: list[dict[str, Any]], scores: list[dict[str, dict[str, float | None]]]
+) -> list[SideRow]:
+    truth, run = folder / "contests.jsonl", folder / "outcomes.jsonl"
+    contests = [
+        Contest.model_validate({"id": str(n), "motion": "m", "sides": SIDES, "gold": gold})
+        for n, gold in enumerate(golds)
+    ]
+    outcomes = [
+        Judgement(str(n), "j", Outcome(winner="ann", scores=its)) for n, its in enumerate(scores)
+    ]
+    truth.write_text("".join(files.contest_line(one) + "\n" for one in contests), "utf-8")
+    run.write_text("".join(files.judgement_line(one) + "\n" for one in outcomes), "utf-8")
+    return list(score_contests([run], truth, samples=20).sides)
+
+
+def of_sides(name: str, pairs: list[tuple[float, float]]) -> list[dict[str, Any]]:
+    return [{who: {name: one} for who, one in zip(SIDES, pair, strict=True)} for pair in pairs]
+
+
+def test_each_side_of_each_debate_is_a_sample(tmp_path: Path) -> None:
+    golds = [{"scores": one} for one in of_sides("general", PEOPLE)]
+    (row,) = scored(tmp_path, golds, of_sides("total", OURS))
+    ours, people = sum(OURS, ()), sum(PEOPLE, ())
+    assert (row.dimension, row.people, row.sides) == ("total", "overall", 6)
+    assert row.pearson == pytest.approx(stats.pearsonr(ours, people).statistic)
+    assert row.spearman == pytest.approx(stats.spearmanr(ours, people).statistic)
+    assert row.kendall == pytest.approx(stats.kendalltau(ours, people).statistic)
+
+
+def test_annotators_are_averaged_and_so_are_dimensions_without_an_overall_score(
+    tmp_path: Path,
+) -> None:
+    golds = [
+        {"scores": {
+            who: {"argument_clarity": [one - 1, one, one + 1], "topic_relevance": 5}
+            for who, one in zip(SIDES, pair, strict=True)
+        }}
+        for pair in PEOPLE
+    ]  # fmt: skip
+    rows = scored(tmp_path, golds, of_sides("argument_clarity", OURS))
+    assert [row.people for row in rows] == ["overall", "argument_clarity"]
+    assert rows[0].pearson == pytest.approx(rows[1].pearson), "the other dimension is constant"
+
+
+def test_a_side_without_a_score_is_left_out(tmp_path: Path) -> None:
+    golds = [{"scores": one} for one in of_sides("general", PEOPLE)]
+    ours = of_sides("total", OURS)
+    ours[0]["bob"]["total"] = None
+    (row,) = scored(tmp_path, golds, ours)
+    assert row.sides == 5
+
+
+def test_winners_and_scores_may_stand_side_by_side(tmp_path: Path) -> None:
+    golds = [{"general": "ann", "scores": one} for one in of_sides("general", PEOPLE)]
+    assert scored(tmp_path, golds, of_sides("total", OURS))
+
+
+@pytest.mark.parametrize(
+    ("scores", "problem"),
+    [
+        ([1], "an object with the scores of each speaker"),
+        ({"eve": {"general": 1}}, "'eve' is not a speaker"),
+        ({"ann": 3}, "ann: expected an object"),
+        ({"ann": {"general": "good"}}, "ann: general: expected a number"),
+        ({"ann": {"general": []}}, "ann: general: expected a number"),
+    ],
+)
+def test_scores_of_another_form_are_named(tmp_path: Path, scores: Any, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        scored(tmp_path, [{"scores": scores}], of_sides("total", OURS[:1]))
+
+
+def test_neither_winners_nor_scores_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no contest has a winner in `gold`"):
+        scored(tmp_path, [{}], of_sides("total", OURS[:1]))
+
+
+def test_the_example_of_the_fidelity_sheet_prints_what_the_sheet_says(tmp_path: Path) -> None:
+    section = SHEET.read_text("utf-8").partition("## Correlation with people's scores")[2]
+    contests, command, printed = re.findall(r"```\w*\n(.*?)```", section, re.DOTALL)[:3]
+    (tmp_path / "contests.jsonl").write_text(contests, "utf-8")
+    totals = [(0.62, 0.71), (0.55, 0.48), (0.80, 0.66)]
+    lines = [
+        files.judgement_line(Judgement(
+            json.loads(contest)["id"], "inspirescore",
+            Outcome(winner="Ada", scores={"Ada": {"total": a}, "Bob": {"total": b}}),
+        ))
+        for contest, (a, b) in zip(contests.splitlines(), totals, strict=True)
+    ]  # fmt: skip
+    (tmp_path / "outcomes.jsonl").write_text("\n".join(lines), "utf-8")
+    assert "touche-rad score outcomes.jsonl contests.jsonl" in command
+    ended = touche_rad("score", tmp_path / "outcomes.jsonl", tmp_path / "contests.jsonl")
+    assert ended.code == 0, ended.err
+    said = [line.split() for line in ended.out.splitlines()]
+    for line in printed.splitlines():
+        assert line.split() in said
