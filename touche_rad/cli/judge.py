@@ -53,14 +53,13 @@ def judge_command(source: Path | None, **given: Any) -> int:
 
 def _judge(source: Path | None, given: dict[str, Any]) -> int:
     from touche_rad import files
-    from touche_rad.tira import places as tira
 
     panel = prepare.is_panel(given["judge"].name)
     if given["swap"] and not panel:
         raise UserError(f"--swap is for panels, and {given['judge'].name} judges responses")
     kinds = {files.Kind.CONTESTS, *files.DEBATES} if panel else files.DEBATES
     name = "outcomes.jsonl" if panel else "evaluations.jsonl"
-    places = tira.places("judge", source, given["output"], kinds, name)
+    places = prepare.find_places("judge", source, given["output"], kinds, name)
     judge = prepare.select_main("panel" if panel else "judge", given)
     services = prepare.open_services(given, judge.plugin, out=places.out)
     made = judge.make(services)

@@ -52,11 +52,10 @@ def respond_command(source: Path | None, utterance: str | None, **given: Any) ->
         return _respond_on_screen(source, utterance, given)
     from touche_rad import files
     from touche_rad.runs.respond import respond
-    from touche_rad.tira import places as tira
 
     debater = prepare.select_main("debater", given)
     name = f"{given['shape']}.jsonl"
-    places = tira.places("respond", source, given["output"], files.DEBATES, name)
+    places = prepare.find_places("respond", source, given["output"], files.DEBATES, name)
     services = prepare.open_services(given, debater.plugin, out=places.out, index=True)
     answerer = prepare.make_answerer(given, debater, services)
     identity = prepare.identify(
@@ -196,20 +195,19 @@ def simulate_command(ctx: click.Context, /, claims: Path | None, **given: Any) -
     for key in ("against", "rounds", "words"):
         if given[key] is not None:
             raise OptionError(f"--{key} is for --both-sides")
-    from touche_rad.tira import places as tira
+    from touche_rad.tira.input import configured_turns
 
     turns = given["turns"]
     if ctx.get_parameter_source("turns") == ParameterSource.DEFAULT:
-        turns = tira.configured_turns() or turns
+        turns = configured_turns() or turns
     return _simulate_with_user(claims, turns, given)
 
 
 def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) -> int:
     from touche_rad import files
     from touche_rad.runs.simulate import simulate
-    from touche_rad.tira import places as tira
 
-    places = tira.places(
+    places = prepare.find_places(
         "simulate", claims, given["output"], {files.Kind.CLAIMS}, "simulations.jsonl"
     )
     user = _parse_user(given["user"], given["options"].get("user", {}))
@@ -248,13 +246,12 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
     from touche_rad import files
     from touche_rad.cli.compare import prepare_entrants
     from touche_rad.contests.two_sides import Stage, play_both_sides
-    from touche_rad.tira import places as tira
 
     debater = prepare.select_main("debater", given)
     other = prepare.select("debater", given["against"]) if given["against"] else debater
     words = given["max_words"] if given["words"] is None else given["words"]
     kinds = {files.Kind.CLAIMS, *files.DEBATES}
-    places = tira.places("simulate", claims, given["output"], kinds, "contests.jsonl")
+    places = prepare.find_places("simulate", claims, given["output"], kinds, "contests.jsonl")
     players, services, identity = prepare_entrants(
         [debater, other], given, places.out, max_words=words
     )

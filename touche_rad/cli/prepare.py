@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad.cli.options import TRACE, PluginSpec
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest
 
 if TYPE_CHECKING:
+    from touche_rad.files import Kind as FileKind
     from touche_rad.models import Model
     from touche_rad.plugins import Kind, Plugin, Services
     from touche_rad.runs.answering import Answerer
     from touche_rad.runs.runner import RunOptions, Status
-    from touche_rad.tira.places import Places
 
 Given = Mapping[str, Any]
 """The values of a command's options."""
+STATUS: Final = ".status.json"
+METADATA: Final = "ir-metadata.yml"
+"""The name that TIRA expects in its output folder."""
 
 
 @dataclass(frozen=True)
@@ -170,10 +173,8 @@ def _trace_path(out: Path) -> Path:
 
     TIRA accepts only one `*.jsonl` in its output folder.
     """
-    from touche_rad.tira import places as tira
-
     name = f"{out.name}{TRACE}"
-    if not tira.is_output(out.parent):
+    if not is_tira_output(out.parent):
         return out.with_name(name)
     folder = out.parent / "trace"
     with suppress(OSError):
@@ -256,6 +257,50 @@ def _identify_index(index: Any) -> dict[str, str]:
     return identity
 
 
+@dataclass(frozen=True)
+class Places:
+    """The input and the output of a run, and TIRA's status file.
+
+    TIRA drops the exit code, so `status.json` in its output folder says what was done.
+    """
+
+    source: Path
+    out: Path
+    status: Path | None = None
+
+
+def find_places(
+    verb: str, source: Path | None, out: Path | None, kinds: Collection[FileKind], name: str
+) -> Places:
+    """Return the given paths; TIRA's environment replaces a missing one.
+
+    Args:
+        verb: The command.
+        source: The input, or None for the one fitting file in `$inputDataset`.
+        out: The output, or None for a file in `$outputDir`.
+        kinds: Kinds of input that the command accepts.
+        name: Name of the output under TIRA.
+    """
+    folder, target = os.environ.get("inputDataset"), os.environ.get("outputDir")
+    if source is None:
+        if not folder:
+            raise UserError(f"{verb}: give an input file (under TIRA, inputDataset names a folder)")
+        from touche_rad.tira.input import find_input
+
+        source = find_input(Path(folder), kinds)
+    if out is not None:
+        return Places(source, out)
+    if not target:
+        raise UserError(f"{verb}: say where the run goes: -o FILE (under TIRA, outputDir says it)")
+    return Places(source, Path(target) / name, Path(target) / "status.json")
+
+
+def is_tira_output(folder: Path) -> bool:
+    """Whether this is TIRA's output folder, which must have exactly one `*.jsonl`."""
+    target = os.environ.get("outputDir")
+    return bool(target) and folder.resolve() == Path(str(target)).resolve()
+
+
 def run_on_files(
     verb: str,
     title: str,
@@ -283,13 +328,16 @@ def run_on_files(
     from touche_rad.cli.console import progress, say
     from touche_rad.runs.runner import RunOptions, run
 
+    status_path = places.status
+    if status_path is None and (model is not None or elsewhere):
+        status_path = places.out.with_name(f"{places.out.name}{STATUS}")
     with (
         _metadata(verb, places, given, method),
         progress(title, quiet=given["quiet"], describe=count_calls(model)) as report,
     ):
         run_options = RunOptions(
             given["workers"], given["restart"], files.BadLines(skip=given["skip_bad"]), report,
-            places.status_of(model, elsewhere), model,
+            status_path, model,
         )  # fmt: skip
         status = run(lambda: work(run_options), places.out)
     for line in status.lines():
@@ -302,10 +350,9 @@ def run_on_files(
 def _metadata(verb: str, places: Places, given: Given, method: Mapping[str, Any]) -> Iterator[None]:
     """Measure the run, and write ir_metadata beside it if the user or TIRA wants it."""
     from touche_rad.cli.console import say
-    from touche_rad.tira import places as tira
 
-    wanted = given["metadata"]
-    if wanted is False or (wanted is None and not tira.is_output(places.out.parent)):
+    wanted, under_tira = given["metadata"], is_tira_output(places.out.parent)
+    if wanted is False or (wanted is None and not under_tira):
         yield
         return
     from touche_rad.tira import metadata
@@ -313,7 +360,8 @@ def _metadata(verb: str, places: Places, given: Given, method: Mapping[str, Any]
     if wanted is None and not metadata.available():
         yield
         return
-    with metadata.Tracked(places.metadata, verb, method) as tracker:
+    path = places.out.with_name(METADATA if under_tira else f"{places.out.name}.{METADATA}")
+    with metadata.Tracked(path, verb, method) as tracker:
         yield
     if tracker.failure:
         say(f"note: no ir_metadata was written: {tracker.failure}", quiet=given["quiet"])

@@ -1,0 +1,42 @@
+"""TIRA's input folder: the input file of a command, and the client's configuration."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+from touche_rad.errors import InputError, UserError
+from touche_rad.files import Kind, detect_kind
+
+
+def configured_turns() -> int | None:
+    """Return `maxTurns` of the official client's configuration in the input folder, if any."""
+    folder = Path(os.environ.get("inputDataset") or os.devnull)
+    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+        try:
+            turns = json.loads(path.read_text("utf-8"))["simulation"]["maxTurns"]
+        except (OSError, ValueError, LookupError, TypeError):
+            continue
+        if isinstance(turns, int) and turns > 0:
+            return turns
+    return None
+
+
+def find_input(folder: Path, kinds: Collection[Kind]) -> Path:
+    """Return the one file of a fitting kind in a folder."""
+    wanted = " or ".join(sorted(kind.value for kind in kinds))
+    if not folder.is_dir():
+        raise UserError(f"{folder}: expected a folder with {wanted}")
+    fitting = []
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        try:
+            if detect_kind(path) in kinds:
+                fitting.append(path)
+        except InputError:
+            continue
+    if len(fitting) != 1:
+        found = ", ".join(path.name for path in fitting) or "none"
+        raise UserError(f"{folder}: expected exactly one file with {wanted}, found {found}")
+    return fitting[0]
