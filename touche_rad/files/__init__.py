@@ -2,16 +2,13 @@
 
 from touche_rad.files.claims import claims_text, read_queries
 from touche_rad.files.contests import Judgement, contest_line, judgement_line
-from touche_rad.files.evaluations import Evaluation, Labels
 from touche_rad.files.formats import (
     DEBATES,
     Kind,
-    annotated_line,
+    Labels,
     argument_line,
-    chat_line,
     count_arguments,
     detect_kind,
-    evaluation_line,
     labels_line,
     read_arguments,
     read_claims,
@@ -22,11 +19,10 @@ from touche_rad.files.formats import (
     read_numbered,
     read_outcomes,
     read_views,
-    response_line,
-    simulation_line,
 )
+from touche_rad.files.messages import annotated_line, chat_line, response_line
 from touche_rad.files.records import BadLines, atomic_write
-from touche_rad.files.simulations import argument_of
+from touche_rad.files.simulations import Evaluation, argument_of, evaluation_line, simulation_line
 from touche_rad.files.trec import Qrel, Ranked, qrels_lines, read_qrels, read_run, run_lines
 
 __all__ = [

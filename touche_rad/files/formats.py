@@ -1,33 +1,17 @@
-"""Detect the kind of a file, read it into the vocabulary, and write its lines."""
+"""Detect the kind of a file, and read it into the vocabulary; labels of people."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from touche_rad.contest import Contest, to_contest
-from touche_rad.debate import Argument, Debate, Response, Turn
+from touche_rad.debate import Argument, Debate, Maxim, Turn
 from touche_rad.errors import InputError
 from touche_rad.files.claims import CLAIM, USER, read_rows
 from touche_rad.files.contests import Judgement, contest_from, judgement_from
-from touche_rad.files.evaluations import (
-    Evaluation,
-    Labels,
-    evaluated_debate,
-    evaluation_of,
-    evaluation_record,
-    labels_of,
-    labels_record,
-)
-from touche_rad.files.messages import (
-    annotated_of,
-    annotated_record,
-    chat_of,
-    chat_record,
-    response_of,
-    response_record,
-)
+from touche_rad.files.messages import annotated_of, chat_of, response_of
 from touche_rad.files.records import (
     EMPTY_RECORD,
     BadLines,
@@ -39,14 +23,17 @@ from touche_rad.files.records import (
     numbered_lines,
     parse,
     records,
+    require_object,
     short_repr,
 )
 from touche_rad.files.simulations import (
+    Evaluation,
     argument_of,
     drop_keys,
+    evaluated_debate,
+    evaluation_of,
     plain,
     simulation_of,
-    simulation_record,
 )
 
 
@@ -175,6 +162,7 @@ def _of_broken(line: str) -> Kind | None:
 _LATER = (("messages", Kind.CHAT), ("text", Kind.ARGUMENTS))
 
 T = TypeVar("T")
+Labels = Mapping[Maxim, int | None]
 Judgeable = tuple[Debate, list[Debate]]
 
 _OF: dict[Kind, Callable[[Line], Debate]] = {
@@ -310,7 +298,7 @@ def read_evaluations(path: Place, bad: BadLines | None = None) -> Iterator[Evalu
 def read_labels(path: Place, bad: BadLines | None = None) -> Iterator[tuple[Labels, ...]]:
     """Read labels, one debate at a time."""
     _kind(path, frozenset({Kind.LABELS}))
-    return _each(path, bad, Kind.LABELS, lambda line: labels_of(line.raw))
+    return _each(path, bad, Kind.LABELS, lambda line: _labels_of(line.raw))
 
 
 def read_arguments(path: Place, bad: BadLines | None = None) -> Iterator[Argument]:
@@ -357,36 +345,31 @@ def _without_hit(argument: Argument) -> Argument:
     return argument_of(drop_keys(plain(argument), _OF_HIT))
 
 
-def simulation_line(debate: Debate) -> str:
-    """Write a debate as the official client does."""
-    return dump(simulation_record(debate))
+def argument_line(argument: Argument) -> str:
+    """Write an argument as in a collection."""
+    return dump(plain(argument))
 
 
-def annotated_line(debate: Debate) -> str:
-    """Write a debate as in the official annotated debates."""
-    return dump(annotated_record(debate))
+def _labels_of(value: Any) -> tuple[Labels, ...]:
+    """Read the labels of one debate: 1, 0 or null for each maxim; other fields are kept."""
+    if not isinstance(value, list):
+        raise FieldError("", f"expected a list with one object a turn, got {short_repr(value)}")
+    return tuple(_labels(turn, f"[{number}]") for number, turn in enumerate(value))
 
 
-def chat_line(debate: Debate) -> str:
-    """Write a debate as a chat request."""
-    return dump(chat_record(debate))
-
-
-def response_line(debate: Debate, turn: int, response: Response) -> str:
-    """Write the response to the last turn of a debate, with the request it answers."""
-    return dump(response_record(debate, turn, response))
-
-
-def evaluation_line(evaluation: Evaluation) -> str:
-    """Write a judged debate as the official client does."""
-    return dump(evaluation_record(evaluation))
+def _labels(value: Any, place: str) -> Labels:
+    record = require_object(value, place)
+    labels: dict[Any, Any] = {}
+    for key, label in record.items():
+        if key not in tuple(Maxim):
+            labels[key] = label
+            continue
+        if label not in (0, 1, None) or isinstance(label, bool | float):
+            raise FieldError(f"{place}.{key}", f"expected 0, 1 or null, got {short_repr(label)}")
+        labels[Maxim(key)] = label
+    return labels
 
 
 def labels_line(turns: tuple[Labels, ...]) -> str:
     """Write the labels of one debate."""
-    return dump(labels_record(turns))
-
-
-def argument_line(argument: Argument) -> str:
-    """Write an argument as in a collection."""
-    return dump(plain(argument))
+    return dump([{str(key): label for key, label in turn.items()} for turn in turns])

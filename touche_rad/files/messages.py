@@ -10,6 +10,7 @@ from touche_rad.files.records import (
     FieldError,
     JsonObject,
     Line,
+    dump,
     optional_text,
     require_field,
     require_list,
@@ -115,19 +116,19 @@ def _messages_key(record: JsonObject) -> str:
 _MESSAGES = "simulated_debate"
 
 
-def annotated_record(debate: Debate) -> JsonObject:
-    """Write an annotated debate."""
+def annotated_line(debate: Debate) -> str:
+    """Write a debate as in the official annotated debates."""
     old, before = kept_record(debate, ANNOTATED), as_read(debate)
     if old is None:
         head = {"id": debate.id, "claim": debate.claim, "description": debate.description}
         rest = unnamed(debate, SIMULATIONS)
-        return {**head, **rest, _MESSAGES: messages_of(debate.turns)}
+        return dump({**head, **rest, _MESSAGES: messages_of(debate.turns)})
     key = _messages_key(old)
     record = {**old, key: messages_of(debate.turns, before.turns, old[key])}
     for name in ("id", "claim", "description"):
         if getattr(debate, name) != getattr(before, name):
             record[name] = getattr(debate, name)
-    return record
+    return dump(record)
 
 
 def chat_of(line: Line) -> Debate:
@@ -142,13 +143,14 @@ def chat_of(line: Line) -> Debate:
     return keeping(Debate(id=name, turns=turns), CHAT, line.raw)
 
 
-def chat_record(debate: Debate) -> JsonObject:
-    """Write a chat request."""
+def chat_line(debate: Debate) -> str:
+    """Write a debate as a chat request."""
     old, before = kept_record(debate, CHAT), as_read(debate)
     if old is None:
-        return {**({"id": debate.id} if debate.id else {}), "messages": request_of(debate.turns)}
+        head = {"id": debate.id} if debate.id else {}
+        return dump({**head, "messages": request_of(debate.turns)})
     record = {**old, "messages": messages_of(debate.turns, before.turns, old["messages"])}
-    return record if debate.id == before.id else {**record, "id": debate.id}
+    return dump(record if debate.id == before.id else {**record, "id": debate.id})
 
 
 def response_of(line: Line) -> tuple[str, int, Debate]:
@@ -169,7 +171,7 @@ def response_of(line: Line) -> tuple[str, int, Debate]:
     return asked.id, turn, keeping(asked.with_response(response), RESPONSES, line.raw, turn)
 
 
-def response_record(debate: Debate, turn: int, response: Response) -> JsonObject:
+def response_line(debate: Debate, turn: int, response: Response) -> str:
     """Write the response to the last turn of a debate, with the request it answers."""
     asked = debate.before_response(len(debate.turns) - 1)
     old, before = kept_record(debate, RESPONSES), as_read(debate)
@@ -177,5 +179,6 @@ def response_record(debate: Debate, turn: int, response: Response) -> JsonObject
     if old is not None:
         messages = messages_of(asked.turns, before.turns, old["messages"])
         if (before.id, debate.wire["turn"], before.last.response) == (debate.id, turn, response):
-            return {**old, "messages": messages}
-    return {**body_of(response), "debate": debate.id, "turn": turn, "messages": messages}
+            return dump({**old, "messages": messages})
+    answer = {"debate": debate.id, "turn": turn, "messages": messages}
+    return dump({**body_of(response), **answer})
