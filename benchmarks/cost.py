@@ -4,9 +4,10 @@
     python benchmarks/cost.py debaters ...
     python benchmarks/cost.py panels ...
 
-Each plugin judges or answers all debates (default: the demo's) with a backend that returns valid
-answers and records the prompts. Without names, the plugins of the documentation's tables. Tokens
-are MiniLM word pieces (extra `dense`). "Shared" is the part of the prompts that repeats the
+Each plugin judges or answers all debates (default: the demo's) with a backend that answers with
+examples of the schemas. Without names, the plugins of the documentation's tables. Tokens are MiniLM
+word pieces (extra `dense`). With --steps, the tokens of each step's prompts and answers; a real
+model writes longer answers than the examples. "Shared" is the part of the prompts that repeats the
 beginning of an earlier prompt of the same run, in blocks of 64 letters: a prefix cache serves it.
 DebGraph's calls depend on the graph: here each speech has five arguments and rebuts three.
 """
@@ -28,6 +29,7 @@ from touche_rad.debate import Debate
 from touche_rad.demo import demo_file, ensure_index
 from touche_rad.models import Model
 from touche_rad.models.examples import Examples
+from touche_rad.models.usage import Cost, Usage
 from touche_rad.plugins import JudgesAll, Services, find, open_index
 from touche_rad.plugins.registry import parse_plugin
 from touche_rad.runs.answering import Answerer, make_chain
@@ -115,6 +117,15 @@ async def run_panel(
 RUN = {"judges": run_judge, "debaters": run_debater, "panels": run_panel}
 
 
+def merged_steps(usage: Usage) -> dict[str, Cost]:
+    """Return the costs by step, of all plugins together."""
+    steps: dict[str, Cost] = {}
+    for plugin in usage.steps.values():
+        for step, cost in plugin.items():
+            steps.setdefault(step, Cost()).add(cost)
+    return steps
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -123,6 +134,7 @@ def main() -> None:
     parser.add_argument("plugins", nargs="*", metavar="NAME(KEY=VALUE,...)")
     parser.add_argument("--debates", type=Path, default=demo_file("debates.jsonl"))
     parser.add_argument("-i", "--index")
+    parser.add_argument("--steps", action="store_true", help="also print the tokens of each step")
     given = parser.parse_args()
     debates = [(debate, views) for debate, views in files.read_views(given.debates) if views]
     turns, tokens = sum(len(views) for _, views in debates), token_counter()
@@ -132,25 +144,28 @@ def main() -> None:
         for turn in debate.turns
     )
     print(f"{len(debates)} debates, {turns} turns, {text / len(debates):.0f} tokens a debate\n")
-    backend = Examples({"SceneGraph": graph})
+    backend = Examples({"SceneGraph": graph}, count_tokens=tokens)
     index = open_index(given.index or str(ensure_index()))
     print("| plugin | calls a turn | calls a debate | prompt tokens a debate | shared |")
     print("| --- | --- | --- | --- | --- |")
     for plugin in given.plugins or DEFAULTS[given.kind]:
-        backend.requests.clear()
         name, options = parse_plugin(plugin)
 
         async def run(name: str = name, options: Mapping[str, str] = options) -> Any:
             model = Model(backend)
             await RUN[given.kind](name, options, debates, Services(index=index, model=model))
             await model.close()
-            return model.usage.total
+            return model.usage
 
-        cost = anyio.run(run)
-        prompt_tokens = sum(tokens(request.prompt) for request in backend.requests)
+        usage = anyio.run(run)
+        cost = usage.total
         print(f"| {plugin} | {cost.calls / turns:.2f} | {cost.calls / len(debates):.2f} | "
-              f"{prompt_tokens / len(debates):.0f} | "
+              f"{cost.prompt_tokens / len(debates):.0f} | "
               f"{cost.shared_letters / max(1, cost.prompt_letters):.0%} |", flush=True)  # fmt: skip
+        for step, one in sorted(merged_steps(usage).items()) if given.steps else ():
+            print(f"| - {step} | {one.calls / turns:.2f} | {one.calls / len(debates):.2f} | "
+                  f"{one.prompt_tokens / max(1, one.calls):.0f} a call, answer "
+                  f"{one.completion_tokens / max(1, one.calls):.0f} | |", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

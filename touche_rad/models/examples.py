@@ -12,8 +12,11 @@ from json import dumps
 from typing import Any, Final
 
 TEXT: Final = "A short example of some words."
-LETTERS_PER_TOKEN: Final = 4.0
-"""About right for English text and today's tokenizers."""
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of an English text: four letters each."""
+    return round(len(text) / 4)
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Request:
     @property
     def tokens(self) -> int:
         """Estimated tokens of the prompt."""
-        return round(len(self.prompt) / LETTERS_PER_TOKEN)
+        return estimate_tokens(self.prompt)
 
 
 class Examples:
@@ -51,14 +54,20 @@ class Examples:
 
     model = place = "examples"
 
-    def __init__(self, answers: Mapping[str, Callable[[str], Any]] | None = None) -> None:
+    def __init__(
+        self,
+        answers: Mapping[str, Callable[[str], Any]] | None = None,
+        count_tokens: Callable[[str], int] = estimate_tokens,
+    ) -> None:
         """Make a backend.
 
         Args:
             answers: For the name of a schema, a function from the prompt to the answer.
+            count_tokens: Counts the tokens of a text.
         """
         self.requests: list[Request] = []
         self._answers = answers or {}
+        self._count = count_tokens
 
     async def ready(self) -> float:
         """Always ready."""
@@ -75,7 +84,13 @@ class Examples:
         else:
             content = dumps(example(request.schema))
         message = {"role": "assistant", "content": content}
-        return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+        return {
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {
+                "prompt_tokens": self._count(request.prompt),
+                "completion_tokens": self._count(content),
+            },
+        }
 
     async def context(self) -> int | None:
         """No limit."""
