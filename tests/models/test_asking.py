@@ -266,6 +266,13 @@ def test_choices_have_probabilities(server: Scripted) -> None:
     server.always = content("Perhaps")
     with pytest.raises(faults.InvalidAnswer, match="none of yes, no"):
         anyio.run(run)
+    server.asked.clear()
+    server.script = [content("Perhaps")]
+    server.always = content("no")
+    assert anyio.run(run) == {"yes": 0.0, "no": 1.0}
+    correction = server.asked[1]["messages"]
+    assert [one["role"] for one in correction[-2:]] == ["assistant", "user"]
+    assert "Answer with one word: yes or no" in correction[-1]["content"]
 
 
 class Shown(BaseModel):

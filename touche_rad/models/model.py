@@ -221,13 +221,16 @@ class Model:
         *,
         step: str = "choice",
         deadline: float | None = None,
+        shorten: Shorten | None = None,
     ) -> dict[str, float]:
         """Return the probability of each choice, from the log probabilities of the first token.
 
-        Without log probabilities the answer has probability 1 and the others 0.
+        Without log probabilities the answer has probability 1 and the others 0. The model gets one
+        chance to correct an answer that is none of the choices.
         """
         call = Call.now(step, deadline or self._deadline)
-        return await self._counted(call, self._choice(call, list(messages), tuple(choices)))
+        work = self._choice(call, list(messages), shorten, tuple(choices))
+        return await self._counted(call, work)
 
     async def ask_all(
         self,
@@ -281,20 +284,32 @@ class Model:
                     return value, found
 
     async def _choice(
-        self, call: Call, messages: list[Message], choices: tuple[str, ...]
+        self,
+        call: Call,
+        messages: list[Message],
+        shorten: Shorten | None,
+        choices: tuple[str, ...],
     ) -> dict[str, float]:
         call.cost.add(self._prefixes.cost_of(messages))
-        plain = self._body(messages) | {"max_tokens": 8}
-        body = plain | LIKELY
-        key = _key(body, "choice", list(choices))
+        limit = {"max_tokens": 8}
+        key = _key(self._body(messages) | limit | LIKELY, "choice", list(choices))
         async with self._answers.one_at_a_time(call, key, asks=self.backend is not None):
-            kept = self._answers.found(call, key, body)
+            kept = self._answers.found(call, key, self._body(messages))
             if kept is not None:
                 before: dict[str, float] = json.loads(str(kept["said"]))
                 return before
-            found = await one_of(self._sender, call, plain, choices)
-            self._answers.keep(key, body, {"said": json.dumps(found)})
-            return found
+            body = self._body(messages)
+            while True:
+                try:
+                    found = await one_of(self._sender, call, self._body(messages) | limit, choices)
+                except PromptTooLong:
+                    shorter = shorten(messages) if shorten else None
+                    if shorter is None or list(shorter) == messages:
+                        raise
+                    messages = list(shorter)
+                else:
+                    self._answers.keep(key, body, {"said": json.dumps(found)})
+                    return found
 
     def _body(self, messages: Sequence[Message]) -> dict[str, Any]:
         return {

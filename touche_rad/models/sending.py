@@ -294,13 +294,27 @@ class JsonFormat:
 async def one_of(
     sender: Sender, call: Call, body: Mapping[str, Any], choices: tuple[str, ...]
 ) -> dict[str, float]:
-    """Return the probability of each choice as the answer."""
+    """Return the probability of each choice as the answer; an invalid answer is sent back once."""
+    reply = await _chosen(sender, call, body, choices)
+    try:
+        return choice_probabilities(reply, choices)
+    except InvalidAnswer as error:
+        call.cost.repairs += 1
+        problem = f"That is not valid: {error}. Answer with one word: {' or '.join(choices)}."
+        said = Message("assistant", answer_text(reply, str(body["model"])))
+        more = [said.wire(), Message("user", problem).wire()]
+        again = {**body, "messages": [*body["messages"], *more]}
+        return choice_probabilities(await _chosen(sender, call, again, choices), choices)
+
+
+async def _chosen(
+    sender: Sender, call: Call, body: Mapping[str, Any], choices: tuple[str, ...]
+) -> Mapping[str, Any]:
     held = {"structured_outputs": {"choice": list(choices)}}
     bodies = [{**body, **LIKELY, **held}, {**body, **LIKELY}, body]
-    reply = await sender.first_accepted(
-        call, bodies, lambda reply: choice_probabilities(reply, choices), "choice"
+    return await sender.first_accepted(
+        call, bodies, lambda reply: answer_text(reply, str(body["model"])), "choice"
     )
-    return choice_probabilities(reply, choices)
 
 
 def _format(mode: str, schema: type[BaseModel]) -> dict[str, Any]:
