@@ -88,7 +88,7 @@ def test_a_user_that_hangs_is_given_up_at_the_deadline(debate: Debate) -> None:
 def test_the_rules_stand_in_with_their_index_and_seed() -> None:
     for seed in range(5):
         rules = RuleUser(SmallIndex(), seed)
-        assert spoken(Failing(), SECOND, stand_in=rules).utterance == rules.reply(SECOND)
+        assert spoken(Failing(), SECOND, fallback=rules).utterance == rules.reply(SECOND)
 
 
 def test_rules_whose_index_is_broken_speak_without_it() -> None:
@@ -96,9 +96,9 @@ def test_rules_whose_index_is_broken_speak_without_it() -> None:
     with pytest.raises(OSError, match="gone"):
         rules.reply(SECOND)
     for user in (rules, Failing()):
-        found = spoken(user, SECOND, stand_in=rules)
+        found = spoken(user, SECOND, fallback=rules)
         assert found.replaced
-        assert found.utterance == RuleUser(None, 3).anew(SECOND)
+        assert found.utterance == RuleUser(None, 3).new_reply(SECOND)
 
 
 def test_the_occasion_says_who_speaks_in_which_turn_and_until_when() -> None:

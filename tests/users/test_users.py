@@ -86,7 +86,7 @@ def test_who_stands_in_says_nothing_twice(index: SmallIndex | None) -> None:
     for seed in range(3):
         user, debate = RuleUser(index, seed, RuleUser.Options(max_words=30)), CLAIM
         for _ in range(40):
-            words = user.anew(debate) if debate.turns else user.open(debate)
+            words = user.new_reply(debate) if debate.turns else user.open(debate)
             assert words not in [turn.utterance for turn in debate.turns]
             assert count_words(words) <= 30
             debate = answered(debate, words, content="No end of words " * 20)
@@ -94,7 +94,7 @@ def test_who_stands_in_says_nothing_twice(index: SmallIndex | None) -> None:
 
 def test_who_stands_in_says_what_the_rules_would_say_while_that_is_new() -> None:
     debate = answered(CLAIM, "Zoos should be closed.", CONTRA)
-    assert RuleUser(INDEX, 3).anew(debate) == RuleUser(INDEX, 3).reply(debate)
+    assert RuleUser(INDEX, 3).new_reply(debate) == RuleUser(INDEX, 3).reply(debate)
 
 
 def test_quotation_marks_of_the_answer_do_not_break_the_question() -> None:

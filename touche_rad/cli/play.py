@@ -226,7 +226,7 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
             places.source, places.out, answerer, speaker, identity=identity, turns=turns,
             options=run_options,
         ),
-        model=services.model, elsewhere=user.asks_elsewhere,
+        model=services.model, elsewhere=user.is_external,
     )  # fmt: skip
 
 

@@ -1,13 +1,14 @@
 """Simulated users: by rules, by a language model, or by an endpoint such as the organisers'.
 
-A user by rules depends only on the debate and the random seed, so that a continued run gets the
+The user by rules depends only on the debate and the random seed, so that a resumed run gets the
 same utterances. It is the fallback of the other users.
 """
 
+from touche_rad.users.choice import UserChoice, parse_user
 from touche_rad.users.model_user import ModelUser
 from touche_rad.users.official import OfficialUser
 from touche_rad.users.rules import ASKING_ABOUT_ALL, OPENING_ON_NOTHING, RuleUser
-from touche_rad.users.simulator import Speaker, UserChoice, UserSimulator, describe_user, parse_user
+from touche_rad.users.simulator import Speaker, UserSimulator, describe_user
 
 __all__ = [
     "ASKING_ABOUT_ALL",

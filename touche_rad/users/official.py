@@ -1,8 +1,8 @@
-"""The user of the task's organisers: an endpoint that is sent the debate and says what comes next.
+"""A user-simulation endpoint, such as that of the task's organisers.
 
-Its prompts are theirs. It is asked as their own client asks it: first with the claim, then with the
-conversation, in which the user is the `assistant`. It differs from their client where a debate is
-at stake: a fault that may pass is tried again, and nothing is waited for without an end.
+Requests are as those of the organisers' client: the first one contains the claim, later ones the
+conversation, in which the user has the role `assistant`. Unlike that client, this one repeats
+requests after temporary errors, and all waiting has a time limit.
 """
 
 from __future__ import annotations
@@ -43,48 +43,48 @@ class OfficialUser:
     """Asks a user-simulation endpoint, such as the organisers'."""
 
     class Options(PluginOptions):
-        """How it is asked."""
+        """Options."""
 
-        model: str = Field("", description="the user's name there [default: column USER]")
-        max_words: int = Field(100, ge=20, description="the most words of an utterance")
-        timeout: float = Field(60, gt=0, le=3600, description="seconds of one request")
-        tries: int = Field(4, ge=1, le=20, description="requests for one utterance")
+        model: str = Field("", description="the user's name at the endpoint (default: column USER)")
+        max_words: int = Field(100, ge=20, description="maximum words of an utterance")
+        timeout: float = Field(60, gt=0, le=3600, description="time limit of a request in seconds")
+        tries: int = Field(4, ge=1, le=20, description="maximum requests for an utterance")
 
     def __init__(self, url: str, options: Options | None = None) -> None:
-        """Remember the address; nothing is sent yet."""
+        """Check the address; nothing is sent yet."""
         self.url = _checked(url)
         self.options = options or OfficialUser.Options()
         self._given_up = False
 
     @property
     def place(self) -> str:
-        """The address without what may be a key in it."""
+        """The address without its query, which may contain a key."""
         return self.url.partition("?")[0].partition("#")[0]
 
     def describe(self, debate: Debate) -> Mapping[str, Any]:
-        """Return the address and the user's name there."""
+        """Return the address and the user's name at the endpoint."""
         return {"url": self.place, "model": self._name(debate)}
 
     async def open(self, claim: Debate) -> str:
-        """Ask for the first words on a claim."""
-        stated = clean(claim.claim)
-        options = {"options": {"claim": stated}} if stated else {}
-        return await self._said({"model": self._name(claim), **options})
+        """Ask for the first utterance about a claim."""
+        text = clean(claim.claim)
+        options = {"options": {"claim": text}} if text else {}
+        return await self._ask({"model": self._name(claim), **options})
 
     async def reply(self, debate: Debate) -> str:
         """Ask what comes next in the conversation."""
-        return await self._said({"model": self._name(debate), "messages": mirrored(debate)})
+        return await self._ask({"model": self._name(debate), "messages": mirrored(debate)})
 
     def _name(self, debate: Debate) -> str:
         return self.options.model or clean(debate.user) or BASE_USER
 
-    async def _said(self, body: Mapping[str, Any]) -> str:
-        """Ask until there are words; while nobody answers there, a turn is worth one try."""
-        sent = json.dumps(body).encode("ascii")
+    async def _ask(self, body: Mapping[str, Any]) -> str:
+        """Ask until there is an answer; after a failed turn, ask once only."""
+        content = json.dumps(body).encode("ascii")
         tries = 1 if self._given_up else self.options.tries
         for left in reversed(range(tries)):
             try:
-                said = await self._once(sent)
+                utterance = await self._request(content)
             except ModelError as error:
                 wait = _wait(tries - 1 - left, error.after)
                 if not error.retryable or not left or wait >= self._seconds_left():
@@ -93,69 +93,69 @@ class OfficialUser:
                 await anyio.sleep(wait)
             else:
                 self._given_up = False
-                return said
+                return utterance
         raise AssertionError("the last try returns or raises")
 
     def _seconds_left(self) -> float:
         end = current_context().deadline
         return float("inf") if end is None else end - time.monotonic()
 
-    async def _once(self, sent: bytes) -> str:
+    async def _request(self, content: bytes) -> str:
         seconds = min(self.options.timeout, self._seconds_left())
         try:
             with anyio.fail_after(max(0.001, seconds)):
-                status, held, headers = await self._exchanged(sent)
+                status, body, headers = await self._exchange(content)
         except TimeoutError:
             raise Slow(f"{self.place}: no answer within {seconds:.3g} s") from None
         except (httpx.HTTPError, ssl.SSLError, OSError) as error:
-            told = " ".join(str(error).split()) or type(error).__name__
-            raise Unreachable(f"{self.place}: {told[:200]}") from None
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise Unreachable(f"{self.place}: {reason[:200]}") from None
         if status >= 500 or status in _LATER:
             raise Busy(f"{self.place}: {status}", after=_after(headers))
         if status != httpx.codes.OK:
             raise BadRequest(f"{self.place}: {status}")
-        return self._read(held)
+        return self._parse(body)
 
-    async def _exchanged(self, sent: bytes) -> tuple[int, bytes, httpx.Headers]:
+    async def _exchange(self, content: bytes) -> tuple[int, bytes, httpx.Headers]:
         headers = {"Content-Type": "application/json"}
         async with (
             httpx.AsyncClient(verify=self._trusted, timeout=None) as client,
-            client.stream("POST", self.url, content=sent, headers=headers) as reply,
+            client.stream("POST", self.url, content=content, headers=headers) as reply,
         ):
-            held = bytearray()
+            body = bytearray()
             async for part in reply.aiter_bytes():
-                held += part
-                if len(held) > LARGEST:
+                body += part
+                if len(body) > LARGEST:
                     raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes")
-            return reply.status_code, bytes(held), reply.headers
+            return reply.status_code, bytes(body), reply.headers
 
     @cached_property
     def _trusted(self) -> ssl.SSLContext:
         return httpx.create_ssl_context()
 
-    def _read(self, held: bytes) -> str:
-        """Return `message.content`; whatever else the answer holds is nobody's business."""
+    def _parse(self, body: bytes) -> str:
+        """Return `message.content` of an answer; other fields are ignored."""
         try:
-            value = json.loads(held)
+            value = json.loads(body)
         except (ValueError, RecursionError):
-            raise BadReply(f"{self.place}: expected JSON, got {held[:60]!r}") from None
+            raise BadReply(f"{self.place}: expected JSON, got {body[:60]!r}") from None
         message = value.get("message") if isinstance(value, dict) else None
-        said = message.get("content") if isinstance(message, dict) else None
-        if not isinstance(said, str):
-            raise BadReply(f"{self.place}: expected message.content, got {held[:60]!r}")
-        if not said.strip():
+        text = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(text, str):
+            raise BadReply(f"{self.place}: expected message.content, got {body[:60]!r}")
+        if not text.strip():
             raise EmptyReply(f"{self.place}: the answer holds no words")
-        return said
+        return text
 
 
 class Slow(Timeout):
-    """One request took too long; another may not."""
+    """A request exceeded its time limit; it is repeated."""
 
     retryable = True
 
 
 def mirrored(debate: Debate) -> list[dict[str, str]]:
-    """Return the conversation as the user sees it: what the user said is the assistant's."""
+    """Return the conversation as the user sees it: its utterances have the role `assistant`."""
     messages: list[dict[str, str]] = []
     for turn in debate.turns:
         messages.append({"role": "assistant", "content": clean(turn.utterance)})

@@ -16,10 +16,10 @@ from touche_rad.text import clean, count_words, cut_to_words, sentences
 from touche_rad.users.arguments import arguments_for_user
 
 
-def chance(seed: int, debate: Debate, what: str) -> Random:
+def seeded_random(seed: int, debate: Debate, purpose: str) -> Random:
     """Return random numbers that depend on the seed, the claim and the purpose."""
-    occasion = f"{seed}\n{debate.claim}\n{what}".encode("utf-8", "replace")
-    return Random(int.from_bytes(hashlib.sha256(occasion).digest()[:8]))
+    key = f"{seed}\n{debate.claim}\n{purpose}".encode("utf-8", "replace")
+    return Random(int.from_bytes(hashlib.sha256(key).digest()[:8]))
 
 
 OPENINGS: Final = (
@@ -65,15 +65,15 @@ _LONGEST_ECHO = 18
 class RuleUser:
     """Insists, asks, and counters with arguments of its own side, by rules alone.
 
-    It quotes: what it brings forward are sentences of the collection that support the claim, or
-    attack what the system just said. It says no argument twice, and none that the system gave.
+    Its arguments are quotations from the collection that support the claim or attack the system's
+    last response. It repeats no argument, neither its own nor the system's.
     """
 
     class Options(PluginOptions):
-        """How it speaks."""
+        """Options."""
 
-        max_words: int = Field(60, ge=20, description="the most words of an utterance")
-        candidates: int = Field(20, ge=1, description="arguments looked at for a counter")
+        max_words: int = Field(60, ge=20, description="maximum words of an utterance")
+        candidates: int = Field(20, ge=1, description="hits per search for a counter-argument")
 
     def __init__(
         self, index: ArgumentIndex | None, seed: int = 0, options: Options | None = None
@@ -81,19 +81,20 @@ class RuleUser:
         """Make a user; without an index it gives no counter-arguments."""
         self.index = index
         self.seed = seed
-        self.options = options if isinstance(options, RuleUser.Options) else RuleUser.Options()
+        self.options = options or RuleUser.Options()
 
     def open(self, claim: Debate) -> str:
         """State the claim as the user's own opinion."""
-        stated = clean(claim.claim)
-        if not stated:
+        text = clean(claim.claim)
+        if not text:
             return OPENING_ON_NOTHING
-        fitting = OPENINGS_ON_A_QUESTION if stated.endswith("?") else OPENINGS
-        return self._filled(chance(self.seed, claim, "open").choice(fitting), claim=_ended(stated))
+        templates = OPENINGS_ON_A_QUESTION if text.endswith("?") else OPENINGS
+        template = seeded_random(self.seed, claim, "open").choice(templates)
+        return self._filled(template, claim=_ended(text))
 
     def reply(self, debate: Debate) -> str:
         """Counter with an argument of its side; if there is none, and sometimes, insist or ask."""
-        move = chance(self.seed, debate, f"move {len(debate.turns)}").random()
+        move = seeded_random(self.seed, debate, f"move {len(debate.turns)}").random()
         if len(debate.turns) == 1 or move < _COUNTERS:
             counter = self._counter(debate)
             if counter:
@@ -102,21 +103,21 @@ class RuleUser:
             return self._ask(debate)
         return self._insist(debate)
 
-    def anew(self, debate: Debate) -> str:
+    def new_reply(self, debate: Debate) -> str:
         """Return a reply that is not in the debate yet, if there is one."""
-        said = {turn.utterance for turn in debate.turns}
+        earlier = {turn.utterance for turn in debate.turns}
         reply = self.reply(debate)
-        return next((words for words in (reply, *self._ways(debate)) if words not in said), reply)
+        return next((one for one in (reply, *self._replies(debate)) if one not in earlier), reply)
 
-    def _ways(self, debate: Debate) -> Iterator[str]:
+    def _replies(self, debate: Debate) -> Iterator[str]:
         yield self._insist(debate)
         yield self._ask(debate)
-        yield from (self._filled(way, claim=_ended(_claim(debate))) for way in INSISTING)
+        yield from (self._filled(one, claim=_ended(_claim(debate))) for one in INSISTING)
         yield ASKING_ABOUT_ALL
         yield from COUNTERING
         for lead in COUNTERING:
-            for way in INSISTING:
-                both = self._filled(f"{lead} {way}", claim=_ended(_claim(debate)))
+            for one in INSISTING:
+                both = self._filled(f"{lead} {one}", claim=_ended(_claim(debate)))
                 yield cut_to_words(both, self.options.max_words)
 
     def _counter(self, debate: Debate) -> str | None:
@@ -141,15 +142,15 @@ class RuleUser:
             return ASKING_ABOUT_ALL
         return self._filled(self._next(debate, "ask", ASKING), said=said.replace('"', "'"))
 
-    def _next(self, debate: Debate, what: str, ways: tuple[str, ...]) -> str:
+    def _next(self, debate: Debate, purpose: str, templates: tuple[str, ...]) -> str:
         """Return another template each turn, in a random order."""
-        order = list(ways)
-        chance(self.seed, debate, what).shuffle(order)
+        order = list(templates)
+        seeded_random(self.seed, debate, purpose).shuffle(order)
         return order[len(debate.turns) % len(order)]
 
-    def _filled(self, way: str, **parts: str) -> str:
-        room = self.options.max_words - count_words(way) + len(parts)
-        return way.format(**{name: cut_to_words(part, room) for name, part in parts.items()})
+    def _filled(self, template: str, **parts: str) -> str:
+        room = self.options.max_words - count_words(template) + len(parts)
+        return template.format(**{name: cut_to_words(part, room) for name, part in parts.items()})
 
 
 def _claim(debate: Debate) -> str:

@@ -1,0 +1,84 @@
+"""Personas: TOML files with a character and its moves, for the user `model`."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from touche_rad.errors import InputError, OptionError, UserError, nearest
+
+DEFAULT: Final = "curious"
+_MAX_BYTES: Final = 64 * 1024
+
+Move = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=400)]
+
+
+class PersonaFile(BaseModel):
+    """The content of a persona file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    character: Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4_000)
+    ]
+    moves: tuple[Move, ...] = Field((), max_length=50)
+    """What the person may do in a turn; each turn has one of them."""
+
+
+class Persona(PersonaFile):
+    """A person that the model plays."""
+
+    name: str
+    digest: str
+    """A digest of the file."""
+
+
+def bundled_personas() -> dict[str, Traversable]:
+    """Return the bundled persona files by name."""
+    folder = files(__package__).joinpath("personas")
+    places = (one for one in folder.iterdir() if one.name.endswith(".toml"))
+    return {one.name.removesuffix(".toml"): one for one in sorted(places, key=lambda one: one.name)}
+
+
+def load_persona(name_or_path: str) -> Persona:
+    """Load a bundled persona by its name, or another one by the path of its file.
+
+    Raises:
+        UserError: The persona does not exist, or its file is invalid.
+    """
+    bundled = bundled_personas()
+    if name_or_path in bundled:
+        return _load(bundled[name_or_path], name_or_path)
+    if "/" not in name_or_path and not name_or_path.endswith(".toml"):
+        raise OptionError(
+            f"there is no persona {name_or_path!r}{nearest(name_or_path, bundled)}; or give a path"
+        )
+    path = Path(name_or_path).expanduser()
+    return _load(path, path.stem)
+
+
+def _load(place: Traversable | Path, name: str) -> Persona:
+    try:
+        with place.open("rb") as stream:
+            content = stream.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise UserError(f"{place}: cannot be read: {error.strerror or error}") from None
+    if len(content) > _MAX_BYTES:
+        raise InputError(str(place), f"expected a persona of at most {_MAX_BYTES} bytes")
+    try:
+        values = tomllib.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(str(place), f"expected TOML: {error}") from None
+    try:
+        fields = PersonaFile.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(step) for step in first["loc"])
+        raise InputError(str(place), first["msg"], field=field) from None
+    return Persona(**dict(fields), name=name, digest=hashlib.sha256(content).hexdigest()[:16])
