@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from touche_rad.debate import Argument, Debate, Maxim, Turn, Verdict
 from touche_rad.errors import InputError, UserError
-from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
+from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.dialogue import render_dialogue
-from touche_rad.models.errors import InvalidAnswer, PromptTooLong
+from touche_rad.models.errors import InvalidAnswer
 from touche_rad.models.output import Line, Page
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
@@ -222,31 +222,12 @@ class _SinaiJudge:
             name, values["reasons"] = "verdict", await self._reasons_on(maxim)
         elif maxim in self._examples:
             name, values["examples"] = "fsl", self._examples[maxim]
-        yes = await self._yes_or_no(Prompt.load(__package__, name), values, f"sinai.{name}")
-        return Verdict(score=yes, rationale=f"{name}: yes with {yes:.2f}")
-
-    async def _yes_or_no(self, prompt: Prompt, values: Mapping[str, Any], step: str) -> float:
-        """Return the probability of yes.
-
-        A prompt that is too long is shortened. After an answer that is neither yes nor no, the
-        model is asked once more with a note that says what was wrong.
-        """
-        messages: Sequence[Message] = prompt.messages(**values)
-        shorten, note = drop_oldest(prompt, "before", values), ""
-        while True:
-            *first, last = messages
-            noted = [*first, Message(last.role, last.content + note)]
-            try:
-                return (await self.model.ask_choice(noted, ("yes", "no"), step=step))["yes"]
-            except PromptTooLong:
-                shorter = shorten(messages)
-                if shorter is None:
-                    raise
-                messages = shorter
-            except InvalidAnswer as error:
-                if note:
-                    raise
-                note = f"\n\nYour last answer was not valid: {error}. Write one word: yes or no."
+        prompt = Prompt.load(__package__, name)
+        likely = await self.model.ask_choice(
+            prompt.messages(**values), ("yes", "no"), step=f"sinai.{name}",
+            shorten=drop_oldest(prompt, "before", values),
+        )  # fmt: skip
+        return Verdict(score=likely["yes"], rationale=f"{name}: yes with {likely['yes']:.2f}")
 
     async def _guidance(self) -> tuple[dict[str, Any], dict[Maxim, Verdict]]:
         """Return what a prompt for all maxims says about them, and failed verdicts.
