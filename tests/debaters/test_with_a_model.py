@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -12,6 +13,7 @@ from tests.debaters.world import ARGUMENTS, BothSides, debate
 from tests.models import scripted
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
+from tests.profiles import with_settings
 from touche_rad.debate import Debate, Response
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
@@ -73,8 +75,8 @@ def test_the_model_is_shown_the_talk_the_task_and_each_candidate(server: Scripte
     answering(server, {"Choice": {"number": 1, "frame": "contrary"}})
     answer(server, "grounded", debate("FIRST about the penny.", "REPLY", "The penny is worthless."))
     (told,) = prompts(server, "Choice")
-    for element in ("User: FIRST about the penny.", "You: REPLY", "User: The penny is worthless.",
-                    "contrary", "0", CHARITY):  # fmt: skip
+    for element in ("Opponent: FIRST about the penny.", "You: REPLY",
+                    "Opponent: The penny is worthless.", "You defend:", "contrary", "0", CHARITY):  # fmt: skip
         assert element in told
 
 
@@ -91,6 +93,27 @@ def test_without_a_valid_choice_grounded_chooses_itself(server: Scripted, said: 
     assert "HACKED" not in response.content
 
 
+def test_where_no_argument_can_be_used_the_next_ones_are_shown_once(
+    server: Scripted, tmp_path: Path
+) -> None:
+    rounded = ARGUMENTS[0].text
+
+    def choice(told: str) -> Any:
+        return {"number": number_of(told, rounded) if rounded in told else 0, "frame": "none"}
+
+    answering(server, {"Choice": choice})
+    shown = with_settings(tmp_path, shown=2)
+    response = answer(server, "grounded", **shown)
+    first, *later = prompts(server, "Choice")
+    assert rounded not in first, "the test needs an argument that is not among the first two"
+    assert len(later) == 1
+    assert response.content == rounded
+    answering(server, {"Choice": {"number": 0, "frame": "disagree"}})
+    server.asked.clear()
+    answer(server, "grounded", **shown)
+    assert called(server) == ["Choice", "Choice"]
+
+
 def test_composed_says_what_its_arguments_say(server: Scripted) -> None:
     said = "Charities collect the penny that nobody misses."
     answering(
@@ -100,6 +123,34 @@ def test_composed_says_what_its_arguments_say(server: Scripted) -> None:
     assert response.content == said
     assert [one.text for one in response.arguments] == [CHARITY]
     assert called(server) == ["Written"]
+
+
+FLAW = "You say that it is worthless, but who decides what a coin is worth?"
+
+
+def test_where_no_argument_can_be_used_composed_argues_without_one(server: Scripted) -> None:
+    answering(server, {"Written": {"numbers": [], "response": f"{FLAW} {INVENTED}"}})
+    response = answer(server, "composed")
+    assert response.content == FLAW
+    assert response.arguments == ()
+    assert called(server) == ["Written"]
+
+
+def test_what_only_adds_facts_without_an_argument_is_replaced_by_a_quotation(
+    server: Scripted,
+) -> None:
+    answering(server, {"Written": {"numbers": [], "response": INVENTED}})
+    response = answer(server, "composed")
+    assert response.content.endswith(response.arguments[0].text)
+
+
+def test_the_repair_names_the_words_that_the_arguments_do_not_have(server: Scripted) -> None:
+    said = "Charities collect the penny that nobody misses to build hospitals in Texas."
+    answering(
+        server, {"Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": said}}
+    )
+    answer(server, "composed")
+    assert f'"{said}": drop "build hospitals in texas".' in prompts(server, "Written")[1]
 
 
 INVENTED = "Studies show that 87 percent of shops would close at once."

@@ -12,8 +12,8 @@ import anyio
 
 from touche_rad.debate import Argument
 from touche_rad.evidence.findings import findings, read_sentences, score, sentences_to_judge
-from touche_rad.evidence.support import SupportKind
-from touche_rad.evidence.words import read_passage
+from touche_rad.evidence.support import SupportKind, unsupported_words
+from touche_rad.evidence.words import Token, read_passage
 from touche_rad.text import clean, count_words, sentences
 
 log = logging.getLogger("touche_rad")
@@ -115,3 +115,32 @@ def read(sentence: str, arguments: tuple[Argument, ...]) -> Found:
     apart = [one.support for source in sources for one in findings(said, [source])]
     spoilt = [one.kind is SupportKind.DISTORTED for one in apart]
     return Found.DISTORTED if all(spoilt) or any(one.contrary for one in apart) else Found.OPEN
+
+
+def describe_unsupported(sentence: str, arguments: Sequence[Argument]) -> str:
+    """Return what in a sentence the arguments do not say, as an instruction for a model."""
+    sources = [read_passage(argument.text) for argument in arguments]
+    tokens = read_passage(sentence).tokens
+    new = [set(map(id, unsupported_words(tokens, source.tokens))) for source in sources]
+    absent = set.intersection(*new) if new else set(map(id, tokens))
+    if phrases := _phrases(tokens, absent):
+        return "drop " + ", ".join(f'"{phrase}"' for phrase in phrases)
+    found = findings(tuple(read_sentences(sentence)), sources)
+    changed = [
+        one for one in found if one.support.kind in (SupportKind.CHANGED, SupportKind.DISTORTED)
+    ]
+    return (
+        f"changes an argument: {changed[0].support.why}" if changed else "use an argument's words"
+    )
+
+
+def _phrases(tokens: Sequence[Token], absent: set[int]) -> list[str]:
+    """Return the words that are absent; small words between two of them belong to the phrase."""
+    places = [at for at, token in enumerate(tokens) if id(token) in absent]
+    runs: list[tuple[int, int]] = []
+    for at in places:
+        if runs and not any(token.matters for token in tokens[runs[-1][1] + 1 : at]):
+            runs[-1] = (runs[-1][0], at)
+        else:
+            runs.append((at, at))
+    return [" ".join(token.word for token in tokens[start : end + 1]) for start, end in runs]

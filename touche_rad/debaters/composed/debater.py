@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate, Response, with_path
 from touche_rad.debaters.grounded import Grounded
-from touche_rad.debaters.grounded.choosing import thesis_and_dialogue
+from touche_rad.debaters.grounded.choosing import MAX_LETTERS
 from touche_rad.debaters.grounded.guard import (
     GUARD,
     SURE,
@@ -20,12 +21,15 @@ from touche_rad.debaters.grounded.guard import (
 )
 from touche_rad.debaters.grounded.quoting import Quotable
 from touche_rad.debaters.grounded.ranking import JUDGED, STANCE, StanceName
-from touche_rad.evidence.guard import Checked, Entails, Guard
+from touche_rad.evidence.findings import sentences_to_judge
+from touche_rad.evidence.guard import Checked, Entails, Guard, describe_unsupported
+from touche_rad.evidence.words import lexicon, read_passage
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
+from touche_rad.models.dialogue import Thesis, render_dialogue
 from touche_rad.models.output import Paragraph
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services
-from touche_rad.text import clean, content_words, count_words, cut_to_words
+from touche_rad.text import clean, content_words, count_words, cut_to_words, sentences
 
 log = logging.getLogger("touche_rad")
 
@@ -34,10 +38,23 @@ _MIN_WORDS = 6
 
 
 class Written(BaseModel):
-    """The model's answer, and the numbers of the arguments that it used."""
+    """The model's answer, and the numbers of the arguments that it used; there may be none."""
 
-    numbers: list[int]
+    numbers: list[int] = []
     response: Paragraph = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """An answer with its sentences checked, and the arguments that it cites."""
+
+    checked: Checked
+    cited: tuple[Argument, ...] = ()
+
+    def shared_words(self) -> int:
+        """Count the words of the arguments that the supported sentences contain."""
+        words = {word for one in self.cited for word in content_words(one.text)}
+        return len(words & set(content_words(" ".join(self.checked.stands))))
 
 
 class Composed:
@@ -73,33 +90,33 @@ class Composed:
 
     async def _write(self, debate: Debate, found: Sequence[Quotable]) -> Response:
         """Return the supported sentences of the model's answer, or else a quotation."""
-        checked, cited = Checked(), list[Argument]()
+        draft = _Draft(Checked())
         try:
-            checked, cited = await self._checked_answer(debate, found)
+            draft = await self._checked_draft(debate, found)
         except ModelError as error:
             log.info("composed quotes because the model failed: %s", error)
-        content = cut_to_words(" ".join(checked.stands), self.options.max_words)
-        used = _used(content, cited)
-        if checked.entailed:  # an entailed sentence may share no word with its argument
-            used += [one for one in cited if one not in used]
-        if not used or count_words(content) < _MIN_WORDS:
-            return self._grounded.quote(debate, self._best(found, cited))
+        content = cut_to_words(" ".join(draft.checked.stands), self.options.max_words)
+        used = _used(content, draft.cited)
+        if draft.checked.entailed:  # an entailed sentence may share no word with its argument
+            used += [one for one in draft.cited if one not in used]
+        enough = count_words(content) >= _MIN_WORDS
+        if not enough or (draft.cited and not used):
+            return self._grounded.quote(debate, self._best(found, draft.cited))
         paths = {one.argument.id: one.path for one in found}
         arguments = tuple(with_path(one, paths[one.id]) for one in used)
         return Response(content=content, arguments=arguments)
 
-    async def _checked_answer(
-        self, debate: Debate, found: Sequence[Quotable]
-    ) -> tuple[Checked, list[Argument]]:
-        """Return the checked sentences and the cited arguments, with at most two model calls.
+    async def _checked_draft(self, debate: Debate, found: Sequence[Quotable]) -> _Draft:
+        """Return the model's answer with its sentences checked, after at most two model calls.
 
         With `guard=model` the second call checks the sentences; otherwise it asks the model to
-        remove the unsupported ones.
+        remove the unsupported words.
         """
         prompt = Prompt.load(__package__, "writing")
         values = {
             "words": self.options.max_words, "cited": self.options.cited,
-            "dialogue": thesis_and_dialogue(debate),
+            "thesis": Thesis.of(debate),
+            "dialogue": render_dialogue(debate, max_letters=MAX_LETTERS),
             "arguments": [clean(one.argument.text) for one in found],
         }  # fmt: skip
         messages = list(prompt.messages(**values))
@@ -108,12 +125,13 @@ class Composed:
             messages, schema, step="composed.writing",
             shorten=drop_oldest(prompt, "dialogue", values),
         )  # fmt: skip
-        cited = self._cited(written, found)
-        checked = await self._guard.checked(written.response, cited)
-        if not checked.goes or self.options.guard == "model":
-            return checked, cited
+        draft = await self._check(written, found, debate)
+        if not draft.checked.goes or not draft.cited or self.options.guard == "model":
+            return draft
         again = Prompt.load(__package__, "repair").messages(
-            unsupported=checked.goes,
+            unsupported=[
+                (one, describe_unsupported(one, draft.cited)) for one in draft.checked.goes
+            ],
             words=self.options.max_words,
             cited=self.options.cited,
             count=len(found),
@@ -125,16 +143,17 @@ class Composed:
             )
         except ModelError as error:
             log.info("composed keeps its first answer because the model failed: %s", error)
-            return checked, cited
-        recited = self._cited(repaired, found)
-        rechecked = await self._guard.checked(repaired.response, recited)
-        better = _shared_words(rechecked.stands, recited) >= _shared_words(checked.stands, cited)
-        return (rechecked, recited) if better else (checked, cited)
+            return draft
+        again_checked = await self._check(repaired, found, debate)
+        return max(again_checked, draft, key=_Draft.shared_words)
 
-    def _cited(self, written: Written, found: Sequence[Quotable]) -> list[Argument]:
+    async def _check(self, written: Written, found: Sequence[Quotable], debate: Debate) -> _Draft:
+        """Check the sentences; an answer without arguments may argue, but add no facts."""
         numbers = dict.fromkeys(number for number in written.numbers if 1 <= number <= len(found))
-        chosen = [found[number - 1].argument for number in numbers][: self.options.cited]
-        return chosen or [found[0].argument]
+        cited = [found[number - 1].argument for number in numbers][: self.options.cited]
+        if cited:
+            return _Draft(await self._guard.checked(written.response, cited), tuple(cited))
+        return _Draft(Checked(tuple(_without_facts(written.response, debate))))
 
     def _best(self, found: Sequence[Quotable], cited: Sequence[Argument]) -> Quotable:
         """Return the quotation of the first argument that the model cited, or the best one."""
@@ -143,15 +162,24 @@ class Composed:
 
 def _schema(count: int, most: int) -> type[Written]:
     numbers: Any = list[Annotated[int, Field(ge=1, le=count)]]
-    return create_model(
-        "Written", __base__=Written, numbers=(numbers, Field(min_length=1, max_length=most))
-    )
+    return create_model("Written", __base__=Written, numbers=(numbers, Field(max_length=most)))
 
 
-def _shared_words(said: Sequence[str], arguments: Sequence[Argument]) -> int:
-    """Count the words of the arguments that the sentences contain."""
-    words = {word for one in arguments for word in content_words(one.text)}
-    return len(words & set(content_words(" ".join(said))))
+def _without_facts(response: str, debate: Debate) -> Iterator[str]:
+    """Yield the sentences that address the user and add no number and no study to the debate."""
+    heard = [read_passage(line) for line in render_dialogue(debate)]
+    words = {token.word for passage in heard for token in passage.tokens}
+    said = sentences(clean(response))
+    to_judge = sentences_to_judge(said, heard)
+    for at, sentence in enumerate(said):
+        new = [one.word for one in read_passage(sentence).tokens if one.word not in words]
+        if at not in to_judge and not any(map(_is_fact, new)):
+            yield sentence
+
+
+def _is_fact(word: str) -> bool:
+    """Whether a word is a number, or names a source such as a study."""
+    return word.isdigit() or lexicon().counts(word) or word in lexicon().witnesses
 
 
 def _used(content: str, cited: Sequence[Argument]) -> list[Argument]:

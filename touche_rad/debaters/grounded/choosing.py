@@ -11,30 +11,30 @@ from pydantic import BaseModel, Field, create_model
 from touche_rad.debate import Debate
 from touche_rad.debaters.grounded.quoting import FRAMES, Frame, Quotable
 from touche_rad.models import Model, Prompt, drop_oldest
-from touche_rad.models.dialogue import render_dialogue
+from touche_rad.models.dialogue import Thesis, render_dialogue
 from touche_rad.models.output import Line
-from touche_rad.text import clean
 
-_LONGEST: Final = 1_500
+MAX_LETTERS: Final = 1_500
+"""Longer utterances are cut in a prompt."""
 
 
 class Choice(BaseModel):
-    """The model's answer; `number` 0 means that no argument is good."""
+    """The model's answer; `number` 0 means that no argument can be used."""
 
     number: int = Field(ge=0)
-    frame: Frame
+    frame: Frame = "none"
 
 
 class ChoiceWithLink(Choice):
     """A choice with a sentence that connects the quotation with the user's message."""
 
-    link: Line
+    link: Line = ""
 
 
 class ChoiceWithCheckedLink(ChoiceWithLink):
     """A choice with a link, and whether the argument entails the link."""
 
-    entailed: Literal["yes", "no"]
+    entailed: Literal["yes", "no"] = "no"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ async def choose_quotation(
     model: Model, debate: Debate, quotables: Sequence[Quotable], *, link: int = 0,
     check_link: bool = False,
 ) -> QuotationChoice | None:  # fmt: skip
-    """Ask a model which quotation answers the user best; None if the model finds none good.
+    """Ask a model which quotation answers the user best; None if none can be used.
 
     Args:
         model: The model; it is called once.
@@ -66,7 +66,8 @@ async def choose_quotation(
     """
     prompt = Prompt.load(__package__, "choosing")
     values = {
-        "dialogue": thesis_and_dialogue(debate),
+        "thesis": Thesis.of(debate),
+        "dialogue": render_dialogue(debate, max_letters=MAX_LETTERS),
         "quotables": [one.quoted for one in quotables],
         "frames": FRAMES,
         "link": link,
@@ -89,11 +90,3 @@ async def choose_quotation(
 
 def _among(count: int, base: type[Choice]) -> type[Choice]:
     return create_model("Choice", __base__=base, number=(int, Field(ge=0, le=count)))
-
-
-def thesis_and_dialogue(debate: Debate) -> list[str]:
-    """Return the conversation as lines of a prompt, after the thesis if the user did not say it."""
-    lines = render_dialogue(debate, user="User", max_letters=_LONGEST)
-    if debate.claim and clean(debate.claim) != clean(debate.turns[0].utterance):
-        lines.insert(0, f"The user's thesis: {clean(debate.claim)[:_LONGEST]}")
-    return lines

@@ -86,18 +86,14 @@ class Grounded:
         quotables = self.quotables(debate)
         if self.model is None or len(quotables) < 2:
             return self.quote(debate, quotables[0])
-        return self._ask_model(self.model, debate, quotables[: self.options.shown])
+        return self._ask_model(self.model, debate, quotables)
 
     async def _ask_model(
         self, model: Model, debate: Debate, quotables: Sequence[Quotable]
     ) -> Response:
-        """Let the model choose; if it fails, quote the candidate with the best score."""
-        by = self.options.guard
-        words = 0 if by == "quotation" else self.options.link
+        """Let the model choose; if it fails or can use none, quote the one with the best score."""
         try:
-            choice = await choose_quotation(
-                model, debate, quotables, link=words, check_link=by == "model"
-            )
+            choice = await self._choice(model, debate, quotables)
         except ModelError as error:
             log.info("grounded used its own ranking because the model failed: %s", error)
             choice = None
@@ -105,6 +101,21 @@ class Grounded:
             return self.quote(debate, quotables[0])
         link = await self._checked_link(choice) if choice.link else ""
         return self.quote(debate, choice.quotable, choice.frame, link)
+
+    async def _choice(
+        self, model: Model, debate: Debate, quotables: Sequence[Quotable]
+    ) -> QuotationChoice | None:
+        """Ask about the best quotations and, if none can be used, once more about the next ones."""
+        by, shown = self.options.guard, self.options.shown
+        words = 0 if by == "quotation" else self.options.link
+        for start in (0, shown):
+            some = quotables[start : start + shown]
+            choice = some and await choose_quotation(
+                model, debate, some, link=words, check_link=by == "model"
+            )
+            if choice:
+                return choice
+        return None
 
     async def _checked_link(self, choice: QuotationChoice) -> str:
         """Return the sentences of the link that the quoted argument supports."""

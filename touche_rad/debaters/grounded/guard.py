@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, create_model
 from touche_rad.errors import UserError
 from touche_rad.models import Model, Prompt
 from touche_rad.models.context import Calls, current_context
+from touche_rad.models.output import Line
 
 GuardName = Annotated[str, Field(pattern=r"^(quotation|model|nli:.+)$")]
 GUARD: Final = "what supports a sentence: quotation, or also entailment by nli:MODEL or model"
@@ -62,16 +63,23 @@ class ByModel:
 
     async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
         """Ask for all sentences at once."""
-        each = (list[Literal["yes", "no"]], Field(min_length=len(said), max_length=len(said)))
-        schema = create_model("Entailments", __base__=Entailments, entailed=each)
+        each = (list[Check], Field(min_length=len(said), max_length=len(said)))
+        schema = create_model("Entailments", __base__=Entailments, checks=each)
         messages = Prompt.load(__package__, "entailed").messages(
             arguments=list(arguments), sentences=list(said)
         )
         answer = await self._model.ask(messages, schema, step="guard.entailed")
-        return [one == "yes" for one in answer.entailed]
+        return [one.entailed == "yes" for one in answer.checks]
+
+
+class Check(BaseModel):
+    """What a sentence claims beyond the arguments, and whether they prove it."""
+
+    missing: Line = ""
+    entailed: Literal["yes", "no"]
 
 
 class Entailments(BaseModel):
-    """Yes or no for each sentence."""
+    """One check for each sentence."""
 
-    entailed: list[Literal["yes", "no"]]
+    checks: list[Check]
