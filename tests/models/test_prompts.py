@@ -8,7 +8,7 @@ import pytest
 
 from touche_rad.errors import UserError
 from touche_rad.models import Message, Prompt
-from touche_rad.models.dialogue import Thesis
+from touche_rad.models.prompts import Thesis
 
 SOURCE = """=== system
 You judge debates.

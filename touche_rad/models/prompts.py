@@ -1,4 +1,4 @@
-"""Prompt files: Jinja templates with one part per message and named variables.
+"""Prompt files: Jinja templates with one part per message and named variables; debates in prompts.
 
 A line `=== system`, `=== user` or `=== assistant` begins a message. Constant text comes first in a
 file and variable text last, so that the prefix cache of a server helps. Values are data: they are
@@ -20,10 +20,14 @@ from typing import Any, Final, Literal
 import jinja2
 from jinja2 import meta
 
+from touche_rad.debate import Debate
 from touche_rad.errors import UserError
 from touche_rad.models.context import current_context
+from touche_rad.text import clean, is_negation, words
 
 Role = Literal["system", "user", "assistant"]
+MAX_LETTERS: Final = 4_000
+"""Longer utterances are cut; those of the task are far shorter."""
 _BEGINS: Final = re.compile(r"^=== (system|user|assistant)[ \t]*\n", re.MULTILINE)
 
 
@@ -144,3 +148,45 @@ _JINJA: Final = jinja2.Environment(
     undefined=jinja2.StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True,
     keep_trailing_newline=True, loader=jinja2.FunctionLoader(_partial),
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Thesis:
+    """What the user claims at the beginning, for the partials `stance` and `thesis`."""
+
+    text: str
+
+    @classmethod
+    def of(cls, debate: Debate) -> Thesis:
+        """Return the first utterance of a debate: in this task the user's claim."""
+        return cls(clean(debate.turns[0].utterance)[:MAX_LETTERS])
+
+    @property
+    def negated(self) -> bool:
+        """Whether it contains a negation, so that "against the thesis" is easily misread."""
+        return any(map(is_negation, words(self.text)))
+
+
+def render_dialogue(
+    debate: Debate,
+    *,
+    user: str = "Opponent",
+    system: str = "You",
+    last_response: bool = True,
+    max_letters: int = MAX_LETTERS,
+) -> list[str]:
+    """Return one line per utterance, oldest first.
+
+    Args:
+        debate: The debate.
+        user: Name of the user, before each of the user's utterances.
+        system: Name of the system.
+        last_response: Whether the response of the last turn is included.
+        max_letters: Maximum letters of an utterance.
+    """
+    lines: list[str] = []
+    for turn in debate.turns:
+        lines.append(f"{user}: {clean(turn.utterance)[:max_letters]}")
+        if turn.response is not None and (last_response or turn is not debate.turns[-1]):
+            lines.append(f"{system}: {clean(turn.response.content)[:max_letters]}")
+    return lines

@@ -25,8 +25,8 @@ from touche_rad.evidence.findings import sentences_to_judge
 from touche_rad.evidence.guard import Checked, Entails, Guard, describe_unsupported
 from touche_rad.evidence.words import lexicon, read_passage
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
-from touche_rad.models.dialogue import Thesis, render_dialogue
 from touche_rad.models.output import Paragraph
+from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services
 from touche_rad.text import clean, content_words, count_words, cut_to_words, sentences

@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field, create_model
 from touche_rad.debate import Debate
 from touche_rad.debaters.grounded.quoting import FRAMES, Frame, Quotable
 from touche_rad.models import Model, Prompt, drop_oldest
-from touche_rad.models.dialogue import Thesis, render_dialogue
 from touche_rad.models.output import Line
+from touche_rad.models.prompts import Thesis, render_dialogue
 
 MAX_LETTERS: Final = 1_500
 """Longer utterances are cut in a prompt."""

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.inspiredebate.evidence import Evidence
 from touche_rad.models import Message, Prompt
-from touche_rad.models.dialogue import Thesis
+from touche_rad.models.prompts import Thesis
 from touche_rad.text import clean
 
 Wording = Literal["close", "free"]

@@ -20,8 +20,8 @@ from touche_rad.debaters.inspiredebate.conversation import (
 from touche_rad.debaters.inspiredebate.evidence import unsupported_part
 from touche_rad.evidence.guard import Checked
 from touche_rad.models import Message, Model, ModelError, Prompt
-from touche_rad.models.dialogue import Thesis
 from touche_rad.models.output import Line, Page, Paragraph
+from touche_rad.models.prompts import Thesis
 from touche_rad.text import clean, content_words, count_words
 
 TERM_WORDS: Final = 4

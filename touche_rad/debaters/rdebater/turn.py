@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from touche_rad.debate import Debate
-from touche_rad.models.dialogue import Thesis, render_dialogue
 from touche_rad.models.errors import OverBudget
+from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.text import clean
 
 MAX_LETTERS: Final = 4_000

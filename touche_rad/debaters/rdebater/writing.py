@@ -15,7 +15,7 @@ from touche_rad.debaters.rdebater.retrieval import Record
 from touche_rad.debaters.rdebater.schemes import Aggregation, Scheme
 from touche_rad.debaters.rdebater.schemes.vocabulary import schemes as definitions
 from touche_rad.models import Model, Prompt, drop_oldest
-from touche_rad.models.dialogue import Thesis, render_dialogue
+from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.text import clean
 
 

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from touche_rad.debate import Debate
 from touche_rad.models import Model, Prompt, drop_oldest
-from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Line
+from touche_rad.models.prompts import render_dialogue
 
 Tone = Literal["Neutral", "Respectful", "Assertive/Critical", "Inquisitive"]
 Style = Literal["Academic", "Colloquial", "Socratic", "Logical", "Rhetorical"]

@@ -16,8 +16,8 @@ from pydantic import BaseModel, Field, create_model
 from touche_rad.debate import Argument, Debate, with_path
 from touche_rad.debaters.sinai.step1_plan import Plan, parameters
 from touche_rad.models import Model, Prompt, drop_oldest
-from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Line, Paragraph
+from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean
 

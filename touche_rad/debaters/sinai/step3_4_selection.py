@@ -16,8 +16,8 @@ from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.sinai.step1_plan import Plan
 from touche_rad.debaters.sinai.step2_search import Retrieved
 from touche_rad.models import Model, Prompt, drop_oldest
-from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Line, Page
+from touche_rad.models.prompts import render_dialogue
 from touche_rad.text import clean, content_words
 
 MIN_SIMILARITY: Final = 0.8

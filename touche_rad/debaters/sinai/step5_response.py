@@ -11,8 +11,8 @@ from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.sinai.step1_plan import Plan
 from touche_rad.debaters.sinai.step3_4_selection import Selected, matched, used
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
-from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Line, Page, Paragraph
+from touche_rad.models.prompts import render_dialogue
 from touche_rad.text import clean, count_words, cut_to_words
 
 Wording = Literal["free", "close"]

@@ -39,8 +39,8 @@ from touche_rad.debaters.inspiredebate.training.traces import (
 )
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Model, ModelError, Prompt
-from touche_rad.models.dialogue import render_dialogue
 from touche_rad.models.output import Page
+from touche_rad.models.prompts import render_dialogue
 from touche_rad.text import clean
 from touche_rad.users.contest_views import REASONING, sided_view
 
