@@ -439,6 +439,22 @@ def test_a_sentence_with_words_that_the_model_calls_unsupported_is_left_out(
     assert sent(server, f"{CHARITY} {more}", [2]).content == f"{CHARITY} {more}"
 
 
+def test_a_sentence_about_the_opponents_own_words_needs_no_argument(server: Scripted) -> None:
+    criticism = (
+        "You say that pennies cost more, yet you give no evidence that pennies cost 3 percent."
+    )
+    response = sent(server, f"{criticism} {CHARITY}", [2])
+    assert response.content == f"{criticism} {CHARITY}"
+    assert "Rules that the candidate breaks:" not in prompts(server, "Check")[0]
+
+
+def test_flaws_name_the_opponent_and_not_pro_1(server: Scripted) -> None:
+    flaw = {"flaws": ["Pro-1 assumes that coins are useless."]}
+    answering(server, LEAN | {"Reading": {**LEAN["Reading"], **flaw}})
+    lean(server)
+    assert "- the opponent assumes that coins are useless." in prompts(server, "Draft")[0]
+
+
 def test_words_that_the_candidate_does_not_contain_do_not_count_as_unsupported(
     server: Scripted,
 ) -> None:
@@ -675,7 +691,7 @@ def test_without_logic_and_summarization_there_are_no_flaws(server: Scripted) ->
     (told,) = prompts(server, "Draft")
     flaws = "Flaws of the opponent's reasoning:\n- FLAW-1\n- FLAW-2\n\n"
     about = next(
-        line for line in full.splitlines(keepends=True) if "one of the listed flaws" in line
+        line for line in full.splitlines(keepends=True) if "a listed flaw" in line
     )
     assert told == full.replace(flaws, "").replace(about, ""), "nothing else changes"
     server.asked.clear()

@@ -7,10 +7,10 @@ from typing import Final
 
 from touche_rad.debate import Argument
 from touche_rad.evidence.findings import findings, read_sentences
-from touche_rad.evidence.guard import Checked, Found, Guard, read
+from touche_rad.evidence.guard import Found, Guard, read
 from touche_rad.evidence.support import SupportKind, support
 from touche_rad.evidence.words import read_passage
-from touche_rad.text import clean, content_words, sentences
+from touche_rad.text import clean, content_words, sentences, words
 
 NAMED: Final = 0.3
 """Minimum share of a sentence's content words that an argument has, if the model named it."""
@@ -63,17 +63,39 @@ def _first(said: Sequence[str], one: Argument, among: Sequence[Argument]) -> int
     own = set(content_words(one.text))
     others: set[str] = set()
     others.update(*(content_words(other.text) for other in among if other.id != one.id))
-    for words in (own - others, own):
+    for telling in (own - others, own):
         for place, word in enumerate(said):
-            if word in words:
+            if word in telling:
                 return place
     return len(said)
 
 
-def distortions(content: str, arguments: Sequence[Argument]) -> Iterator[str]:
+_CRITICISM: Final = frozenset(
+    "admit answer ask asked assume assumption call claim contradict contradiction doubt evidence "
+    "example explain explained fact follow give given ignore mean missing name opinion overlook "
+    "point proof prove proven question reason said say says show shown simply source thesis yet "
+    "no not never none nothing cannot without".split()
+)
+"""Content words with which a speaker criticises what another one says."""
+
+
+def criticises(sentence: str, opponent: str) -> bool:
+    """Whether a sentence is about the opponent's own words, so that it needs no argument.
+
+    It says "you", and at least half of its content words are the opponent's.
+    """
+    if not {"you", "your"} & set(words(sentence)):
+        return False
+    own, theirs = set(content_words(sentence)) - _CRITICISM, set(content_words(opponent))
+    return 2 * len(own & theirs) >= len(own)
+
+
+def distortions(content: str, arguments: Sequence[Argument], opponent: str) -> Iterator[str]:
     """Yield a line on each sentence that changes the meaning of the arguments."""
     sources = [read_passage(clean(one.text)) for one in arguments]
     for sentence in sentences(clean(content)):
+        if criticises(sentence, opponent):
+            continue
         if read(sentence, tuple(arguments)) is Found.DISTORTED:
             why = [one.support.why for one in findings(list(read_sentences(sentence)), sources)]
             reason = why[0] if why else "it is too long"
@@ -96,21 +118,22 @@ class FoundByModel:
 
 
 async def supported(
-    content: str, arguments: Sequence[Argument], unsupported: Sequence[str] | None
-) -> Checked:
-    """Return the supported and the unsupported sentences of a response.
+    content: str, arguments: Sequence[Argument], opponent: str, unsupported: Sequence[str] | None
+) -> list[str]:
+    """Return the sentences of a response that are supported.
 
     Args:
         content: The response.
         arguments: The arguments that it cites. Without any, only the model's quotations count.
+        opponent: What the opponent says. Sentences about it need no argument.
         unsupported: What a model quoted as unsupported; None if no model checked the response. Then
             only quotations of the arguments are supported.
     """
     model = None if unsupported is None else FoundByModel(unsupported)
-    if arguments or model is None:
-        return await Guard(model).checked(content, arguments)
     said = sentences(clean(content))
-    follows = dict(zip(said, await model.of(said, ()), strict=True))
-    return Checked(
-        tuple(one for one in said if follows[one]), tuple(one for one in said if not follows[one])
-    )
+    free = [one for one in said if not arguments or criticises(one, opponent)]
+    follows = await model.of(free, ()) if model else [False] * len(free)
+    kept = {one for one, follow in zip(free, follows, strict=True) if follow}
+    rest = " ".join(one for one in said if one not in free)
+    kept |= set((await Guard(model).checked(rest, arguments)).stands)
+    return [one for one in said if one in kept]

@@ -25,7 +25,7 @@ from touche_rad.debaters.rdebater.revision import (
     revise,
 )
 from touche_rad.debaters.rdebater.schemes import SchemeAnnotator
-from touche_rad.debaters.rdebater.turn import Allowance
+from touche_rad.debaters.rdebater.turn import Allowance, opponent_texts
 from touche_rad.debaters.rdebater.writing import Brief, Candidate, draft, plain
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
@@ -170,7 +170,9 @@ class Rdebater:
         cites = self._cited(brief, candidate)
         if candidate.named and not cites:
             found.append("It names arguments and uses none of them.")
-        return [*found, *distortions(candidate.text, cites)] if cites else found
+        if not cites:
+            return found
+        return [*found, *distortions(candidate.text, cites, _opponent(brief))]
 
     def _cited(self, brief: Brief, candidate: Candidate) -> tuple[Argument, ...]:
         given = [one.argument for one in brief.evidence]
@@ -184,8 +186,8 @@ class Rdebater:
         uses = named
         if self.options.task_rules:
             doubted = best.verdict.unsupported if best.verdict else None
-            checked = await supported(content, named, doubted)
-            content = " ".join(checked.stands)
+            kept = await supported(content, named, _opponent(brief), doubted)
+            content = " ".join(kept)
             uses = self._cited(brief, Candidate(content, named)) if named else ()
         if content and (not self.options.task_rules or count_words(content) >= MIN_WORDS):
             return Response(content=content, arguments=uses)
@@ -207,6 +209,10 @@ class Rdebater:
         )
         content = cut_to_words(said, self.options.max_words)
         return Response(content=content, arguments=cited(content, (), texts, self.options.cited))
+
+
+def _opponent(brief: Brief) -> str:
+    return "\n".join(opponent_texts(brief.debate))
 
 
 def traced(

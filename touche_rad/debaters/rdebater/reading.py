@@ -80,5 +80,6 @@ async def reading(model: Model, debate: Debate, most: int) -> tuple[Logic, tuple
         prompt.messages(**values), _limited(Reading, most), step="rdebater.reading",
         shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
-    found = Logic(predicates(answer.predicates), answer.chain.strip(), flaws(answer.flaws))
+    named = (one.replace("Pro-1", "the opponent") for one in answer.flaws)
+    found = Logic(predicates(answer.predicates), answer.chain.strip(), flaws(named))
     return found, kept(answer.keywords, most) or plain_keywords(debate, most)

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from importlib.resources import files
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AliasChoices, BaseModel, Field, create_model
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, create_model
 
 from touche_rad.debaters.rdebater.schemes.vocabulary import (
     REASON_WORDS,
@@ -51,9 +51,10 @@ class Reason(BaseModel):
 
 Named: type[BaseModel] = create_model(
     "Schemes",
+    __config__=ConfigDict(extra="forbid"),  # so that a miswritten name is read forgivingly
     **{one.name.lower(): (Reason | None, Field(None, alias=one.value)) for one in Scheme},  # type: ignore[call-overload]
 )
-"""The answer of the annotation agent: one key for each scheme that is used; others are ignored."""
+"""The answer of the annotation agent: one key for each scheme that is used. Other keys are ignored."""
 
 
 def reasons_of(answer: BaseModel) -> dict[Scheme, str]:
