@@ -690,9 +690,7 @@ def test_without_logic_and_summarization_there_are_no_flaws(server: Scripted) ->
     assert called(server) == ["Keywords", "Draft", "Summary", "Judgement"]
     (told,) = prompts(server, "Draft")
     flaws = "Flaws of the opponent's reasoning:\n- FLAW-1\n- FLAW-2\n\n"
-    about = next(
-        line for line in full.splitlines(keepends=True) if "a listed flaw" in line
-    )
+    about = next(line for line in full.splitlines(keepends=True) if "a listed flaw" in line)
     assert told == full.replace(flaws, "").replace(about, ""), "nothing else changes"
     server.asked.clear()
     lean(server, logic_summarization="no")

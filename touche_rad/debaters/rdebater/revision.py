@@ -23,7 +23,7 @@ CHECK_TOKENS: Final = 1_536
 class Summary(BaseModel):
     """The summary of the debate with the candidate."""
 
-    overview: Paragraph = ""
+    overview: Paragraph
     supporting: list[Line] = FEW
     opposing: list[Line] = FEW
     divergences: list[Line] = FEW
@@ -47,7 +47,7 @@ class Modified(BaseModel):
 class Short(Summary):
     """The shorter summary of a merged call."""
 
-    overview: Line = ""
+    overview: Line
     supporting: list[Line] = TWO
     opposing: list[Line] = TWO
     divergences: list[Line] = TWO
@@ -56,7 +56,7 @@ class Short(Summary):
 class Assessment(BaseModel):
     """Summary and judgement in one call, and quotations of what no argument supports."""
 
-    summary: Short = Short()
+    summary: Short
     unsupported: list[Line] = FEW
     judgement: Judgement
 

@@ -54,7 +54,7 @@ Named: type[BaseModel] = create_model(
     __config__=ConfigDict(extra="forbid"),  # so that a miswritten name is read forgivingly
     **{one.name.lower(): (Reason | None, Field(None, alias=one.value)) for one in Scheme},  # type: ignore[call-overload]
 )
-"""The answer of the annotation agent: one key for each scheme that is used. Other keys are ignored."""
+"""The answer of the annotation agent: one key per scheme that is used. Other keys are ignored."""
 
 
 def reasons_of(answer: BaseModel) -> dict[Scheme, str]:
