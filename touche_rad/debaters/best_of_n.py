@@ -16,7 +16,7 @@ from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.models.context import Calls, current_context
 from touche_rad.plugins import Debater, Services, find, parse_plugin
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.runs.guard import guard
+from touche_rad.runs.answering import guard
 from touche_rad.runs.rewards import Reward
 
 _SHARE: Final = 0.7
