@@ -177,7 +177,8 @@ def test_the_paper_searches_the_terms_alone_and_lean_the_opponents_message_too(
     assert index.searched == [("text", term) for term in TERMS["terms"]]
     index = Recorded()
     answer(server, index=index)
-    assert index.searched == [("attacks", one) for one in [*TERMS["terms"], "Abolish the penny!"]]
+    opponent = ["Abolish the penny!", "The penny is worthless and should be abolished."]
+    assert index.searched == [("attacks", one) for one in [*opponent, *TERMS["terms"]]]
 
 
 def test_without_retrieval_there_is_one_call_and_no_evidence(server: Scripted) -> None:
@@ -240,6 +241,17 @@ def test_a_repaired_argument_is_sent(server: Scripted) -> None:
     says = iter([f"{CHARITY} Sweden lost nine million kronor.", f"You forget this: {CHARITY}"])
     answering(server, {**PAPER, "Speech": lambda told: naming(CHARITY, argument=next(says))(told)})
     assert answer(server).content == f"You forget this: {CHARITY}"
+
+
+def test_a_clause_that_names_what_the_opponent_said_needs_no_evidence(server: Scripted) -> None:
+    said = "You want to abolish the penny, but charities collect the penny that nobody misses."
+    answering(server, {**PAPER, "Speech": naming(CHARITY, argument=said)})
+    assert answer(server).content == said
+    assert called(server) == ["Terms", "Speech"]
+    invented = said.replace("abolish the penny", "starve poor children")
+    answering(server, {**PAPER, "Speech": naming(CHARITY, argument=invented)})
+    answer(server)
+    assert "starve, poor, children" in server.asked[-1]["messages"][-1]["content"]
 
 
 def test_a_supported_argument_needs_no_further_call(server: Scripted) -> None:

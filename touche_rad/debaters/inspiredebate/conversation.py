@@ -86,7 +86,7 @@ def _as_answer(response: Response, names_evidence: bool) -> str:
     If its reasoning is unknown, the arguments that it cites stand for it.
     """
     reasoning, argument = split_blocks(clean(response.content))
-    cited = [_shortened(one.text) for one in response.arguments]
+    cited = dict.fromkeys(_shortened(one.text) for one in response.arguments)
     pieces = [f'Piece {number} says: "{text}"' for number, text in enumerate(cited, 1)]
     reasoning = _shortened(reasoning) or " ".join(pieces) or "I refute the opponent's last message."
     numbers = {"evidence": list(range(1, len(pieces) + 1))} if names_evidence else {}

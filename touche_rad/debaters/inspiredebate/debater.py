@@ -24,6 +24,7 @@ from touche_rad.debaters.inspiredebate.evidence import (
     cited,
     of_argument,
     supports_side,
+    without_attribution,
 )
 from touche_rad.debaters.inspiredebate.speech import (
     Draft,
@@ -33,11 +34,11 @@ from touche_rad.debaters.inspiredebate.speech import (
     write_speech,
 )
 from touche_rad.errors import WorkError
-from touche_rad.evidence.guard import Guard
+from touche_rad.evidence.guard import Checked, Guard
 from touche_rad.models import ModelError
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
-from touche_rad.text import clean, count_words, cut_to_words
+from touche_rad.text import clean, count_words, cut_to_words, sentences
 
 log = logging.getLogger("touche_rad")
 
@@ -66,7 +67,7 @@ class InspireDebate:
         repeat: bool = Field(False, description="may cite an argument again")
         retrieval: bool = setting(True, description="evidence in the prompt")
         field: search.Field = setting("attacks", description="the field that is searched")
-        message: bool = setting(True, description="also search for the opponent's message")
+        message: bool = setting(True, description="search for the message and the topic too")
         per_term: int = setting(3, ge=1, le=20, description="hits of each search")
         shown: int = setting(6, ge=1, le=30, description="pieces of evidence in the prompt")
         min_similarity: float = setting(
@@ -103,7 +104,7 @@ class InspireDebate:
         )  # fmt: skip
 
         async def check(speech: Speech) -> Draft:
-            return await self._check(speech, evidence)
+            return await self._check(speech, evidence, clean(debate.last.utterance))
 
         try:
             draft = await write_speech(
@@ -116,7 +117,7 @@ class InspireDebate:
             return self._quote(debate, evidence)
         return self._response(debate, draft, evidence)
 
-    async def _check(self, speech: Speech, evidence: list[Evidence]) -> Draft:
+    async def _check(self, speech: Speech, evidence: list[Evidence], message: str) -> Draft:
         """Compare a speech with the evidence that it names; without names, with what it quotes."""
         options = self.options
         argument = clean(speech.argument)
@@ -127,8 +128,14 @@ class InspireDebate:
             arguments = self._cited(argument, evidence)
         if options.check == "none" or not arguments or None in named:
             return Draft(speech, options.max_words, arguments)  # web pages are not checked
-        checked = await self._guard.checked(argument, arguments)
-        return Draft(speech, options.max_words, arguments, checked)
+        supported: list[str] = []
+        other: list[str] = []
+        for sentence in sentences(argument):
+            own_claim = without_attribution(sentence, message)
+            checked = await self._guard.checked(own_claim, arguments)
+            (other if checked.goes else supported).append(sentence)
+        checked = Checked(tuple(supported), tuple(other))
+        return Draft(speech, options.max_words, arguments, checked, message)
 
     def _response(self, debate: Debate, draft: Draft, evidence: list[Evidence]) -> Response:
         """Return the supported sentences; if they are too few, the whole argument."""
@@ -156,23 +163,34 @@ class InspireDebate:
         """Return arguments of the index and web pages alternately, best first."""
         options = self.options
         terms = await self._search_terms(debate)
-        field: search.Field = options.field
-        if opens(debate) and field == "attacks":
-            field = "supports"  # nobody has spoken against the topic yet
-        queries = [*terms, clean(debate.last.utterance)] if options.message else terms
         before = frozenset() if options.repeat else _cited_before(debate)
 
-        def arguments(queries: list[str]) -> list[Evidence]:
-            return search.arguments_for(
-                self.index, queries, field, options.per_term, excluded=before
-            )
+        def arguments(queries: list[tuple[search.Field, str]]) -> list[Evidence]:
+            return search.arguments_for(self.index, queries, options.per_term, excluded=before)
 
-        found = await anyio.to_thread.run_sync(arguments, queries, abandon_on_cancel=True)
+        found = await anyio.to_thread.run_sync(
+            arguments, self._queries(debate, terms), abandon_on_cancel=True
+        )
         if not found:
-            query = own_words(debate)
-            found = await anyio.to_thread.run_sync(arguments, query, abandon_on_cancel=True)
+            own = [(options.field, query) for query in own_words(debate)]
+            found = await anyio.to_thread.run_sync(arguments, own, abandon_on_cancel=True)
         pages = await search.pages_for(self.web, terms, options.per_term) if self.web else []
         return _alternate(found, pages)[: options.shown]
+
+    def _queries(self, debate: Debate, terms: list[str]) -> list[tuple[search.Field, str]]:
+        """Return the fields to search and the queries.
+
+        With the setting `message`, arguments against the opponent's message and on our side of the
+        topic are searched too. The debater that opens has only the topic.
+        """
+        by_term = [(self.options.field, term) for term in terms]
+        if not self.options.message:
+            return by_term
+        of_topic: search.Field = "supports" if debate.side == "pro" else "attacks"
+        on_topic: tuple[search.Field, str] = (of_topic, topic_of(debate))
+        if opens(debate):
+            return [on_topic, *(("supports", term) for term in terms)]
+        return [("attacks", clean(debate.last.utterance)), on_topic, *by_term]
 
     async def _search_terms(self, debate: Debate) -> list[str]:
         if not self.options.keywords:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -50,16 +51,18 @@ class Evidence:
 
 
 def arguments_for(
-    index: ArgumentIndex, asked: Sequence[str], field: Field, k: int, *, excluded: frozenset[str]
+    index: ArgumentIndex, queries: Sequence[tuple[Field, str]], k: int, *, excluded: frozenset[str]
 ) -> list[Evidence]:
     """Return the best arguments of the queries, by rank, without excluded ones.
 
-    Arguments that need another text to be understood are left out if there are others.
+    Arguments that need another text to be understood are left out if there are others. Of arguments
+    with the same text only one is returned.
     """
     hits = [
-        [hit.argument for hit in one if hit.argument.id not in excluded]
-        for one in index.search_all(field, list(asked), 2 * k + len(excluded))
-    ]
+        [hit.argument for hit in index.search(*query, 2 * k + len(excluded))
+         if hit.argument.id not in excluded]
+        for query in dict.fromkeys(queries)
+    ]  # fmt: skip
     clear = [[one for one in of_query if not missing_context(one.text)] for of_query in hits]
     if not any(clear):
         clear = hits
@@ -67,7 +70,7 @@ def arguments_for(
     for rank in range(k):
         for of_query in clear:
             for argument in of_query[rank : rank + 1]:
-                best.setdefault(argument.id, argument)
+                best.setdefault(clean(argument.text).lower(), argument)
     return [of_argument(argument) for argument in best.values()]
 
 
@@ -209,8 +212,32 @@ _MAX_NAMED: Final = 8
 """Maximum number of words that are named."""
 
 
-def unsupported_part(sentence: str, arguments: Sequence[Argument]) -> UnsupportedPart:
-    """Name the words of a sentence that are not in the arguments."""
-    written = read_passage(" ".join(clean(one.text) for one in arguments)).tokens
-    missing = (token.word for token in unsupported_words(read_passage(sentence).tokens, written))
-    return UnsupportedPart(sentence, tuple(dict.fromkeys(missing))[:_MAX_NAMED])
+def unsupported_part(sentence: str, arguments: Sequence[Argument], message: str) -> UnsupportedPart:
+    """Name the words of a sentence that are neither in the arguments nor in the last message."""
+    texts = (*(clean(one.text) for one in arguments), clean(message))
+    return UnsupportedPart(sentence, tuple(_new_words(sentence, " ".join(texts)))[:_MAX_NAMED])
+
+
+def without_attribution(sentence: str, message: str) -> str:
+    """Return a sentence without a first clause that only names what the opponent said.
+
+    "You praise zoos, but cages harm animals." becomes "cages harm animals." if the message praises
+    zoos. The result is empty if there is no other clause.
+    """
+    clause = _ATTRIBUTION.match(sentence)
+    if clause is None or len(_new_words(clause["said"], message)) > _MAX_NEW:
+        return sentence
+    return sentence[clause.end() :]
+
+
+_ATTRIBUTION: Final = re.compile(
+    r"(?P<said>(?:You|Your)\b[^,:;.!?]*)(?:[,:;]\s*(?:(?:but|yet|however|still)\b,?\s*)?|[.!?]+$)"
+)
+_MAX_NEW: Final = 1
+"""Words of such a clause that need not be in the message: its verb, such as "claim"."""
+
+
+def _new_words(sentence: str, text: str) -> list[str]:
+    known = read_passage(clean(text)).tokens
+    new = unsupported_words(read_passage(sentence).tokens, known)
+    return list(dict.fromkeys(token.word for token in new))

@@ -121,6 +121,8 @@ class Draft:
     """The arguments that it uses, as far as they are known."""
     checked: Checked | None = None
     """The supported and unsupported sentences; None if they were not checked."""
+    message: str = ""
+    """The opponent's last message."""
 
     @property
     def argument(self) -> str:
@@ -194,6 +196,6 @@ def _ask_again(draft: Draft) -> Message:
     failing = draft.checked.goes if draft.checked else ()
     (message,) = Prompt.load(__package__, "again").messages(
         problem=draft.problem, count=count_words(draft.argument), words=draft.words,
-        unsupported=[unsupported_part(one, draft.cited) for one in failing],
+        unsupported=[unsupported_part(one, draft.cited, draft.message) for one in failing],
     )  # fmt: skip
     return message
