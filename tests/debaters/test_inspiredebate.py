@@ -231,8 +231,9 @@ def test_unsupported_sentences_are_named_to_the_model_once_and_then_removed(
     response = answer(server)
     assert called(server) == ["Terms", "Speech", "Speech"]
     request = server.asked[-1]["messages"][-1]["content"]
-    assert '- "Sweden lost nine million kronor." These words are not in the evidence: ' in request
-    assert "sweden" in request
+    assert (
+        '- "Sweden lost nine million kronor.": drop "sweden lost nine million kronor".' in request
+    )
     assert response.content == CHARITY
     assert [one.text for one in response.arguments] == [CHARITY]
 
@@ -251,7 +252,7 @@ def test_a_clause_that_names_what_the_opponent_said_needs_no_evidence(server: Sc
     invented = said.replace("abolish the penny", "starve poor children")
     answering(server, {**PAPER, "Speech": naming(CHARITY, argument=invented)})
     answer(server)
-    assert "starve, poor, children" in server.asked[-1]["messages"][-1]["content"]
+    assert "starve poor children" in server.asked[-1]["messages"][-1]["content"]
 
 
 def test_a_supported_argument_needs_no_further_call(server: Scripted) -> None:

@@ -55,7 +55,7 @@ def conversation(
     most_cited: int = 2,
 ) -> tuple[Message, ...]:
     """Return the messages that ask for the next answer."""
-    names_evidence = retrieval and wording == "close"
+    names_evidence = retrieval and wording == "close" and most_cited > 0
     system = Prompt.load(__package__, "driver").messages(
         topic=Thesis(topic_of(debate)), side=debate.side, words=words, letters=max_letters(words),
         wording=wording, retrieval=retrieval, names_evidence=names_evidence, cited=most_cited,

@@ -97,7 +97,7 @@ class InspireDebate:
         """Search, reason and argue; if the model fails, evidence of our side is quoted."""
         options = self.options
         evidence = await self._evidence(debate) if options.retrieval else []
-        names_evidence = options.retrieval and options.wording == "close"
+        names_evidence = options.retrieval and options.wording == "close" and options.cited > 0
         messages = conversation(
             debate, evidence, words=options.max_words, wording=options.wording,
             retrieval=options.retrieval, most_cited=options.cited,

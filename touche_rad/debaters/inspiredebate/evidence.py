@@ -200,24 +200,6 @@ def _plain(text: str) -> str:
     return " ".join("".join(kept).split())
 
 
-@dataclass(frozen=True)
-class UnsupportedPart:
-    """A sentence that the evidence does not support, and its words that are not in the evidence."""
-
-    sentence: str
-    words: tuple[str, ...]
-
-
-_MAX_NAMED: Final = 8
-"""Maximum number of words that are named."""
-
-
-def unsupported_part(sentence: str, arguments: Sequence[Argument], message: str) -> UnsupportedPart:
-    """Name the words of a sentence that are neither in the arguments nor in the last message."""
-    texts = (*(clean(one.text) for one in arguments), clean(message))
-    return UnsupportedPart(sentence, tuple(_new_words(sentence, " ".join(texts)))[:_MAX_NAMED])
-
-
 def without_attribution(sentence: str, message: str) -> str:
     """Return a sentence without a first clause that only names what the opponent said.
 

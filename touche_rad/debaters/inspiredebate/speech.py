@@ -17,8 +17,7 @@ from touche_rad.debaters.inspiredebate.conversation import (
     topic_of,
     without_oldest,
 )
-from touche_rad.debaters.inspiredebate.evidence import unsupported_part
-from touche_rad.evidence.guard import Checked
+from touche_rad.evidence.guard import Checked, describe_unsupported
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.output import Line, Page, Paragraph
 from touche_rad.models.prompts import Thesis
@@ -193,9 +192,12 @@ def _speech_of(answer: BaseModel) -> Speech:
 
 
 def _ask_again(draft: Draft) -> Message:
-    failing = draft.checked.goes if draft.checked else ()
+    known = (*draft.cited, Argument(id="", text=draft.message))
     (message,) = Prompt.load(__package__, "again").messages(
         problem=draft.problem, count=count_words(draft.argument), words=draft.words,
-        unsupported=[unsupported_part(one, draft.cited, draft.message) for one in failing],
+        unsupported=[
+            (one, describe_unsupported(one, known))
+            for one in (draft.checked.goes if draft.checked else ())
+        ],
     )  # fmt: skip
     return message
