@@ -1,6 +1,7 @@
 """Count the model calls and prompt tokens of judges, debaters and panels.
 
     python benchmarks/cost.py judges [NAME(KEY=VALUE,...) ...] [--debates FILE] [-i INDEX]
+                                     [--steps] [--modest]
     python benchmarks/cost.py debaters ...
     python benchmarks/cost.py panels ...
 
@@ -10,14 +11,19 @@ word pieces (extra `dense`). With --steps, the tokens of each step's prompts and
 model writes longer answers than the examples. "Shared" is the part of the prompts that repeats the
 beginning of an earlier prompt of the same run, in blocks of 64 letters: a prefix cache serves it.
 DebGraph's calls depend on the graph: here each speech has five arguments and rebuts three.
+
+With --modest, each text and each list of an answer has half of its maximum length. An answer beyond
+the token limit of its call is cut off, so that the plugin asks again, as with a real model.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +34,7 @@ from touche_rad.contest import to_contest
 from touche_rad.debate import Debate
 from touche_rad.demo import demo_file, ensure_index
 from touche_rad.models import Model
-from touche_rad.models.examples import Examples
+from touche_rad.models.examples import Examples, example
 from touche_rad.models.usage import Cost, Usage
 from touche_rad.plugins import JudgesAll, Services, find, open_index
 from touche_rad.plugins.registry import parse_plugin
@@ -62,6 +68,53 @@ def token_counter() -> Callable[[str], int]:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+PROSE = (
+    "Night buses help people who work late, because trains stop at midnight and taxis cost more "
+    "than many of them earn in an hour. "
+)
+
+
+class Modest(Examples):
+    """Answers with half of what the schema allows, and cuts answers beyond the token limit."""
+
+    cut = 0
+
+    async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+        """Answer a request with texts and lists of half of their maximum length."""
+        reply = await super().complete(body, seconds)
+        request, choice = self.requests[-1], reply["choices"][0]
+        if request.schema is None or request.schema_name in self._answers:
+            return reply
+        content = json.dumps(half(request.schema), ensure_ascii=False)
+        written, most = token_counter()(content), int(body["max_tokens"])
+        self.cut += written > most
+        message = {"role": "assistant", "content": content}
+        ended = "length" if written > most else "stop"
+        return {
+            "choices": [{**choice, "message": message, "finish_reason": ended}],
+            "usage": {**reply["usage"], "completion_tokens": min(written, most)},
+        }
+
+
+def half(schema: Mapping[str, Any]) -> Any:
+    """Return an answer with half of each maximum length; no two texts are equal."""
+    definitions, numbers = schema.get("$defs", {}), count(1)
+
+    def value(part: Mapping[str, Any]) -> Any:
+        if "$ref" in part:
+            return value(definitions[part["$ref"].rpartition("/")[2]])
+        if part.get("type") == "object":
+            return {key: value(inner) for key, inner in part["properties"].items()}
+        if part.get("type") == "array":
+            return [value(part["items"]) for _ in range((part.get("maxItems", 4) + 1) // 2)]
+        if part.get("type") == "string" and "enum" not in part and "const" not in part:
+            length = part.get("maxLength", 200) // 2
+            return f"{next(numbers)}: {PROSE * (length // len(PROSE) + 1)}"[:length]
+        return example({**part, "$defs": definitions})
+
+    return value(schema)
 
 
 def graph(prompt: str) -> dict[str, Any]:
@@ -135,6 +188,7 @@ def main() -> None:
     parser.add_argument("--debates", type=Path, default=demo_file("debates.jsonl"))
     parser.add_argument("-i", "--index")
     parser.add_argument("--steps", action="store_true", help="also print the tokens of each step")
+    parser.add_argument("--modest", action="store_true", help="answers of half the maximum length")
     given = parser.parse_args()
     debates = [(debate, views) for debate, views in files.read_views(given.debates) if views]
     turns, tokens = sum(len(views) for _, views in debates), token_counter()
@@ -144,7 +198,7 @@ def main() -> None:
         for turn in debate.turns
     )
     print(f"{len(debates)} debates, {turns} turns, {text / len(debates):.0f} tokens a debate\n")
-    backend = Examples({"SceneGraph": graph}, count_tokens=tokens)
+    backend = (Modest if given.modest else Examples)({"SceneGraph": graph}, count_tokens=tokens)
     index = open_index(given.index or str(ensure_index()))
     print("| plugin | calls a turn | calls a debate | prompt tokens a debate | shared |")
     print("| --- | --- | --- | --- | --- |")
@@ -162,6 +216,10 @@ def main() -> None:
         print(f"| {plugin} | {cost.calls / turns:.2f} | {cost.calls / len(debates):.2f} | "
               f"{cost.prompt_tokens / len(debates):.0f} | "
               f"{cost.shared_letters / max(1, cost.prompt_letters):.0%} |", flush=True)  # fmt: skip
+        if isinstance(backend, Modest):
+            print(f"| - answers: {cost.completion_tokens / len(debates):.0f} tokens a debate, "
+                  f"{backend.cut} cut off | | | | |")  # fmt: skip
+            backend.cut = 0
         for step, one in sorted(merged_steps(usage).items()) if given.steps else ():
             print(f"| - {step} | {one.calls / turns:.2f} | {one.calls / len(debates):.2f} | "
                   f"{one.prompt_tokens / max(1, one.calls):.0f} a call, answer "
