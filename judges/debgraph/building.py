@@ -112,7 +112,7 @@ class VirtualJudge:
 
 
 def _letters(rounds: int) -> int:
-    return LETTERS if rounds == 1 else max(200, LETTERS_IN_ALL // rounds)
+    return min(LETTERS, max(200, LETTERS_IN_ALL // rounds))
 
 
 def _timeline(rounds: int) -> type[BaseModel]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field
@@ -106,8 +107,8 @@ async def condensed(
     model: Model, graph: SceneGraph, card: Scorecard, found: Detailed, result: Result, close: str
 ) -> str:
     """Ask for a summary of the findings; without findings no call is made."""
-    lines = {side: [_line(graph, side, finding) for finding in found[side]] for side in SIDES}
-    if not any(lines.values()):
+    lines = _lines(graph, found)
+    if not any(lines):
         return ""
     prompt = Prompt.load(__package__, "condensed")
     values = {
@@ -116,31 +117,47 @@ async def condensed(
     }  # fmt: skip
 
     def shorten(_: Sequence[Message]) -> Sequence[Message] | None:
-        """Remove every second finding of a side that has more than half of the most."""
-        limit = (max(map(len, lines.values())) + 1) // 2
-        if limit == max(map(len, lines.values())):
+        """Remove every second finding of each group that has more than half of the most."""
+        nonlocal lines
+        most = max(map(len, lines))
+        limit = (most + 1) // 2
+        if limit == most:
             return None
-        for side in SIDES:
-            lines[side] = lines[side][::2] if len(lines[side]) > limit else lines[side]
-        return prompt.messages(**values, lines=[*lines["pro"], *lines["con"]])
+        lines = [group[::2] if len(group) > limit else group for group in lines]
+        return prompt.messages(**values, lines=[*chain(*lines)])
 
     answer = await model.ask(
-        prompt.messages(**values, lines=[*lines["pro"], *lines["con"]]), Condensed,
+        prompt.messages(**values, lines=[*chain(*lines)]), Condensed,
         step="debgraph.condensed", shorten=shorten, max_tokens=MAX_TOKENS,
     )  # fmt: skip
     return cut_to_words(clean(answer.summary), SUMMARY_WORDS)
 
 
-def _line(graph: SceneGraph, side: Side, finding: Finding) -> str:
-    """Return a finding with its arguments' texts; feedback on a pair names its sides itself."""
-    arguments = [
-        f"{id_}" if finding.about == "persuasion" else f"{id_} {quoted(graph.node(id_).text)}"
-        for id_ in finding.arguments
+def _lines(graph: SceneGraph, found: Detailed) -> list[list[str]]:
+    """Return the findings for both sides, for pro, and for con, each with its arguments' texts."""
+    pro, con = found["pro"], found["con"]
+    shared = {(one.arguments, one.text) for one in pro if one.about == "persuasion"}
+    shared &= {(one.arguments, one.text) for one in con if one.about == "persuasion"}
+    both = [one for one in pro if (one.arguments, one.text) in shared]
+    rest = {
+        side: [one for one in found[side] if (one.arguments, one.text) not in shared]
+        for side in SIDES
+    }
+    return [
+        [_line(graph, "both", "pro", one) for one in both],
+        *([_line(graph, side, side, one) for one in rest[side]] for side in SIDES),
     ]
-    noun = "argument" if len(arguments) == 1 else "arguments"
-    role = "" if finding.role == "own" else f", {finding.role}"
-    head = f"To {side} ({finding.about}, {noun} {', '.join(arguments)}{role})"
-    return f"{head}: {quoted(finding.text)}"
+
+
+def _line(graph: SceneGraph, to: str, side: Side, finding: Finding) -> str:
+    """Return a finding; `side` is the side whose result in a pair the finding holds."""
+    texts = [f"{graph.side(id_)} {id_} {quoted(graph.node(id_).text)}" for id_ in finding.arguments]
+    if finding.about == "persuasion":
+        won = {"won": f"{side} won", "lost": f"{OTHER[side]} won"}.get(finding.role, "no winner")
+        about = f"{' against '.join(texts)}, {won}"
+    else:
+        about = ", ".join(texts)
+    return f"To {to} ({finding.about}: {about}): {quoted(finding.text)}"
 
 
 def _scores(card: Scorecard, result: Result) -> list[str]:

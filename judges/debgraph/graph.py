@@ -38,10 +38,11 @@ class Relation(StrEnum):
 
 
 MEANINGS: Final = {
-    "claim": "the source is a main point; the target is the motion (0) or a point it serves",
+    "claim": "the source is a main point of its side, for or against the motion; the target is the "
+    "motion (0) or a point that it serves",
     "premise": "the source is a reason, fact or example that makes the target credible",
-    "conclusion": "the source is a conclusion of the side; the target is the motion (0) or the "
-    "point it is concluded for",
+    "conclusion": "the source states what follows from the side's points; the target is the motion "
+    "(0) or the point that it confirms",
     "first principle": "the source is a value or general rule on which the target rests",
     "rebuttal": "the source argues against the target, an argument of the other side",
 }

@@ -158,10 +158,11 @@ def test_the_condensed_feedback_is_made_of_scores_and_of_all_that_was_found(
 ) -> None:
     judged(server)
     (told,) = prompts(server, "Condensed")
+    assert told.count("WHY-1") == 1, "a finding for both sides is shown once"
     for element in ('"MOTION"', "fact: pro 0.80, con 0.60",
-                    "persuasion: pro 0.33, con 0.67", 'To con (fact, argument 5 "con principle"): "WRONG-FACT"',
-                    'To pro (persuasion, arguments 1, 4, won): "WHY-1"',
-                    'To con (persuasion, arguments 1, 4, lost): "WHY-1"',
+                    "persuasion: pro 0.33, con 0.67", 'To con (fact: con 5 "con principle"): "WRONG-FACT"',
+                    'To both (persuasion: pro 1 "pro claim" against con 4 "con rebuttal", pro won): "WHY-1"',
+                    'To both (persuasion: pro 6 "pro answer" against con 4 "con rebuttal", con won): "WHY-2"',
                     "winner by the scores: con"):  # fmt: skip
         assert element in told, element
     assert "not to be kept" not in told
@@ -274,12 +275,12 @@ def test_findings_that_do_not_fit_are_cut_on_both_sides_alike(server: Scripted) 
     whole = judged(server, ask="each", answers=given)
     (told,) = prompts(server, "Condensed")
     sides = findings_in(told)
-    assert min(sides.count("pro"), sides.count("con")) > 6
+    assert min(sides.count("pro"), sides.count("con")) > 3
     answers = server.always
     assert answers is not None
 
     def limited(handler: scripted.Handler) -> None:
-        if len(findings_in(prompt_of(handler.body))) > 6:
+        if len(findings_in(prompt_of(handler.body))) > 4:
             handler.say(400, b'{"error": {"message": "maximum context length is 10 tokens"}}')
         else:
             answers(handler)
