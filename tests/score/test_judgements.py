@@ -12,14 +12,8 @@ import pytest
 from tests.score.makers import Four, evaluation, labels_file, run_file
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
-from touche_rad.score import (
-    Comparison,
-    JudgementReport,
-    JudgementRow,
-    ProblemKind,
-    score,
-    score_judgements,
-)
+from touche_rad.score import JudgementReport, ProblemKind, score, score_judgements
+from touche_rad.score.result import Comparison, JudgementRow
 
 
 def row(report: JudgementReport, run: str, maxim: str) -> JudgementRow:

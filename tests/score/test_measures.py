@@ -15,7 +15,7 @@ from ir_measures import SetF, SetP, SetR, iter_calc
 from tests.score.makers import Four, evaluation, labels_file, run_file
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
-from touche_rad.score import export, export_trec, score_judgements
+from touche_rad.score import export, score_judgements
 from touche_rad.score.export import qrels as as_qrels
 from touche_rad.score.export import run as as_run
 from touche_rad.score.figures import per_debate, total
@@ -50,7 +50,7 @@ def test_the_command_prints_the_rows_of_the_report(name: str, tmp_path: Path) ->
     truth = labels_file(tmp_path / "labels.jsonl", LABELS)
     run = run_file(tmp_path / "my run.jsonl", [evaluation(turns) for turns in SCORES[name]])
     report = score_judgements([run], truth, samples=100)
-    printed = ir_measures(*export_trec(run, truth, tmp_path / "out"))
+    printed = ir_measures(*export(report, tmp_path / "out")[:2])
     assert len(printed) == 15
     for row in report.rows:
         if row.run != "always-yes":
@@ -89,7 +89,7 @@ def test_names_that_make_the_same_file_name_overwrite_nothing(tmp_path: Path) ->
 def test_files_hold_labelled_turns_only(tmp_path: Path) -> None:
     truth = labels_file(tmp_path / "labels.jsonl", LABELS)
     run = run_file(tmp_path / "a b.jsonl", [evaluation(turns) for turns in SCORES["mixed"]])
-    qrels, trec = export_trec(run, truth, tmp_path)
+    qrels, trec, _ = export(score_judgements([run], truth, samples=100), tmp_path)
     assert qrels.read_text().splitlines()[:6] == [
         "quantity 0 1.1 1",
         "quantity 0 1.2 0",

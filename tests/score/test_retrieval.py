@@ -135,45 +135,6 @@ def test_a_clearly_better_run_is_told(tmp_path: Path) -> None:
     assert by_measure["RR"].p_holm == pytest.approx(4 / 1001)
 
 
-def test_any_measure_of_ir_measures_by_its_name(run: Path, qrels: Path) -> None:
-    report = score_retrieval([run], qrels, measures=("P@1", "AP", "P@1"), samples=100)
-    assert report.measures == ("P@1", "AP")
-    assert values(report, "one")["P@1"] == pytest.approx(1 / 3)
-
-
-@pytest.mark.parametrize(
-    ("measure", "message"),
-    [
-        ("nDGC@10", "unknown measure 'nDGC@10' .did you mean 'nDCG'"),
-        ("nDCG@", "write it like nDCG@10"),
-        ("SetP@3", "write it like nDCG@10"),
-        ("nDCG(depth=3)@3", "write it like nDCG@10"),
-        ("NumRet", "not a mean over queries"),
-        ("P", "write it like nDCG@10"),
-    ],
-)
-def test_a_wrong_measure_is_named(measure: str, message: str, run: Path, qrels: Path) -> None:
-    with pytest.raises(OptionError, match=message) as refusal:
-        score_retrieval([run], qrels, measures=(measure,))
-    assert "\n" not in str(refusal.value)
-
-
-def test_a_measure_that_ir_measures_lacks_the_means_for_is_told(
-    run: Path, qrels: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise ValueError("Unsupported measures [ERR@20]\n  pip install ir-measures[gdeval]")
-
-    monkeypatch.setattr("ir_measures.iter_calc", refuse)
-    with pytest.raises(OptionError, match=r"cannot compute .* \[ERR@20\] pip install"):
-        score_retrieval([run], qrels, measures=("ERR@20",))
-
-
-def test_no_measure_is_an_error(run: Path, qrels: Path) -> None:
-    with pytest.raises(OptionError, match="name at least one"):
-        score_retrieval([run], qrels, measures=())
-
-
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

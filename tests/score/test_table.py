@@ -8,7 +8,7 @@ import pytest
 
 from tests.score.makers import evaluation, labels_file, run_file
 from touche_rad.score import score_judgements
-from touche_rad.score.result import align_columns
+from touche_rad.score.tables import align_columns
 
 YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
 

@@ -108,7 +108,7 @@ def tournament_command(claims: Path, **given: Any) -> int:
     """
     from touche_rad.contests.tournament.budget import Budgets
     from touche_rad.contests.tournament.folder import RATINGS, Folder
-    from touche_rad.contests.tournament.result import lines, result_of
+    from touche_rad.contests.tournament.result import result_of
 
     if given["output"] is None:
         raise UserError("tournament: give the output folder: -o DIR")
@@ -137,7 +137,7 @@ def tournament_command(claims: Path, **given: Any) -> int:
         prior=given["prior"], samples=given["samples"], seed=given["seed"],
     )  # fmt: skip
     folder.write(result)
-    click.echo(result.model_dump_json() if given["as_json"] else "\n".join(lines(result)))
+    click.echo(result.model_dump_json() if given["as_json"] else "\n".join(result.lines()))
     say(f"written: {folder.path / RATINGS}", quiet=given["quiet"])
     return 0
 

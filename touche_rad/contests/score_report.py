@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files as resources
 from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from touche_rad.score.result import Item, align_columns
+from touche_rad.score.tables import Columns, Item, Printed, align_columns, table
 
 Against = Literal["winner", "votes"]
 Basis = Literal["winner", "score", "constant"]
@@ -41,6 +41,11 @@ class ContestRow(Item):
     pearson: float | None = None
     spearman: float | None = None
     kendall: float | None = None
+
+    @property
+    def basis_text(self) -> str:
+        """The basis in words."""
+        return _BASES[self.basis]
 
 
 def means(rows: Sequence[ContestRow], judges: Mapping[str, str]) -> Iterator[ContestRow]:
@@ -124,7 +129,7 @@ class Published(Item):
     paper: str
 
 
-class ContestReport(Item):
+class ContestReport(Printed):
     """The scores of runs on whole debates."""
 
     kind: Literal["contests"] = "contests"
@@ -141,13 +146,51 @@ class ContestReport(Item):
     published: tuple[Published, ...] = Field(default=())
     missing: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
 
-    def to_json(self) -> dict[str, object]:
-        """Return the report as JSON."""
-        return self.model_dump(mode="json")
+    def parts(self) -> Iterator[Iterable[str]]:
+        """Return the parts of the terminal output, each as lines."""
+        yield (
+            f"{self.truth}: {self.debates} debates",
+            *(["errors are computed against each vote"] if self.against == "votes" else []),
+            f"95 % intervals from {self.samples} bootstrap samples of debates, seed {self.seed}",
+        )
+        for name in dict.fromkeys(row.dimension for row in self.rows):
+            rows = [row for row in self.rows if row.dimension == name]
+            yield table(((name, "{run}"), *_COLUMNS), rows)
+        yield table(_SIDE_COLUMNS, self.sides)
+        yield table(_BIAS_COLUMNS, self.biases)
+        yield table(_SAME_COLUMNS, self.same)
+        yield _published(self.published)
+        yield (
+            f"{run}: {len(lost)} of {self.debates} debates have no verdict, the first is {lost[0]}"
+            for run, lost in self.missing.items()
+        )
 
-    def lines(self) -> list[str]:
-        """Return the report as lines for the terminal."""
-        return lines(self)
+
+_CORRELATIONS = ("Pearson", "Spearman", "Kendall")
+_BASES = {"winner": "named winner", "score": "winner by scores", "constant": "constant"}
+_CORRELATION_COLUMNS: Columns = tuple((name, f"{{{name.lower()}:.3f}}") for name in _CORRELATIONS)
+_SIDE_COLUMNS: Columns = (
+    ("scores of sides", "{run}"), ("dimension", "{dimension}"), ("people's score", "{people}"),
+    ("sides", "{sides}"), *_CORRELATION_COLUMNS,
+)  # fmt: skip
+_COLUMNS: Columns = (
+    ("", "{basis_text}"), ("debates", "{debates}"), ("done", "{completed:percent}"),
+    ("accuracy", "{accuracy:percent}"), ("95 %", "{accuracy_low:share} to {accuracy_high:share}"),
+    ("of done", "{accuracy_completed:percent}"), ("RMSE", "{rmse:.2f}"),
+    ("95 %", "{rmse_low:.1f} to {rmse_high:.1f}"), ("MAE", "{mae:.2f}"),
+    *_CORRELATION_COLUMNS,
+)  # fmt: skip
+_BIAS_COLUMNS: Columns = (
+    ("biases", "{run}"), ("con wins", "{con:percent}"), ("(truth)", "{con_gold:percent}"),
+    ("last speaker", "{last:percent}"), ("(truth)", "{last_gold:percent}"),
+    ("longest speaker", "{longest:percent}"), ("(truth)", "{longest_gold:percent}"),
+    ("swapped", "{swapped}"), ("winner flips", "{flipped:percent}"),
+    ("side wins", "{stays_with_side:percent}"),
+)  # fmt: skip
+_SAME_COLUMNS: Columns = (
+    ("agreement", "{first} and {second}"), ("debates", "{debates}"),
+    ("same winner", "{same:percent}"), ("kappa", "{kappa:.3f}"),
+)  # fmt: skip
 
 
 def published() -> tuple[Published, ...]:
@@ -166,98 +209,19 @@ def _figures(table: Mapping[str, Any]) -> Iterator[Published]:
                 )  # fmt: skip
 
 
-_NONE = "–"
-_CORRELATIONS = ("Pearson", "Spearman", "Kendall")
-_BASES = {"winner": "named winner", "score": "winner by scores", "constant": "constant"}
-
-
-def lines(report: ContestReport) -> list[str]:
-    """Format a report for the terminal."""
-    parts = [
-        [f"{report.truth}: {report.debates} debates",
-         *(["errors are computed against each vote"] if report.against == "votes" else []),
-         f"95 % intervals from {report.samples} bootstrap samples of debates, seed {report.seed}"],
-        *(_dimension(report, name) for name in dict.fromkeys(row.dimension for row in report.rows)),
-        list(_sides(report)), list(_biases(report)), list(_same(report)), list(_published(report)),
-        [f"{run}: {len(lost)} of {report.debates} debates have no verdict, the first is {lost[0]}"
-         for run, lost in report.missing.items()],
-    ]  # fmt: skip
-    return [line for part in parts if part for line in (*part, "")][:-1]
-
-
-def _dimension(report: ContestReport, name: str) -> list[str]:
-    rows = [row for row in report.rows if row.dimension == name]
-    head = (name, "", "debates", "done", "accuracy", "95 %", "of done", "RMSE", "95 %", "MAE",
-            "Pearson", "Spearman", "Kendall")  # fmt: skip
-    return align_columns([head, *map(_row, rows)])
-
-
-def _row(row: ContestRow) -> tuple[str, ...]:
-    return (
-        row.run, _BASES[row.basis], str(row.debates), _percent(row.completed),
-        _percent(row.accuracy), _range(row.accuracy_low, row.accuracy_high, 100),
-        _percent(row.accuracy_completed), _number(row.rmse), _range(row.rmse_low, row.rmse_high),
-        _number(row.mae), _number(row.pearson, 3), _number(row.spearman, 3),
-        _number(row.kendall, 3),
-    )  # fmt: skip
-
-
-def _sides(report: ContestReport) -> Iterator[str]:
-    head = ("scores of sides", "dimension", "people's score", "sides", *_CORRELATIONS)
-    if report.sides:
-        rows = [
-            (one.run, one.dimension, one.people, str(one.sides), _number(one.pearson, 3),
-             _number(one.spearman, 3), _number(one.kendall, 3))
-            for one in report.sides
-        ]  # fmt: skip
-        yield from align_columns([head, *rows])
-
-
-def _biases(report: ContestReport) -> Iterator[str]:
-    head = ("biases", "con wins", "(truth)", "last speaker", "(truth)", "longest speaker",
-            "(truth)", "swapped", "winner flips", "side wins")  # fmt: skip
-    if report.biases:
-        yield from align_columns([head, *map(_bias, report.biases)])
-
-
-def _bias(row: BiasRow) -> tuple[str, ...]:
-    return (
-        row.run, _percent(row.con), _percent(row.con_gold), _percent(row.last),
-        _percent(row.last_gold), _percent(row.longest), _percent(row.longest_gold),
-        str(row.swapped), _percent(row.flipped), _percent(row.stays_with_side),
-    )  # fmt: skip
-
-
-def _same(report: ContestReport) -> Iterator[str]:
-    if report.same:
-        rows = [(f"{one.first} and {one.second}", str(one.debates), _percent(one.same),
-                 _number(one.kappa, 3)) for one in report.same]  # fmt: skip
-        yield from align_columns([("agreement", "debates", "same winner", "kappa"), *rows])
-
-
-def _published(report: ContestReport) -> Iterator[str]:
-    if report.published:
-        yield "Published in the papers, on their data with their models (not measured here):"
-        measures = dict.fromkeys(one.measure for one in report.published)
-        rows: dict[tuple[str, ...], dict[str, str]] = {}
-        for one in report.published:
-            key = (one.system, one.data, one.dimension, one.paper)
-            digits = 3 if one.measure in _CORRELATIONS else 2
-            rows.setdefault(key, {})[one.measure] = f"{one.value:.{digits}f}"
-        yield from align_columns([
-            ("system", "data", "dimension", *measures, "where"),
-            *((*key[:3], *(values.get(name, "") for name in measures), key[3])
-              for key, values in rows.items()),
-        ])  # fmt: skip
-
-
-def _number(value: float | None, digits: int = 2) -> str:
-    return _NONE if value is None else f"{value:.{digits}f}"
-
-
-def _percent(value: float | None) -> str:
-    return _NONE if value is None else f"{100 * value:.1f} %"
-
-
-def _range(low: float | None, high: float | None, times: float = 1) -> str:
-    return _NONE if low is None or high is None else f"{times * low:.1f} to {times * high:.1f}"
+def _published(figures: Sequence[Published]) -> Iterator[str]:
+    if not figures:
+        return
+    yield "Published in the papers, on their data with their models (not measured here):"
+    measures = dict.fromkeys(one.measure for one in figures)
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    for one in figures:
+        key = (one.system, one.data, one.dimension, one.paper)
+        digits = 3 if one.measure in _CORRELATIONS else 2
+        rows.setdefault(key, {})[one.measure] = f"{one.value:.{digits}f}"
+    head = ("system", "data", "dimension", *measures, "where")
+    yield from align_columns([
+        head,
+        *((*key[:3], *(row.get(name, "") for name in measures), key[3])
+          for key, row in rows.items()),
+    ])  # fmt: skip

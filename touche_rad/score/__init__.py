@@ -7,41 +7,17 @@ from pathlib import Path
 
 from touche_rad import files
 from touche_rad.errors import OptionError, UserError
-from touche_rad.score.export import export, export_trec
+from touche_rad.score.export import export
 from touche_rad.score.health import health
 from touche_rad.score.judgements import score_judgements
 from touche_rad.score.official import write_prototext
-from touche_rad.score.result import (
-    Comparison,
-    Health,
-    JudgementReport,
-    JudgementRow,
-    Problem,
-    ProblemKind,
-    Report,
-    RetrievalReport,
-    RetrievalRow,
-)
+from touche_rad.score.result import JudgementReport, ProblemKind, Report, RetrievalReport
 from touche_rad.score.retrieval import score_retrieval
 
 __all__ = [
-    "Comparison",
-    "Health",
-    "JudgementReport",
-    "JudgementRow",
-    "Problem",
-    "ProblemKind",
-    "Report",
-    "RetrievalReport",
-    "RetrievalRow",
-    "export",
-    "export_trec",
-    "health",
-    "score",
-    "score_judgements",
-    "score_retrieval",
-    "write_prototext",
-]
+    "JudgementReport", "ProblemKind", "Report", "RetrievalReport", "export", "health", "score",
+    "score_judgements", "score_retrieval", "write_prototext",
+]  # fmt: skip
 
 
 def score(

@@ -15,8 +15,6 @@ from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.score.alignment import Labelled, Scored
-from touche_rad.score.judgements import align_all, read_labels
-from touche_rad.score.naming import names
 from touche_rad.score.official import NAME, says_yes, write_prototext
 from touche_rad.score.result import JudgementReport, Report
 
@@ -45,28 +43,6 @@ def export(report: Report, folder: Path) -> list[Path]:
         beside = folder if len(report.runs) == 1 else folder / name
         written.append(write_prototext(report, beside / NAME, run))
     return written
-
-
-def export_trec(
-    run: Path,
-    truth: Path,
-    folder: Path,
-    *,
-    strict: bool = False,
-    debates: Path | None = None,
-    bad: files.BadLines | None = None,
-) -> tuple[Path, Path]:
-    """Write the qrels and the run of one evaluations file, for `ir_measures QRELS RUN`."""
-    labels = read_labels(truth)
-    (tag,) = names([run])
-    (alignment,), _ = align_all(
-        [tag], [run], truth, labels, strict=strict, debates=debates, bad=bad
-    )
-    place = folder / f"{_file_name(tag)}.run"
-    return (
-        write_qrels(labels, folder / QRELS),
-        write_run(labels, alignment.scores, tag, place),
-    )
 
 
 def qrels(labels: Labelled) -> Iterator[Qrel]:

@@ -17,7 +17,7 @@ from touche_rad.debate import Maxim
 from touche_rad.score import significance as bootstrap
 from touche_rad.score.alignment import Labelled, Scored
 from touche_rad.score.official import Counts, count
-from touche_rad.score.result import MEAN, JudgementRow
+from touche_rad.score.result import BASELINE_SCORE, MEAN, JudgementRow
 from touche_rad.score.significance import Measured
 
 
@@ -96,9 +96,9 @@ class Draws:
     seed: int
 
 
-def always_yes(labels: Labelled) -> Scored:
+def baseline_scores(labels: Labelled) -> Scored:
     """Return the scores of the official baseline."""
-    return [[dict.fromkeys(Maxim, 1.0) for _ in turns] for turns in labels]
+    return [[dict.fromkeys(Maxim, BASELINE_SCORE) for _ in turns] for turns in labels]
 
 
 def per_debate(labels: Labelled, scores: Scored, maxim: Maxim) -> list[Counts]:

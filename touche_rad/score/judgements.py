@@ -19,11 +19,11 @@ from touche_rad.score.alignment import (
 from touche_rad.score.evaluations import Row, read_rows
 from touche_rad.score.exclusion import exclude as exclude_turns
 from touche_rad.score.exclusion import known_turns
-from touche_rad.score.figures import Draws, always_yes, measure
+from touche_rad.score.figures import Draws, baseline_scores, measure
 from touche_rad.score.health import health
 from touche_rad.score.naming import baseline_name, names
 from touche_rad.score.result import (
-    ALWAYS_YES,
+    BASELINE,
     MEAN,
     JudgementReport,
     LabelRow,
@@ -73,10 +73,10 @@ def score_judgements(
     scores = {tag: alignment.scores for tag, alignment in zip(tags, aligned, strict=True)}
     measured = {
         tag: measure(tag, labels, scored, draws)
-        for tag, scored in (scores | {ALWAYS_YES: always_yes(labels)}).items()
+        for tag, scored in (scores | {BASELINE: baseline_scores(labels)}).items()
     }
     rows = [row for found, _ in measured.values() for row in found]
-    tested = [row.maxim for row in rows if row.run == ALWAYS_YES and row.labelled]
+    tested = [row.maxim for row in rows if row.run == BASELINE and row.labelled]
     against = baseline_name(baseline, runs, tags)
     return JudgementReport(
         truth=str(truth),
@@ -90,7 +90,7 @@ def score_judgements(
         rows=tuple(rows),
         comparisons=comparisons(
             {tag: figures for tag, (_, figures) in measured.items()},
-            pairs(tags, baseline=against, beside=ALWAYS_YES),
+            pairs(tags, baseline=against, beside=BASELINE),
             sorted(tested, key=lambda maxim: maxim != MEAN),
         ),
         problems=(

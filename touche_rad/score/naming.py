@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from touche_rad.errors import UserError
-from touche_rad.score.result import ALWAYS_YES, MEAN
+from touche_rad.score.result import BASELINE, MEAN
 
 _ENDINGS = (".gz", ".jsonl", ".json", ".txt", ".run", ".trec")
 
@@ -45,7 +45,7 @@ def _stem(path: Path) -> str:
     name = path.name
     for ending in _ENDINGS:
         name = name.removesuffix(ending)
-    return f"./{path.name}" if name in (ALWAYS_YES, MEAN, "") else name
+    return f"./{path.name}" if name in (BASELINE, MEAN, "") else name
 
 
 def _numbered(found: Sequence[str]) -> list[str]:

@@ -1,18 +1,32 @@
-"""What scoring returns, and its table for the terminal."""
+"""The results of scoring, and their tables for the terminal."""
 
 from __future__ import annotations
 
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any, Literal
+from importlib.resources import files as resources
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from touche_rad.debate import Maxim
+from touche_rad.score.tables import (
+    Columns,
+    Item,
+    Printed,
+    align_columns,
+    cell,
+    cells,
+    heads,
+    table,
+)
 
-ALWAYS_YES = "always-yes"
-"""The official baseline, scored beside every run."""
+_BASELINE = tomllib.loads(resources(__package__).joinpath("baseline.toml").read_text("utf-8"))
+BASELINE: Final[str] = _BASELINE["name"]
+BASELINE_SCORE: Final[float] = _BASELINE["score"]
+"""The official baseline, and the score that it gives on every maxim."""
 
 MEAN = "mean"
 """The name of the row with the mean of the maxims that have labels."""
@@ -42,12 +56,6 @@ class ProblemKind(StrEnum):
     FEW = "few debates"
     NO_QUERY = "missing query"
     EXTRA_QUERY = "query without qrels"
-
-
-class Item(BaseModel):
-    """A frozen record; unknown fields are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Problem(Item):
@@ -143,18 +151,13 @@ class Health(Item):
 
 
 MARKS = (
-    "over_60_words",
-    "empty",
-    "repeated",
-    "without_citation",
-    "over_2_citations",
-    "duplicate_citations",
-    "citations_without_text",
-)
+    "over_60_words", "empty", "repeated", "without_citation", "over_2_citations",
+    "duplicate_citations", "citations_without_text",
+)  # fmt: skip
 """The fields of `Health` that count responses."""
 
 
-class Report(Item):
+class Report(Printed):
     """The fields of every report."""
 
     kind: str
@@ -165,13 +168,9 @@ class Report(Item):
     samples: int
     seed: int
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as JSON values."""
-        return self.model_dump(mode="json")
-
-    def lines(self) -> list[str]:
-        """Return the report as lines for the terminal."""
-        return lines(self)
+    def _drawn(self, what: str) -> str:
+        samples = f"{self.samples} bootstrap samples of {what}, seed {self.seed}"
+        return f"95 % intervals and p-values from {samples}"
 
 
 class JudgementReport(Report):
@@ -187,10 +186,27 @@ class JudgementReport(Report):
     """Labelled turns that --exclude left out."""
     label_rows: tuple[LabelRow, ...] = ()
     rows: tuple[JudgementRow, ...]
-    health: dict[str, Health] = {}
+    health: dict[str, Health] = Field(default_factory=dict)
     labels: Any = Field(exclude=True, repr=False)
     scores: Any = Field(exclude=True, repr=False)
     """The labels, and the aligned scores of each run, for the exports."""
+
+    def parts(self) -> Iterator[Iterable[str]]:
+        """Return the parts of the terminal output, each as lines."""
+        without = f", {self.excluded} of them left out" if self.excluded else ""
+        same = "" if self.official or self.policy == "strict" else (
+            "; the official scorer would give at least one run no score"
+        )  # fmt: skip
+        yield (
+            f"{self.truth}: {self.debates} debates, {self.turns} turns{without}",
+            f"{_POLICIES[self.policy]}{same}",
+            self._drawn("debates"),
+        )
+        yield table(_LABEL_COLUMNS, self.label_rows)
+        yield _by_maxim(self.rows)
+        yield _comparisons(self.comparisons)
+        yield _health(self.health)
+        yield _problems(self.problems)
 
 
 class RetrievalReport(Report):
@@ -201,168 +217,77 @@ class RetrievalReport(Report):
     queries: int
     rows: tuple[RetrievalRow, ...]
 
+    def parts(self) -> Iterator[Iterable[str]]:
+        """Return the parts of the terminal output, each as lines."""
+        yield (
+            f"{self.truth}: {self.queries} queries; a query without results counts as 0",
+            self._drawn("queries"),
+        )
+        yield _by_measure(self.rows)
+        yield _comparisons(self.comparisons)
+        yield _problems(self.problems)
+
 
 _SHOWN_PROBLEMS = 3
 _POLICIES = {
     "strict": "policy strict (the official one)",
     "report": "policy report: a missing verdict counts as no",
 }
+_INTERVAL = "{low:.3f} to {high:.3f}"
+_MAXIM_COLUMNS: Columns = (
+    ("", "  {run}"), ("labelled", "{labelled}"), ("yes", "{yes_rate:.4f}"),
+    ("precision", "{precision:.4f}"), ("recall", "{recall:.4f}"), ("F1", "{f1:.4f}"),
+    ("95 % of F1", _INTERVAL), ("macro P", "{macro_precision:.4f}"),
+    ("macro R", "{macro_recall:.4f}"), ("macro F1", "{macro_f1:.4f}"),
+    ("accuracy", "{accuracy:.4f}"), ("kappa", "{kappa:.4f}"), ("MCC", "{mcc:.4f}"),
+)  # fmt: skip
+_LABEL_COLUMNS: Columns = (
+    ("labels", "  {maxim}"), ("yes", "{yes}"), ("no", "{no}"), ("unknown", "{unknown}"),
+)  # fmt: skip
+_COMPARISON_COLUMNS: Columns = (
+    ("", "  {run} – {against}"), ("by", "{measure}"), ("difference", "{difference:+.4f}"),
+    ("95 %", _INTERVAL), ("p", "{p:.4f}"), ("p (Holm)", "{p_holm:.4f}"),
+)  # fmt: skip
 
 
-def lines(report: Report) -> list[str]:
-    """Format a report for the terminal."""
-    if isinstance(report, JudgementReport):
-        parts = [_judgement_head(report), _label_rows(report), _judgement_rows(report.rows)]
-    elif isinstance(report, RetrievalReport):
-        parts = [_retrieval_head(report), _retrieval_rows(report.rows)]
-    else:
-        raise TypeError(f"no layout for a report of kind {report.kind!r}")
-    parts.append(_comparisons(report.comparisons))
-    if isinstance(report, JudgementReport):
-        parts.append(_health(report.health))
-    parts.append(_problems(report.problems))
-    filled = [list(part) for part in parts]
-    return [line for part in filled if part for line in (*part, "")][:-1]
+def _by_maxim(rows: Sequence[JudgementRow]) -> list[str]:
+    lines = [heads(_MAXIM_COLUMNS)]
+    for maxim in dict.fromkeys(row.maxim for row in rows):
+        lines.append([maxim, *[""] * (len(_MAXIM_COLUMNS) - 1)])
+        lines += [cells(_MAXIM_COLUMNS, row) for row in rows if row.maxim == maxim]
+    return align_columns(lines)
 
 
-def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Align the first column to the left, the others to the right."""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if at else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{low:.3f} to {high:.3f}"
-
-
-def _judgement_head(report: JudgementReport) -> Iterator[str]:
-    without = f", {report.excluded} of them left out" if report.excluded else ""
-    yield f"{report.truth}: {report.debates} debates, {report.turns} turns{without}"
-    same = "" if report.official or report.policy == "strict" else (
-        "; the official scorer would give at least one run no score"
-    )  # fmt: skip
-    yield f"{_POLICIES[report.policy]}{same}"
-    yield _drawn(report, "debates")
-
-
-def _drawn(report: Report, what: str) -> str:
-    samples = f"{report.samples} bootstrap samples of {what}, seed {report.seed}"
-    return f"95 % intervals and p-values from {samples}"
-
-
-def _label_rows(report: JudgementReport) -> Iterator[str]:
-    table = [("labels", "yes", "no", "unknown")]
-    table += [
-        (f"  {row.maxim}", str(row.yes), str(row.no), str(row.unknown)) for row in report.label_rows
-    ]
-    yield from align_columns(table)
-
-
-def _judgement_rows(rows: Sequence[JudgementRow]) -> Iterator[str]:
-    head = ("", "labelled", "yes", "precision", "recall", "F1", "95 % of F1", "macro P",
-            "macro R", "macro F1", "accuracy", "kappa", "MCC")  # fmt: skip
-    table: list[tuple[str, ...]] = [head]
-    maxims = dict.fromkeys(row.maxim for row in rows)
-    for maxim in maxims:
-        table.append((maxim, *[""] * (len(head) - 1)))
-        table += [_judgement_cells(row) for row in rows if row.maxim == maxim]
-    yield from align_columns(table)
-
-
-def _judgement_cells(row: JudgementRow) -> tuple[str, ...]:
-    return (
-        f"  {row.run}",
-        str(row.labelled),
-        _number(row.yes_rate),
-        _number(row.precision),
-        _number(row.recall),
-        _number(row.f1),
-        _interval(row.low, row.high),
-        _number(row.macro_precision),
-        _number(row.macro_recall),
-        _number(row.macro_f1),
-        _number(row.accuracy),
-        _number(row.kappa),
-        _number(row.mcc),
-    )
-
-
-def _retrieval_head(report: RetrievalReport) -> Iterator[str]:
-    yield f"{report.truth}: {report.queries} queries; a query without results counts as 0"
-    yield _drawn(report, "queries")
-
-
-def _retrieval_rows(rows: Sequence[RetrievalRow]) -> Iterator[str]:
-    measures = list(dict.fromkeys(row.measure for row in rows))
-    cells: dict[str, dict[str, RetrievalRow]] = defaultdict(dict)
+def _by_measure(rows: Sequence[RetrievalRow]) -> list[str]:
+    by_run: dict[str, list[str]] = defaultdict(list)
     for row in rows:
-        cells[row.run][row.measure] = row
-    heads = [part for measure in measures for part in (measure, "95 %")]
-    table = [("", *heads)]
-    for run, found in cells.items():
-        shown = [
-            part
-            for measure in measures
-            for part in (
-                _number(found[measure].value),
-                _interval(found[measure].low, found[measure].high),
-            )
-        ]
-        table.append((run, *shown))
-    yield from align_columns(table)
+        by_run[row.run] += [cell("{value:.4f}", row), cell(_INTERVAL, row)]
+    measures = dict.fromkeys(row.measure for row in rows)
+    head = [head for measure in measures for head in (measure, "95 %")]
+    return align_columns([["", *head], *([run, *row] for run, row in by_run.items())])
 
 
 def _comparisons(rows: Sequence[Comparison]) -> Iterator[str]:
-    if not rows:
-        return
-    yield "paired differences; p (Holm) is corrected for the number of comparisons"
-    table = [("", "by", "difference", "95 %", "p", "p (Holm)")]
-    for row in rows:
-        table.append(
-            (
-                f"  {row.run} – {row.against}",
-                row.measure,
-                f"{row.difference:+.4f}",
-                _interval(row.low, row.high),
-                _number(row.p),
-                _number(row.p_holm),
-            )
-        )
-    yield from align_columns(table)
+    if rows:
+        yield "paired differences; p (Holm) is corrected for the number of comparisons"
+    yield from table(_COMPARISON_COLUMNS, rows)
 
 
-def _health(found: dict[str, Health]) -> Iterator[str]:
-    if not found:
-        return
-    yield "the judged responses (no labels needed)"
-    for run, counted in found.items():
-        yield f"  {run}: {'; '.join(_health_parts(counted))}"
+def _health(health: dict[str, Health]) -> Iterator[str]:
+    if health:
+        yield "the judged responses (no labels needed)"
+    for run, counts in health.items():
+        yield f"  {run}: {'; '.join(_health_parts(counts))}"
 
 
-def _health_parts(counted: Health) -> Iterator[str]:
-    yield f"{counted.responses} responses in {counted.debates} debates"
-    if counted.responses:
-        yield f"words: median {counted.words_median:g}, maximum {counted.words_max}"
-    for name in ("lost_debates", "unanswered"):
-        if value := getattr(counted, name):
-            yield f"{_words(name)} {value}"
-    for name in MARKS:
-        if value := getattr(counted, name):
-            yield f"{_words(name)} {value} ({value / counted.responses:.1%})"
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
+def _health_parts(counts: Health) -> Iterator[str]:
+    yield f"{counts.responses} responses in {counts.debates} debates"
+    if counts.responses:
+        yield f"words: median {counts.words_median:g}, maximum {counts.words_max}"
+    for name in ("lost_debates", "unanswered", *MARKS):
+        if value := getattr(counts, name):
+            share = f" ({value / counts.responses:.1%})" if name in MARKS else ""
+            yield f"{name.replace('_', ' ')} {value}{share}"
 
 
 def _problems(problems: Sequence[Problem]) -> Iterator[str]:
@@ -370,21 +295,17 @@ def _problems(problems: Sequence[Problem]) -> Iterator[str]:
     grouped: dict[tuple[str, str], list[Problem]] = defaultdict(list)
     for problem in problems:
         grouped[problem.run, problem.kind.value].append(problem)
-    for (run, kind), found in grouped.items():
-        counted = sum(problem.counted_as_no for problem in found)
+    for (run, kind), of_kind in grouped.items():
+        counted = sum(problem.counted_as_no for problem in of_kind)
         as_no = f", {counted} labelled verdicts counted as no" if counted else ""
-        yield f"{run}: {kind}: {len(found)}{as_no}"
-        yield from (f"  {_place(problem)}{problem.message}" for problem in found[:_SHOWN_PROBLEMS])
-        if len(found) > _SHOWN_PROBLEMS:
-            yield f"  and {len(found) - _SHOWN_PROBLEMS} more (--json lists all)"
+        yield f"{run}: {kind}: {len(of_kind)}{as_no}"
+        yield from (f"  {_place(one)}{one.message}" for one in of_kind[:_SHOWN_PROBLEMS])
+        if len(of_kind) > _SHOWN_PROBLEMS:
+            yield f"  and {len(of_kind) - _SHOWN_PROBLEMS} more (--json lists all)"
 
 
 def _place(problem: Problem) -> str:
-    parts: Iterable[str | None] = (
-        f"line {problem.line}" if problem.line else None,
-        f"debate {problem.debate}" if problem.debate else None,
-        f"turn {problem.turn}" if problem.turn else None,
-        problem.maxim.value if problem.maxim else None,
-    )
-    said = ", ".join(part for part in parts if part)
+    places = {name: getattr(problem, name) for name in ("line", "debate", "turn")}
+    words = [f"{name} {number}" for name, number in places.items() if number]
+    said = ", ".join([*words, *filter(None, [problem.maxim])])
     return f"{said}: " if said else ""

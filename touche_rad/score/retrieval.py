@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import ir_measures
 import numpy as np
-from ir_measures.measures import MeanAgg
 
 from touche_rad import files
-from touche_rad.errors import OptionError, nearest
 from touche_rad.score import significance as bootstrap
 from touche_rad.score.figures import Draws
 from touche_rad.score.naming import baseline_name, names
@@ -48,36 +45,30 @@ def score_retrieval(
     runs: Sequence[Path],
     qrels: Path,
     *,
-    measures: Sequence[str] = MEASURES,
     samples: int = 10_000,
     seed: int = 0,
     baseline: Path | None = None,
 ) -> RetrievalReport:
     """Score TREC runs against qrels. A query without results counts as 0."""
     judged = read_qrels(qrels)
-    wanted = list(dict.fromkeys(_measure(name) for name in measures))
-    if not wanted:
-        raise OptionError(f"no measure given: name at least one, such as {', '.join(MEASURES)}")
-    shown = [str(measure) for measure in wanted]
     tags = names(runs)
     draws = Draws(samples, seed)
     found = [read_run(run) for run in runs]
     figures = {
-        tag: _measured(per_query(wanted, judged, run), draws)
-        for tag, run in zip(tags, found, strict=True)
+        tag: _measured(per_query(judged, run), draws) for tag, run in zip(tags, found, strict=True)
     }
     compared = pairs(tags, baseline=baseline_name(baseline, runs, tags))
     return RetrievalReport(
         truth=str(qrels),
         runs=tuple(tags),
-        measures=tuple(shown),
+        measures=MEASURES,
         queries=len(judged),
         rows=tuple(
             _row(tag, measure, figures[tag][measure], len(judged))
-            for measure in shown
+            for measure in MEASURES
             for tag in tags
         ),
-        comparisons=comparisons(figures, compared, shown),
+        comparisons=comparisons(figures, compared, MEASURES),
         problems=tuple(
             problem
             for tag, run in zip(tags, found, strict=True)
@@ -88,33 +79,13 @@ def score_retrieval(
     )
 
 
-def per_query(measures: Sequence[Any], qrels: Qrels, run: Run) -> Values:
-    """The value of each measure on each query, in the order of the qrels."""
-    found: dict[tuple[str, str], float] = {}
-    try:
-        for metric in ir_measures.iter_calc(list(measures), qrels, run):
-            found[str(metric.measure), metric.query_id] = metric.value
-    except (ValueError, RuntimeError) as error:
-        reason = " ".join(str(error).split())
-        raise OptionError(f"ir-measures cannot compute this here: {reason}") from None
-    return {str(measure): [found[str(measure), query] for query in qrels] for measure in measures}
-
-
-def _measure(name: str) -> Any:
-    try:
-        measure: Any = ir_measures.parse_measure(name)
-        measure.validate_params()
-    except NameError:
-        stem = name.partition("@")[0].partition("(")[0]
-        known = ir_measures.measures.registry
-        raise OptionError(f"unknown measure {name!r}{nearest(stem, known)}") from None
-    except (ValueError, TypeError, AssertionError):  # what ir-measures raises, all of it
-        raise OptionError(
-            f"invalid measure {name!r}: write it like nDCG@10 or P(rel=2)@5"
-        ) from None
-    if not isinstance(measure.aggregator(), MeanAgg):
-        raise OptionError(f"measure {name} is not a mean over queries: choose another one")
-    return measure
+def per_query(qrels: Qrels, run: Run) -> Values:
+    """Return the value of each measure on each query, in the order of the qrels."""
+    values = {measure: dict.fromkeys(qrels, 0.0) for measure in MEASURES}
+    measures = [ir_measures.parse_measure(name) for name in MEASURES]
+    for metric in ir_measures.iter_calc(measures, qrels, run):
+        values[str(metric.measure)][metric.query_id] = metric.value
+    return {measure: list(by_query.values()) for measure, by_query in values.items()}
 
 
 def _measured(values: Values, draws: Draws) -> dict[str, Measured]:

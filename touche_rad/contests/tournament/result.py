@@ -11,7 +11,7 @@ import numpy as np
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.contests.tournament.ratings import rate
 from touche_rad.contests.two_sides import DEBATERS, FALLBACK
-from touche_rad.score.result import Item, align_columns
+from touche_rad.score.tables import NONE, Item, Printed, align_columns, cell
 
 FORMAT: Final = "touche-rad tournament 1"
 
@@ -40,7 +40,7 @@ class Standing(Item):
     """Its model calls and tokens; None if it made no call."""
 
 
-class Tournament(Item):
+class Tournament(Printed):
     """The result of a tournament, best debater first."""
 
     format: Literal["touche-rad tournament 1"] = FORMAT
@@ -65,6 +65,12 @@ class Tournament(Item):
     met: tuple[tuple[int, ...], ...]
     """Number of decided debates of each share."""
 
+    def parts(self) -> Iterator[Iterable[str]]:
+        """Return the ratings, the matrix of win shares and the notes."""
+        yield _ratings(self)
+        yield _matrix(self)
+        yield _notes(self)
+
 
 Played = Sequence[tuple[Contest, Outcome]]
 
@@ -72,7 +78,7 @@ Played = Sequence[tuple[Contest, Outcome]]
 def format_share(share: float | None) -> str:
     """Format a share with two digits, rounded so that it and its complement sum to 1."""
     if share is None:
-        return "–"
+        return NONE
     larger = math.floor(100 * max(share, 1 - share) + 0.5 + 1e-9) / 100
     return f"{larger if share >= 0.5 else 1 - larger:.2f}"
 
@@ -175,37 +181,33 @@ def _count(games: Played, name: str) -> dict[str, int]:
     return count
 
 
-def lines(result: Tournament) -> list[str]:
-    """Format the ratings, the matrix of win shares and the notes."""
-    return [*_ratings(result), "", *_matrix(result), "", *_notes(result)]
-
-
 def _ratings(result: Tournament) -> list[str]:
     asked = any(one.asked for one in result.standings)
     head = ["debater", "rating", "95 %", "won", "tied", "lost", "share", "words a speech"]
     rows = [head + ["calls", "tokens"] * asked]
     for one in result.standings:
-        known = one.low is not None and one.high is not None
         rows.append([
-            one.name, f"{one.rating:.0f}", f"{one.low:.0f} to {one.high:.0f}" if known else "–",
+            one.name, f"{one.rating:.0f}", cell("{low:.0f} to {high:.0f}", one),
             str(one.wins), str(one.ties), str(one.losses), format_share(one.share),
-            f"{one.words or 0:.1f}", *(_cost(one) if asked else ()),
+            f"{one.words or 0:.1f}", *(_cost(one.asked) if asked else ()),
         ])  # fmt: skip
     return align_columns(rows)
 
 
-def _cost(one: Standing) -> tuple[str, str]:
-    if one.asked is None:
-        return "–", "–"
-    tokens = one.asked["prompt_tokens"] + one.asked["completion_tokens"]
-    return str(one.asked["calls"] + one.asked["from_cache"]), str(tokens)
+def _cost(asked: Mapping[str, int] | None) -> tuple[str, str]:
+    if asked is None:
+        return NONE, NONE
+    tokens = asked["prompt_tokens"] + asked["completion_tokens"]
+    return str(asked["calls"] + asked["from_cache"]), str(tokens)
 
 
 def _matrix(result: Tournament) -> list[str]:
     count = len(result.standings)
     rows = [["share of wins against", *(str(number) for number in range(1, count + 1))]]
     for number, (one, shares) in enumerate(zip(result.standings, result.shares, strict=True), 1):
-        cells = ["–" if at == number else format_share(share) for at, share in enumerate(shares, 1)]
+        cells = [
+            NONE if at == number else format_share(share) for at, share in enumerate(shares, 1)
+        ]
         rows.append([f"{number:2} {one.name}", *cells])
     return align_columns(rows)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 from touche_rad.debate import Maxim
 from touche_rad.score.audit.probes import PROBES, Must
 from touche_rad.score.figures import kappa
 from touche_rad.score.official import Counts
-from touche_rad.score.result import Item, align_columns
+from touche_rad.score.tables import Columns, Item, Printed, align_columns, table
 
 Scores = dict[Maxim, float | None]
 
@@ -66,7 +66,7 @@ class Bias(Item):
     high: float | None
 
 
-class Audit(Item):
+class Audit(Printed):
     """The result of an audit."""
 
     turns: int
@@ -77,9 +77,41 @@ class Audit(Item):
     bias: tuple[Bias, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def lines(self) -> list[str]:
-        """Return the result as lines for the terminal."""
-        return lines(self)
+    def parts(self) -> Iterator[Iterable[str]]:
+        """Return the parts of the terminal output, each as lines."""
+        yield (f"{self.turns} turns, judged unchanged and with {len(PROBES)} probes",)
+        for judge in self.judges:
+            of_judge = [one for one in self.flips if one.judge == judge]
+            yield table(((judge, "{probe}"), *_FLIP_COLUMNS), of_judge)
+        yield (f"{probe.name}: {probe.description}" for probe in PROBES)
+        yield table(_AGREEMENT_COLUMNS, self.agreement)
+        yield table(_BIAS_COLUMNS, self.bias)
+        yield (
+            align_columns([_NEXT_HEAD, *map(_next_cells, self.next[:_SHOWN])]) if self.next else ()
+        )
+        yield self.notes
+
+
+_SHOWN = 10
+_FLIP_COLUMNS: Columns = (
+    ("maxim", "{maxim}"), ("verdict must", "{must}"), ("tried", "{tried}"),
+    ("flipped", "{flipped:percent}"), ("fails", "{fails:percent}"), ("of", "{could_fail}"),
+    ("score change", "{shift:+.3f}"),
+)  # fmt: skip
+_AGREEMENT_COLUMNS: Columns = (
+    ("agreement", "{first} and {second}"), ("maxim", "{maxim}"), ("turns", "{turns}"),
+    ("same", "{same:percent}"), ("kappa", "{kappa:.3f}"),
+)  # fmt: skip
+_BIAS_COLUMNS: Columns = (
+    ("same-family bias", "{judge} on {family}"), ("maxim", "{maxim}"), ("turns", "{turns}"),
+    ("difference", "{difference:+.3f}"), ("95 %", "{low:+.3f} to {high:+.3f}"),
+)  # fmt: skip
+_NEXT_HEAD = ("label next", "turn", "maxim", "difference", "scores")
+
+
+def _next_cells(one: Next) -> tuple[str, ...]:
+    scores = ", ".join(f"{name} {score:.2f}" for name, score in one.scores.items())
+    return one.debate[:40], str(one.turn), one.maxim, f"{one.apart:.2f}", scores
 
 
 def flips(judge: str, pairs: dict[tuple[str, Maxim], list[tuple[float, float]]]) -> list[Flips]:
@@ -140,65 +172,3 @@ def apart(scores: Sequence[float]) -> float:
     if len(scores) > 1:
         return max(scores) - min(scores)
     return 1 - 2 * abs(scores[0] - 0.5)
-
-
-_NONE = "–"
-_SHOWN = 10
-
-
-def lines(audit: Audit) -> list[str]:
-    """Format the result for the terminal."""
-    parts = [
-        [f"{audit.turns} turns, judged unchanged and with {len(PROBES)} probes"],
-        *(_flips(audit, name) for name in audit.judges),
-        [f"{probe.name}: {probe.description}" for probe in PROBES],
-        list(_agreement(audit)), list(_bias(audit)), list(_next(audit)), list(audit.notes),
-    ]  # fmt: skip
-    return [line for part in parts if part for line in (*part, "")][:-1]
-
-
-def _flips(audit: Audit, judge: str) -> list[str]:
-    head = (judge, "maxim", "verdict must", "tried", "flipped", "fails", "of", "score change")
-    rows = [
-        (one.probe, one.maxim.value, one.must.value, str(one.tried), _percent(one.flipped),
-         _percent(one.fails), str(one.could_fail),
-         _NONE if one.shift is None else f"{one.shift:+.3f}")
-        for one in audit.flips if one.judge == judge
-    ]  # fmt: skip
-    return align_columns([head, *rows])
-
-
-def _agreement(audit: Audit) -> Iterator[str]:
-    if audit.agreement:
-        rows = [
-            (f"{one.first} and {one.second}", one.maxim.value, str(one.turns), _percent(one.same),
-             _NONE if one.kappa is None else f"{one.kappa:.3f}")
-            for one in audit.agreement
-        ]  # fmt: skip
-        yield from align_columns([("agreement", "maxim", "turns", "same", "kappa"), *rows])
-
-
-def _bias(audit: Audit) -> Iterator[str]:
-    if audit.bias:
-        rows = [
-            (f"{one.judge} on {one.family}", one.maxim.value, str(one.turns),
-             f"{one.difference:+.3f}",
-             _NONE if one.low is None or one.high is None else f"{one.low:+.3f} to {one.high:+.3f}")
-            for one in audit.bias
-        ]  # fmt: skip
-        head = ("same-family bias", "maxim", "turns", "difference", "95 %")
-        yield from align_columns([head, *rows])
-
-
-def _next(audit: Audit) -> Iterator[str]:
-    if audit.next:
-        rows = [
-            (one.debate[:40], str(one.turn), one.maxim.value, f"{one.apart:.2f}",
-             ", ".join(f"{name} {score:.2f}" for name, score in one.scores.items()))
-            for one in audit.next[:_SHOWN]
-        ]  # fmt: skip
-        yield from align_columns([("label next", "turn", "maxim", "difference", "scores"), *rows])
-
-
-def _percent(value: float | None) -> str:
-    return _NONE if value is None else f"{100 * value:.1f} %"
