@@ -1,11 +1,11 @@
-"""Dot plots and histograms as SVG."""
+"""Dot plots and histograms as SVG, and the shapes of all plots."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 LEFT, WIDTH, RIGHT, ROW, TOP, BOTTOM = 150, 480, 60, 22, 12, 34
 SHAPES = 4
@@ -34,30 +34,28 @@ def dots(title: str, groups: Sequence[tuple[str, Sequence[Dot]]]) -> Markup:
     parts: list[Markup] = []
     y = TOP
     for head, rows in groups:
-        parts.append(_text(0, y + 14, head, "head"))
+        parts.append(text(0, y + 14, shorten(head), "head"))
         for row in rows:
             y += ROW
             parts.append(_dot(row, y + 10))
         y += ROW + 8
     parts.insert(0, _axis(y, [0, 0.25, 0.5, 0.75, 1], 1.0))
-    return _figure(title, y + BOTTOM, parts)
+    return figure(title, LEFT + WIDTH + RIGHT, y + BOTTOM, parts)
 
 
 def _dot(row: Dot, y: float) -> Markup:
-    x = across(row.value)
-    parts = [_text(LEFT - 10, y + 4, row.label, "name")]
+    series = row.series % SHAPES
+    parts = [text(LEFT - 10, y + 4, shorten(row.label), "name")]
     if row.low is not None and row.high is not None:
-        ends = (across(row.low), y, across(row.high), y, row.series % SHAPES)
-        line = '<line x1="{}" y1="{}" x2="{}" y2="{}" class="bar s{}"/>'
-        parts.append(Markup(line).format(*ends))
-    parts.append(_mark(row.series % SHAPES, x, y))
-    parts.append(_text(LEFT + WIDTH + 12, y + 4, f"{row.value:.3f}", "value"))
+        parts.append(line(across(row.low), y, across(row.high), y, f"bar s{series}"))
+    parts.append(_mark(series, across(row.value), y))
+    parts.append(text(LEFT + WIDTH + 12, y + 4, f"{row.value:.3f}", "value"))
     return Markup("").join(parts)
 
 
 def _mark(series: int, x: float, y: float) -> Markup:
     if series == 0:
-        return Markup('<circle cx="{}" cy="{}" r="5.5" class="mark s0"/>').format(x, y)
+        return circle(x, y, 5.5, "mark s0")
     points = " ".join(f"{x + dx:g},{y + dy:g}" for dx, dy in _CORNERS[series])
     return Markup('<polygon points="{}" class="mark s{}"/>').format(points, series)
 
@@ -87,31 +85,50 @@ def histogram(title: str, counts: Sequence[int], series: int) -> Markup:
         parts.append(Markup(rect).format(*box, series % SHAPES))
     base = TOP + height
     x = round(LEFT + LIMIT / (len(bins) * BIN) * WIDTH, 1)
-    limit = '<line x1="{}" y1="{}" x2="{}" y2="{}" class="limit"/>'
-    parts.append(Markup(limit).format(x, TOP, x, base))
-    parts.append(_text(x + 4, TOP + 8, "60 words", "value"))
-    parts.append(_text(LEFT - 10, TOP + 10, f"{highest} responses", "name"))
     ticks = range(0, len(bins) * BIN + 1, 20)
-    parts.append(_axis(base, ticks, len(bins) * BIN))
-    return _figure(title, base + BOTTOM, parts)
+    parts += [
+        line(x, TOP, x, base, "limit"),
+        text(x + 4, TOP + 8, "60 words", "value"),
+        text(LEFT - 10, TOP + 10, f"{highest} responses", "name"),
+        _axis(base, ticks, len(bins) * BIN),
+    ]
+    return figure(title, LEFT + WIDTH + RIGHT, base + BOTTOM, parts)
 
 
 def _axis(y: float, ticks: Sequence[float], top: float) -> Markup:
-    line = '<line x1="{}" y1="{}" x2="{}" y2="{}" class="axis"/>'
-    parts = [Markup(line).format(LEFT, y, LEFT + WIDTH, y)]
+    parts = [line(LEFT, y, LEFT + WIDTH, y)]
     for tick in ticks:
         x = across(tick, top)
-        parts.append(Markup(line).format(x, y, x, y + 4))
-        parts.append(_text(x, y + 18, f"{tick:g}", "tick"))
+        parts += [line(x, y, x, y + 4), text(x, y + 18, f"{tick:g}", "tick")]
     return Markup("").join(parts)
 
 
-def _text(x: float, y: float, text: str, kind: str) -> Markup:
-    shown = text if len(text) <= 26 else f"{text[:25]}…"
-    return Markup('<text x="{}" y="{}" class="{}">{}</text>').format(x, y, kind, shown)
+def line(x1: float, y1: float, x2: float, y2: float, kind: str = "axis") -> Markup:
+    """Draw a line."""
+    drawn = '<line x1="{}" y1="{}" x2="{}" y2="{}" class="{}"/>'
+    return Markup(drawn).format(x1, y1, x2, y2, kind)
 
 
-def _figure(title: str, height: float, parts: Sequence[Markup]) -> Markup:
-    box = f"0 0 {LEFT + WIDTH + RIGHT} {height:g}"
-    head = Markup('<svg viewBox="{}" role="img" aria-label="{}"><title>{}</title>')
-    return head.format(box, title, escape(title)) + Markup("").join(parts) + Markup("</svg>")
+def circle(x: float, y: float, radius: float, kind: str) -> Markup:
+    """Draw a circle."""
+    return Markup('<circle cx="{}" cy="{}" r="{:g}" class="{}"/>').format(x, y, radius, kind)
+
+
+def text(x: float, y: float, words: str, kind: str) -> Markup:
+    """Draw a text."""
+    return Markup('<text x="{}" y="{}" class="{}">{}</text>').format(x, y, kind, words)
+
+
+def shorten(words: str, longest: int = 26) -> str:
+    """Shorten a text that is too long for its place."""
+    return words if len(words) <= longest else f"{words[: longest - 1]}…"
+
+
+def figure(
+    title: str, width: float, height: float, parts: Sequence[Markup], more: str = ""
+) -> Markup:
+    """Return the SVG element of a plot; `more` are further attributes."""
+    head = Markup('<svg viewBox="0 0 {} {:g}" role="img" aria-label="{}"{}><title>{}</title>')
+    return Markup("").join(
+        [head.format(width, height, title, Markup(more), title), *parts, Markup("</svg>")]
+    )

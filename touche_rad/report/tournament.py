@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from pydantic import ValidationError
 
 from touche_rad.contests.tournament.folder import CONTESTS, OUTCOMES, RATINGS
 from touche_rad.contests.tournament.result import FORMAT, Standing, Tournament
 from touche_rad.errors import InputError, UserError
+from touche_rad.plots.svg import circle, figure, line, shorten, text
 
 _NAME, _ROOM = 30, 10
 _LETTER: Final = 7.6
@@ -83,49 +84,31 @@ def ratings(standings: Sequence[Standing]) -> Markup:
     for tick in range(low, high + 1, step):
         x = left + _across(tick, low, high)
         kind = "limit" if tick == 1000 else "axis"
-        parts.append(_line(x, 4, x, bottom, kind))
-        parts.append(_text(x, bottom + 16, str(tick), "tick"))
+        parts.append(line(x, 4, x, bottom, kind))
+        parts.append(text(x, bottom + 16, str(tick), "tick"))
     for number, one in enumerate(standings):
         row = y + 24 * number + 8
-        parts.append(_text(left - _ROOM, row + 4, f"{number + 1} {_short(one.name)}", "name"))
+        parts.append(
+            text(left - _ROOM, row + 4, f"{number + 1} {shorten(one.name, _NAME)}", "name")
+        )
         if one.low is not None and one.high is not None:
             start, end = _across(one.low, low, high), _across(one.high, low, high)
-            parts.append(_line(left + start, row, left + end, row, "bar s0"))
+            parts.append(line(left + start, row, left + end, row, "bar s0"))
         x = left + _across(one.rating, low, high)
-        parts.append(Markup('<circle cx="{}" cy="{}" r="5.5" class="mark s0"/>').format(x, row))
-        parts.append(_text(left + _WIDE + 12, row + 4, f"{one.rating:.0f}", "value"))
+        parts.append(circle(x, row, 5.5, "mark s0"))
+        parts.append(text(left + _WIDE + 12, row + 4, f"{one.rating:.0f}", "value"))
+    width = left + _WIDE + 60
+    # The plot scrolls on narrower screens.
+    least = f' style="min-width: {round(width * _SMALLEST)}px"'
     title = "Bradley-Terry ratings with 95 % intervals"
-    box = f"0 0 {left + _WIDE + 60} {bottom + 26:g}"
-    head = Markup(
-        '<svg viewBox="{}" role="img" aria-label="{}" style="min-width: {}px"><title>{}</title>'
-    )
-    least = _least(left + _WIDE + 60)
-    return head.format(box, title, least, escape(title)) + Markup("").join(parts) + Markup("</svg>")
-
-
-def _least(width: float) -> int:
-    """Return the minimum width of a plot; on narrower screens it scrolls."""
-    return round(width * _SMALLEST)
+    return figure(title, width, bottom + 26, parts, least)
 
 
 def _room(standings: Sequence[Standing]) -> int:
     """Return the width of the names."""
-    letters = max((len(_short(one.name)) for one in standings), default=0) + 3
+    letters = max((len(shorten(one.name, _NAME)) for one in standings), default=0) + 3
     return round(letters * _LETTER) + _ROOM
 
 
 def _across(value: float, low: float, high: float) -> float:
     return round(_WIDE * (value - low) / max(high - low, 1), 1)
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
-    line = '<line x1="{}" y1="{}" x2="{}" y2="{}" class="{}"/>'
-    return Markup(line).format(x1, y1, x2, y2, kind)
-
-
-def _text(x: float, y: float, text: str, kind: str) -> Markup:
-    return Markup('<text x="{}" y="{}" class="{}">{}</text>').format(x, y, kind, text)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
