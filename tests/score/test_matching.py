@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touche_rad.debate import Debate, Response, Turn
-from touche_rad.score.alignment import Finder, Reference
+from touche_rad.score.alignment import Reference
 from touche_rad.score.evaluations import Row, digest, digests
 
 
@@ -26,18 +26,18 @@ def test_white_space_makes_no_other_turn() -> None:
 
 
 def test_an_id_goes_before_words() -> None:
-    finder = Finder(Reference.of([debate("bees", id="x"), debate("cats", id="y")]))
-    assert finder.find(row(debate("bees"), "y"), 0, {}) == 1
-    assert finder.find(row(debate("bees"), "unknown"), 1, {}) == 0
-    assert finder.find(row(debate("owls")), 1, {}) is None
+    reference = Reference([debate("bees", id="x"), debate("cats", id="y")])
+    assert reference.find(row(debate("bees"), "y"), 0, {}) == 1
+    assert reference.find(row(debate("bees"), "unknown"), 1, {}) == 0
+    assert reference.find(row(debate("owls")), 1, {}) is None
 
 
 def test_an_id_that_two_debates_have_finds_nothing() -> None:
-    finder = Finder(Reference.of([debate("bees", id="x"), debate("cats", id="x")]))
-    assert finder.find(row(debate("cats"), "x"), 0, {}) == 1
+    reference = Reference([debate("bees", id="x"), debate("cats", id="x")])
+    assert reference.find(row(debate("cats"), "x"), 0, {}) == 1
 
 
 def test_the_debate_that_shares_most_turns_is_found() -> None:
     mixed = debate("bees").turns[:1] + debate("cats", 3).turns[1:]
-    finder = Finder(Reference.of([debate("bees", 3), debate("cats", 3)]))
-    assert finder.find(row(Debate(turns=mixed)), 0, {}) == 1
+    reference = Reference([debate("bees", 3), debate("cats", 3)])
+    assert reference.find(row(Debate(turns=mixed)), 0, {}) == 1

@@ -14,43 +14,30 @@ from touche_rad.score.official import says_yes
 from touche_rad.score.result import Problem, ProblemKind
 
 
-@dataclass(frozen=True)
 class Reference:
-    """The debates that the labels belong to, in the labels' order, to find a run's debates by."""
+    """The labelled debates in the labels' order; finds the debate of a row by id and by words."""
 
-    ids: tuple[str, ...]
-    turns: tuple[tuple[str, ...], ...]
-
-    @classmethod
-    def of(cls, debates: Sequence[Debate]) -> Reference:
-        """Keep the ids, and a digest of each turn."""
-        return cls(
-            ids=tuple(debate.id for debate in debates),
-            turns=tuple(digests(debate) for debate in debates),
-        )
-
-
-class Finder:
-    """Finds the reference debate that a row holds, by id and by the words of its turns."""
-
-    def __init__(self, reference: Reference) -> None:
-        ids = Counter(reference.ids)
-        self.by_id = {
-            name: place for place, name in enumerate(reference.ids) if name and ids[name] == 1
+    def __init__(self, debates: Sequence[Debate]) -> None:
+        self.ids = tuple(debate.id for debate in debates)
+        self.turns = tuple(digests(debate) for debate in debates)
+        count = Counter(self.ids)
+        self._by_id = {
+            name: place for place, name in enumerate(self.ids) if name and count[name] == 1
         }
-        self.by_turn: dict[str, set[int]] = defaultdict(set)
-        for place, turns in enumerate(reference.turns):
+        self._by_turn: dict[str, set[int]] = defaultdict(set)
+        for place, turns in enumerate(self.turns):
             for turn in turns:
-                self.by_turn[turn].add(place)
+                self._by_turn[turn].add(place)
 
     def find(self, row: Row, position: int, taken: Container[int]) -> int | None:
         """Return the debate with this id, or the one that shares most turns with the row.
 
-        Of debates with the same words the one at the row's own place is taken, else a free one.
+        Of debates with the same words, the one at the row's own position is preferred, then one
+        that is not taken.
         """
-        if row.id in self.by_id:
-            return self.by_id[row.id]
-        votes = Counter(place for turn in row.conversation for place in self.by_turn.get(turn, ()))
+        if row.id in self._by_id:
+            return self._by_id[row.id]
+        votes = Counter(place for turn in row.conversation for place in self._by_turn.get(turn, ()))
         if not votes:
             return None
         most = max(votes.values())
@@ -64,38 +51,32 @@ def turns_by_words(row: Row, spoken: Sequence[int], known: Sequence[str]) -> dic
     open_places: dict[str, list[int]] = defaultdict(list)
     for place, name in enumerate(known):
         open_places[name].append(place)
-    found: dict[int, int] = {}
+    matches: dict[int, int] = {}
     for judged, place in enumerate(spoken[: len(row.turns)]):
-        said = row.conversation[place : place + 1]
-        if said and open_places.get(said[0]):
-            found[open_places[said[0]].pop(0)] = judged
-    return found
+        words = row.conversation[place : place + 1]
+        if words and open_places.get(words[0]):
+            matches[open_places[words[0]].pop(0)] = judged
+    return matches
 
 
 def other_order(names: Sequence[str], runs: Sequence[Sequence[Row]]) -> list[Problem]:
-    """Tell where runs hold the same debates at different places.
+    """Report where runs have the same debates at different positions.
 
-    Without the debates that the labels belong to, nobody can say which of them is right.
+    Without the debates that the labels belong to, it is unknown which run is right.
     """
     held = [[row for row in rows if row.trouble is not ProblemKind.BLANK] for rows in runs]
     first = {row.conversation: place for place, row in enumerate(held[0]) if row.conversation}
     return [
-        _other_place(name, names[0], row, place, first[row.conversation])
+        Problem(
+            run=name, kind=ProblemKind.OTHER_ORDER, line=row.line, debate=place + 1,
+            message=f"it is debate {first[row.conversation] + 1} in {names[0]}; "
+            "with --debates FILE each finds its labels",
+        )
         for name, rows in zip(names[1:], held[1:], strict=True)
         for place, row in enumerate(rows)
         if row.conversation in first
         and (place >= len(held[0]) or held[0][place].conversation != row.conversation)
-    ]
-
-
-def _other_place(name: str, other: str, row: Row, place: int, there: int) -> Problem:
-    return Problem(
-        run=name,
-        kind=ProblemKind.OTHER_ORDER,
-        message=f"it is debate {there + 1} in {other}; with --debates FILE each finds its labels",
-        line=row.line,
-        debate=place + 1,
-    )
+    ]  # fmt: skip
 
 
 Labelled = Sequence[Sequence[Mapping[Maxim, int | None]]]
@@ -104,16 +85,16 @@ Scored = Sequence[Sequence[Mapping[Maxim, float | None]]]
 
 @dataclass(frozen=True)
 class Alignment:
-    """A run's scores in the shape of the labels, and what was amiss."""
+    """A run's scores in the shape of the labels, and its problems."""
 
     scores: Scored
     problems: tuple[Problem, ...] = ()
     official: bool = True
-    """Whether the official scorer would have taken the run as it is."""
+    """Whether the official scorer accepts the run."""
 
 
 def align_strict(path: Path, truth: Path, labels: Labelled) -> Alignment:
-    """Align as the official scorer does: all is there, and in its place, or there is no score."""
+    """Align by position like the official scorer, which refuses a run if anything is missing."""
     scores = read_official(path)
     _same_number("debates", path, len(scores), truth, len(labels))
     for number, (given, wanted) in enumerate(zip(scores, labels, strict=True), 1):
@@ -126,23 +107,17 @@ def _same_number(what: str, path: Path, got: int, truth: Path, wanted: int) -> N
         raise UserError(f"{path}: {got} {what}, and {truth} has {wanted}: {NO_SCORE}")
 
 
-def align(
-    run: str, rows: Sequence[Row], labels: Labelled, reference: Reference | None = None
-) -> Alignment:
-    """Align by the policy `report`."""
-    return _Aligning(run, labels, reference).align(rows)
+class Aligner:
+    """Aligns one run with the labels by the policy `report`, and collects its problems."""
 
-
-class _Aligning:
-    """The work of one alignment: which row belongs to which labels, and what is amiss."""
-
-    def __init__(self, run: str, labels: Labelled, reference: Reference | None) -> None:
+    def __init__(self, run: str, labels: Labelled, reference: Reference | None = None) -> None:
         self.run = run
         self.labels = labels
         self.reference = reference
         self.problems: list[Problem] = []
 
     def align(self, rows: Sequence[Row]) -> Alignment:
+        """Find the labels of each row, and return the scores in the labels' shape."""
         places = self._places(rows)
         scores = [
             self._debate(position, places.get(position)) for position in range(len(self.labels))
@@ -169,14 +144,13 @@ class _Aligning:
         return dict(enumerate(rows[: len(self.labels)]))
 
     def _by_words(self, rows: Sequence[Row], reference: Reference) -> dict[int, Row]:
-        finder = Finder(reference)
         places: dict[int, Row] = {}
         homeless: list[tuple[int, Row]] = []
         for position, row in enumerate(rows):
             if row.trouble is not None:
                 self._note(row.trouble, "its verdicts are missing", line=row.line)
                 continue
-            place = finder.find(row, position, places)
+            place = reference.find(row, position, places)
             if place is None:
                 homeless.append((position, row))
             elif place in places:
@@ -185,15 +159,12 @@ class _Aligning:
                 )
             else:
                 places[place] = row
-                self._note_moved(row, position, place)
+                if place != position:
+                    message = f"stands at place {position + 1}, matched to debate {place + 1}"
+                    self._note(ProblemKind.REORDERED, message, line=row.line, debate=place + 1)
         for position, row in homeless:
             self._keep_in_place(row, position, places)
         return places
-
-    def _note_moved(self, row: Row, position: int, place: int) -> None:
-        if place != position:
-            message = f"stands at place {position + 1}, matched to debate {place + 1}"
-            self._note(ProblemKind.REORDERED, message, line=row.line, debate=place + 1)
 
     def _keep_in_place(self, row: Row, position: int, places: dict[int, Row]) -> None:
         free = position < len(self.labels) and position not in places and not row.conversation
@@ -220,29 +191,22 @@ class _Aligning:
         wanted = len(self.labels[position])
         spoken = self._spoken_turns(row, wanted)
         known = self.reference.turns[position] if self.reference else ()
-        found = turns_by_words(row, spoken, known[:wanted])
+        matches = turns_by_words(row, spoken, known[:wanted])
         for judged in range(len(row.turns)):
             place = spoken[judged]
-            if judged in found.values():
+            if judged in matches.values():
                 continue
-            if place < wanted and place not in found:
-                found[place] = judged
+            if place < wanted and place not in matches:
+                matches[place] = judged
             else:
-                self._note(
-                    ProblemKind.EXTRA_TURN, "left out",
-                    line=row.line, debate=position + 1, turn=place + 1,
-                )  # fmt: skip
-        for place, judged in found.items():
+                where = {"line": row.line, "debate": position + 1, "turn": place + 1}
+                self._note(ProblemKind.EXTRA_TURN, "left out", **where)
+        for place, judged in matches.items():
             if place != spoken[judged]:
                 message = f"turn {spoken[judged] + 1} of the run, matched by its words"
-                self._note(
-                    ProblemKind.REORDERED,
-                    message,
-                    line=row.line,
-                    debate=position + 1,
-                    turn=place + 1,
-                )
-        return {place: row.turns[judged] for place, judged in found.items()}
+                where = {"line": row.line, "debate": position + 1, "turn": place + 1}
+                self._note(ProblemKind.REORDERED, message, **where)
+        return {place: row.turns[judged] for place, judged in matches.items()}
 
     @staticmethod
     def _spoken_turns(row: Row, wanted: int) -> Sequence[int]:

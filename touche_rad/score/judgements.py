@@ -9,10 +9,10 @@ from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
 from touche_rad.score.alignment import (
+    Aligner,
     Alignment,
     Labelled,
     Reference,
-    align,
     align_strict,
     other_order,
 )
@@ -79,13 +79,9 @@ def score_judgements(
     tested = [row.maxim for row in rows if row.run == BASELINE and row.labelled]
     against = baseline_name(baseline, runs, tags)
     return JudgementReport(
-        truth=str(truth),
-        runs=tuple(tags),
-        policy="strict" if strict else "report",
+        truth=str(truth), runs=tuple(tags), policy="strict" if strict else "report",
         official=not problems and all(alignment.official for alignment in aligned),
-        debates=len(labels),
-        turns=sum(len(turns) for turns in labels),
-        excluded=excluded,
+        debates=len(labels), turns=sum(len(turns) for turns in labels), excluded=excluded,
         label_rows=tuple(_label_row(maxim, labels, excluded) for maxim in Maxim),
         rows=tuple(rows),
         comparisons=comparisons(
@@ -98,16 +94,14 @@ def score_judgements(
             *problems,
             *_thin(truth, labels),
         ),
-        samples=samples,
-        seed=seed,
+        samples=samples, seed=seed,
         health={
             tag: counts
             for tag, run in zip(tags, runs, strict=True)
             if (counts := health(run)).responses
         },
-        labels=labels,
-        scores=scores,
-    )
+        labels=labels, scores=scores,
+    )  # fmt: skip
 
 
 def read_labels(truth: Path) -> Labelled:
@@ -157,7 +151,9 @@ def align_all(
         return [align_strict(run, truth, labels) for run in runs], []
     held = [_rows(run, bad) for run in runs]
     reference = _reference(debates, truth, labels) if debates is not None else None
-    aligned = [align(tag, rows, labels, reference) for tag, rows in zip(tags, held, strict=True)]
+    aligned = [
+        Aligner(tag, labels, reference).align(rows) for tag, rows in zip(tags, held, strict=True)
+    ]
     return aligned, [] if reference else other_order(tags, held)
 
 
@@ -171,7 +167,7 @@ def _rows(run: Path, bad: files.BadLines | None) -> list[Row]:
 
 
 def _reference(debates: Path, truth: Path, labels: Labelled) -> Reference:
-    reference = Reference.of(list(files.read_debates(debates)))
+    reference = Reference(list(files.read_debates(debates)))
     got = [len(turns) for turns in reference.turns]
     wanted = [len(turns) for turns in labels]
     if len(got) != len(wanted):

@@ -59,10 +59,7 @@ def score_retrieval(
     }
     compared = pairs(tags, baseline=baseline_name(baseline, runs, tags))
     return RetrievalReport(
-        truth=str(qrels),
-        runs=tuple(tags),
-        measures=MEASURES,
-        queries=len(judged),
+        truth=str(qrels), runs=tuple(tags), measures=MEASURES, queries=len(judged),
         rows=tuple(
             _row(tag, measure, figures[tag][measure], len(judged))
             for measure in MEASURES
@@ -74,9 +71,8 @@ def score_retrieval(
             for tag, run in zip(tags, found, strict=True)
             for problem in _problems(tag, run, judged)
         ),
-        samples=samples,
-        seed=seed,
-    )
+        samples=samples, seed=seed,
+    )  # fmt: skip
 
 
 def per_query(qrels: Qrels, run: Run) -> Values:

@@ -61,24 +61,19 @@ def compare(observed: float, draws: Floats) -> Difference:
     tolerance = 1e-12  # differences of equal size may differ in the last digit
     as_large = int(np.count_nonzero(swing >= abs(observed) - tolerance))
     reach = float(np.quantile(swing, CONFIDENCE))
-    return Difference(
-        difference=observed,
-        low=observed - reach,
-        high=observed + reach,
-        p=(1 + as_large) / (1 + len(draws)),
-    )
+    p = (1 + as_large) / (1 + len(draws))
+    return Difference(observed, observed - reach, observed + reach, p)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return Holm-corrected p-values (Holm 1979) in the given order."""
-    count = len(p_values)
-    corrected = [0.0] * count
-    largest = 0.0
-    ascending = sorted(range(count), key=lambda position: p_values[position])
-    for rank, position in enumerate(ascending):
-        largest = max(largest, min(1.0, (count - rank) * p_values[position]))
-        corrected[position] = largest
-    return corrected
+    ascending = np.argsort(p_values, kind="stable")
+    factors = np.arange(len(p_values), 0, -1)
+    corrected = np.empty(len(p_values))
+    corrected[ascending] = np.maximum.accumulate(
+        np.minimum(1.0, factors * np.asarray(p_values, dtype=float)[ascending])
+    )
+    return corrected.tolist()
 
 
 @dataclass(frozen=True)
@@ -134,13 +129,4 @@ def _compare(run: str, against: str, measure: str, ours: Measured, theirs: Measu
     if ours.draws is None or theirs.draws is None:
         return Comparison(run=run, against=against, measure=measure, difference=difference)
     tested = compare(difference, ours.draws - theirs.draws)
-    return Comparison(
-        run=run,
-        against=against,
-        measure=measure,
-        difference=difference,
-        low=tested.low,
-        high=tested.high,
-        p=tested.p,
-        p_holm=tested.p,
-    )
+    return Comparison(run=run, against=against, measure=measure, p_holm=tested.p, **vars(tested))

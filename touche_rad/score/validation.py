@@ -1,6 +1,6 @@
-"""Whether a run can be handed in: what the platform's checks look at, and what they do not.
+"""Check a run before it is submitted: TIRA's own checks, and what people and scorers will notice.
 
-A fault is what loses a debate or a score there; a warning is what people will mark down.
+A fault loses a debate or a score; a warning makes an answer or a verdict worse.
 """
 
 from __future__ import annotations
@@ -19,26 +19,28 @@ from touche_rad.text import count_words
 
 WORDS = 60
 _ENDINGS = (".jsonl", ".jsonl.gz")
-"""What TIRA takes for the run in an output folder."""
+"""The files that TIRA accepts as the run in an output folder."""
+
+Level = Literal["fault", "warning"]
 
 
 @dataclass(frozen=True)
 class Issue:
-    """Something that is wrong at a place."""
+    """A fault or warning with its place."""
 
     path: str
     line: int | None
-    told: str
-    level: Literal["fault", "warning"] = "fault"
+    message: str
+    level: Level = "fault"
 
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{place}: {'' if self.level == 'fault' else 'warning: '}{self.told}"
+        return f"{place}: {'' if self.level == 'fault' else 'warning: '}{self.message}"
 
 
 @dataclass
 class Validation:
-    """What was looked at, and what was found."""
+    """The counts and issues of a run."""
 
     path: str
     kind: str = ""
@@ -48,24 +50,32 @@ class Validation:
 
     @property
     def good(self) -> bool:
-        """Whether nothing is in the way of handing it in."""
+        """Whether there is no fault."""
         return not any(one.level == "fault" for one in self.findings)
 
     def record(self) -> dict[str, Any]:
-        """Return it for a program."""
+        """Return the result as JSON values."""
         return {**asdict(self), "good": self.good}
 
+    def add(self, line: int | None, message: str, level: Level = "fault") -> None:
+        """Add an issue."""
+        self.findings.append(Issue(self.path, line, message, level))
 
-class _All(files.BadLines):
-    """Takes note of every bad line, and goes on."""
+    def add_error(self, error: InputError) -> None:
+        """Add a line that cannot be read."""
+        self.add(error.line, ": ".join(filter(None, (error.field, error.expected))))
 
-    def __init__(self) -> None:
+
+class _Collected(files.BadLines):
+    """Adds each invalid line to the result."""
+
+    def __init__(self, result: Validation) -> None:
         super().__init__(skip=True)
-        self.errors: list[InputError] = []
+        self.result = result
 
     def report(self, error: InputError) -> None:
         super().report(error)
-        self.errors.append(error)
+        self.result.add_error(error)
 
 
 def check(
@@ -75,73 +85,71 @@ def check(
     index: ArgumentIndex | None = None,
     words: int = WORDS,
 ) -> Validation:
-    """Look at every line of a run.
+    """Check every line of a run.
 
     Args:
-        run: The run: simulations, responses or evaluations; or the folder that is handed in, which
-            has one.
-        source: What it was made of, so that missing and additional debates are told.
-        index: Where every cited argument must stand.
-        words: The most words of a response; 0 counts none.
+        run: Simulations, responses or evaluations, or the output folder that contains one run.
+        source: The input of the run, to report missing and additional debates.
+        index: The index that must contain each cited argument.
+        words: Maximum words of a response; 0 = no limit.
     """
     if run.is_dir():
-        handed_in = [one for one in sorted(run.iterdir()) if one.name.endswith(_ENDINGS)]
-        if len(handed_in) != 1:
-            names = ", ".join(one.name for one in handed_in) or "none"
-            told = f"expected exactly one *.jsonl, found {names}"
-            return Validation(str(run), findings=[Issue(str(run), None, told)])
-        run = handed_in[0]
-    found = Validation(str(run))
-    bad = _All()
+        runs = [one for one in sorted(run.iterdir()) if one.name.endswith(_ENDINGS)]
+        if len(runs) != 1:
+            result = Validation(str(run))
+            names = ", ".join(one.name for one in runs) or "none"
+            result.add(None, f"expected exactly one *.jsonl, found {names}")
+            return result
+        run = runs[0]
+    result = Validation(str(run))
     try:
         kind = files.detect_kind(run)
-        found.kind = kind.value
-        lines = list(files.read_numbered(run, bad))
+        result.kind = kind.value
+        lines = list(files.read_numbered(run, _Collected(result)))
     except InputError as error:
-        return Validation(str(run), findings=[Issue(str(run), error.line, _told(error))])
-    found.findings += [Issue(str(run), error.line, _told(error)) for error in bad.errors]
+        result.findings.clear()
+        result.add_error(error)
+        return result
     seen: set[str] = set()
     for number, debate, evaluation in lines:
-        found.debates += 1
-        found.turns += len(debate.turns)
-        for told, level in _of(kind, debate, evaluation, index, words):
-            found.findings.append(Issue(str(run), number, told, level))
+        result.debates += 1
+        result.turns += len(debate.turns)
+        for message, level in _issues(kind, debate, evaluation, index, words):
+            result.add(number, message, level)
         if debate.id and debate.id in seen and kind is not Kind.RESPONSES:
-            found.findings.append(Issue(str(run), number, f"debate {debate.id} is there twice"))
+            result.add(number, f"debate {debate.id} is there twice")
         seen.add(debate.id)
     if source is not None and kind is not Kind.RESPONSES:
-        found.findings += _beside(run, lines, source)
-    found.findings.sort(key=lambda one: one.line or 0)
-    return found
+        _compare_with_input(result, lines, source)
+    result.findings.sort(key=lambda one: one.line or 0)
+    return result
 
 
-_Told = tuple[str, Literal["fault", "warning"]]
-
-
-def _of(
+def _issues(
     kind: Kind,
     debate: Debate,
     evaluation: Evaluation | None,
     index: ArgumentIndex | None,
     words: int,
-) -> Iterator[_Told]:
+) -> Iterator[tuple[str, Level]]:
     if not debate.turns:
         yield "the debate has no turn", "fault"
     if evaluation is not None:
-        yield from _verdicts(debate, evaluation)
+        yield from _verdict_issues(debate, evaluation)
         return
-    only_last = kind is Kind.RESPONSES
-    for turn, said in enumerate(debate.turns, 1):
-        if only_last and turn < len(debate.turns):
-            continue
-        if said.response is None:
-            yield f"turn {turn}: there is no answer", "fault"
-            continue
-        for told, level in _answer(said.response, index, words):
-            yield f"turn {turn}: {told}", level
+    first = len(debate.turns) if kind is Kind.RESPONSES else 1
+    for number, turn in enumerate(debate.turns, 1):
+        if number >= first:
+            for message, level in _answer_issues(turn.response, index, words):
+                yield f"turn {number}: {message}", level
 
 
-def _answer(response: Response, index: ArgumentIndex | None, words: int) -> Iterator[_Told]:
+def _answer_issues(
+    response: Response | None, index: ArgumentIndex | None, words: int
+) -> Iterator[tuple[str, Level]]:
+    if response is None:
+        yield "there is no answer", "fault"
+        return
     if not response.content.strip():
         yield "the answer is empty", "fault"
     count = count_words(response.content)
@@ -160,35 +168,30 @@ def _answer(response: Response, index: ArgumentIndex | None, words: int) -> Iter
             yield f"the cited argument {one.id!r} has another text in the index", "fault"
 
 
-def _verdicts(debate: Debate, evaluation: Evaluation) -> Iterator[_Told]:
+def _verdict_issues(debate: Debate, evaluation: Evaluation) -> Iterator[tuple[str, Level]]:
     answered = sum(turn.response is not None for turn in debate.turns)
     if len(evaluation.turns) != answered:
         yield f"{len(evaluation.turns)} turns are judged, and {answered} are answered", "fault"
     for turn, verdicts in enumerate(evaluation.turns, 1):
         for maxim in Maxim:
             verdict = verdicts.get(maxim)
-            score = verdict.score if verdict is not None else None
-            if score is None:
+            if verdict is None or verdict.score is None:
                 yield f"turn {turn}: {maxim.key} has no score", "fault"
-            elif not 0 <= score <= 1:
-                yield f"turn {turn}: {maxim.key} has the score {score:g}, not 0 to 1", "fault"
-            elif verdict is not None and verdict.rationale.startswith("no verdict"):
+            elif not 0 <= verdict.score <= 1:
+                score = f"{verdict.score:g}"
+                yield f"turn {turn}: {maxim.key} has the score {score}, not 0 to 1", "fault"
+            elif verdict.rationale.startswith("no verdict"):
                 yield f"turn {turn}: {maxim.key} stands in for a verdict", "warning"
 
 
-def _beside(
-    run: Path, lines: list[tuple[int, Debate, Evaluation | None]], source: Path
-) -> Iterator[Issue]:
-    """Compare the debates with those of the input, place by place."""
-    kind = files.detect_kind(source)
-    wanted = list(files.read_claims(source) if kind is Kind.CLAIMS else files.read_debates(source))
+def _compare_with_input(
+    result: Validation, lines: list[tuple[int, Debate, Evaluation | None]], source: Path
+) -> None:
+    """Compare the debates with those of the input, line by line."""
+    claims = files.detect_kind(source) is Kind.CLAIMS
+    wanted = list(files.read_claims(source) if claims else files.read_debates(source))
     if len(wanted) != len(lines):
-        yield Issue(str(run), None, f"{len(lines)} debates, and {source} has {len(wanted)}")
+        result.add(None, f"{len(lines)} debates, and {source} has {len(wanted)}")
     for (number, debate, _), given in zip(lines, wanted, strict=False):
         if debate.claim and given.claim and debate.claim != given.claim:
-            told = f"another debate than {source} has here: {given.claim[:60]!r}"
-            yield Issue(str(run), number, told)
-
-
-def _told(error: InputError) -> str:
-    return ": ".join(part for part in (error.field, error.expected) if part)
+            result.add(number, f"another debate than {source} has here: {given.claim[:60]!r}")
