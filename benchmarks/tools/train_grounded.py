@@ -75,13 +75,13 @@ def turns(
     by_id = {debate.id: debate for debate in debates}
     # No stance model is asked here.
     fixed = {name: weight for name, weight in weights().given.items() if name != AGAINST}
-    for (name, turn), read_as in labelled(labels).items():
+    for (name, turn), labels_by_argument in labelled(labels).items():
         reading = read(by_id[name].before_response(turn))
         candidates, rows = seen(index, reading, library, DEPTH)
         kept = [
-            (row, read_as[candidate.argument.id])
+            (row, labels_by_argument[candidate.argument.id])
             for candidate, row in zip(candidates, rows, strict=True)
-            if candidate.argument.id in read_as
+            if candidate.argument.id in labels_by_argument
         ]
         first = index.search("attacks", reading.message, 1)
         yield Turn(
@@ -89,7 +89,7 @@ def turns(
             features=np.array([[row[feature] for feature in names] for row, _ in kept]),
             given=np.array([sum(w * row[k] for k, w in fixed.items()) for row, _ in kept]),
             labels=tuple(label for _, label in kept),
-            baseline=read_as.get(first[0].argument.id, "unread") if first else "none",
+            baseline=labels_by_argument.get(first[0].argument.id, "unread") if first else "none",
         )
 
 
@@ -153,24 +153,24 @@ def main() -> None:
 
 
 def report(index: ArgumentIndex, debates: Sequence[Debate], labels: Path, *, write: bool) -> None:
-    now, told = json.loads(OURS.read_text("utf-8")), []
+    now, summaries = json.loads(OURS.read_text("utf-8")), []
     for key, names in (("fitted", WORDS), ("meant", MEANING)):
         found = list(turns(index, debates, labels, names))
         spread = np.vstack([turn.features for turn in found]).std(axis=0) + 1e-6
         weight, first = fitted(found, spread), cross_validated(found, spread)
         now[key] = {name: round(float(w), 3) for name, w in zip(names, weight, strict=True)}
-        told.append(f"with {key} {shares(first)}")
+        summaries.append(f"with {key} {shares(first)}")
         print(
             f"{key}: weight times spread", dict(zip(names, (weight * spread).round(2), strict=True))
         )
-    read_as = Counter(label for turn in found for label in turn.labels)
+    counts = Counter(label for turn in found for label in turn.labels)
     now["made"] = (
-        f"Fitted by benchmarks/tools/train_grounded.py to {read_as.total()} read candidates of "
+        f"Fitted by benchmarks/tools/train_grounded.py to {counts.total()} read candidates of "
         f"{len(found)} turns. Cross-validated by debate, the first of the read candidates is "
-        f"{'; '.join(told)}."
+        f"{'; '.join(summaries)}."
     )
     text = json.dumps(now, indent=2) + "\n"
-    print(text, f"read as: {dict(read_as)}", sep="")
+    print(text, f"read as: {dict(counts)}", sep="")
     print("first hit of the attacks field:", dict(Counter(turn.baseline for turn in found)))
     if write:
         OURS.write_text(text, "utf-8")

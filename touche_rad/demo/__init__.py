@@ -1,4 +1,4 @@
-"""The bundled demo data: a small argument collection, claims, debates and hand labels, all ours."""
+"""The demo data: arguments, claims, debates and labels, written for this package."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from pathlib import Path
 
 from touche_rad.errors import UserError
 
-FILES = ("arguments.jsonl", "claims.tsv", "debates.jsonl", "labels.jsonl")
-
 
 def demo_file(name: str) -> Path:
     """Return the path of one of the bundled files."""
@@ -19,10 +17,10 @@ def demo_file(name: str) -> Path:
 
 
 def ensure_index() -> Path:
-    """Return the folder of the demo collection's index, made at the first call.
+    """Return the index of the demo collection; the first call builds it in the user's cache folder.
 
-    It lives in the user's cache folder under a name made from the collection and our version. One
-    that cannot be opened, such as another version's, is made anew.
+    Its name contains our version and a digest of the collection. An index that cannot be opened is
+    built again.
     """
     from touche_rad import __version__, files
     from touche_rad.plugins import build_index, open_index

@@ -75,14 +75,14 @@ def costs(name: str, run: Path) -> list[Cost]:
 
 def calls(run: Path) -> dict[Place, list[Call]]:
     """Return a run's calls by debate and turn, without unreadable lines."""
-    found: dict[Place, list[Call]] = {}
+    by_place: dict[Place, list[Call]] = {}
     for number, row in enumerate(_rows(_trace_of(run))):
         if number >= _MOST:
             break
         turn = row.get("turn")
         place = (str(row.get("debate", "")), turn if isinstance(turn, int) else -1)
-        found.setdefault(place, []).append(_call(row))
-    return found
+        by_place.setdefault(place, []).append(_call(row))
+    return by_place
 
 
 def _trace_of(run: Path) -> Path:

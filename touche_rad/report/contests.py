@@ -170,9 +170,11 @@ def contest_sections(
             for one in files.read_outcomes(path, bad):
                 judged.setdefault(one.id, []).append((source.name, one))
     for key, of_contest in judged.items():
-        found = known.get(key)
-        whole = _whole(key, found)
-        whole.verdicts.extend(_verdict(run, one, found, drawings) for run, one in of_contest)
+        contest_or_none = known.get(key)
+        whole = _whole(key, contest_or_none)
+        whole.verdicts.extend(
+            _verdict(run, one, contest_or_none, drawings) for run, one in of_contest
+        )
         yield whole
 
 
@@ -228,8 +230,9 @@ def _with(before: Mark | None, mark: Mark) -> Mark:
 
 def _timeline(outcome: Outcome, contest: Contest | None) -> Timeline | None:
     """Return the scores by speech, if the panel reports a `timeline`."""
-    told = outcome.details.get("timeline")
-    rows = [row for row in told if isinstance(row, Mapping)] if isinstance(told, list) else []
+    timeline = outcome.details.get("timeline")
+    entries = timeline if isinstance(timeline, list) else []
+    rows = [entry for entry in entries if isinstance(entry, Mapping)]
     sides: Mapping[str, Side] = contest.sides if contest else {}
     marks: dict[str, dict[int, Mark]] = {}
     speakers: dict[int, str] = {}

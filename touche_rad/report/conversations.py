@@ -126,15 +126,15 @@ class Exchange:
     def marks(self) -> str:
         """The marks for the page's filter."""
         chips = [chip for _, row in self.judged for chip in row]
-        found = {f"no-{one.maxim}" for one in chips if one.verdict and not one.verdict.yes}
-        found |= {f"no-{maxim}" for maxim in Maxim if self.labels.get(maxim) == 0}
+        names = {f"no-{one.maxim}" for one in chips if one.verdict and not one.verdict.yes}
+        names |= {f"no-{maxim}" for maxim in Maxim if self.labels.get(maxim) == 0}
         if any(chip.differs for chip in chips):
-            found.add("differs")
+            names.add("differs")
         if self.words > 60:
-            found.add("long")
+            names.add("long")
         if any(sentence.how == "none" for sentence in self.response):
-            found.add("unsupported")
-        return " ".join(sorted(found))
+            names.add("unsupported")
+        return " ".join(sorted(names))
 
 
 @dataclass
@@ -160,18 +160,18 @@ class DebateVerdicts:
 
 def conversations(judged: Iterable[DebateVerdicts]) -> list[Conversation]:
     """Merge equal debates of several runs."""
-    found: dict[tuple[Turn, ...], Conversation] = {}
+    by_turns: dict[tuple[Turn, ...], Conversation] = {}
     for one in judged:
         turns = one.debate.turns
-        conversation = found.get(turns)
+        conversation = by_turns.get(turns)
         if conversation is None:
             claim = one.debate.claim or (turns[0].utterance if turns else one.debate.id)
             exchanges = [_exchange(number, turn) for number, turn in enumerate(turns, 1)]
-            conversation = Conversation(len(found) + 1, claim, [], exchanges)
-            found[turns] = conversation
+            conversation = Conversation(len(by_turns) + 1, claim, [], exchanges)
+            by_turns[turns] = conversation
         conversation.runs.append(one.run)
         _add(conversation.exchanges, one)
-    return list(found.values())
+    return list(by_turns.values())
 
 
 def _add(exchanges: Sequence[Exchange], one: DebateVerdicts) -> None:
@@ -198,21 +198,21 @@ def _exchange(number: int, turn: Turn) -> Exchange:
 
 
 def _answered(number: int, user: str, response: Response) -> Exchange:
-    found = supported(response.content, [argument.text for argument in response.arguments])
+    support = supported(response.content, [argument.text for argument in response.arguments])
     cards = tuple(
-        Card(place + 1, argument, _marked(argument, place, found))
+        Card(place + 1, argument, _marked(argument, place, support))
         for place, argument in enumerate(response.arguments)
     )
     said = tuple(
         Sentence(one.text, one.how, None if one.argument is None else one.argument + 1)
-        for one in found
+        for one in support
     )
     words = count_words(response.content)
     return Exchange(number, user, said or (Sentence("(empty)", "none", None),), words, cards)
 
 
-def _marked(argument: Argument, place: int, found: Sequence[Supported]) -> tuple[Sentence, ...]:
-    said = " ".join(one.text for one in found if one.argument == place and one.how == "quoted")
+def _marked(argument: Argument, place: int, support: Sequence[Supported]) -> tuple[Sentence, ...]:
+    said = " ".join(one.text for one in support if one.argument == place and one.how == "quoted")
     return tuple(
         Sentence(one.text, one.how, place + 1 if one.how == "quoted" else None)
         for one in supported(argument.text, [said])

@@ -84,14 +84,16 @@ def digests(debate: Debate) -> tuple[str, ...]:
 
 def read_official(path: Path) -> list[list[Mapping[Maxim, float]]]:
     """Read a run as the official scorer does: one fault, and there is no score."""
-    found: list[list[Mapping[Maxim, float]]] = []
+    scores: list[list[Mapping[Maxim, float]]] = []
     for number, line in numbered_lines(path, verbatim=True):
         try:
             turns = _Line.model_validate_json(line).userTurnsEvaluations
         except ValidationError as error:
             raise _refusal(path, number, error) from None
-        found.append([{maxim: getattr(turn, maxim.key).score for maxim in Maxim} for turn in turns])
-    return found
+        scores.append(
+            [{maxim: getattr(turn, maxim.key).score for maxim in Maxim} for turn in turns]
+        )
+    return scores
 
 
 def _refusal(path: Path, line: int, error: ValidationError) -> InputError:

@@ -58,7 +58,7 @@ def qrels(labels: Labelled) -> Iterator[Qrel]:
 def run(labels: Labelled, scores: Scored) -> Iterator[ScoredDoc]:
     """Yield the labelled turns with a yes, sorted by maxim and score."""
     for maxim in Maxim:
-        found = [
+        hits = [
             ScoredDoc(maxim.value, f"{debate}.{turn}", score)
             for debate, (turns, verdicts) in enumerate(zip(labels, scores, strict=True), 1)
             for turn, (label, verdict) in enumerate(zip(turns, verdicts, strict=True), 1)
@@ -66,7 +66,7 @@ def run(labels: Labelled, scores: Scored) -> Iterator[ScoredDoc]:
             and (score := verdict.get(maxim)) is not None
             and says_yes(score)
         ]
-        yield from sorted(found, key=lambda hit: -hit.score)
+        yield from sorted(hits, key=lambda hit: -hit.score)
 
 
 def write_qrels(labels: Labelled, path: Path) -> Path:

@@ -33,12 +33,12 @@ def baseline_name(baseline: Path | None, runs: Sequence[Path], tags: Sequence[st
 def _with_folders(alike: Sequence[Path]) -> dict[Path, str]:
     """Add parent folders until the names differ."""
     deepest = max(len(path.parts) for path in alike)
-    found = {path: _stem(path) for path in alike}
+    named = {path: _stem(path) for path in alike}
     for depth in range(2, deepest + 1):
-        if len(set(found.values())) == len(alike):
+        if len(set(named.values())) == len(alike):
             break
-        found = {path: "/".join((*path.parts[-depth:-1], _stem(path))) for path in alike}
-    return found
+        named = {path: "/".join((*path.parts[-depth:-1], _stem(path))) for path in alike}
+    return named
 
 
 def _stem(path: Path) -> str:
@@ -48,10 +48,10 @@ def _stem(path: Path) -> str:
     return f"./{path.name}" if name in (BASELINE, MEAN, "") else name
 
 
-def _numbered(found: Sequence[str]) -> list[str]:
+def _numbered(alike: Sequence[str]) -> list[str]:
     seen: Counter[str] = Counter()
     named = []
-    for name in found:
+    for name in alike:
         seen[name] += 1
         named.append(f"{name}#{seen[name]}" if seen[name] > 1 else name)
     return named

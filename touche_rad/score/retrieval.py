@@ -21,18 +21,18 @@ Run = dict[str, dict[str, float]]
 
 def read_qrels(path: Path) -> Qrels:
     """Read qrels: by query and document, the relevance."""
-    judged: Qrels = {}
+    relevance: Qrels = {}
     for row in files.read_qrels(path):
-        judged.setdefault(row.query, {})[row.document] = row.relevance
-    return judged
+        relevance.setdefault(row.query, {})[row.document] = row.relevance
+    return relevance
 
 
 def read_run(path: Path) -> Run:
     """Read a run: by query and document, the score. The ranks follow from the scores."""
-    found: Run = {}
+    scores: Run = {}
     for row in files.read_run(path):
-        found.setdefault(row.query, {})[row.document] = row.score
-    return found
+        scores.setdefault(row.query, {})[row.document] = row.score
+    return scores
 
 
 MEASURES = ("nDCG@10", "RR", "R@10", "R@100")
@@ -50,26 +50,27 @@ def score_retrieval(
     baseline: Path | None = None,
 ) -> RetrievalReport:
     """Score TREC runs against qrels. A query without results counts as 0."""
-    judged = read_qrels(qrels)
+    relevance = read_qrels(qrels)
     tags = names(runs)
     draws = Draws(samples, seed)
-    found = [read_run(run) for run in runs]
+    scores = [read_run(run) for run in runs]
     figures = {
-        tag: _measured(per_query(judged, run), draws) for tag, run in zip(tags, found, strict=True)
+        tag: _measured(per_query(relevance, run), draws)
+        for tag, run in zip(tags, scores, strict=True)
     }
     compared = pairs(tags, baseline=baseline_name(baseline, runs, tags))
     return RetrievalReport(
-        truth=str(qrels), runs=tuple(tags), measures=MEASURES, queries=len(judged),
+        truth=str(qrels), runs=tuple(tags), measures=MEASURES, queries=len(relevance),
         rows=tuple(
-            _row(tag, measure, figures[tag][measure], len(judged))
+            _row(tag, measure, figures[tag][measure], len(relevance))
             for measure in MEASURES
             for tag in tags
         ),
         comparisons=comparisons(figures, compared, MEASURES),
         problems=tuple(
             problem
-            for tag, run in zip(tags, found, strict=True)
-            for problem in _problems(tag, run, judged)
+            for tag, run in zip(tags, scores, strict=True)
+            for problem in _problems(tag, run, relevance)
         ),
         samples=samples, seed=seed,
     )  # fmt: skip
@@ -100,15 +101,15 @@ def _row(run: str, measure: str, measured: Measured, queries: int) -> RetrievalR
     )
 
 
-def _problems(run: str, found: Run, judged: Qrels) -> list[Problem]:
+def _problems(run: str, scores: Run, relevance: Qrels) -> list[Problem]:
     missing = [
         Problem(run=run, kind=ProblemKind.NO_QUERY, message=f"{query} counts as 0")
-        for query in judged
-        if query not in found
+        for query in relevance
+        if query not in scores
     ]
     extra = [
         Problem(run=run, kind=ProblemKind.EXTRA_QUERY, message=f"{query} is left out")
-        for query in found
-        if query not in judged
+        for query in scores
+        if query not in relevance
     ]
     return missing + extra

@@ -101,26 +101,26 @@ def pairs(
     The later run is first: the difference is its gain over the earlier one.
     """
     if baseline is None:
-        found = [(later, earlier) for earlier, later in combinations(runs, 2)]
+        compared = [(later, earlier) for earlier, later in combinations(runs, 2)]
     else:
-        found = [(run, baseline) for run in runs if run != baseline]
-    return found + [(run, beside) for run in runs if beside is not None]
+        compared = [(run, baseline) for run in runs if run != baseline]
+    return compared + [(run, beside) for run in runs if beside is not None]
 
 
 def comparisons(
     figures: Figures, chosen: Sequence[tuple[str, str]], measures: Sequence[str]
 ) -> tuple[Comparison, ...]:
     """Compare each pair by each measure, with one Holm correction over all of them."""
-    found = [
+    rows = [
         _compare(run, against, measure, figures[run][measure], figures[against][measure])
         for run, against in chosen
         for measure in measures
     ]
-    corrected = holm([row.p for row in found if row.p is not None])
-    if len(corrected) < len(found):
-        return tuple(found)
+    corrected = holm([row.p for row in rows if row.p is not None])
+    if len(corrected) < len(rows):
+        return tuple(rows)
     return tuple(
-        row.model_copy(update={"p_holm": p}) for row, p in zip(found, corrected, strict=True)
+        row.model_copy(update={"p_holm": p}) for row, p in zip(rows, corrected, strict=True)
     )
 
 

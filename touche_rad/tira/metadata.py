@@ -1,7 +1,7 @@
-"""ir_metadata beside a run: what it cost, on what it ran, and what it was.
+"""Write ir_metadata beside a run: its costs, its platform and its method.
 
-tirex-tracker measures. What leaves the machine is chosen here: no user's name, no folder, no
-address and no secret. Nothing that goes wrong here reaches the run.
+tirex-tracker measures. This module chooses what is published: no user name, path, address or
+secret. Errors here never stop the run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from touche_rad.tira import tracking
 log = logging.getLogger("touche_rad")
 
 _PATIENCE = 20.0
-"""Seconds that the tracker has to write what it saw."""
+"""Seconds that the tracker has to write its measurements."""
 _SECRET = re.compile(r"key$|token$|secret|passw|credential", re.IGNORECASE)
 _URL = re.compile(r"\b[a-zA-Z][\w+.-]*://[^\s,'\")]+")
 _PATH = re.compile(r"(?<![\w./-])(?:~[\w.-]*|[A-Za-z]:|\.{1,2})?[/\\][^\s,;:'\")=]*")
@@ -37,7 +37,7 @@ _SOURCE = ("commit", "is repo", "uncommitted changes", "unpushed changes", "unch
 
 
 def available() -> bool:
-    """Whether there is a tracker."""
+    """Whether tirex-tracker is installed."""
     try:
         return importlib.util.find_spec("tirex_tracker") is not None
     except (ImportError, ValueError):
@@ -45,12 +45,12 @@ def available() -> bool:
 
 
 class Tracked:
-    """A context around a run; when it ends well, the metadata is written.
+    """A context around a run; if the run succeeds, the metadata is written.
 
     Args:
         out: The file to write.
-        verb: What is run.
-        method: What the run was made by: the plugin's name, its options, the seed and the like.
+        verb: The command.
+        method: The plugin's name, its options and the identity of the run.
     """
 
     def __init__(self, out: Path, verb: str, method: Mapping[str, Any]) -> None:
@@ -84,7 +84,7 @@ class Tracked:
             self._end()
 
     def _start(self, seen: Path) -> subprocess.Popen[bytes]:
-        """Start the tracker; its own session keeps a person's Ctrl-C from it."""
+        """Start the tracker in a session of its own, so that Ctrl-C does not reach it."""
         environment = {k: v for k, v in os.environ.items() if not _SECRET.search(k)}
         return subprocess.Popen(
             [sys.executable, "-P", str(Path(tracking.__file__)), str(os.getpid()), str(seen)],
@@ -94,9 +94,9 @@ class Tracked:
 
     def _stop(self, seen: Path) -> Mapping[str, Any]:
         assert self._tracker is not None
-        _, told = self._tracker.communicate(timeout=_PATIENCE)
+        _, output = self._tracker.communicate(timeout=_PATIENCE)
         if self._tracker.returncode:
-            last = told.decode(errors="replace").strip().splitlines()[-1:]
+            last = output.decode(errors="replace").strip().splitlines()[-1:]
             raise RuntimeError(f"it ended with {self._tracker.returncode}: {' '.join(last)}")
         read = yaml.safe_load(seen.read_text("utf-8"))
         if not isinstance(read, dict):
@@ -104,9 +104,9 @@ class Tracked:
         return read
 
     def _write(self, seen: Mapping[str, Any]) -> None:
-        made = redact_data(told(seen, self.verb, self.method))
+        metadata = redact_data(ir_metadata(seen, self.verb, self.method))
         with files.atomic_write(self.out) as stream:
-            yaml.safe_dump(made, stream, sort_keys=False, allow_unicode=True)
+            yaml.safe_dump(metadata, stream, sort_keys=False, allow_unicode=True)
 
     def _end(self) -> None:
         if self._tracker is not None and self._tracker.poll() is None:
@@ -121,11 +121,11 @@ class Tracked:
         self.failure = " ".join(str(error).split()) or type(error).__name__
 
 
-def told(seen: Mapping[str, Any], verb: str, method: Mapping[str, Any]) -> dict[str, Any]:
-    """Choose what is told of what the tracker saw, and add what was run."""
+def ir_metadata(seen: Mapping[str, Any], verb: str, method: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the publishable part of the tracker's measurements, with the command and method."""
     implementation = seen.get("implementation") or {}
     source, python = implementation.get("source") or {}, implementation.get("python") or {}
-    made = {
+    metadata = {
         "schema version": seen.get("schema version"),
         "method": {"name": method.get("name"), **method},
         "implementation": {
@@ -139,12 +139,12 @@ def told(seen: Mapping[str, Any], verb: str, method: Mapping[str, Any]) -> dict[
         "platform": seen.get("platform"),
         "resources": seen.get("resources"),
     }
-    plain: dict[str, Any] = _plain(made)
+    plain: dict[str, Any] = _plain(metadata)
     return plain
 
 
 def _plain(value: Any) -> Any:
-    """Leave out secrets, series and empty measurements; shorten what names a place."""
+    """Remove secrets, time series and empty measurements, and shorten paths and addresses."""
     if isinstance(value, Mapping):
         named = {str(key): inner for key, inner in value.items()}
         return {
@@ -160,6 +160,6 @@ def _plain(value: Any) -> Any:
 
 
 def _without_places(text: str) -> str:
-    """Keep of a path its last name, and nothing of an address."""
+    """Replace paths by their last part, and addresses by `URL`."""
     text = _URL.sub("URL", text)
     return _PATH.sub(lambda found: re.split(r"[/\\]", found[0].rstrip("/\\"))[-1], text)

@@ -1,4 +1,4 @@
-"""What is handed in to TIRA: the entries of tira.yml, as command lines of TIRA's client."""
+"""Submissions to TIRA: the entries of tira.yml as command lines of TIRA's client."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ class _Strict(BaseModel):
 
 
 class Software(_Strict):
-    """One thing that is handed in."""
+    """One submission."""
 
     sub_task: SubTask
     command: str
-    """What runs in the container: it reads `$inputDataset` and writes to `$outputDir`."""
+    """The command in the container; it reads `$inputDataset` and writes to `$outputDir`."""
     build: str = ""
-    """Words for `docker build`, parted by blanks."""
+    """Options of `docker build`, separated by spaces."""
     network: bool = False
     forward: tuple[str, ...] = ()
-    """Variables whose values go into the container and are not kept."""
+    """Environment variables that the container gets; their values are not stored."""
     cache: str | None = None
-    """The variable that names the folder of a model's kept answers."""
+    """The environment variable with the folder of cached model answers."""
     hf_models: tuple[str, ...] = ()
 
     @field_validator("command")
     @classmethod
     def _survives_quoting(cls, command: str) -> str:
-        """TIRA's client puts the command between double quotes, and splits it as a shell does."""
+        """Refuse what TIRA's client breaks: it puts the command between double quotes."""
         if '"' in command or "\n" in command:
             raise ValueError("a command is one line without double quotes")
         return command
 
     @model_validator(mode="after")
     def _can_be_repeated(self) -> Software:
-        """Repeating from the cache, the client empties the endpoint's variables and shows them."""
+        """Require the variables that the client empties when it repeats a run from the cache."""
         wanted = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL")
         if self.cache and not set(wanted) <= set(self.forward):
-            raise ValueError(f"with a cache, {', '.join(wanted)} are forwarded")
+            raise ValueError(f"with a cache, forward {', '.join(wanted)}")
         return self
 
 
@@ -74,13 +74,13 @@ class Submission(_Strict):
     def words(
         self, name: str, *, path: str = ".", dataset: str | None = None, upload: bool = False
     ) -> list[str]:
-        """Return the words of the client's command line.
+        """Return the arguments of the client's command line.
 
         Args:
-            name: The software.
+            name: The name of the submission.
             path: The repository.
-            dataset: What it is tried on, where not on the sub-task's own dataset.
-            upload: Hand it in; without it the client tries all of it and uploads nothing.
+            dataset: The dataset of the trial run. Default: the dataset of the sub-task.
+            upload: Upload; without it, the client only makes a trial run.
         """
         one = self.find(name)
         words = ["tira-cli", "code-submission", "--path", path, "--task", self.task]
@@ -99,7 +99,7 @@ class Submission(_Strict):
         return words if upload else [*words, "--dry-run"]
 
     def command_line(self, name: str, **how: str | bool | None) -> str:
-        """Return the command line as a shell reads it."""
+        """Return the command line, quoted for a shell."""
         return shlex.join(self.words(name, **how))  # type: ignore[arg-type]
 
 
@@ -107,7 +107,7 @@ def load(path: Path) -> Submission:
     """Read tira.yml.
 
     Raises:
-        InputError: It cannot be read, or says something that it cannot mean.
+        InputError: The file cannot be read or is invalid.
     """
     try:
         return Submission.model_validate(yaml.safe_load(path.read_text("utf-8")))

@@ -1,7 +1,7 @@
-"""The tracker's own process: watches another one until its input ends, then writes what it saw.
+"""The tracker's process: measures another process until its input ends, then writes the results.
 
-tirex-tracker runs native code, and tells of its faults by a signal to whoever called it. Here it
-can break without the run that it watches.
+tirex-tracker runs native code that can crash its process; in a process of its own, a crash does not
+stop the run.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _LEFT_OUT = frozenset((
     "GIT_BRANCH_UPSTREAM", "GIT_TAGS", "INVOCATION", "DEVCONTAINER_CONF_PATHS", "PYTHON_MODULES",
     "PYTHON_NOTEBOOK_FILE_PATH_IN_CODE_ARCHIVE",
 ))  # fmt: skip
-"""What tells of a person's folders and addresses, or reads all of a repository to be told."""
+"""Measures that contain a person's paths and addresses, or read the whole repository."""
 _EVERY_MS = 250
 
 
 def main(pid: int, out: Path) -> None:
-    """Watch the process `pid` and write ir_metadata to `out`."""
+    """Measure the process `pid` and write ir_metadata to `out`."""
     from tirex_tracker import ALL_MEASURES, ExportFormat, start_tracking
 
     handle = start_tracking(

@@ -36,8 +36,8 @@ def is_one(folder: Path) -> bool:
 
 def contests(folder: Path) -> Iterator[Contest]:
     """Read every debate of a folder, in the order of their names."""
-    found = sorted((folder / "motion").glob("*.json"), key=lambda path: _natural(path.stem))
-    if not found:
+    motions = sorted((folder / "motion").glob("*.json"), key=lambda path: _natural(path.stem))
+    if not motions:
         raise InputError(folder / "motion", "expected motions as NAME.json, found none")
     common = folder / "gold.json"
     gold = _read(common) if common.is_file() else {}
@@ -45,7 +45,7 @@ def contests(folder: Path) -> Iterator[Contest]:
         raise InputError(
             common, f"expected an object, got {short_repr(gold)}: gold by the names of motions"
         )
-    for path in found:
+    for path in motions:
         try:
             yield _contest(folder, path, gold)
         except FieldError as miss:
@@ -94,7 +94,7 @@ def _sides(record: dict[str, Any]) -> dict[str, str]:
 
 def _gold(gold: Mapping[str, Any], sides: Mapping[str, str]) -> dict[str, Any]:
     """Return the winners by dimension; null means unknown."""
-    found: dict[str, Any] = {}
+    winners: dict[str, Any] = {}
     for dimension, won in gold.items():
         if won is None:
             continue
@@ -103,8 +103,8 @@ def _gold(gold: Mapping[str, Any], sides: Mapping[str, str]) -> dict[str, Any]:
         if strangers or not several:
             who = short_repr(strangers[0] if strangers else won)
             raise FieldError(f"gold.{dimension}", f"expected speakers or tie, got {who}")
-        found[dimension] = won
-    return found
+        winners[dimension] = won
+    return winners
 
 
 def _speeches(folder: Path, name: str) -> list[str]:

@@ -44,16 +44,16 @@ def _foreign_records(source: Path) -> list[Record] | None:
     try:
         whole = parse(text)
     except FieldError:
-        found = list(_by_line(text))
+        records = list(_by_line(text))
     else:
         if sites.is_debate(whole):
             return [(source.stem, "", whole)]
         if isinstance(whole, list):
-            found = [(str(n), f"number {n}", one) for n, one in enumerate(whole, 1)]
+            records = [(str(n), f"number {n}", one) for n, one in enumerate(whole, 1)]
         else:
             items = whole.items() if isinstance(whole, dict) else ()
-            found = [(name, name, one) for name, one in items]
-    return found if any(sites.is_debate(one) for _, _, one in found) else None
+            records = [(name, name, one) for name, one in items]
+    return records if any(sites.is_debate(one) for _, _, one in records) else None
 
 
 def _by_line(text: str) -> Iterator[Record]:

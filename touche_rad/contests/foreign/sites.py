@@ -97,10 +97,10 @@ def contest_of(record: dict[str, Any], name: str = "") -> Contest:
 
 def _id(record: Mapping[str, Any]) -> str:
     key = next((key for key in ("id", "url") if record.get(key)), "id")
-    found = record.get(key)
-    if isinstance(found, dict | list | bool):
-        raise FieldError(key, f"expected text or a number, got {short_repr(found)}")
-    return str(found or "")
+    value = record.get(key)
+    if isinstance(value, dict | list | bool):
+        raise FieldError(key, f"expected text or a number, got {short_repr(value)}")
+    return str(value or "")
 
 
 def _speakers(record: dict[str, Any]) -> dict[Side, str]:

@@ -33,14 +33,14 @@ class Folder:
 
     def _read(self) -> dict[str, Any]:
         try:
-            found = json.loads((self.path / _STATE).read_text("utf-8"))
+            state = json.loads((self.path / _STATE).read_text("utf-8"))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError):
             raise UserError(
                 f"{self.path / _STATE} is damaged: start again with --restart"
             ) from None
-        return found if isinstance(found, dict) else {}
+        return state if isinstance(state, dict) else {}
 
     def restart(self) -> None:
         """Delete the debates, verdicts and ratings."""

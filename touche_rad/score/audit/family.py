@@ -20,8 +20,8 @@ _SAMPLES = 2_000
 def family_of(model: str) -> str:
     """Return a model's family: the first word of its name, without owner and size."""
     name = model.rstrip("/").rpartition("/")[2].lower()
-    found = re.match(r"[^\W\d_]+", name)
-    return found[0] if found else name
+    word = re.match(r"[^\W\d_]+", name)
+    return word[0] if word else name
 
 
 def wrote(run: Path) -> str | None:
@@ -66,12 +66,14 @@ def biases(
     return rows
 
 
-def _row(judge: str, family: str, maxim: Maxim, found: list[list[float]], seed: int) -> Bias:
-    sums = np.array([sum(one) for one in found])
-    counts = np.array([len(one) for one in found], float)
+def _row(judge: str, family: str, maxim: Maxim, differences: list[list[float]], seed: int) -> Bias:
+    sums = np.array([sum(one) for one in differences])
+    counts = np.array([len(one) for one in differences], float)
     low = high = None
-    if len(found) > 1:
-        draws = [(drawn @ sums) / (drawn @ counts) for drawn in weights(len(found), _SAMPLES, seed)]
+    if len(differences) > 1:
+        draws = [
+            (drawn @ sums) / (drawn @ counts) for drawn in weights(len(differences), _SAMPLES, seed)
+        ]
         low, high = interval(np.concatenate(draws))
     return Bias(
         judge=judge, family=family, maxim=maxim, turns=int(counts.sum()),

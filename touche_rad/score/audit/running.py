@@ -25,13 +25,13 @@ _SHOWN = 300
 
 def _views(runs: Sequence[Path], bad: files.BadLines | None) -> list[list[tuple[str, Debate]]]:
     """Return each run's judged turns, with the debate they are of."""
-    found = []
+    all_views = []
     for run in runs:
         views = []
         for number, (debate, of_debate) in enumerate(files.read_views(run, bad), 1):
             views += [(debate.id or str(number), view) for view in of_debate]
-        found.append(views)
-    return found
+        all_views.append(views)
+    return all_views
 
 
 def _sample(
@@ -168,7 +168,7 @@ def _figures(
     notes, biases = [], []
     wrote = [family.wrote(run) for run in runs]
     for name, own in families.items():
-        found = family.biases(name, own, [
+        of_judge = family.biases(name, own, [
             (wrote[number], {
                 (key, len(view.turns)): scores[name, f"run {number}", place]
                 for place, (key, view) in enumerate(of_run)
@@ -176,8 +176,8 @@ def _figures(
             for number, of_run in enumerate(all_views)
             if len(runs) > 1
         ], seed)  # fmt: skip
-        biases += found
-        if not found:
+        biases += of_judge
+        if not of_judge:
             notes.append(
                 f"same-family bias of {name} was not measured: give runs of {own} and of another "
                 f"model on the same debates (models of the runs: {', '.join(map(str, wrote))})"
@@ -192,16 +192,16 @@ def _figures(
 def _next(
     views: Sequence[tuple[str, Debate]], plain: Mapping[str, list[Scores]], show: int
 ) -> list[Next]:
-    found = []
+    candidates = []
     for place, (key, view) in enumerate(views):
         for maxim in Maxim:
             scored = {name: of[place][maxim] for name, of in plain.items()}
             known = {name: score for name, score in scored.items() if score is not None}
             if not known or view.last.response is None:
                 continue
-            found.append(Next(
+            candidates.append(Next(
                 debate=key, turn=len(view.turns), maxim=maxim, scores=known,
                 apart=round(apart(list(known.values())), 6), user=view.last.utterance[:_SHOWN],
                 response=view.last.response.content[:_SHOWN],
             ))  # fmt: skip
-    return sorted(found, key=lambda one: -one.apart)[:show]
+    return sorted(candidates, key=lambda one: -one.apart)[:show]
