@@ -43,6 +43,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Tools": {
         "list": "List plugins, or the options and profiles of one plugin.",
+        "new": "Write the package of a new debater, judge or retriever.",
         "prompts": "Print the prompts of a plugin, or copy them to change them.",
         "doctor": "Check this machine, the plugins and the index.",
         "check": "Validate runs before submission.",

@@ -1,4 +1,4 @@
-"""The commands `list`, `doctor`, `check` and `submit`."""
+"""The commands `list`, `new`, `doctor`, `check` and `submit`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from touche_rad.errors import OptionError, ToucheRadError, nearest
 
 if TYPE_CHECKING:
     from touche_rad.plugins import Plugin
+    from touche_rad.testing.skeleton import NewKind
 
 WIDTH: Final = 80
 HEADINGS: Final = {"index": "index backends"}
@@ -138,6 +139,20 @@ def _wrap(text: str, first: str = "", rest: str = "") -> None:
             textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=rest,
                           break_long_words=False, break_on_hyphens=False)
         )  # fmt: skip
+
+
+@opt.command("new", "new debater my-debater", "new judge strict-judge -o ../strict-judge")
+@click.argument("kind", type=click.Choice(["debater", "judge", "retriever"]))
+@click.argument("name")
+@opt.options(opt.output("New folder of the package. [default: ./NAME]", "DIR"))
+def new_command(kind: NewKind, name: str, output: Path | None) -> None:
+    """Write the package of a new plugin with one working step and a test of its contract."""
+    from touche_rad.testing.skeleton import write_package
+
+    folder = output or Path(name)
+    for path in write_package(kind, name, folder):
+        say(f"written: {path}")
+    say(f"next: cd {folder} && pip install -e . && python -m pytest && touche-rad list {name}")
 
 
 @opt.command("doctor", "doctor", "doctor -i index -m http://localhost:8000/v1#llama")

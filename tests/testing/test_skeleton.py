@@ -1,0 +1,60 @@
+"""`touche-rad new`: a package that installs, is found, and holds its contract unchanged."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["debater", "judge", "retriever"])
+def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path: Path) -> None:
+    folder, site = tmp_path / "package", tmp_path / "site"
+    made = touche_rad("new", kind, "my-plugin", "-o", folder)
+    assert (made.code, "next: cd" in made.err) == (0, True)
+    install = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    _python(*install, "--target", site, folder, cwd=tmp_path)
+    env = {"PYTHONPATH": str(site)}
+    tested = _python("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder, env=env)
+    assert "1 passed" in tested
+    listed = json.loads(_cli("list", "my-plugin", "--json", cwd=tmp_path, env=env))
+    assert [(one["kind"], one["source"]) for one in listed] == [(kind, "my-plugin")]
+    out = tmp_path / "out"
+    claims, debates = demo_file("claims.tsv"), demo_file("debates.jsonl")
+    command = {
+        "debater": ("respond", debates, "-d"), "judge": ("judge", debates, "-j"),
+        "retriever": ("retrieve", claims, "-r"),
+    }[kind]  # fmt: skip
+    _cli(*command, "my-plugin", "-o", out, "--quiet", cwd=tmp_path, env=env)
+    assert out.read_text("utf-8").count("\n") >= 20
+
+
+def test_a_name_or_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
+    for name in ("My Plugin", "import", "9lives", "a--b", "../up"):
+        refused = touche_rad("new", "debater", name, cwd=tmp_path)
+        assert (refused.code, "expected a name such as my-debater" in refused.err) == (2, True)
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "file").touch()
+    refused = touche_rad("new", "judge", "taken", cwd=tmp_path)
+    assert (refused.code, "not an empty folder" in refused.err) == (2, True)
+
+
+def _cli(*args: str | Path, cwd: Path, env: dict[str, str]) -> str:
+    return _python("-m", "touche_rad", *args, cwd=cwd, env=env)
+
+
+def _python(*args: str | Path, cwd: Path, env: dict[str, str] | None = None) -> str:
+    done = subprocess.run(
+        [sys.executable, *map(str, args)], cwd=cwd, env={**os.environ, **(env or {})},
+        capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

@@ -1,0 +1,56 @@
+"""Write the package of a new plugin: one working step, an entry point and a contract test."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Final, Literal
+
+import jinja2
+
+from touche_rad.errors import UserError
+
+NewKind = Literal["debater", "judge", "retriever"]
+_NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+def write_package(kind: NewKind, name: str, folder: Path) -> list[Path]:
+    """Write the package and return its files.
+
+    Args:
+        kind: Kind of the plugin.
+        name: Name of the plugin: lower-case letters, digits and single hyphens.
+        folder: New or empty folder of the package.
+
+    Raises:
+        UserError: The name cannot be used, or the folder is not empty.
+    """
+    package = name.replace("-", "_")
+    if not _NAME.fullmatch(name) or keyword.iskeyword(package):
+        raise UserError(f"{name!r}: expected a name such as my-{kind}: a-z, 0-9, single hyphens")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder}: exists and is not an empty folder; choose another with -o DIR")
+    values = {
+        "kind": kind, "name": name, "package": package,
+        "cls": "".join(part.capitalize() for part in name.split("-")),
+    }  # fmt: skip
+    written = []
+    for template, path in {
+        "pyproject.toml": "pyproject.toml",
+        "README.md": "README.md",
+        f"{kind}.py": f"{package}/__init__.py",
+        "test_contract.py": "tests/test_contract.py",
+    }.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source = files(__package__).joinpath("templates", f"{template}.jinja").read_text("utf-8")
+        target.write_text(_JINJA.from_string(source).render(values), "utf-8")
+        written.append(target)
+    return written
+
+
+_JINJA: Final = jinja2.Environment(
+    undefined=jinja2.StrictUndefined, autoescape=False, trim_blocks=True, keep_trailing_newline=True
+)
