@@ -43,7 +43,9 @@ from touche_rad.runs.judging import judge_view
 
 DEFAULTS = {
     "judges": (
-        "zsl", "fsl1", "analysis5", "best", "calibrated", "zsl(per=debate)", "zsl(profile=paper)",
+        "zsl", "fsl1", "analysis5", "best", "calibrated", "zsl(profile=evidence-quality)",
+        "zsl(profile=evidence)", "zsl(per=debate)", "zsl(per=debate,profile=evidence)",
+        "fsl1(per=debate)", "zsl(profile=paper)",
         "fsl1(profile=paper)", "analysis5(profile=paper)", "best(profile=paper)",
     ),
     "debaters": (

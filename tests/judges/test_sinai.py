@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tests.models.by_schema import answering, called, prompt_of, prompts, schema
 from tests.models.scripted import Handler, Scripted, reply
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
+from touche_rad.demo import demo_file
 from touche_rad.errors import InputError, OptionError, UserError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
@@ -452,3 +454,21 @@ def test_a_users_examples_are_shown_instead(server: Scripted, tmp_path: Path) ->
     path.write_text('{"user": "a"}\n')
     with pytest.raises(InputError, match=r"examples.jsonl:1: system: Field required"):
         judged(server, "fsl1", [SECOND], examples=str(path))
+
+
+def test_the_prompt_for_a_demo_debate_of_three_turns_keeps_its_budget(server: Scripted) -> None:
+    """At most 800 tokens in the mean: words and marks, about as many as word pieces."""
+    debates = list(files.read_debates(demo_file("debates.jsonl")))
+    answering(server, {"Answers": {"answers": [ALL_NO] * 3}})
+
+    async def judge_them() -> None:
+        model = Model(Address(server.url, "tiny"), deadline=60)
+        made = find("judge", "zsl").make(Services(model=model), {"per": "debate"})
+        for debate in debates:
+            assert await made.judge_all(debate)
+        await model.close()
+
+    anyio.run(judge_them)
+    lengths = [len(re.findall(r"\w+|[^\w\s]", prompt_of(body))) for body in server.asked]
+    assert len(lengths) == len(debates)
+    assert sum(lengths) / len(lengths) <= 800
