@@ -25,13 +25,13 @@ from retrieval.dense.neighbours import Graph, Neighbours, Precision, write_graph
 from retrieval.index.analyser import content
 from retrieval.index.store import DENSE, Store
 from touche_rad.errors import UserError, WorkError, nearest
+from touche_rad.plugins.contracts import Report
 
 FORMAT: Final = 2
 BLOCK: Final = 512
 """Texts per block; each block is written to disk."""
 FIELDS: Final = ("text", "attacks", "supports")
 
-Report = Callable[[int, int], None]
 Scored = tuple[float, int]
 
 

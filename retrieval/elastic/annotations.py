@@ -21,10 +21,9 @@ from retrieval.index.annotations import CALLS, plain, report_part
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.plugins import Annotator
+from touche_rad.plugins.contracts import Report
 
 ANNOTATIONS: Final = "annotations"
-
-Report = Callable[[int, int], None]
 
 
 class _Fields:

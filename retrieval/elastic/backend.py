@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from touche_rad.plugins import (
     Services,
     VectorsWanted,
 )
+from touche_rad.plugins.contracts import Of, Report
 
 _SOURCE = ["line", shape.GROUPS]
 
@@ -151,19 +152,12 @@ class ElasticIndexes(IndexBackend):
             arguments, location, replace=replace, shards=options.shards, replicas=options.replicas
         )
 
-    def dump(
-        self, location: str, path: Path, report: Callable[[int, int], None] | None = None
-    ) -> int:
+    def dump(self, location: str, path: Path, report: Report | None = None) -> int:
         """Write all arguments of an index to a file; a killed dump is resumed."""
         return _dump(ElasticArguments(location), path, report)
 
     def annotate(
-        self,
-        location: str,
-        annotator: Annotator,
-        *,
-        of: Iterable[Argument] | None = None,
-        report: Callable[[int, int], None] | None = None,
+        self, location: str, annotator: Annotator, *, of: Of = None, report: Report | None = None
     ) -> int:
         """Annotate the arguments of an index of ours; a killed run is resumed."""
         _check_content(location, of)
@@ -174,12 +168,7 @@ class ElasticIndexes(IndexBackend):
         return left_to_annotate(location, annotator)
 
     def add_vectors(
-        self,
-        location: str,
-        wanted: VectorsWanted,
-        *,
-        of: Iterable[Argument] | None = None,
-        report: Callable[[int, int], None] | None = None,
+        self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Report | None = None
     ) -> int:
         """Encode the arguments of an index of ours; a killed run is resumed."""
         if wanted.graph:
@@ -188,16 +177,14 @@ class ElasticIndexes(IndexBackend):
         return add_vectors(location, loaded(wanted.encoder), wanted, report)
 
 
-def _check_content(location: str, of: Iterable[Argument] | None) -> None:
+def _check_content(location: str, of: Of) -> None:
     """Reject an index that contains other arguments than these."""
     ours = ElasticArguments(location).ours or {}
     if of is not None and digest(of) != ours.get("collection"):
         raise UserError(f"{location} contains other arguments: build it again with --replace")
 
 
-def _dump(
-    index: ElasticArguments, path: Path, report: Callable[[int, int], None] | None = None
-) -> int:
+def _dump(index: ElasticArguments, path: Path, report: Report | None = None) -> int:
     """Write all arguments of an index to a JSONL file and return how many there are.
 
     Until the file is complete, `.part` beside it holds the arguments so far, and `.mark` the

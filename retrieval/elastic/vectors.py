@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from retrieval.index.analyser import content
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.plugins import VectorsWanted
+from touche_rad.plugins.contracts import Report
 
 BATCH: Final = 256
 CACHED: Final = 50_000
@@ -42,10 +43,7 @@ class _CachedEncoder:
 
 
 def add_vectors(
-    location: str,
-    encoder: Encoder,
-    wanted: VectorsWanted,
-    report: Callable[[int, int], None] | None,
+    location: str, encoder: Encoder, wanted: VectorsWanted, report: Report | None
 ) -> int:
     """Encode the arguments that have no vectors yet; return the number of vectors of the fields."""
     index = ElasticArguments(location)

@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from retrieval.index.store import Store
 from touche_rad.errors import UserError, WorkError
 from touche_rad.plugins import Annotator
+from touche_rad.plugins.contracts import Report
 
 ANNOTATIONS: Final = "annotations"
 ABOUT, RECORDS, PLACES = "about.json", "records.jsonl", "places.npy"
@@ -34,8 +35,6 @@ CALLS: Final = 64
 """Calls per block; annotations are saved after each block."""
 SAMPLE: Final = 500
 """Arguments whose mean length is the estimate for all."""
-
-Report = Callable[[int, int], None]
 
 
 class About(BaseModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from touche_rad.plugins import (
     Services,
     VectorsWanted,
 )
+from touche_rad.plugins.contracts import Of, Report
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
@@ -49,12 +50,7 @@ class PisaIndexes(IndexBackend):
         return build(arguments, location, replace=replace)
 
     def add_vectors(
-        self,
-        location: str,
-        wanted: VectorsWanted,
-        *,
-        of: Iterable[Argument] | None = None,
-        report: Callable[[int, int], None] | None = None,
+        self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Report | None = None
     ) -> int:
         """Encode the arguments of an index; a killed run is resumed."""
         from retrieval.dense.search import loaded
@@ -66,12 +62,7 @@ class PisaIndexes(IndexBackend):
         )  # fmt: skip
 
     def annotate(
-        self,
-        location: str,
-        annotator: Annotator,
-        *,
-        of: Iterable[Argument] | None = None,
-        report: Callable[[int, int], None] | None = None,
+        self, location: str, annotator: Annotator, *, of: Of = None, report: Report | None = None
     ) -> int:
         """Annotate what an index holds; a killed run is gone on with."""
         from retrieval.index.annotations import annotate
@@ -222,7 +213,7 @@ class PisaArguments:
         return FieldSearch(self, field, k)
 
 
-def _collection(location: str, of: Iterable[Argument] | None) -> str:
+def _collection(location: str, of: Of) -> str:
     """Return the digest of an index's arguments; raise an error if it is not that of `of`."""
     collection = read_manifest(Path(location)).collection
     if of is not None and digest(of) != collection:

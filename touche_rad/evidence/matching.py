@@ -220,10 +220,9 @@ _LONGEST_STANCE = 18
 _LONGEST_HEADING = 5
 _TELLING = 3
 """Repetitions of fewer words are ignored."""
-_ASKS = frozenset("who what when where why how which whose whom".split())
-_ASKS_BEFORE_SUBJECT = frozenset(
-    "is are was were do does did can could will would should shall may might must have has had"
-    " am".split()
+_ASKS = frozenset(
+    "who what when where why how which whose whom is are was were do does did can could will would"
+    " should shall may might must have has had am".split()
 )
 
 
@@ -279,9 +278,7 @@ def _is_itself(tokens: Sequence[Token]) -> bool:
 
 
 def _asks(tokens: Sequence[Token], text: str) -> bool:
-    if not text.rstrip("\"'”’)] ").endswith("?"):
-        return False
-    return tokens[0].word in _ASKS or tokens[0].word in _ASKS_BEFORE_SUBJECT
+    return text.rstrip("\"'”’)] ").endswith("?") and tokens[0].word in _ASKS
 
 
 def _behind_heading(tokens: Sequence[Token], at: int) -> int | None:
@@ -429,11 +426,8 @@ def _ends_well(span: Span, source: Passage) -> bool:
         right.append(token.word)
     if lexicon().conditions.intersection(right):
         return False
-    return not right or source.tokens[span.end].before == "," or not _takes_back(right)
-
-
-def _takes_back(words: Sequence[str]) -> bool:
-    return bool(lexicon().negators.intersection(words[:4]))
+    comma = not right or source.tokens[span.end].before == ","
+    return comma or not lexicon().negators.intersection(right[:4])
 
 
 def _gap_is_harmless(start: int, end: int, source: Passage) -> bool:
@@ -441,8 +435,7 @@ def _gap_is_harmless(start: int, end: int, source: Passage) -> bool:
     if start == end:
         return True
     tokens = source.tokens
-    cut_at_marks = bool(tokens[start].before) and bool(tokens[end].before)
-    if cut_at_marks:
+    if tokens[start].before and tokens[end].before:
         return True
     known = lexicon()
     return not any(

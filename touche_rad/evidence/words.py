@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from touche_rad.text import sentences, stopwords
+from touche_rad.text import NEGATIONS, sentences, stopwords, strip_ending
 
 CHUNK = 4_000
 """Longer texts are split into sentences in pieces of this many letters."""
@@ -123,15 +123,7 @@ def _meant(written: str, group: str | None) -> tuple[str, ...]:
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """Return a word without common English endings; endings like -less stay."""
-    if len(word) <= 3 or not word.isascii():
-        return word
-    word = _singular(word)
-    for ending, rest in _SUFFIXES:
-        if word.endswith(ending) and len(word) - len(ending) >= rest:
-            word = _undoubled(word.removesuffix(ending))
-            break
-    word = word.removesuffix("e") if len(word) > 3 else word
-    return word[:-1] + "i" if word.endswith("y") and len(word) > 3 else word
+    return strip_ending(word, _SUFFIXES, ("sses", "shes", "ches", "xes", "zes"))
 
 
 _SUFFIXES = [
@@ -142,22 +134,6 @@ _SUFFIXES = [
     ("ence", 4), ("ant", 4), ("ent", 4), ("able", 4), ("ible", 4), ("ally", 4), ("al", 5),
     ("ing", 3), ("ed", 3), ("ly", 4), ("er", 4), ("or", 5),
 ]  # fmt: skip
-
-
-def _singular(word: str) -> str:
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word
-
-
-def _undoubled(word: str) -> str:
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
-        return word[:-1]
-    return word
 
 
 @dataclass(frozen=True)
@@ -237,6 +213,7 @@ def lexicon() -> Lexicon:
         return frozenset(root(senses.get(one, one)) for one in found)
 
     return Lexicon(
+        negators=NEGATIONS | words("negators"),
         **{name: words(name) for name in _WORD_LISTS},
         generic=stems("generic") | stems("adverbial"),
         broad=stems("broad"),
@@ -254,7 +231,7 @@ def lexicon() -> Lexicon:
 
 
 _WORD_LISTS = (
-    "negators", "not_negated", "exaggerators", "mild", "hedges", "numbers", "witnesses",
+    "not_negated", "exaggerators", "mild", "hedges", "numbers", "witnesses",
     "conditions", "attitudes", "harmless", "light", "reversals",
 )  # fmt: skip
 

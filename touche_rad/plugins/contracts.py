@@ -15,6 +15,8 @@ from touche_rad.models import Model
 JsonObject = Mapping[str, Any]
 Report = Callable[[int, int], None]
 """Called with the number of finished items and the total."""
+Of = Iterable[Argument] | None
+"""The arguments that an index must contain; None: not checked."""
 
 
 class ArgumentIndex(Protocol):
@@ -152,12 +154,7 @@ class IndexBackend:
         return None
 
     def add_vectors(
-        self,
-        location: str,
-        wanted: VectorsWanted,
-        *,
-        of: Iterable[Argument] | None = None,
-        report: Report | None = None,
+        self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Report | None = None
     ) -> int:
         """Add vectors to an index, resuming a killed run, and return the number of texts.
 
@@ -170,12 +167,7 @@ class IndexBackend:
         raise UserError(f"{location}: this index cannot store vectors")
 
     def annotate(
-        self,
-        location: str,
-        annotator: Annotator,
-        *,
-        of: Iterable[Argument] | None = None,
-        report: Report | None = None,
+        self, location: str, annotator: Annotator, *, of: Of = None, report: Report | None = None
     ) -> int:
         """Annotate the arguments of an index, resuming a killed run.
 

@@ -16,6 +16,7 @@ from touche_rad.plugins.contracts import (
     ArgumentIndex,
     IndexBackend,
     Meaning,
+    Of,
     Report,
     VectorsWanted,
 )
@@ -55,11 +56,7 @@ def dump_index(location: str, path: Path, report: Report | None = None) -> int |
 
 
 def add_vectors(
-    location: str,
-    wanted: VectorsWanted,
-    *,
-    of: Iterable[Argument] | None = None,
-    report: Report | None = None,
+    location: str, wanted: VectorsWanted, *, of: Of = None, report: Report | None = None
 ) -> int:
     """Add vectors to an index and return the number of encoded texts."""
     return index_backend_of(location).add_vectors(location, wanted, of=of, report=report)

@@ -16,16 +16,13 @@ from scipy.sparse import csr_matrix
 
 from touche_rad.debate import Argument
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.text import content_words, words
+from touche_rad.text import NEGATIONS, content_words, strip_ending, words
 
 Vector = Mapping[str, float]
 """Weights of terms; one that is compared has length 1."""
 
-NEGATIONS = frozenset(
-    "not no never nor nobody none nothing neither cannot without hardly rarely barely fail fails"
-    " lack lacks lacking".split()
-)
-"""Words that turn a statement into its opposite, as one counts them."""
+_NEGATIONS = NEGATIONS | set("rarely barely fail fails lack lacks lacking".split())
+"""Words that turn a statement into its opposite."""
 
 _EMPTY = frozenset(
     "people make way thing say think believe argue argument claim point view fact often even well"
@@ -52,38 +49,14 @@ _PAIR = 0.6
 
 def is_negation(word: str) -> bool:
     """Whether a word negates."""
-    return word in NEGATIONS or word.endswith("n't")
+    return word in _NEGATIONS or word.endswith("n't")
 
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """Return a word without its common English endings."""
     word = re.sub(r"'s$|'", "", word)
-    if len(word) <= 3 or not word.isascii():
-        return word
-    word = _singular(word)
-    for ending, least in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= least:
-            word = _undoubled(word.removesuffix(ending))
-            break
-    word = word.removesuffix("e") if len(word) > 3 else word
-    return word[:-1] + "i" if word.endswith("y") and len(word) > 3 else word
-
-
-def _singular(word: str) -> str:
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "shes", "ches", "xes")):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word
-
-
-def _undoubled(word: str) -> str:
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
-        return word[:-1]
-    return word
+    return strip_ending(word, _ENDINGS, ("sses", "shes", "ches", "xes"))
 
 
 _EMPTY_STEMS = frozenset(map(stem, _EMPTY))
