@@ -40,6 +40,7 @@ from touche_rad.plugins import JudgesAll, Services, find, open_index
 from touche_rad.plugins.registry import parse_plugin
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.runs.judging import judge_view
+from touche_rad.text import cut_to_words
 
 DEFAULTS = {
     "judges": (
@@ -140,6 +141,14 @@ def graph(prompt: str) -> dict[str, Any]:
     return {"arguments": arguments, "relations": relations}
 
 
+def speech(prompt: str) -> dict[str, Any]:
+    """Return an argument that quotes the first piece of evidence, with 60 words of reasoning."""
+    evidence = re.search(r"^1\. (?:\[.*?\] )?(.*)$", prompt, re.MULTILINE)
+    argument = evidence[1] if evidence else "I disagree with that."
+    reasoning = "The opponent makes a claim, and the evidence speaks against it. " * 6
+    return {"reasoning": reasoning, "evidence": [1], "argument": cut_to_words(argument, 60)}
+
+
 async def run_judge(
     name: str, options: Mapping[str, str], debates: Views, services: Services
 ) -> None:
@@ -200,7 +209,8 @@ def main() -> None:
         for turn in debate.turns
     )
     print(f"{len(debates)} debates, {turns} turns, {text / len(debates):.0f} tokens a debate\n")
-    backend = (Modest if given.modest else Examples)({"SceneGraph": graph}, count_tokens=tokens)
+    answers = {"SceneGraph": graph, "Speech": speech}
+    backend = (Modest if given.modest else Examples)(answers, count_tokens=tokens)
     index = open_index(given.index or str(ensure_index()))
     print("| plugin | calls a turn | calls a debate | prompt tokens a debate | shared |")
     print("| --- | --- | --- | --- | --- |")

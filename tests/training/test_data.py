@@ -106,6 +106,21 @@ def test_what_went_out_cut_is_learnt_cut(server: Scripted, tmp_path: Path) -> No
     assert json.loads(record["messages"][-1]["content"])["argument"] == response.content
 
 
+def test_a_response_without_the_unsupported_sentences_keeps_its_reasoning(
+    server: Scripted, tmp_path: Path
+) -> None:
+    speech = {
+        "reasoning": "Tins need coins.", "evidence": [1, 2],
+        "argument": f"Sweden lost nine million kronor. {CHARITY.text}",
+    }  # fmt: skip
+    answering(server, {"Terms": {"terms": ["charities tins"]}, "Speech": speech})
+    response = played(server, tmp_path / "run.jsonl", ASKED)
+    (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+    answer = json.loads(record["messages"][-1]["content"])
+    assert "Sweden" not in response.content
+    assert answer == {**speech, "argument": response.content}
+
+
 def test_a_refusal_is_never_learnt(server: Scripted, tmp_path: Path) -> None:
     refusal = {"reasoning": "no", "argument": "I can't provide an argument for this."}
     answering(server, {"Terms": {"terms": ["penny"]}, "Speech": refusal})

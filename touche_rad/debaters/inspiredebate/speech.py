@@ -169,7 +169,10 @@ async def write_speech(
     """
     shorten = without_oldest(messages)
     schema = speech_schema(words, most_cited)
-    answer = await model.ask(messages, schema, step="inspiredebate.speech", shorten=shorten)
+    tokens = 700 + 2 * words
+    answer = await model.ask(
+        messages, schema, step="inspiredebate.speech", shorten=shorten, max_tokens=tokens
+    )
     best = draft = await check(_speech_of(answer))
     history = list(messages)
     for _ in range(new_attempts):
@@ -177,7 +180,7 @@ async def write_speech(
             break
         history += [Message("assistant", answer.model_dump_json()), _ask_again(draft)]
         try:
-            answer = await model.ask(history, schema, step="inspiredebate.again")
+            answer = await model.ask(history, schema, step="inspiredebate.again", max_tokens=tokens)
         except ModelError:
             break
         draft = await check(_speech_of(answer))

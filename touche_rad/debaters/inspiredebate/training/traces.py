@@ -16,11 +16,11 @@ from touche_rad.debaters.inspiredebate.speech import Speech, refused
 from touche_rad.debaters.inspiredebate.training.samples import Sample, digest
 from touche_rad.models import Message
 from touche_rad.models.output import NoObject, parse_object
-from touche_rad.text import clean
+from touche_rad.text import clean, sentences
 
 ENDING: Final = ".trace.jsonl"
 _KEY_LETTERS: Final = 40
-"""Letters of the key by which answers are looked up; then whole answers are compared."""
+"""Letters of a sentence by which answers are looked up; then whole answers are compared."""
 STEPS: Final = ("inspiredebate.speech", "inspiredebate.again")
 
 
@@ -84,25 +84,28 @@ def _text_of(answer: Any) -> str:
 class TracedAnswers:
     """Traced answers by their text, to find the reasoning of a run's responses."""
 
-    _by_words: dict[str, list[Sample]] = field(default_factory=lambda: defaultdict(list))
+    _by_sentence: dict[str, list[Sample]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, samples: Iterable[Sample]) -> None:
         """Add answers."""
         for sample in samples:
-            self._by_words[_plain(sample.spoken)[:_KEY_LETTERS]].append(sample)
+            for sentence in sentences(clean(sample.spoken)):
+                self._by_sentence[_plain(sentence)[:_KEY_LETTERS]].append(sample)
 
     def find(self, content: str, utterance: str) -> Sample | None:
         """Return the traced answer of a response, with the response as its argument.
 
-        The response may be a shortened answer; an answer with another continuation does not match.
+        The response may lack sentences of the answer; it has no others.
         """
-        said, wanted = clean(utterance)[:200], _plain(content)
-        held = [
+        message = clean(utterance)[:200]
+        parts = [_plain(part) for part in sentences(clean(content))]
+        matching = [
             one
-            for one in self._by_words.get(wanted[:_KEY_LETTERS], ())
-            if said in one.prompt[-1].content and _plain(one.spoken).startswith(wanted)
+            for one in self._by_sentence.get(parts[0][:_KEY_LETTERS] if parts else "", ())
+            if message in one.prompt[-1].content
+            and all(part in _plain(one.spoken) for part in parts)
         ]
-        best = min(held, key=lambda one: len(one.spoken), default=None)
+        best = min(matching, key=lambda one: len(one.spoken), default=None)
         if best is None:
             return None
         speech = Speech.model_validate_json(best.answer)
