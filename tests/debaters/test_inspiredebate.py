@@ -255,6 +255,14 @@ def test_a_clause_that_names_what_the_opponent_said_needs_no_evidence(server: Sc
     assert "starve poor children" in server.asked[-1]["messages"][-1]["content"]
 
 
+def test_a_quotation_with_the_wrong_number_cites_what_it_quotes(server: Scripted) -> None:
+    answering(server, {**PAPER, "Speech": naming(ROUNDED, argument=CHARITY)})
+    response = answer(server)
+    assert called(server) == ["Terms", "Speech"]
+    assert (response.content, response.arguments[0].text) == (CHARITY, CHARITY)
+    assert len(response.arguments) == 1
+
+
 def test_a_supported_argument_needs_no_further_call(server: Scripted) -> None:
     answering(server, {**PAPER, "Speech": naming(CHARITY, argument=CHARITY)})
     assert answer(server).content == CHARITY

@@ -110,7 +110,7 @@ def test_a_response_without_the_unsupported_sentences_keeps_its_reasoning(
     server: Scripted, tmp_path: Path
 ) -> None:
     speech = {
-        "reasoning": "Tins need coins.", "evidence": [1, 2],
+        "reasoning": "Tins need coins.", "evidence": [3],
         "argument": f"Sweden lost nine million kronor. {CHARITY.text}",
     }  # fmt: skip
     answering(server, {"Terms": {"terms": ["charities tins"]}, "Speech": speech})

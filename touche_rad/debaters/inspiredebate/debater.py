@@ -118,14 +118,13 @@ class InspireDebate:
         return self._response(debate, draft, evidence)
 
     async def _check(self, speech: Speech, evidence: list[Evidence], message: str) -> Draft:
-        """Compare a speech with the evidence that it names; without names, with what it quotes."""
+        """Compare a speech with the evidence that it quotes or names."""
         options = self.options
         argument = clean(speech.argument)
         numbers = dict.fromkeys(one for one in speech.evidence if 1 <= one <= len(evidence))
         named = [evidence[number - 1].argument for number in numbers][: options.cited]
-        arguments = tuple(one for one in named if one is not None)
-        if not named:
-            arguments = self._cited(argument, evidence)
+        used = [*self._cited(argument, evidence), *(one for one in named if one is not None)]
+        arguments = tuple({one.id: one for one in used}.values())[: options.cited]
         if options.check == "none" or not arguments or None in named:
             return Draft(speech, options.max_words, arguments)  # web pages are not checked
         supported: list[str] = []
