@@ -57,7 +57,7 @@ def step(told: str) -> str:
     steps = {
         "The new speech, number": "analyse", "analysis of a speech": "speech",
         "analyses of one speech": "speech_summary",
-        "Analyse the debate as a whole": "debate", "did in the debate. Give": "debater",
+        "Analyse the debate as a whole": "debate", "did in the debate": "debater",
         "Comment on who won": "winner", "score from 1 to 10 fits this comment": "score",
         "Which winner does this comment name": "pick", "into one systematic analysis": "summary",
         "Write a statement to the panel": "discuss", "Then decide who won": "verdict",
