@@ -12,11 +12,11 @@ import anyio
 from judges.inspirescore.options import InspireScoreOptions
 from judges.inspirescore.responses import Response
 from judges.inspirescore.schemas import (
-    LEAST_TOKENS,
     CheckedFact,
     Truth,
     TruthValue,
     ask_about,
+    ask_with_room,
     bounded,
     form,
     keyed,
@@ -254,8 +254,8 @@ class FactChecker:
             searched=any(one.evidence for one in batch), reasons=reasons, form=form(schema),
         )  # fmt: skip
         limit = len(names) * (2 * TOKENS_PER_LINE if reasons else TOKENS_PER_VERDICT)
-        answer = await self.model.ask(
-            messages, schema, step="inspirescore.verify", max_tokens=max(LEAST_TOKENS, limit)
+        answer = await ask_with_room(
+            self.model, messages, schema, "verify", limit, alone=len(batch) == 1
         )
         return [
             replace(one, **_read([getattr(answer, name) for name in facts]))

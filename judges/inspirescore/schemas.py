@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import ceil
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, create_model
 
-from touche_rad.models import Model, Prompt
+from touche_rad.models import Message, Model, Prompt
+from touche_rad.models.errors import Truncated
 from touche_rad.models.output import Line, Page, Paragraph
+
+S = TypeVar("S", bound=BaseModel)
 
 LEAST_TOKENS: Final = 1_536
 """Token limit of a small call. A part of a large call that was cut off gets more per response."""
@@ -47,6 +51,30 @@ def part_size(texts: Sequence[str], most: int, characters: int) -> int:
     return ceil(len(texts) / max(1, calls)) or 1
 
 
+async def ask_with_room(
+    model: Model, messages: Sequence[Message], schema: type[S], step: str, tokens: int, *,
+    alone: bool,
+) -> S:  # fmt: skip
+    """Ask with a token limit of at least LEAST_TOKENS.
+
+    Args:
+        model: The model.
+        messages: The prompt.
+        schema: The schema of the answer.
+        step: The name of the step.
+        tokens: The token limit of the answer.
+        alone: Whether the call cannot be split; if its answer is cut off, it gets twice the limit.
+    """
+    limit = max(model.settings.max_tokens, LEAST_TOKENS, tokens)
+    ask = partial(model.ask, messages, schema, step=f"inspirescore.{step}")
+    try:
+        return await ask(max_tokens=limit)
+    except Truncated:
+        if not alone:
+            raise
+        return await ask(max_tokens=2 * limit)
+
+
 async def ask_about(
     model: Model, step: str, schema: str, responses: Sequence[Any], kinds: Sequence[Any],
     max_tokens: int, **values: Any,
@@ -67,10 +95,9 @@ async def ask_about(
         responses=dict(zip(keys, responses, strict=True)), **values
     )
     keyed_schema = keyed(schema, dict(zip(keys, kinds, strict=True)))
-    answer = await model.ask(
-        messages, keyed_schema, step=f"inspirescore.{step}",
-        max_tokens=max(LEAST_TOKENS, max_tokens),
-    )  # fmt: skip
+    answer = await ask_with_room(
+        model, messages, keyed_schema, step, max_tokens, alone=len(responses) == 1
+    )
     return [getattr(answer, key) for key in keys]
 
 

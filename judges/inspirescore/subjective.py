@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from judges.inspirescore.aggregation import SUBJECTIVE
 from judges.inspirescore.options import InspireScoreOptions
 from judges.inspirescore.responses import Response, Speaker
-from judges.inspirescore.schemas import LEAST_TOKENS, Marks, form, keyed, part_size, round_scores
+from judges.inspirescore.schemas import Marks, ask_with_room, form, keyed, part_size, round_scores
 from touche_rad.models import Model, Prompt, ask_in_parts
 
 TOKENS_PER_MARKS: Final = 160
@@ -79,8 +79,8 @@ async def score_units(
         limit = marked * (TOKENS_PER_ANALYSES if detailed else TOKENS_PER_MARKS) + len(batch) * (
             TOKENS_PER_REASON if detailed else 0
         )
-        answer = await model.ask(
-            messages, schema, step="inspirescore.subjective", max_tokens=max(LEAST_TOKENS, limit)
+        answer = await ask_with_room(
+            model, messages, schema, "subjective", limit, alone=len(batch) == 1
         )
         return [_unit_scores(unit, getattr(answer, unit.key)) for unit in batch]
 

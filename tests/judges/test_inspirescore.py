@@ -172,6 +172,29 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_halves(server: Scripted) -> N
     assert outcome.reason == ""
 
 
+@pytest.mark.parametrize("step", ["Subjective", "Facts", "Verdicts", "Formalised", "Inference"])
+def test_a_single_response_that_is_cut_off_gets_twice_the_limit(
+    server: Scripted, step: str
+) -> None:
+    answers, limits = server.always, list[int]()
+
+    def act(handler: Handler) -> None:
+        if schema_of(handler.body) == step:
+            limits.append(handler.body["max_tokens"])
+            if len(limits) == 1:
+                cut = reply('{"response_1": {"', finish_reason="length")
+                cut["usage"]["completion_tokens"] = limits[0]
+                handler.say(200, json.dumps(cut).encode())
+                return
+        answers(handler)
+
+    server.always = act
+    outcome = judged(server, contest(SIX[0]))
+    assert outcome.scores["ann"]["total"] is not None
+    assert limits[1] == 2 * limits[0]
+    assert "cut off" not in outcome.reason
+
+
 def test_the_prompt_prints_the_object_that_the_paper_prints(server: Scripted) -> None:
     answer_as(server, detailed=True)
     judged(server, profile="paper", dimensions="EA")
