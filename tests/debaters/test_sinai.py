@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -141,21 +142,99 @@ def test_an_idea_is_searched_once_and_an_argument_shown_once(server: Scripted) -
     assert shown.count(ROUNDED) == 1
 
 
-def test_a_server_that_keeps_to_schemas_cannot_choose_none(server: Scripted) -> None:
-    answering(server, lean(TWO, 1))
+def test_the_limits_of_the_schemas_are_those_of_the_prompts(server: Scripted) -> None:
+    answering(server, lean(TWO, 1, 2))
     answer(server)
     _, chosen, written = (body["response_format"]["json_schema"]["schema"] for body in server.asked)
-    assert chosen["properties"]["selected"]["minItems"] == 1
-    assert written["properties"]["arguments"]["minItems"] == 1
+    assert chosen["properties"]["selected"]["maxItems"] == 2
+    assert "at most 2 objects" in prompts(server, "Numbers")[0]
+    assert written["properties"]["arguments"]["maxItems"] == 2
+    assert "that you used, at most 2," in prompts(server, "Written")[0]
 
 
-def test_where_none_is_chosen_what_attacks_goes_before_what_is_only_alike(server: Scripted) -> None:
-    answering(server, lean({"SEARCH_1": query(IDEA)}))
+def test_numbers_run_in_the_order_in_which_arguments_are_shown(server: Scripted) -> None:
+    answering(server, lean({**TWO, "SEARCH_3": query("Night trains are comfortable.")}, 1))
+    answer(server)
+    (told,) = prompts(server, "Numbers")
+    assert "Search 1. The opponent's idea: \"The penny is worthless" in told
+    lines = told.partition("Search 1.")[2].splitlines()
+    numbers = [line.partition(". ")[0] for line in lines if line[:1].isdigit()]
+    assert numbers == [str(n) for n in range(1, len(numbers) + 1)]
+    assert len(numbers) > 2
+    assert "ATTACK" not in told, "how an argument was found is said in words"
+
+
+def test_where_no_argument_can_be_used_the_response_has_none(server: Scripted) -> None:
+    uncited = {"response": "But who decides what a coin is worth?", "justification": ""}
+    answering(server, {**lean(TWO), "Uncited": uncited})
+    response = answer(server)
+    assert response == Response(content=uncited["response"])
+    assert "No retrieved argument can be used" in prompts(server, "Uncited")[0]
+    none = dict.fromkeys(CHOICE)
+    answering(server, {**PAPER, "Choice": none | {"retrieved_argument_1": ""}, "Uncited": uncited})
+    assert answer(server, profile="paper") == response
+
+
+def test_if_the_model_fails_after_it_selected_none_an_argument_is_quoted(
+    server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("touche_rad.models.sending.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("touche_rad.models.sending.LONGEST_WAIT", 0.001)
+    answering(server, {**lean(TWO), "Uncited": RuntimeError()})
+    response = answer(server)
+    assert response.content == response.arguments[0].text
+
+
+def test_null_in_unused_keys_is_accepted(server: Scripted) -> None:
+    unused = {key: None for key, value in CHOICE.items() if not value}
+    answering(server, {**PAPER, "Searches": {**TWO, "SEARCH_3": None}, "Choice": CHOICE | unused})
+    answer(server, profile="paper")
+    assert called(server).count("Choice") == 1
+    assert called(server).count("Searches") == 1
+
+
+def test_only_what_the_model_names_is_cited(server: Scripted) -> None:
+    """The response shares a word with another argument that was selected, too."""
+    written = {**WRITTEN, "arguments": [CHARITY]}
+    assert set("penny".split()) <= set(ROUNDED.lower().split())
+    answering(server, {**PAPER, "Written": written})
+    assert [one.text for one in answer(server, profile="paper").arguments] == [CHARITY]
+    answering(server, {**lean(TWO, 1, 2), "Written": lambda told: {
+        **WRITTEN, "response": f"{ROUNDED} {CHARITY}",
+        "arguments": [line.removeprefix("argument: ") for line in told.splitlines()
+                      if line.startswith("argument: ")][:1],
+    }})  # fmt: skip
+    assert len(answer(server).arguments) == 1
+
+
+def test_what_needs_its_context_comes_after_what_does_not_in_the_lean_profile(
+    server: Scripted,
+) -> None:
+    unclear = [
+        argument(n, PENNY, WORTHLESS, WORTH, f"These advantages of the worthless penny are {n}.")
+        for n in range(50, 53)
+    ]
+    clear = [
+        argument(n, PENNY, WORTHLESS, WORTH, f"The penny helps charity number {n}.")
+        for n in range(60, 66)
+    ]
+    answering(server, lean({"SEARCH_1": query(IDEA)}, 1))
+    answer(server, index=BothSides([*unclear, *clear]))
+    (told,) = prompts(server, "Numbers")
+    alike = told.partition("Found as texts like the idea, on either side:")[2]
+    assert alike.count("charity") == 2
+    assert "These advantages" not in alike, "though they have more words of the idea"
+
+
+def test_where_the_numbers_do_not_exist_what_attacks_goes_before_what_is_only_alike(
+    server: Scripted,
+) -> None:
+    answering(server, lean({"SEARCH_1": query(IDEA)}, 99))
     answer(server)
     (told,) = prompts(server, "Written")
-    shown = told[told.index("The retrieved arguments") :]
-    against, alike = (shown.find(text) for text in (ROUNDED, JARS))
-    assert 0 <= against < alike
+    shown = told[told.index("The retrieved arguments:") :]
+    assert ROUNDED in shown
+    assert JARS not in shown, "only TEXT found it"
 
 
 def test_step_one_is_shown_every_choice_with_its_meaning(server: Scripted) -> None:
@@ -170,7 +249,7 @@ def test_step_one_is_shown_every_choice_with_its_meaning(server: Scripted) -> No
         assert f"- {value}: " in told
     for key in PLAN:
         assert key in told
-    assert "contrary" in told
+    assert "You defend: " in told
     assert "Opponent: The penny is worthless. Abolish it." in told
     assert "You: Are they?" in told
 
@@ -179,9 +258,9 @@ def test_step_two_is_told_the_strategy_its_meaning_and_why(server: Scripted) -> 
     answer(server, profile="paper")
     (told,) = prompts(server, "Searches")
     for element in ("SEARCH_1", "opponent_idea", "field_to_look", "SUPPORT", "ATTACK",
-                    "at most 3", "justification", "contrary"):  # fmt: skip
+                    "at most 3", "justification", "You defend: "):  # fmt: skip
         assert element in told
-    assert '"Principled": question what the message takes for granted' in told
+    assert '"Principled": question the principles or assumptions' in told
     assert told.rstrip().endswith("APPROACH-REASON")
 
 
@@ -215,6 +294,46 @@ def test_a_citation_tells_how_it_was_reached(server: Scripted) -> None:
     assert all(told.values())
 
 
+def test_step_three_says_what_a_support_query_found(server: Scripted) -> None:
+    answering(server, {**PAPER, "Searches": {"SEARCH_1": query(IDEA, "SUPPORT")}})
+    answer(server, profile="paper")
+    (told,) = prompts(server, "Best")
+    assert "ATTACK (arguments against arguments against the idea):" in told
+    assert "SUPPORT (arguments for the idea):" in told
+
+
+def test_the_chain_of_section_two_takes_what_supports_the_attacked_claim(
+    server: Scripted, tmp_path: Path
+) -> None:
+    index = Recorded()
+    answering(server, {**PAPER, "Searches": {"SEARCH_1": query(IDEA)}})
+    profile = tmp_path / "chain.toml"
+    profile.write_text('description = "x"\nextends = "paper"\n[settings]\nchain = "supporters"\n')
+    answer(server, index=index, profile=str(profile))
+    fields = [(field, k) for field, _, k in index.searched]
+    assert fields == [
+        ("text", 2),
+        ("attacks", 2),
+        ("supports", 2),
+        ("supports", 1),
+        ("supports", 1),
+    ]
+    supporting = [hit.argument.attacks for hit in BothSides().search("supports", IDEA, 2)]
+    assert [words for _, words, k in index.searched if k == 1] == supporting
+    assert (
+        "SUPPORT (arguments for what arguments for the idea attack):" in prompts(server, "Best")[0]
+    )
+
+
+@pytest.mark.parametrize(("wording", "wins"), [("close", True), ("free", False)])
+def test_close_wording_counts_more_than_a_plan_that_asks_questions(
+    server: Scripted, wording: str, wins: bool
+) -> None:
+    answer(server, profile="paper", wording=wording)
+    (told,) = prompts(server, "Written")
+    assert ("These rules count more than tone and style." in told) is wins
+
+
 def test_a_support_of_the_opponents_idea_is_turned_unless_the_paper_is_meant(
     server: Scripted,
 ) -> None:
@@ -233,8 +352,8 @@ def test_step_three_is_shown_six_arguments_by_strategy_and_the_wanted_type(
     (told,) = (one for one in prompts(server, "Best") if f"opponent_idea: {IDEA}" in one)
     assert "3 best" in told
     for strategy in STRATEGIES:
-        assert f"\n{strategy}:\n- " in told
-    shown = told[told.index("\nTEXT:") : told.index("You want Ethical")]
+        assert f"\n{strategy} (" in told
+    shown = told[told.index("\nTEXT (") : told.index("You want Ethical")]
     assert shown.count("\n- ") == 6
     assert told.rstrip().endswith("TYPE-REASON")
 
@@ -243,7 +362,7 @@ def test_step_four_is_shown_what_step_three_kept_with_aspect_and_reason(server: 
     answer(server, profile="paper")
     (told,) = prompts(server, "Choice")
     for element in ("aspect_argument_3", "retrieved_argument_3", "justification_argument_3",
-                    f"ATTACK to {IDEA}", f"SUPPORT to {CASH}", ROUNDED, "B-REASON", "contrary"):  # fmt: skip
+                    f"ATTACK to {IDEA}", f"SUPPORT to {CASH}", ROUNDED, "B-REASON", "You defend: "):  # fmt: skip
         assert element in told
 
 
@@ -253,7 +372,7 @@ def test_step_five_is_told_tone_style_perspective_and_the_criteria(server: Scrip
     for element in ("Inquisitive (TONE-REASON)", "Socratic (STYLE-REASON)",
                     "Historical (PERSPECTIVE-REASON)", "Quantity", "Quality", "Relation", "Manner",
                     "Length: at most 60 words", f"argument: {CHARITY}", "justification: FIRST",
-                    f"argument: {ROUNDED}", "contrary"):  # fmt: skip
+                    f"argument: {ROUNDED}", "You defend: "):  # fmt: skip
         assert element in told
     assert JARS not in told, "what step 4 left out is not shown"
 
@@ -338,32 +457,32 @@ def test_three_arguments_of_a_query_are_kept_and_three_of_all(server: Scripted) 
 
 ELEMENTS: dict[str, tuple[str, ...]] = {
     "Plan": (
-        "debater in a conversation", "contrary", "Opponent: ", "approach strategy (how the answer",
+        "debater in a conversation", "You defend: ", "Opponent: ", "approach strategy (how the answer",
         "one JSON object with exactly these keys", *PLAN,
     ),
     "Searches": (
-        "debater in a conversation", "contrary", "Opponent: ", "nothing but a JSON object",
-        "SEARCH_1", "at most 3", "opponent_idea", "complete and specific", 'do not replace it with "it"',
+        "debater in a conversation", "You defend: ", "Opponent: ", "nothing but a JSON object",
+        "SEARCH_1", "at most 3", "opponent_idea", "complete and specific", 'do not write "it"',
         "field_to_look", "arguments that attack the idea", "arguments that support the idea",
-        "what supports that side", "justification", "Principled", "APPROACH-REASON",
+        "support your side", "justification", "Principled", "APPROACH-REASON",
     ),
     "Best": (
-        "debater in a conversation", "the 3 best", "Opponent: ", "ATTACK: arguments that attack",
-        "SUPPORT: arguments that attack arguments which support", "TEXT: arguments whose text",
+        "debater in a conversation", "You defend: ", "the 3 best", "Opponent: ", "ATTACK (arguments against", "SUPPORT (arguments",
+        "TEXT (texts like the idea",
         "opponent_idea: ", "field_to_look: ", "justification: WHY", "JSON object", "Ethical",
         "TYPE-REASON",
     ),
     "Choice": (
-        "debater in a conversation", "contrary", "Opponent: ", "at most 3", "aspect: ATTACK to ",
+        "debater in a conversation", "You defend: ", "Opponent: ", "at most 3", "aspect: ATTACK to ",
         "retrieved_arguments:", "B-REASON", "exact text",
         *(f"{name}_argument_{n}" for name in ("aspect", "retrieved", "justification")
           for n in (1, 2, 3)),
     ),
     "Written": (
-        "debater in a conversation", "contrary", "Opponent: ", "tone: ", "style: ",
+        "debater in a conversation", "You defend: ", "Opponent: ", "tone: ", "style: ",
         "perspective: ", "TONE-REASON", "STYLE-REASON", "PERSPECTIVE-REASON", "aspect: ",
         "FIRST", "SECOND", "- response: ", "at most 60 words", "- justification: ",
-        "- arguments: ", "exact texts", "at least one argument, of attack or defence, and at most",
+        "- arguments: ", "Copy each text exactly", "leave out arguments", "at least one argument (attack or defence), and at most",
         "deduced from the retrieved arguments", "fit the conversation", "clear and precise",
         "Length: ",
     ),
@@ -396,7 +515,7 @@ FAILURES: dict[str, dict[str, Any]] = {
     "unknown texts": {"Best": {"arguments": ["made up"], "justification": ""},
                       "Choice": {**CHOICE, "retrieved_argument_1": "made up",
                                  "retrieved_argument_2": ""},
-                      "Written": {**WRITTEN, "response": "Zzz.", "arguments": ["made up"]}},
+                      "Written": {**WRITTEN, "arguments": ["made up"]}},
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from touche_rad.debate import Argument, Debate, Response
 from touche_rad.debaters.sinai.step1_plan import FIXED, Plan, plan
 from touche_rad.debaters.sinai.step2_search import (
     PER_STRATEGY,
+    Chain,
     Query,
     Retrieved,
     SearchOptions,
@@ -59,10 +60,13 @@ class Sinai:
             "turned",
             description="SUPPORT queries find attacks on the opponent's supports, or supports",
         )
+        chain: Chain = setting(
+            "attackers", description="chained: what attacks the found arguments, or supporters"
+        )
         shortlist: bool = setting(True, description="step 3; without it all results are kept")
         per_query: int = setting(3, ge=1, le=20, description="step 3: arguments kept of a query")
         selection: bool = setting(True, description="step 4; without it the best of each query")
-        selected: int = setting(3, ge=1, le=9, description="step 4: arguments kept of all")
+        selected: int = setting(2, ge=1, le=9, description="step 4: arguments kept of all")
         shorter_attempts: int = setting(
             1, ge=0, le=3, description="step 5: requests for a shorter response"
         )
@@ -76,24 +80,28 @@ class Sinai:
         """Take the five steps; if the model fails in one, that step has a fallback."""
         plan, asked = await self._plan_and_queries(debate)
         found = await anyio.to_thread.run_sync(self._search, debate, asked, abandon_on_cancel=True)
-        selected = await self._select(debate, plan, found)
-        if not selected:
+        if not found:
             raise WorkError("the index has no argument for any query")
+        selected = await self._select(debate, plan, found)
         content, arguments = await self._write(debate, plan, selected)
+        if not content:
+            best = (selected or select_by_rank(_unselected(found), 1))[0].argument
+            content = cut_to_words(clean(best.text), self.options.max_words)
+            arguments = [best]
         return Response(content=content, arguments=tuple(arguments[: self.options.cited]))
 
     async def _plan_and_queries(self, debate: Debate) -> tuple[Plan, list[Query]]:
         """Steps 1 and 2."""
-        count = self.options.queries
+        count, turned = self.options.queries, self.options.support == "turned"
         if self.options.calls == "merged" and self.options.plan:
             try:
-                planned, asked = await outline(self.model, debate, count)
+                planned, asked = await outline(self.model, debate, count, turned=turned)
             except ModelError:
                 planned, asked = FIXED, []
             return planned, asked or [last_message(debate)]
         planned = await self._plan(debate)
         try:
-            asked = await queries(self.model, debate, planned, count)
+            asked = await queries(self.model, debate, planned, count, turned=turned)
         except ModelError:
             asked = [last_message(debate)]
         return planned, asked
@@ -123,6 +131,7 @@ class Sinai:
             turned=turned,
             excluded=frozenset() if options.repeat else cited,
             spare=0 if options.repeat else 2 * PER_STRATEGY + len(cited),
+            chain=options.chain,
         )
         found = [search(self.index, query, how) for query in asked]
         if not any(one.all for one in found):
@@ -135,16 +144,16 @@ class Sinai:
         return [Retrieved(last_message(debate), {"TEXT": some})] if some else []
 
     async def _select(self, debate: Debate, plan: Plan, found: list[Retrieved]) -> list[Selected]:
-        """Steps 3 and 4."""
+        """Steps 3 and 4; an empty list if the model says that no argument can be used."""
         options = self.options
-        shortlists = [Shortlist(one, one.all) for one in found]
-        if not found:
-            return []
+        shortlists = _unselected(found)
         try:
             if options.calls == "merged" and options.shortlist and options.selection:
                 return await select_at_once(self.model, debate, plan, found, options.selected)
             if options.shortlist:
                 shortlists = await self._shortlists(debate, plan, found)
+                if not any(one.arguments for one in shortlists):
+                    return []
             if options.selection:
                 return await select_of_all(self.model, debate, shortlists, options.selected)
         except ModelError:
@@ -172,16 +181,17 @@ class Sinai:
     async def _write(
         self, debate: Debate, plan: Plan, selected: list[Selected]
     ) -> tuple[str, list[Argument]]:
-        """Step 5; if the model fails, the best argument is quoted."""
+        """Step 5; if the model fails, the response is empty."""
         options = self.options
-        best = selected[0].argument
         try:
-            content, arguments = await write_response(
+            return await write_response(
                 self.model, debate, plan, selected, words=options.max_words,
                 wording=options.wording, shorter_attempts=options.shorter_attempts,
             )  # fmt: skip
         except ModelError:
-            content, arguments = "", []
-        if not content:
-            return cut_to_words(clean(best.text), options.max_words), [best]
-        return content, arguments or [best]
+            return "", []
+
+
+def _unselected(found: list[Retrieved]) -> list[Shortlist]:
+    """Return all arguments of each query, as if step 3 had kept them all."""
+    return [Shortlist(one, one.all) for one in found]

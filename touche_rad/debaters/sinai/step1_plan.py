@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from touche_rad.debate import Debate
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.output import Line
-from touche_rad.models.prompts import render_dialogue
+from touche_rad.models.prompts import Thesis, render_dialogue
 
 Tone = Literal["Neutral", "Respectful", "Assertive/Critical", "Inquisitive"]
 Style = Literal["Academic", "Colloquial", "Socratic", "Logical", "Rhetorical"]
@@ -42,8 +42,8 @@ FIXED = Plan(
     tone="Respectful", justification_tone="it keeps the conversation open",
     style="Logical", justification_style="a reason can be checked",
     approach_strategy="Focused", justification_approach="one point is enough for one turn",
-    type_of_arguments="Logical", justification_type="a reason speaks to everybody",
-    perspective="Practical/pragmatic", justification_perspective="it is what follows that counts",
+    type_of_arguments="Logical", justification_type="everybody can follow a reason",
+    perspective="Practical/pragmatic", justification_perspective="results matter to everybody",
 )  # fmt: skip
 """The plan if the model gives none, or if step 1 is off."""
 
@@ -57,7 +57,10 @@ def parameters() -> dict[str, dict[str, str]]:
 async def plan(model: Model, debate: Debate) -> Plan:
     """Ask for the plan of an answer to the debate's last utterance."""
     prompt = Prompt.load(__package__, "plan")
-    values = {"parameters": parameters(), "dialogue": render_dialogue(debate)}
+    values = {
+        "parameters": parameters(), "thesis": Thesis.of(debate),
+        "dialogue": render_dialogue(debate),
+    }  # fmt: skip
     return await model.ask(
         prompt.messages(**values), Plan, step="sinai.plan",
         shorten=drop_oldest(prompt, "dialogue", values),

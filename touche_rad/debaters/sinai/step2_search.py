@@ -1,8 +1,8 @@
 """Step 2: up to three queries; and their search: six arguments per query, two per strategy.
 
 TEXT searches for texts that say the same as the query's idea. ATTACK and SUPPORT search the fields
-of these names. The strategy of the two that leads to the opponent's side is chained: instead of the
-arguments that it finds, the arguments that attack them are taken.
+of these names. The strategy of the two that is not the query's goal is chained: instead of the
+arguments that it finds, other arguments are taken, by default those that attack them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate, with_path
 from touche_rad.debaters.sinai.step1_plan import Plan, parameters
+from touche_rad.evidence.standalone import missing_context
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.output import Line, Paragraph
-from touche_rad.models.prompts import render_dialogue
+from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean
 
@@ -62,11 +63,14 @@ def last_message(debate: Debate) -> Query:
     )  # fmt: skip
 
 
-async def queries(model: Model, debate: Debate, plan: Plan, most: int) -> list[Query]:
-    """Ask for the queries."""
+async def queries(
+    model: Model, debate: Debate, plan: Plan, most: int, *, turned: bool
+) -> list[Query]:
+    """Ask for the queries; `turned` says what a SUPPORT query finds (`SearchOptions`)."""
     prompt = Prompt.load(__package__, "queries")
     values = {
-        "most": most, "dialogue": render_dialogue(debate), "plan": plan,
+        "most": most, "turned": turned, "thesis": Thesis.of(debate),
+        "dialogue": render_dialogue(debate), "plan": plan,
         "meaning": parameters()["approach_strategy"][plan.approach_strategy],
     }  # fmt: skip
     answer = await model.ask(
@@ -76,11 +80,16 @@ async def queries(model: Model, debate: Debate, plan: Plan, most: int) -> list[Q
     return in_order(answer)
 
 
-async def outline(model: Model, debate: Debate, most: int) -> tuple[Plan, list[Query]]:
+async def outline(
+    model: Model, debate: Debate, most: int, *, turned: bool
+) -> tuple[Plan, list[Query]]:
     """Ask for the plan and the queries in one call."""
     schema = create_model("Outline", plan=(Plan, ...), searches=(searches(most), ...))
     prompt = Prompt.load(__package__, "outline")
-    values = {"parameters": parameters(), "most": most, "dialogue": render_dialogue(debate)}
+    values = {
+        "parameters": parameters(), "most": most, "turned": turned, "thesis": Thesis.of(debate),
+        "dialogue": render_dialogue(debate),
+    }  # fmt: skip
     answer = await model.ask(
         prompt.messages(**values), schema, step="sinai.outline",
         shorten=drop_oldest(prompt, "dialogue", values),
@@ -90,11 +99,12 @@ async def outline(model: Model, debate: Debate, most: int) -> tuple[Plan, list[Q
 
 
 Strategy = Literal["TEXT", "ATTACK", "SUPPORT"]
+Chain = Literal["attackers", "supporters"]
 STRATEGIES: tuple[Strategy, ...] = ("TEXT", "ATTACK", "SUPPORT")
 PER_STRATEGY: Final = 2
 """Arguments of each strategy."""
 PER_LINK: Final = 1
-"""Attackers of each chained argument."""
+"""Arguments taken for each chained argument."""
 FIELDS: Final[Mapping[Strategy, str]] = {"TEXT": "text", "ATTACK": "attacks", "SUPPORT": "supports"}
 PATHS: Final[Mapping[Strategy, str]] = {
     "TEXT": "says the like of", "ATTACK": "attacks the like of", "SUPPORT": "supports the like of",
@@ -111,7 +121,10 @@ class SearchOptions:
     excluded: frozenset[str] = frozenset()
     """Ids of arguments that were cited before."""
     spare: int = 0
-    """Additional hits per search, to replace excluded and repeated arguments."""
+    """Additional hits per search, to replace excluded, repeated and unclear arguments."""
+    chain: Chain = "attackers"
+    """What is taken for a chained argument: what attacks it (figure 5 of the paper), or what
+    supports the claim that it attacks (section 2.1)."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +133,26 @@ class Retrieved:
 
     query: Query
     by: Mapping[Strategy, tuple[Argument, ...]] = field(default_factory=dict)
+    how: SearchOptions = SearchOptions()
+
+    @property
+    def goal(self) -> FieldToLook:
+        """Which of the two strategies is not chained."""
+        return "ATTACK" if self.how.turned else self.query.field_to_look
+
+    @property
+    def meanings(self) -> dict[Strategy, str]:
+        """What the arguments of each strategy are, for a prompt."""
+        side = {"ATTACK": "against", "SUPPORT": "for"}
+        meanings: dict[Strategy, str] = {"TEXT": "texts like the idea, on either side"}
+        for strategy, own in side.items():
+            found = f"arguments {own} the idea"
+            if strategy != self.goal and self.how.chain == "attackers":
+                found = f"arguments against {found}"
+            elif strategy != self.goal:
+                found = f"arguments for what {found} attack"
+            meanings["ATTACK" if strategy == "ATTACK" else "SUPPORT"] = found
+        return meanings
 
     @property
     def all(self) -> tuple[Argument, ...]:
@@ -135,7 +168,7 @@ class Retrieved:
 
 def search(index: ArgumentIndex, query: Query, how: SearchOptions) -> Retrieved:
     """Search with all strategies for one query."""
-    goal: FieldToLook = "ATTACK" if how.turned else query.field_to_look
+    goal = Retrieved(query, how=how).goal
     idea = query.opponent_idea
     found: dict[Strategy, tuple[Argument, ...]] = {}
     seen: set[str] = set(how.excluded)
@@ -145,6 +178,7 @@ def search(index: ArgumentIndex, query: Query, how: SearchOptions) -> Retrieved:
         arguments = [with_path(hit.argument, path) for hit in hits]
         if how.spare:
             arguments = [one for one in arguments if one.id not in seen]
+            arguments.sort(key=lambda one: bool(missing_context(one.text)))
         return arguments[:count]
 
     for strategy in STRATEGIES:
@@ -155,13 +189,17 @@ def search(index: ArgumentIndex, query: Query, how: SearchOptions) -> Retrieved:
         else:
             taken = []
             for link in take(field, idea, PER_STRATEGY):
-                chain = (f"{link.id} {path}", "attacks the like of what that says")
-                attackers = take("attacks", link.text, PER_LINK, chain)
-                taken.extend(attackers)
-                seen |= _ids(attackers) if how.spare else set()
+                if how.chain == "attackers":
+                    chain = (f"{link.id} {path}", "attacks the like of what that says")
+                    linked = take("attacks", link.text, PER_LINK, chain)
+                else:
+                    chain = (f"{link.id} {path}", "supports the like of what that attacks")
+                    linked = take("supports", link.attacks, PER_LINK, chain)
+                taken.extend(linked)
+                seen |= _ids(linked) if how.spare else set()
         found[strategy] = tuple(taken)
         seen |= _ids(taken) if how.spare else set()
-    return Retrieved(query, found)
+    return Retrieved(query, found, how)
 
 
 def _ids(arguments: Iterable[Argument]) -> set[str]:

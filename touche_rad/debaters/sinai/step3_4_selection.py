@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
@@ -17,7 +17,7 @@ from touche_rad.debaters.sinai.step1_plan import Plan
 from touche_rad.debaters.sinai.step2_search import Retrieved
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.output import Line, Page
-from touche_rad.models.prompts import render_dialogue
+from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.text import clean, content_words
 
 MIN_SIMILARITY: Final = 0.8
@@ -90,8 +90,11 @@ class Shortlist:
 
     @property
     def aspect(self) -> str:
-        """What the arguments were searched for, as the prompt of step 4 names it."""
-        return f"{self.retrieved.query.field_to_look} to {self.retrieved.query.opponent_idea}"
+        """What the arguments were searched for, as the prompts of steps 4 and 5 name it."""
+        query = self.retrieved.query
+        if self.retrieved.how.turned:
+            return f'against the idea "{query.opponent_idea}"'
+        return f"{query.field_to_look} to {query.opponent_idea}"
 
 
 @dataclass(frozen=True)
@@ -103,11 +106,25 @@ class Selected:
     justification: str = ""
 
 
+COPYING: Final = 2_048
+"""Token limit of an answer that copies the texts of arguments."""
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def limited(schema: type[M], kind: Any = list[Page], **most: int) -> type[M]:
+    """Return a schema whose list has at most this many items."""
+    fields: dict[str, Any] = {
+        name: (kind, Field(json_schema_extra={"maxItems": limit})) for name, limit in most.items()
+    }
+    return create_model(schema.__name__, __base__=schema, **fields)
+
+
 class Best(BaseModel):
     """The answer of step 3."""
 
-    arguments: list[Page] = Field(json_schema_extra={"maxItems": 9})
-    justification: Line
+    arguments: list[Page]
+    justification: Line = ""
 
 
 async def select_for_query(
@@ -116,38 +133,47 @@ async def select_for_query(
     """Step 3: select the best arguments of one query."""
     prompt = Prompt.load(__package__, "shortlist")
     values = {
-        "most": most, "dialogue": render_dialogue(debate), "query": retrieved.query,
-        "found": retrieved.by, "plan": plan,
+        "most": most, "thesis": Thesis.of(debate), "dialogue": render_dialogue(debate),
+        "query": retrieved.query, "found": retrieved.by, "meanings": retrieved.meanings,
+        "plan": plan,
     }  # fmt: skip
     answer = await model.ask(
-        prompt.messages(**values), Best, step="sinai.shortlist",
-        shorten=drop_oldest(prompt, "dialogue", values),
+        prompt.messages(**values), limited(Best, arguments=most), step="sinai.shortlist",
+        shorten=drop_oldest(prompt, "dialogue", values), max_tokens=COPYING,
     )  # fmt: skip
     chosen = matched(answer.arguments, retrieved.all)[:most]
-    return Shortlist(retrieved, tuple(chosen or retrieved.all[:most]), answer.justification)
+    if answer.arguments and not chosen:  # it misquotes all
+        chosen = list(retrieved.all[:most])
+    return Shortlist(retrieved, tuple(chosen), answer.justification)
 
 
 async def select_of_all(
     model: Model, debate: Debate, shortlists: Sequence[Shortlist], most: int
 ) -> list[Selected]:
-    """Step 4: select the best arguments of all queries."""
+    """Step 4: select the best arguments of all queries; none if none can be used."""
     prompt = Prompt.load(__package__, "selection")
-    values = {"most": most, "dialogue": render_dialogue(debate), "shortlists": shortlists}
+    values = {
+        "most": most, "thesis": Thesis.of(debate), "dialogue": render_dialogue(debate),
+        "shortlists": shortlists,
+    }  # fmt: skip
     answer = await model.ask(
         prompt.messages(**values), _choice(most), step="sinai.selection",
-        shorten=drop_oldest(prompt, "dialogue", values),
+        shorten=drop_oldest(prompt, "dialogue", values), max_tokens=COPYING,
     )  # fmt: skip
-    return _selected(answer.model_dump(), shortlists, most) or select_by_rank(shortlists, most)
+    said = answer.model_dump()
+    selected = _selected(said, shortlists, most)
+    if not selected and any(said[f"retrieved_argument_{n}"].strip() for n in range(1, most + 1)):
+        return select_by_rank(shortlists, most)  # it misquotes all
+    return selected
 
 
 def _choice(most: int) -> type[BaseModel]:
-    """Return the schema of step 4: three keys per argument; only the first argument is required."""
+    """Return the schema of step 4: three keys per argument; only the first text is required."""
     fields: dict[str, Any] = {}
     for number in range(1, most + 1):
-        default: Any = ... if number == 1 else ""
-        for name in ("aspect_argument", "retrieved_argument", "justification_argument"):
-            kind = Line if name.startswith("justification") else Page
-            fields[f"{name}_{number}"] = (kind, default)
+        fields[f"aspect_argument_{number}"] = (Page, "")
+        fields[f"retrieved_argument_{number}"] = (Page, ... if number == 1 else "")
+        fields[f"justification_argument_{number}"] = (Line, "")
     return create_model("Choice", **fields)
 
 
@@ -192,54 +218,72 @@ class Numbered(BaseModel):
     """One selected argument, by its number in the prompt."""
 
     number: int
-    justification: Line
+    justification: Line = ""
 
 
 class Numbers(BaseModel):
-    """The answer of steps 3 and 4 in one call."""
+    """The answer of steps 3 and 4 in one call; no argument may be selected."""
 
-    selected: list[Numbered] = Field(json_schema_extra={"minItems": 1, "maxItems": 9})
+    selected: list[Numbered]
+
+
+def _numbers(count: int, most: int) -> type[Numbers]:
+    """Return the schema of the answer about a number of arguments."""
+    limits: Any = {"json_schema_extra": {"minimum": 1, "maximum": count}}
+    numbered = create_model("Numbered", __base__=Numbered, number=(int, Field(**limits)))
+    return limited(Numbers, list[numbered], selected=most)
 
 
 async def select_at_once(
     model: Model, debate: Debate, plan: Plan, found: Sequence[Retrieved], most: int
 ) -> list[Selected]:
-    """Steps 3 and 4 in one call; arguments are selected by number and cannot be misquoted."""
+    """Steps 3 and 4 in one call, by number, so that no text is misquoted.
+
+    An empty list means that no argument can be used.
+    """
     shortlists = [Shortlist(one, one.all) for one in found]
-    listed: dict[str, Argument] = {}
-    for one in shortlists:
-        listed |= {argument.id: argument for argument in one.arguments if argument.id not in listed}
-    everything = list(listed.values())
+    searches, listed = _numbered(found)
     prompt = Prompt.load(__package__, "at_once")
-    numbers = {argument.id: number for number, argument in enumerate(everything, 1)}
     values = {
-        "most": most, "dialogue": render_dialogue(debate), "plan": plan,
-        "searches": [(one.aspect, new) for one, new in _without_repetition(shortlists) if new],
-        "numbers": numbers,
+        "most": most, "count": len(listed), "thesis": Thesis.of(debate),
+        "dialogue": render_dialogue(debate), "plan": plan, "searches": searches,
     }  # fmt: skip
     answer = await model.ask(
-        prompt.messages(**values), Numbers, step="sinai.selection",
+        prompt.messages(**values), _numbers(len(listed), most), step="sinai.selection",
         shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     chosen: dict[str, Selected] = {}
     for choice in answer.selected:
-        if 1 <= choice.number <= len(everything):
-            argument = everything[choice.number - 1]
+        if 1 <= choice.number <= len(listed):
+            argument = listed[choice.number - 1]
             aspect = _aspect(argument, shortlists)
             chosen.setdefault(argument.id, Selected(argument, aspect, choice.justification))
-    return list(chosen.values())[:most] or select_by_rank(shortlists, most)
+    if answer.selected and not chosen:  # it gives numbers that do not exist
+        return select_by_rank(shortlists, most)
+    return list(chosen.values())[:most]
 
 
-def _without_repetition(
-    shortlists: Sequence[Shortlist],
-) -> Iterator[tuple[Shortlist, list[tuple[str, Argument]]]]:
-    """Yield the arguments of each query, by strategy, that no earlier query found."""
-    shown: set[str] = set()
-    for one in shortlists:
-        fresh: dict[str, tuple[str, Argument]] = {}
-        for strategy, arguments in one.retrieved.by.items():
-            for argument in arguments:
-                if argument.id not in shown:
-                    fresh.setdefault(argument.id, (strategy, argument))
-        shown |= fresh.keys()
-        yield one, list(fresh.values())
+@dataclass(frozen=True)
+class _Shown:
+    """The arguments of a query that no earlier query found, with their numbers."""
+
+    idea: str
+    groups: dict[str, list[tuple[int, Argument]]]
+    """Numbered arguments by how they were found."""
+
+
+def _numbered(found: Sequence[Retrieved]) -> tuple[list[_Shown], list[Argument]]:
+    """Return the arguments of all queries as they are shown, and in the order of their numbers."""
+    listed: dict[str, Argument] = {}
+    searches: list[_Shown] = []
+    for one in found:
+        shown = _Shown(one.query.opponent_idea, {})
+        for strategy in sorted(one.by, key=lambda strategy: strategy == "TEXT"):
+            for argument in one.by[strategy]:
+                if argument.id not in listed:
+                    listed[argument.id] = argument
+                    group = shown.groups.setdefault(one.meanings[strategy], [])
+                    group.append((len(listed), argument))
+        if shown.groups:
+            searches.append(shown)
+    return searches, list(listed.values())

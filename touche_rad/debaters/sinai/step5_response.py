@@ -9,21 +9,26 @@ from pydantic import BaseModel, Field
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.sinai.step1_plan import Plan
-from touche_rad.debaters.sinai.step3_4_selection import Selected, matched, used
+from touche_rad.debaters.sinai.step3_4_selection import COPYING, Selected, limited, matched, used
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Line, Page, Paragraph
-from touche_rad.models.prompts import render_dialogue
+from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.text import clean, count_words, cut_to_words
 
 Wording = Literal["free", "close"]
 
 
-class Written(BaseModel):
-    """The answer of step 5."""
+class Uncited(BaseModel):
+    """The answer of step 5 if no argument was selected."""
 
     response: Paragraph = Field(min_length=1)
-    justification: Line
-    arguments: list[Page] = Field(json_schema_extra={"minItems": 1, "maxItems": 9})
+    justification: Line = ""
+
+
+class Written(Uncited):
+    """The answer of step 5, with the texts of the arguments that it uses."""
+
+    arguments: list[Page] = []
 
 
 async def write_response(
@@ -42,22 +47,27 @@ async def write_response(
         model: The language model.
         debate: The debate; its last message is answered.
         plan: The plan of step 1.
-        selected: The arguments of step 4.
+        selected: The arguments of step 4; there may be none.
         words: Maximum words of the response.
         wording: `close` keeps to the words of the arguments.
         shorter_attempts: How often to ask for a shorter response if it is too long.
 
     Returns:
-        The response, cut at the end of a sentence if it is still too long, and its arguments.
+        The response, cut at the end of a sentence if it is still too long, and the arguments that
+        the model names; if it names none that it was given, those that share words with the
+        response.
     """
     prompt = Prompt.load(__package__, "response")
     values = {
-        "words": words, "wording": wording, "dialogue": render_dialogue(debate), "plan": plan,
-        "selected": selected,
+        "words": words, "wording": wording, "thesis": Thesis.of(debate),
+        "dialogue": render_dialogue(debate), "plan": plan, "selected": selected,
     }  # fmt: skip
+    schema = limited(Written, arguments=len(selected)) if selected else Uncited
     shorten = drop_oldest(prompt, "dialogue", values)
     messages = list(prompt.messages(**values))
-    written = await model.ask(messages, Written, step="sinai.response", shorten=shorten)
+    written = await model.ask(
+        messages, schema, step="sinai.response", shorten=shorten, max_tokens=COPYING
+    )
     for _ in range(shorter_attempts):
         if count_words(clean(written.response)) <= words:
             break
@@ -66,12 +76,14 @@ async def write_response(
         )
         said = Message("assistant", written.model_dump_json())
         try:
-            written = await model.ask([*messages, said, *shorter], Written, step="sinai.shorter")
+            written = await model.ask(
+                [*messages, said, *shorter], schema, step="sinai.shorter", max_tokens=COPYING
+            )
         except ModelError:
             break  # the response before is cut
     content = clean(written.response)
     if count_words(content) > words:
         content = cut_to_words(content, words)
     given = [one.argument for one in selected]
-    named = matched(written.arguments, given)
-    return content, [*named, *(one for one in used(content, given) if one not in named)]
+    named = matched(written.arguments, given) if isinstance(written, Written) else []
+    return content, named or used(content, given)
