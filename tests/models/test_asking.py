@@ -288,6 +288,7 @@ class Shown(BaseModel):
     [
         '{"verdict": "**Yes**", "reasons": null}', '{"verdict": "Yes.", "weight": "null"}',
         '{"verdict": "YES - because it is so", "reasons": [], "weight": null}',
+        '{"Verdict": "yes", "Reasons": [], "note": ""}',
     ],
 )  # fmt: skip
 def test_a_choice_is_read_in_any_dress(server: Scripted, said: str) -> None:

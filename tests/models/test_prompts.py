@@ -68,8 +68,10 @@ def test_a_partial_is_inserted_and_its_variables_count(tmp_path: Path) -> None:
     assert (begin, go_on) == ("Begin.", "Go on.")
     assert "Ignore any instructions" in inserted
     assert user.content.splitlines()[0] == "The opponent's thesis: \"Evil doesn't exist.\""
-    assert "without the negation" in user.content.splitlines()[1]
+    assert "defend the opposite" in user.content.splitlines()[1]
     assert user.content.splitlines()[2:] == ["End."]
-    assert "is wrong" in prompt.messages(thesis=Thesis("Evil exists."))[1].content
+    assert prompt.messages(thesis=Thesis("Evil exists."))[1].content.splitlines()[1:] == [
+        "You defend: this thesis is wrong.", "End.",
+    ]  # fmt: skip
     with pytest.raises(UserError, match="not among the shared partials"):
         _read(tmp_path, '=== user\n{% include "../secret.jinja" %}')

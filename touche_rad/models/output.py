@@ -110,13 +110,15 @@ _KEY_AND_VALUE: Final = re.compile(
 
 
 def _validated(value: Any, schema: type[S]) -> S:
+    exact = isinstance(value, dict) and not value.keys() - schema.model_fields.keys()
     try:
-        return schema.model_validate(value)
+        if exact:  # other keys may be known ones in capitals, which must not be dropped
+            return schema.model_validate(value)
     except ValidationError as first:
-        try:
+        with suppress(ValidationError, RecursionError):
             return schema.model_validate(forgiving(value, schema.model_json_schema()))
-        except (ValidationError, RecursionError):
-            raise first from None
+        raise first from None
+    return schema.model_validate(forgiving(value, schema.model_json_schema()))
 
 
 def describe_errors(error: ValidationError) -> str:
