@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("no time is asserted", deadline=None)
+settings.register_profile("no time is asserted", deadline=None, max_examples=40)
 settings.load_profile("no time is asserted")
 
 FOREIGN = ("OPENAI_", "TOUCHE_RAD_", "inputDataset", "outputDir", "TIRA_")

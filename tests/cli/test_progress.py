@@ -58,6 +58,7 @@ def test_a_bar_leaves_room_for_ctrl_c_and_is_wiped(width: int, tmp_path: Path) -
     assert told.rindex(b"\x1b[2K") > told.rindex(b"indexing ")
 
 
+@pytest.mark.long
 def test_ctrl_c_is_told_in_one_line_and_the_work_can_go_on(tmp_path: Path) -> None:
     """Whatever was drawn before it; the answer to it is one line."""
     out = tmp_path / "s.jsonl"

@@ -143,6 +143,7 @@ def test_scores_are_printed_for_people_and_programs(tmp_path: Path) -> None:
     assert rows["quality"]["recall"] == 1.0
 
 
+@pytest.mark.long
 def test_retrieved_runs_are_what_ir_measures_reads(tmp_path: Path, demo_index_path: Path) -> None:
     out = tmp_path / "hits.run"
     for source, queries in ((CLAIMS, 10), (DEBATES, 60)):

@@ -18,7 +18,7 @@ from touche_rad.files import Kind
 from touche_rad.files.records import whole_characters
 
 MANY = settings(
-    max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None
+    max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), database=None
 )
 WORDS = st.one_of(
     st.text(max_size=30),

@@ -110,6 +110,7 @@ def test_what_is_no_formula_is_refused_by_name(text: str) -> None:
         parse(text)
 
 
+@pytest.mark.long
 @given(st.text() | st.text("PQxya(),.¬∧∨⊕→↔∀∃= \\-<>&|~!$:"))
 @settings(max_examples=500)
 def test_no_text_does_anything_but_be_read_or_refused(text: str) -> None:

@@ -122,6 +122,7 @@ PROFILES = {
 """The calls of each bundled profile for six speeches."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("panel", "profile", "calls"),
     [

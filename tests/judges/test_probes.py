@@ -74,11 +74,13 @@ def test_there_are_many_ways_of_each_kind():
     assert len(CHANGES["echoes"]) >= 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", BARS)
 def test_the_demo_fools_nobody(kind):
     holds(kind, demo(), 4 if kind not in ("foreign", "echo") else 1)
 
 
+@pytest.mark.long
 def test_every_quotation_of_the_demo_passes():
     assert failing(one_change_each(demo())) == []
 

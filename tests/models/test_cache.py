@@ -66,6 +66,7 @@ def _asks_many(url: str, cache: Path, numbers: list[int]) -> None:
         assert ask(url, cache, number).words == f"Number {number}"
 
 
+@pytest.mark.long
 def test_two_processes_share_one_cache(server: Scripted, tmp_path: Path) -> None:
     spawned = multiprocessing.get_context("spawn")
     both = [
@@ -81,6 +82,7 @@ def test_two_processes_share_one_cache(server: Scripted, tmp_path: Path) -> None
     assert len(server.asked) == 30, "what two ask at the same time is asked once"
 
 
+@pytest.mark.long
 def test_what_a_killed_process_asked_is_asked_by_who_waits(
     server: Scripted, tmp_path: Path
 ) -> None:
@@ -134,6 +136,7 @@ def _fills_the_disk(url: str, cache: Path) -> None:
         assert ask(url, cache, number).words == f"Number {number}"
 
 
+@pytest.mark.long
 def test_a_full_disk_costs_no_answer(server: Scripted, tmp_path: Path) -> None:
     one = multiprocessing.get_context("spawn").Process(
         target=_fills_the_disk, args=(server.url, tmp_path)
@@ -242,6 +245,7 @@ def chooses(server: Scripted) -> Scripted:
     return server
 
 
+@pytest.mark.long
 def test_a_finished_run_repeats_without_an_endpoint_at_any_concurrency(
     chooses: Scripted, tmp_path: Path
 ) -> None:
@@ -273,6 +277,7 @@ sys.exit(run(sys.argv[1:]))
 """
 
 
+@pytest.mark.long
 def test_a_finished_run_repeats_with_all_sockets_blocked(chooses: Scripted, tmp_path: Path) -> None:
     import subprocess
     import sys
@@ -290,6 +295,7 @@ def test_a_finished_run_repeats_with_all_sockets_blocked(chooses: Scripted, tmp_
     assert socket.socket.connect is not None
 
 
+@pytest.mark.long
 def test_a_first_run_without_an_endpoint_answers_all_the_same(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     respond(out, tmp_path / "cache", 4, NONE)

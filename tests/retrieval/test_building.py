@@ -41,6 +41,7 @@ def _kill_a_maker(place: Path) -> None:
     maker.stdout.close()
 
 
+@pytest.mark.long
 def test_a_killed_maker_leaves_no_index_and_the_next_one_sweeps_after_it(tmp_path: Path) -> None:
     place = tmp_path / "index"
     _kill_a_maker(place)
@@ -50,6 +51,7 @@ def test_a_killed_maker_leaves_no_index_and_the_next_one_sweeps_after_it(tmp_pat
     assert os.listdir(tmp_path) == ["index"]
 
 
+@pytest.mark.long
 def test_a_killed_maker_leaves_the_index_that_was_there(tmp_path: Path) -> None:
     place = tmp_path / "index"
     before = opened(BEES, place).fingerprint
@@ -60,6 +62,7 @@ def test_a_killed_maker_leaves_the_index_that_was_there(tmp_path: Path) -> None:
     assert index.search("text", "beehives", 1)
 
 
+@pytest.mark.long
 def test_a_living_maker_is_not_swept_away(tmp_path: Path) -> None:
     place = tmp_path / "index"
     maker = subprocess.Popen([sys.executable, "-c", SLOW, place], stdout=subprocess.PIPE)

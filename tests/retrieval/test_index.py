@@ -92,6 +92,7 @@ def test_no_query_fails_and_a_batch_finds_the_same(
     assert [hit.score for hit in one] == sorted((hit.score for hit in one), reverse=True)
 
 
+@pytest.mark.long
 def test_many_threads_and_processes_read_the_same(index: PisaArguments, place: Path) -> None:
     wanted = index.search("text", "cats and dogs bark", 5)
     with ThreadPoolExecutor(8) as pool:

@@ -82,6 +82,7 @@ def _many(count: int) -> list[Key]:
     return list(dict.fromkeys(tuple(sorted(one)) for one in said if one))
 
 
+@pytest.mark.long
 def test_thousands_of_statements(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joining, "_BLOCK", 1000)
     keys = _many(4000)

@@ -232,6 +232,7 @@ def test_an_empty_folder_and_odd_files_are_no_failure(tmp_path: Path) -> None:
     assert page.text.isprintable()
 
 
+@pytest.mark.long
 def test_all_of_a_long_file_is_found_in_passages_that_can_be_shown(tmp_path: Path) -> None:
     sentences = [f"Sentence {n} is about the creature{n}." for n in range(3_000)]
     (tmp_path / "long.md").write_text(" ".join(sentences))

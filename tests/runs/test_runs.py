@@ -507,6 +507,7 @@ def kill(times: int, seed: int, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_a_killed_simulation_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     assert "all files equal" in kill(8, 1, tmp_path)
 
