@@ -19,8 +19,9 @@ from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome, Speech
 from touche_rad.contests.score_report import ContestReport, ContestRow
 from touche_rad.contests.scoring import score_contests
-from touche_rad.contests.verdicts import correlations, mean_absolute, root_mean_square
+from touche_rad.contests.verdicts import mean_absolute, root_mean_square
 from touche_rad.files.contests import Judgement
+from touche_rad.score.agreement import correlations
 
 SIDES = {"Pia": "pro", "Con": "con"}
 

@@ -16,6 +16,7 @@ from touche_rad.errors import OptionError, UserError
 if TYPE_CHECKING:
     from touche_rad.contests.score_report import ContestReport
     from touche_rad.score import Report
+    from touche_rad.score.agreement import AgreementReport
 
 
 @opt.command(
@@ -87,6 +88,7 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
     "score evaluations.jsonl labels.jsonl",
     "score a.jsonl b.jsonl labels.jsonl -o scores",
     "score attack.run qrels.txt",
+    "score INDEX other.jsonl experts.jsonl",
 )
 @opt.path_argument("paths", "RUN... TRUTH", nargs=-1, required=True)
 @opt.options(
@@ -106,17 +108,19 @@ def score_command(paths: tuple[Path, ...], **given: Any) -> None:
     Evaluations against labels: official precision, recall and F1 per maxim, their macro averages,
     accuracy, kappa, MCC and the always-yes baseline. TREC runs against qrels: nDCG@10, RR and R.
     Outcomes against contests: accuracy, RMSE and correlations per dimension, and biases.
+    Annotations against annotations: Jaccard, Hamming, kappa and alpha; a RUN may be an index.
     """
     if len(paths) < 2:
-        raise UserError("score: give at least one RUN, then TRUTH (labels, qrels or contests)")
+        raise UserError(
+            "score: give at least one RUN, then TRUTH (labels, qrels, contests or annotations)"
+        )
     *runs, truth = paths
     report = _score(runs, truth, given)
     if given["output"] is not None:
-        from touche_rad.contests.score_report import ContestReport
-        from touche_rad.score import export
+        from touche_rad.score import Report, export
 
-        if isinstance(report, ContestReport):
-            raise UserError("score: -o is for evaluations; use --json for whole debates")
+        if not isinstance(report, Report):
+            raise UserError("score: -o is for evaluations; use --json for other results")
         for path in export(report, given["output"]):
             say(f"written: {path}")
     if given["as_json"]:
@@ -125,7 +129,9 @@ def score_command(paths: tuple[Path, ...], **given: Any) -> None:
         click.echo("\n".join(report.lines()))
 
 
-def _score(runs: list[Path], truth: Path, given: dict[str, Any]) -> Report | ContestReport:
+def _score(
+    runs: list[Path], truth: Path, given: dict[str, Any]
+) -> Report | ContestReport | AgreementReport:
     from touche_rad import files
 
     how = {key: given[key] for key in ("samples", "seed")}
@@ -142,6 +148,14 @@ def _score(runs: list[Path], truth: Path, given: dict[str, Any]) -> Report | Con
         )
     if given["votes"]:
         raise OptionError("--votes is for whole debates")
+    if files.detect_kind(truth) is files.Kind.ANNOTATIONS:
+        from touche_rad.score.agreement import score_annotations
+
+        if any(given[key] for key in ("strict", "debates", "exclude", "baseline")):
+            raise OptionError(
+                "--strict, --debates, --exclude and --baseline are not for annotations"
+            )
+        return score_annotations(runs, truth, bad=bad)
     from touche_rad.score import score
 
     how |= {key: given[key] for key in ("strict", "debates", "exclude", "baseline")}

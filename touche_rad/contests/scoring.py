@@ -26,6 +26,7 @@ from touche_rad.contests.score_report import (
 from touche_rad.contests.side_scores import SCORES, people_scores, side_rows
 from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement
+from touche_rad.score.agreement import correlations
 from touche_rad.score.naming import names
 from touche_rad.score.significance import interval, weights
 
@@ -311,7 +312,7 @@ class _Scale:
             rmse=v.root_mean_square(whole), mae=v.mean_absolute(whole),
             rmse_low=None if bottom is None else 100 * bottom**0.5,
             rmse_high=None if top is None else 100 * top**0.5,
-            **v.correlations([lean for lean, _ in pairs], [value for _, value in pairs]),
+            **correlations([lean for lean, _ in pairs], [value for _, value in pairs]),
         )  # fmt: skip
 
     def _random(self) -> ContestRow:

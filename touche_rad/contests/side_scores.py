@@ -11,8 +11,8 @@ from statistics import fmean
 from typing import Any, Final
 
 from touche_rad.contest import Contest, Outcome
-from touche_rad.contests import verdicts as v
 from touche_rad.contests.score_report import SideRow
+from touche_rad.score.agreement import correlations
 
 SCORES: Final = "scores"
 _OVERALL: Final = ("general", "total")
@@ -90,5 +90,5 @@ def _rows(
         ours, theirs = zip(*pairs, strict=True)
         yield SideRow(
             run=run, dimension=name, people=people, sides=len(pairs),
-            **v.correlations(ours, theirs),
+            **correlations(ours, theirs),
         )  # fmt: skip

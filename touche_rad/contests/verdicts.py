@@ -81,17 +81,6 @@ def mean_absolute(errors: Sequence[Error]) -> float | None:
     return 100 * sum(times * abs(error) for error, times in errors) / count if count else None
 
 
-def correlations(given: Sequence[float], gold: Sequence[float]) -> dict[str, float | None]:
-    """Pearson, Spearman and Kendall's tau-b; None if one of the two is constant."""
-    names = ("pearson", "spearman", "kendall")
-    if len(given) < 3 or len(set(given)) < 2 or len(set(gold)) < 2:
-        return dict.fromkeys(names)
-    from scipy import stats
-
-    tests = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
-    return {name: float(one(given, gold).statistic) for name, one in zip(names, tests, strict=True)}
-
-
 def constant_predictors(
     contests: Sequence[Contest], dimension: str
 ) -> dict[str, Callable[[Contest], str]]:

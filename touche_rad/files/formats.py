@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from touche_rad.contest import Contest, to_contest
 from touche_rad.debate import Argument, Debate, Maxim, Turn
 from touche_rad.errors import InputError
+from touche_rad.files.annotations import Annotated, annotation_of
 from touche_rad.files.claims import CLAIM, USER, read_rows
 from touche_rad.files.contests import Judgement, contest_from, judgement_from
 from touche_rad.files.messages import annotated_of, chat_of, response_of
@@ -52,6 +53,7 @@ class Kind(StrEnum):
     QRELS = "qrels"
     CONTESTS = "contests"
     OUTCOMES = "outcomes"
+    ANNOTATIONS = "annotations"
 
 
 DEBATES = frozenset((Kind.SIMULATIONS, Kind.ANNOTATED, Kind.CHAT, Kind.RESPONSES, Kind.EVALUATIONS))
@@ -143,6 +145,7 @@ _KEYS = (
     ("simulated_debate", Kind.ANNOTATED),
     ("speeches", Kind.CONTESTS),
     ("outcome", Kind.OUTCOMES),
+    ("labels", Kind.ANNOTATIONS),
 )
 
 
@@ -299,6 +302,12 @@ def read_labels(path: Place, bad: BadLines | None = None) -> Iterator[tuple[Labe
     """Read labels, one debate at a time."""
     _kind(path, frozenset({Kind.LABELS}))
     return _each(path, bad, Kind.LABELS, lambda line: _labels_of(line.raw))
+
+
+def read_annotations(path: Place, bad: BadLines | None = None) -> Iterator[Annotated]:
+    """Read the labels of texts."""
+    _kind(path, frozenset({Kind.ANNOTATIONS}))
+    return _each(path, bad, Kind.ANNOTATIONS, annotation_of)
 
 
 def read_arguments(path: Place, bad: BadLines | None = None) -> Iterator[Argument]:

@@ -43,7 +43,9 @@ def score(
             baseline=baseline, exclude=exclude, bad=bad,
         )  # fmt: skip
     if kind is not files.Kind.QRELS:
-        raise UserError(f"{truth} contains {kind}: the last file must be labels, qrels or contests")
+        raise UserError(
+            f"{truth} contains {kind}: the last file must be labels, qrels, contests or annotations"
+        )
     if strict or debates is not None or exclude is not None:
         raise OptionError(
             "--strict, --debates and --exclude are for labels, and this file has qrels"

@@ -10,7 +10,7 @@ from importlib.resources import files
 from statistics import median
 from typing import Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
 
 Aggregation = Literal["mean", "min", "median"]
 REASON_WORDS: Final = 40
@@ -78,6 +78,12 @@ class Annotation(BaseModel):
     def schemes(self) -> tuple[Scheme, ...]:
         """The schemes that the text uses."""
         return tuple(self.marks)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def labels(self) -> dict[str, int]:
+        """The grade of each scheme: what `touche-rad score` compares with other annotators."""
+        return {scheme.value: int(self.level(scheme)) for scheme in self.marks}
 
     def level(self, scheme: Scheme, by: Aggregation = "mean") -> Level:
         """Return the one label of a scheme: none where the text does not use it."""

@@ -1,0 +1,126 @@
+"""Agreement of annotators on labels of texts, against values worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retrieval.index.annotations import RECORDS, finish, line_of
+from tests.retrieval.small import opened
+from touche_rad import cli
+from touche_rad.debate import Argument
+from touche_rad.debaters.rdebater.schemes import SCHEMES, Annotation, Dimension, Level, Mark, Scheme
+from touche_rad.score.agreement import krippendorff_alpha
+
+AGENT = {
+    "u1": {"Causal": 3, "Value": 2},
+    "u2": {"Causal": 1},
+    "u3": [],
+    "u4": {"Example": 4, "Causal": 2},
+}
+EXPERT = {
+    "u1": {"Causal": 4},
+    "u2": {"Causal": 2, "Value": 3},
+    "u3": {"Causal": 0},
+    "u4": {"Example": 3, "Causal": 3},
+    "u5": ["Value"],
+}
+
+
+def written(place: Path, labels: dict[str, Any]) -> Path:
+    lines = [json.dumps({"id": key, "labels": of}) for key, of in labels.items()]
+    place.write_text("\n".join(lines) + "\n")
+    return place
+
+
+def scored(capsys: pytest.CaptureFixture[str], *paths: Path) -> dict[str, Any]:
+    assert cli.run(["score", *map(str, paths), "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_an_agent_against_an_expert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = scored(
+        capsys, written(tmp_path / "agent.jsonl", AGENT), written(tmp_path / "expert.jsonl", EXPERT)
+    )
+    (row,) = report["rows"]
+    assert report["labels"] == ["Causal", "Example", "Value"]
+    assert row["texts"] == 4
+    assert row["jaccard"] == pytest.approx((1 / 2 + 1 / 2 + 1 + 1) / 4)
+    assert row["precision"] == pytest.approx((1 / 2 + 1 + 1) / 3), "of the texts with a label"
+    assert row["hamming"] == pytest.approx(2 / 12)
+    # 12 pairs of a text and a label: both 4, neither 6, one each 1; chance (5 * 5 + 7 * 7) / 144
+    assert row["kappa_micro"] == pytest.approx((10 / 12 - 74 / 144) / (1 - 74 / 144))
+    # Causal and Example agree entirely; Value: no text in common, chance (1 * 1 + 3 * 3) / 16
+    assert row["kappa_macro"] == pytest.approx((1 + 1 + (2 / 4 - 10 / 16) / (6 / 16)) / 3)
+    # 24 values, 10 yes and 14 no; 2 disagreements, counted in both orders
+    assert row["alpha"] == pytest.approx(1 - 23 * 4 / (24**2 - 10**2 - 14**2))
+    # grades 3 1 2 4 against 4 2 3 3
+    assert row["grades"] == 4
+    assert row["pearson"] == pytest.approx(2 / (5 * 2) ** 0.5)
+
+
+def test_perfect_agreement_and_three_annotators(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expert = written(tmp_path / "expert.jsonl", EXPERT)
+    report = scored(capsys, written(tmp_path / "copy.jsonl", EXPERT), expert)
+    (row,) = report["rows"]
+    assert (row["jaccard"], row["hamming"], row["alpha"]) == (1, 0, 1)
+    assert row["kappa_micro"] == row["kappa_macro"] == row["precision"] == 1
+    agent = written(tmp_path / "agent.jsonl", AGENT)
+    assert cli.run(["score", str(tmp_path / "copy.jsonl"), str(agent), str(expert)]) == 0
+    out = capsys.readouterr().out
+    assert "Krippendorff's alpha of all 3 annotators" in out
+    assert "kappa micro" in out
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "alpha"),
+    [("0100000010", "1110010000", 0.095), ("aabbdcccedda", "babbbccceddd", 0.692)],
+)
+def test_alpha_of_the_textbook_examples(first: str, second: str, alpha: float) -> None:
+    found = krippendorff_alpha(zip(first, second, strict=True))
+    assert found == pytest.approx(alpha, abs=0.0006)
+
+
+def test_alpha_ignores_units_with_one_value_and_needs_two_values() -> None:
+    units = [("a", "a"), ("b", "b"), ("a", "b")]
+    assert krippendorff_alpha([*units, ("b",), ()]) == krippendorff_alpha(units)
+    assert krippendorff_alpha([("a", "a"), ("a", "a", "a")]) is None
+
+
+def test_the_annotations_of_an_index_are_an_annotator(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [Argument(id=key, text=f"Text {key}.") for key in ("u1", "u2")]
+    index = opened(arguments, tmp_path / "ix")
+    folder = tmp_path / "ix" / "annotations" / SCHEMES
+    folder.mkdir(parents=True)
+    good = Mark(levels=dict.fromkeys(Dimension, Level.GOOD))
+    with (folder / RECORDS).open("wb") as records:
+        for marks in ({Scheme.CAUSAL: good}, {}):
+            records.write(line_of(Annotation(marks=marks).model_dump(mode="json")))
+    finish(folder, index.manifest.collection, {"model": "by hand"})
+    expert = {"u1": {Scheme.CAUSAL.value: 3}, "u2": [Scheme.VALUE.value], "u9": []}
+    (row,) = scored(capsys, tmp_path / "ix", written(tmp_path / "expert.jsonl", expert))["rows"]
+    assert (row["texts"], row["jaccard"]) == (2, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ({"u1": {"A": -1}}, "expected a number from 0"),
+        ({"u1": "A"}, "expected a list of labels"),
+        ({"other": ["Value"]}, "no text in common"),
+    ],
+)
+def test_what_cannot_be_compared_is_an_error(
+    labels: dict[str, Any], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, expert = written(tmp_path / "a.jsonl", labels), written(tmp_path / "b.jsonl", EXPERT)
+    assert cli.run(["score", str(run), str(expert)]) == 2
+    assert message in capsys.readouterr().err

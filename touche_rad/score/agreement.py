@@ -1,0 +1,237 @@
+"""Agreement of annotators on the labels of texts: Jaccard, precision, Hamming, kappa and alpha.
+
+Each text has a set of labels, and each label may have a grade. An index with annotations is an
+annotator, too: its annotations need the key `labels`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Literal
+
+from touche_rad import files
+from touche_rad.errors import InputError, UserError
+from touche_rad.files.annotations import labels_of
+from touche_rad.plugins import annotations_of, open_index
+from touche_rad.score.figures import kappa
+from touche_rad.score.naming import names
+from touche_rad.score.official import count
+from touche_rad.score.result import Item, align_columns
+
+Grades = Mapping[str, float]
+"""The grades of a text's labels; a missing label and the grade 0 are the same."""
+Annotator = Mapping[str, Grades]
+"""The grades of each annotated text, by its id."""
+Pair = tuple[Grades, Grades]
+
+
+def used(grades: Grades) -> frozenset[str]:
+    """Return the labels that a text has."""
+    return frozenset(label for label, grade in grades.items() if grade > 0)
+
+
+def jaccard(pairs: Sequence[Pair]) -> float:
+    """The mean share of common labels in all labels of a text; 1 if neither annotator has any."""
+    return fmean(
+        len(used(a) & used(b)) / len(used(a) | used(b)) if used(a) | used(b) else 1.0
+        for a, b in pairs
+    )
+
+
+def precision(pairs: Sequence[Pair]) -> float | None:
+    """The mean share of the first annotator's labels that the second one has; None without any."""
+    shares = [len(used(a) & used(b)) / len(used(a)) for a, b in pairs if used(a)]
+    return fmean(shares) if shares else None
+
+
+def hamming(pairs: Sequence[Pair], labels: Sequence[str]) -> float:
+    """The share of all pairs of a text and a label on which the annotators differ."""
+    return sum(len(used(a) ^ used(b)) for a, b in pairs) / (len(pairs) * len(labels))
+
+
+def kappa_micro(pairs: Sequence[Pair], labels: Sequence[str]) -> float | None:
+    """Cohen's kappa over all pairs of a text and a label."""
+    return kappa(count(_bits(pairs, labels)))
+
+
+def kappa_macro(pairs: Sequence[Pair], labels: Sequence[str]) -> float | None:
+    """The mean of Cohen's kappa of each label, without labels that both always or never use."""
+    of_each = [list(_bits(pairs, [label])) for label in labels]
+    found = [
+        kappa(count(bits)) for bits in of_each if len({one for bit in bits for one in bit}) > 1
+    ]
+    return fmean(one for one in found if one is not None) if found else None
+
+
+def _bits(pairs: Sequence[Pair], labels: Sequence[str]) -> Iterable[tuple[int, float]]:
+    """Yield 1 or 0 of the second and of the first annotator, for each text and label."""
+    for a, b in pairs:
+        for label in labels:
+            yield int(label in used(b)), float(label in used(a))
+
+
+def krippendorff_alpha(units: Iterable[Sequence[object]]) -> float | None:
+    """Krippendorff's alpha for nominal values; None if all values are equal.
+
+    Args:
+        units: The values that the annotators gave to each unit. Units with one value do not count.
+    """
+    together: dict[tuple[object, object], float] = defaultdict(float)
+    for values in units:
+        counts = Counter(values)
+        for one, times in counts.items():
+            for other, often in counts.items():
+                pairs = times * (often - (one == other))
+                together[one, other] += pairs / (len(values) - 1) if pairs else 0
+    totals: dict[object, float] = defaultdict(float)
+    for (one, _), weight in together.items():
+        totals[one] += weight
+    everything = sum(totals.values())
+    expected = everything**2 - sum(total**2 for total in totals.values())
+    observed = sum(weight for (one, other), weight in together.items() if one != other)
+    return 1 - (everything - 1) * observed / expected if expected else None
+
+
+def alpha(annotators: Sequence[Annotator], labels: Sequence[str]) -> float | None:
+    """Krippendorff's alpha over all pairs of a text and a label; texts may be missing."""
+    texts = dict.fromkeys(key for one in annotators for key in one)
+    return krippendorff_alpha(
+        [label in used(one[key]) for one in annotators if key in one]
+        for key in texts
+        for label in labels
+    )
+
+
+def correlations(given: Sequence[float], gold: Sequence[float]) -> dict[str, float | None]:
+    """Pearson, Spearman and Kendall's tau-b; None if one of the two is constant."""
+    measures = ("pearson", "spearman", "kendall")
+    if len(given) < 3 or len(set(given)) < 2 or len(set(gold)) < 2:
+        return dict.fromkeys(measures)
+    from scipy import stats
+
+    found = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
+    return {
+        name: float(one(given, gold).statistic) for name, one in zip(measures, found, strict=True)
+    }
+
+
+class AgreementRow(Item):
+    """The agreement of one annotator with the truth, on the texts that both annotated."""
+
+    run: str
+    texts: int
+    jaccard: float
+    precision: float | None
+    hamming: float
+    kappa_micro: float | None
+    kappa_macro: float | None
+    alpha: float | None
+    grades: int
+    """Labels that both gave to the same text; their grades are correlated."""
+    pearson: float | None
+    spearman: float | None
+    kendall: float | None
+
+
+class AgreementReport(Item):
+    """The agreement of annotators."""
+
+    kind: Literal["agreement"] = "agreement"
+    truth: str
+    labels: tuple[str, ...]
+    rows: tuple[AgreementRow, ...]
+    alpha_of_all: float | None
+    """Krippendorff's alpha of all annotators together with the truth."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the report as JSON values."""
+        return self.model_dump(mode="json")
+
+    def lines(self) -> list[str]:
+        """Return the report as lines for the terminal."""
+        head = ("annotator", "texts", "Jaccard", "precision", "Hamming", "kappa micro",
+                "kappa macro", "alpha", "grades", "Pearson", "Spearman", "Kendall")  # fmt: skip
+        rows = [
+            (row.run, str(row.texts), _number(row.jaccard), _number(row.precision),
+             _number(row.hamming), _number(row.kappa_micro), _number(row.kappa_macro),
+             _number(row.alpha), str(row.grades), _number(row.pearson), _number(row.spearman),
+             _number(row.kendall))
+            for row in self.rows
+        ]  # fmt: skip
+        annotators = len(self.rows) + 1
+        return [
+            f"{self.truth}: {len(self.labels)} labels",
+            *align_columns([head, *rows]),
+            *([f"Krippendorff's alpha of all {annotators} annotators: {_number(self.alpha_of_all)}"]
+              if annotators > 2 else []),
+        ]  # fmt: skip
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def score_annotations(
+    runs: Sequence[Path], truth: Path, *, bad: files.BadLines | None = None
+) -> AgreementReport:
+    """Compare annotators with the truth.
+
+    Args:
+        runs: Files of annotations, or indexes with annotations.
+        truth: A file of annotations.
+        bad: What to do with bad lines.
+    """
+    gold = _read(truth, bad)
+    annotators = [_of_index(path, gold) if path.is_dir() else _read(path, bad) for path in runs]
+    every = [*annotators, gold]
+    labels = sorted({label for one in every for grades in one.values() for label in grades})
+    if not labels:
+        raise InputError(truth, "no text has a label")
+    tags = names(runs)
+    return AgreementReport(
+        truth=truth.name, labels=tuple(labels), alpha_of_all=alpha(every, labels),
+        rows=tuple(
+            _row(tag, one, gold, labels) for tag, one in zip(tags, annotators, strict=True)
+        ),
+    )  # fmt: skip
+
+
+def _read(path: Path, bad: files.BadLines | None) -> Annotator:
+    found: dict[str, Grades] = {}
+    for one in files.read_annotations(path, bad):
+        if one.id in found:
+            raise InputError(path, f"duplicate annotation of the text {one.id!r}", field="id")
+        found[one.id] = one.labels
+    return found
+
+
+def _of_index(place: Path, gold: Annotator) -> Annotator:
+    """Return the annotations of an index for the texts of the truth."""
+    stored = annotations_of(open_index(str(place)))
+    if len(stored) != 1:
+        raise UserError(
+            f"{place} has {len(stored)} sets of annotations, and one is needed: run "
+            f"touche-rad index --annotate NAME"
+        )
+    (annotations,) = stored.values()
+    found = zip(gold, annotations.get_all(list(gold)), strict=True)
+    graded = {key: one["labels"] for key, one in found if one is not None and "labels" in one}
+    return {key: labels_of(grades) for key, grades in graded.items()}
+
+
+def _row(run: str, annotator: Annotator, gold: Annotator, labels: Sequence[str]) -> AgreementRow:
+    shared = [key for key in gold if key in annotator]
+    if not shared:
+        raise UserError(f"{run} and the truth have no text in common: compare their ids")
+    pairs = [(annotator[key], gold[key]) for key in shared]
+    both = [(a[label], b[label]) for a, b in pairs for label in sorted(used(a) & used(b))]
+    of_both = [{key: one[key] for key in shared} for one in (annotator, gold)]
+    return AgreementRow(
+        run=run, texts=len(shared), jaccard=jaccard(pairs), precision=precision(pairs),
+        hamming=hamming(pairs, labels), kappa_micro=kappa_micro(pairs, labels),
+        kappa_macro=kappa_macro(pairs, labels), alpha=alpha(of_both, labels), grades=len(both),
+        **correlations([a for a, _ in both], [b for _, b in both]),
+    )  # fmt: skip
