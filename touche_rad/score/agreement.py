@@ -7,10 +7,10 @@ annotator, too: its annotations need the key `labels`.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Literal
+from typing import Final, Literal
 
 from touche_rad import files
 from touche_rad.errors import InputError, UserError
@@ -19,7 +19,7 @@ from touche_rad.plugins import annotations_of, open_index
 from touche_rad.score.figures import kappa
 from touche_rad.score.naming import names
 from touche_rad.score.official import count
-from touche_rad.score.result import Item, align_columns
+from touche_rad.score.tables import Columns, Item, Printed, cell, table
 
 Grades = Mapping[str, float]
 """The grades of a text's labels; a missing label and the grade 0 are the same."""
@@ -136,7 +136,20 @@ class AgreementRow(Item):
     kendall: float | None
 
 
-class AgreementReport(Item):
+_FIGURES: Final = (
+    ("Jaccard", "jaccard"), ("precision", "precision"), ("Hamming", "hamming"),
+    ("kappa micro", "kappa_micro"), ("kappa macro", "kappa_macro"), ("alpha", "alpha"),
+)  # fmt: skip
+_CORRELATIONS: Final = ("Pearson", "Spearman", "Kendall")
+_COLUMNS: Columns = (
+    ("annotator", "{run}"), ("texts", "{texts}"),
+    *((head, f"{{{name}:.4f}}") for head, name in _FIGURES),
+    ("grades", "{grades}"),
+    *((head, f"{{{head.lower()}:.4f}}") for head in _CORRELATIONS),
+)  # fmt: skip
+
+
+class AgreementReport(Printed):
     """The agreement of annotators."""
 
     kind: Literal["agreement"] = "agreement"
@@ -146,32 +159,12 @@ class AgreementReport(Item):
     alpha_of_all: float | None
     """Krippendorff's alpha of all annotators together with the truth."""
 
-    def to_json(self) -> dict[str, object]:
-        """Return the report as JSON values."""
-        return self.model_dump(mode="json")
-
-    def lines(self) -> list[str]:
-        """Return the report as lines for the terminal."""
-        head = ("annotator", "texts", "Jaccard", "precision", "Hamming", "kappa micro",
-                "kappa macro", "alpha", "grades", "Pearson", "Spearman", "Kendall")  # fmt: skip
-        rows = [
-            (row.run, str(row.texts), _number(row.jaccard), _number(row.precision),
-             _number(row.hamming), _number(row.kappa_micro), _number(row.kappa_macro),
-             _number(row.alpha), str(row.grades), _number(row.pearson), _number(row.spearman),
-             _number(row.kendall))
-            for row in self.rows
-        ]  # fmt: skip
-        annotators = len(self.rows) + 1
-        return [
-            f"{self.truth}: {len(self.labels)} labels",
-            *align_columns([head, *rows]),
-            *([f"Krippendorff's alpha of all {annotators} annotators: {_number(self.alpha_of_all)}"]
-              if annotators > 2 else []),
-        ]  # fmt: skip
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+    def parts(self) -> Iterator[Sequence[str]]:
+        """Yield the table, and the agreement of all if there are more than two annotators."""
+        yield [f"{self.truth}: {len(self.labels)} labels", *table(_COLUMNS, self.rows)]
+        if len(self.rows) > 1:
+            of_all = f"Krippendorff's alpha of all {len(self.rows) + 1} annotators: "
+            yield [of_all + cell("{alpha_of_all:.4f}", self)]
 
 
 def score_annotations(
