@@ -406,9 +406,11 @@ def _starts_well(span: Span, source: Passage) -> bool:
         return True
     left = _back_to_sentence_start(span.start, source.tokens)
     words = [token.word for token in left]
-    if source.tokens[span.start].before == ",":
-        return not lexicon().conditions.intersection(words)
     known = lexicon()
+    if tuple(words) in known.connectives:
+        return True
+    if source.tokens[span.start].before == ",":
+        return not known.conditions.intersection(words)
     return not any(
         word in known.negators
         or word in known.conditions
