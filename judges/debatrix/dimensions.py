@@ -62,18 +62,18 @@ def parse_dimensions(text: str, *, teams: bool = False) -> tuple[Dimension, ...]
     """
     if text.strip() == AUTO:
         text = COMPETITION if teams else DEBATE
-    found: dict[str, Dimension] = {}
+    selected: dict[str, Dimension] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, weight = (piece.strip() for piece in part.partition("="))
         if name not in dimensions():
             hint = nearest(name, list(dimensions()))
             raise OptionError(f"dimensions: there is no {name!r}{hint}")
-        if name in found:
+        if name in selected:
             raise OptionError(f"dimensions: {name} is given twice")
-        found[name] = dimensions()[name]
+        selected[name] = dimensions()[name]
         if weight:
-            found[name] = replace(found[name], weight=_weight(name, weight))
-    kept = [one for one in found.values() if one.weight > 0]
+            selected[name] = replace(selected[name], weight=_weight(name, weight))
+    kept = [one for one in selected.values() if one.weight > 0]
     if not kept:
         raise OptionError("dimensions: expected at least one with a weight above 0")
     return _with_clash_once(kept)

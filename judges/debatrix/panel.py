@@ -101,25 +101,25 @@ class Debatrix:
 
     def _columns(self, debate: PreparedDebate) -> list[Column]:
         """Make a column for each dimension of the debate."""
-        found = parse_dimensions(self.options.dimensions, teams=debate.teams)
+        selected = parse_dimensions(self.options.dimensions, teams=debate.teams)
         if self.options.columns == "single":
-            found = (dimensions()[GENERAL],)
-        return [Column(one, self._calls(debate, one), self.options.context) for one in found]
+            selected = (dimensions()[GENERAL],)
+        return [Column(one, self._calls(debate, one), self.options.context) for one in selected]
 
     async def _judge_columns(
         self, debate: PreparedDebate, columns: Sequence[Column]
     ) -> list[ColumnResult]:
         """Run all columns at once; they are independent."""
-        made: dict[str, ColumnResult] = {}
+        results: dict[str, ColumnResult] = {}
         decide = self.options.own_verdicts or len(columns) == 1 or self.options.combine == "none"
 
         async def run(column: Column) -> None:
-            made[column.dimension.name] = await column.judge(debate, decide=decide)
+            results[column.dimension.name] = await column.judge(debate, decide=decide)
 
         async with anyio.create_task_group() as group:
             for column in columns:
                 group.start_soon(run, column)
-        return [made[column.dimension.name] for column in columns]
+        return [results[column.dimension.name] for column in columns]
 
     async def _combine(
         self, debate: PreparedDebate, judges: Mapping[str, JudgeCalls],

@@ -96,26 +96,28 @@ class Evidence:
         """
         if self.options.searches == "joined":
             queries = [[" ".join(own)] if own else [] for own in queries]
-        found: dict[str, list[list[Piece]]] = {query: [] for own in queries for query in own}
+        by_query: dict[str, list[list[Piece]]] = {query: [] for own in queries for query in own}
         faults: list[str] = []
         if self.index is not None:
             faults += await anyio.to_thread.run_sync(
-                self._search_index, self.index, found, abandon_on_cancel=True
+                self._search_index, self.index, by_query, abandon_on_cancel=True
             )
         if self.web is not None:
-            results = await search_all(self.web, list(found), self.options.results_per_search)
+            results = await search_all(self.web, list(by_query), self.options.results_per_search)
             faults += [results.fault] if results.fault else []
-            for lists, pages in zip(found.values(), results.pages, strict=True):
+            for lists, pages in zip(by_query.values(), results.pages, strict=True):
                 lists.append([
                     Piece(f"web: {page.address or page.title}", clean(page.text)[:LONGEST])
                     for page in pages
                 ])  # fmt: skip
-        for lists in found.values():
+        for lists in by_query.values():
             lists[:] = [[one for one in hits if not repeats(one, speeches)] for hits in lists]
-        return [self._best([found[query] for query in own]) for own in queries], tuple(faults)
+        return [self._best([by_query[query] for query in own]) for own in queries], tuple(faults)
 
-    def _search_index(self, index: ArgumentIndex, found: dict[str, list[list[Piece]]]) -> list[str]:
-        for query, lists in found.items():
+    def _search_index(
+        self, index: ArgumentIndex, by_query: dict[str, list[list[Piece]]]
+    ) -> list[str]:
+        for query, lists in by_query.items():
             try:
                 hits = index.search("text", query, self.options.results_per_search)
             except Exception as error:
@@ -126,9 +128,9 @@ class Evidence:
             ])  # fmt: skip
         return []
 
-    def _best(self, found: Sequence[Sequence[Sequence[Piece]]]) -> tuple[Piece, ...]:
+    def _best(self, results: Sequence[Sequence[Sequence[Piece]]]) -> tuple[Piece, ...]:
         """Take the best result of every query and source first, then the second; no text twice."""
-        lists = [pieces for of_query in found for pieces in of_query]
+        lists = [pieces for of_query in results for pieces in of_query]
         once: dict[str, Piece] = {}
         for piece in chain.from_iterable(zip_longest(*lists)):
             if piece is not None and piece.text:
@@ -191,8 +193,8 @@ class FactChecker:
                     lambda one, _: replace(one, queries=self._limited(one.facts)),
                 )  # fmt: skip
             speeches = () if self.options.keep_quotations else texts
-            found, faults = await self.evidence.search([one.queries for one in stated], speeches)
-            stated = [replace(one, evidence=own) for one, own in zip(stated, found, strict=True)]
+            evidence, faults = await self.evidence.search([one.queries for one in stated], speeches)
+            stated = [replace(one, evidence=own) for one, own in zip(stated, evidence, strict=True)]
         unknown: list[CheckedFacts] = []
         if self.options.without_evidence == "unknown":
             verdict: Truth = "unknown"

@@ -183,8 +183,8 @@ def bounded(kind: Any, most: int) -> Any:
 def keyed(name: str, kinds: Mapping[str, Any]) -> type[BaseModel]:
     """Return a schema with a field for each key."""
     fields: Any = {key: (kind, ...) for key, kind in kinds.items()}
-    made: type[BaseModel] = create_model(name, **fields)
-    return made
+    schema: type[BaseModel] = create_model(name, **fields)
+    return schema
 
 
 def round_scores(

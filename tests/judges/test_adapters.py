@@ -168,6 +168,15 @@ def test_inspirescore_checks_facts_by_the_cited_arguments_alone(server: Scripted
     assert "topic relevance" in verdicts[Maxim.RELATION].rationale
 
 
+def test_a_cited_argument_that_is_quoted_is_evidence_for_quality(server: Scripted) -> None:
+    response = DEBATE.last.response
+    assert response is not None
+    quoting = response.model_copy(update={"content": response.arguments[0].text})
+    judged(server, "inspirescore-grice", DEBATE.view(len(DEBATE.turns) - 1).with_response(quoting))
+    (told,) = [prompt_of(body) for body in server.asked if schema_of(body) == "Verdicts"]
+    assert f"] {response.arguments[0].text}" in told
+
+
 def test_inspirescores_relation_is_bounded_by_the_stance_it_does_not_know(
     server: Scripted,
 ) -> None:

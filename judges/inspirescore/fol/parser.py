@@ -63,9 +63,9 @@ def tokens(text: str) -> list[Token]:
     """
     if len(text) > LONGEST:
         raise FormulaError(f"longer than {LONGEST} characters")
-    bare = _TEXT.sub(lambda found: found[1].replace(" ", ""), _GLOSS.sub("", text)).strip()
+    bare = _TEXT.sub(lambda match: match[1].replace(" ", ""), _GLOSS.sub("", text)).strip()
     bare = bare.rstrip(".")
-    found: list[Token] = []
+    result: list[Token] = []
     at = 0
     while at < len(bare):
         space = _SPACE.match(bare, at)
@@ -73,9 +73,9 @@ def tokens(text: str) -> list[Token]:
             at = space.end()
             continue
         token = _token(bare, at)
-        found.append(token)
+        result.append(token)
         at += len(token.text)
-    return found
+    return result
 
 
 def _token(text: str, at: int) -> Token:
@@ -177,12 +177,12 @@ def parse(text: str) -> Formula:
     Raises:
         FormulaError: The text is no formula.
     """
-    found = tokens(text)
-    if len(found) > MOST_TOKENS:
+    result = tokens(text)
+    if len(result) > MOST_TOKENS:
         raise FormulaError(f"more than {MOST_TOKENS} signs and names")
-    if not found:
+    if not result:
         raise FormulaError("the formula is empty")
-    parser = _Parser(found)
+    parser = _Parser(result)
     formula = parser.formula(0, 0)
     parser.expect("end")
     return close(formula)
@@ -191,8 +191,8 @@ def parse(text: str) -> Formula:
 class _Parser:
     """A recursive descent parser with a limited depth."""
 
-    def __init__(self, found: Sequence[Token]) -> None:
-        self._tokens = found
+    def __init__(self, sequence: Sequence[Token]) -> None:
+        self._tokens = sequence
         self._at = 0
         self._bound: list[str] = []
 

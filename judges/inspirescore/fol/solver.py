@@ -63,18 +63,18 @@ class Solver:
             return Decision("unknown", f"the conclusion cannot be parsed: {error}")
         known, unparsed = _parsed(premises[:MOST_PREMISES])
         unparsed += max(0, len(premises) - MOST_PREMISES)
-        found = self._decided(known, wanted)
-        if found.truth == "unknown" and unparsed:
+        decision = self._decision(known, wanted)
+        if decision.truth == "unknown" and unparsed:
             return Decision(
-                "unknown", f"{found.reason}; premises that cannot be parsed: {unparsed}"
+                "unknown", f"{decision.reason}; premises that cannot be parsed: {unparsed}"
             )
-        return found
+        return decision
 
-    def _decided(self, premises: Sequence[Formula], conclusion: Formula) -> Decision:
+    def _decision(self, premises: Sequence[Formula], conclusion: Formula) -> Decision:
         import z3
 
         try:
-            return _Problem(self._effort).decided(premises, conclusion)
+            return _Problem(self._effort).decide(premises, conclusion)
         except z3.Z3Exception as error:
             return Decision("unknown", f"the solver failed: {clean(str(error))[:200]}")
 
@@ -103,7 +103,7 @@ class _Problem:
         self._variables = 0
         self._gave_up = False
 
-    def decided(self, premises: Sequence[Formula], conclusion: Formula) -> Decision:
+    def decide(self, premises: Sequence[Formula], conclusion: Formula) -> Decision:
         known = [self._formula(one, {}) for one in premises]
         bare, things = conclusion, dict[str, Any]()
         while isinstance(bare, Quantified) and bare.quantifier == "all":
@@ -124,8 +124,8 @@ class _Problem:
             return Decision("unknown", "the premises contradict each other")
         if follows or against:
             return Decision("true" if follows else "false")
-        told = "the solver gave up" if self._gave_up else "neither it nor its negation follows"
-        return Decision("unknown", told)
+        reason = "the solver gave up" if self._gave_up else "neither it nor its negation follows"
+        return Decision("unknown", reason)
 
     def _consistent_with(self, known: list[Any], condition: Any) -> list[Any]:
         if not self._contradictory([*known, condition]):
@@ -140,10 +140,10 @@ class _Problem:
         before = self._spent(solver)
         solver.set("rlimit", self._left)
         solver.add(*formulas)
-        found = solver.check()
+        answer = solver.check()
         self._left -= self._spent(solver) - before
-        self._gave_up = self._gave_up or found == self._z3.unknown
-        return bool(found == self._z3.unsat)
+        self._gave_up = self._gave_up or answer == self._z3.unknown
+        return bool(answer == self._z3.unsat)
 
     def _spent(self, solver: Any) -> int:
         """Return the steps used so far."""
