@@ -63,9 +63,9 @@ class _Question:
         """Return the schema of one verdict, or of a list of numbered verdicts."""
         each = options.ask == "each"
         keys: dict[str, Any] = {} if each else {self.number: (int, ...)}
-        keys |= {key: (kind, ...) for key, kind in self.keys.items()}
-        if options.feedback != "none":
+        if options.feedback != "none":  # first, so that the verdict follows from the reason
             keys["feedback"] = (Page if each else Note, "")
+        keys |= {key: (kind, ...) for key, kind in self.keys.items()}
         verdict: Any = create_model(self.schema, **keys)
         if each:
             return verdict

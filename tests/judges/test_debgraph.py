@@ -945,3 +945,18 @@ def test_where_nothing_answers_there_is_no_winner_and_the_reason(server: Scripte
     assert outcome.reason.startswith("there is no graph: ")
     assert outcome.details["degraded"] is True
     assert all(speech["degraded"] for speech in outcome.details["speeches"])
+
+
+@pytest.mark.parametrize("profile", ["lean", "paper"])
+def test_the_reason_is_asked_for_before_the_verdict(server: Scripted, profile: str) -> None:
+    judged(server, profile=profile)
+    for body in server.asked:
+        name = schema_of(body)
+        if not name.startswith(("FactVerdict", "PairVerdict")):
+            continue
+        schema = body["response_format"]["json_schema"]["schema"]
+        keys = list(schema.get("$defs", {name: schema})[name.removesuffix("s")]["properties"])
+        text = prompt_of(body)
+        assert keys.index("feedback") < keys.index("label" if "Fact" in name else "winner")
+        places = [text.index(f"- {key}: ") for key in keys]
+        assert places == sorted(places), "the prompt has the keys in the schema's order"
