@@ -70,8 +70,11 @@ class ModelStance:
 
     async def _ask(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
         shown = [" ".join(one.text.split())[:_MAX_CHARACTERS] for one in arguments]
-        messages = self._prompt.messages(said=text[:_MAX_CHARACTERS], arguments=shown)
-        answer = await self._model.ask(messages, _schema(len(shown)), step="stance")
+        messages = self._prompt.messages(statement=text[:_MAX_CHARACTERS], arguments=shown)
+        tokens = 100 + 30 * len(shown)
+        answer = await self._model.ask(
+            messages, _schema(len(shown)), step="stance", max_tokens=tokens
+        )
         positions = {one.number: one.position for one in answer.positions}
         return [_stance(positions.get(number)) for number in range(1, len(shown) + 1)]
 

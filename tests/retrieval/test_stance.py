@@ -194,6 +194,7 @@ def test_a_language_model_is_asked_once_for_all_candidates(zoos: PisaArguments) 
     import re
 
     from tests.models import scripted
+    from tests.test_prompt_formats import missing
     from touche_rad.models.errors import InvalidAnswer
 
     def judged(handler: Any) -> None:
@@ -218,6 +219,7 @@ def test_a_language_model_is_asked_once_for_all_candidates(zoos: PisaArguments) 
         positions = schema["properties"]["positions"]
         shown = len(re.findall(r"^\d+\. ", user["content"], re.MULTILINE))
         assert positions["minItems"] == positions["maxItems"] == shown == 2
+        assert list(missing(f"{system['content']}\n{user['content']}", schema)) == []
         stances = backend(f"model:{server.url}#tiny").stances([(SAID, FOR), ("Trains?", OTHER)])
         assert [stance.against < 0 for stance in stances] == [True, False]
         assert stances[1].unrelated > 0.8

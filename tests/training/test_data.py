@@ -16,6 +16,7 @@ from tests.debaters.world import ARGUMENTS, debate
 from tests.models import scripted
 from tests.models.by_schema import answering, prompts
 from tests.models.scripted import Scripted
+from tests.test_prompt_formats import missing
 from tests.training.makers import played
 from touche_rad import files
 from touche_rad.contest import Contest, Speech
@@ -180,6 +181,8 @@ def test_a_teacher_gives_the_reasoning_to_an_argument_that_stays(
         f"1. {CHARITY.text}", f"The debater's next argument:\nI disagree: {CHARITY.text}",
     ):  # fmt: skip
         assert element in prompt
+    schema = server.asked[-1]["response_format"]["json_schema"]["schema"]
+    assert list(missing(prompt, schema)) == []
 
 
 def test_the_teacher_sees_the_motion_and_the_side_of_each_speaker_of_a_contest(

@@ -42,11 +42,11 @@ INSISTING: Final = (
     "One point does not outweigh all the others. I stand by my words: {claim}",
 )
 ASKING: Final = (
-    'You say: "{said}" What makes you so sure of that?',
-    'You told me: "{said}" Why should that count for more than my point?',
-    'When you say "{said}", do you mean always, or only now and then?',
-    '"{said}" Even if I granted you that, how would it show that I am wrong?',
-    'You claim: "{said}" What is that based on?',
+    'You say: "{answer}" What makes you so sure of that?',
+    'You told me: "{answer}" Why should that count for more than my point?',
+    'When you say "{answer}", do you mean always, or only now and then?',
+    '"{answer}" Even if I granted you that, how would it show that I am wrong?',
+    'You claim: "{answer}" What is that based on?',
 )
 ASKING_ABOUT_ALL: Final = "What is your strongest reason for that, in one sentence?"
 COUNTERING: Final = (
@@ -137,10 +137,10 @@ class RuleUser:
         return self._filled(self._next(debate, "insist", INSISTING), claim=_ended(_claim(debate)))
 
     def _ask(self, debate: Debate) -> str:
-        said = next(iter(sentences(_answer(debate))), "")
-        if not said or count_words(said) > _LONGEST_ECHO:
+        answer = next(iter(sentences(_answer(debate))), "")
+        if not answer or count_words(answer) > _LONGEST_ECHO:
             return ASKING_ABOUT_ALL
-        return self._filled(self._next(debate, "ask", ASKING), said=said.replace('"', "'"))
+        return self._filled(self._next(debate, "ask", ASKING), answer=answer.replace('"', "'"))
 
     def _next(self, debate: Debate, purpose: str, templates: tuple[str, ...]) -> str:
         """Return another template each turn, in a random order."""

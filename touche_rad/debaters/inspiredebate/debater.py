@@ -167,14 +167,14 @@ class InspireDebate:
         def arguments(queries: list[tuple[search.Field, str]]) -> list[Evidence]:
             return search.arguments_for(self.index, queries, options.per_term, excluded=before)
 
-        found = await anyio.to_thread.run_sync(
+        indexed = await anyio.to_thread.run_sync(
             arguments, self._queries(debate, terms), abandon_on_cancel=True
         )
-        if not found:
+        if not indexed:
             own = [(options.field, query) for query in own_words(debate)]
-            found = await anyio.to_thread.run_sync(arguments, own, abandon_on_cancel=True)
+            indexed = await anyio.to_thread.run_sync(arguments, own, abandon_on_cancel=True)
         pages = await search.pages_for(self.web, terms, options.per_term) if self.web else []
-        return _alternate(found, pages)[: options.shown]
+        return _alternate(indexed, pages)[: options.shown]
 
     def _queries(self, debate: Debate, terms: list[str]) -> list[tuple[search.Field, str]]:
         """Return the fields to search and the queries.
@@ -218,11 +218,11 @@ def _on_our_side(debate: Debate, evidence: list[Evidence]) -> Argument | None:
     return next((one for one in arguments if supports_side(one, debate, topic)), None)
 
 
-def _alternate(found: list[Evidence], pages: list[Evidence]) -> list[Evidence]:
+def _alternate(indexed: list[Evidence], pages: list[Evidence]) -> list[Evidence]:
     """Merge two lists, one item of each in turn."""
     mixed: list[Evidence] = []
-    for rank in range(max(len(found), len(pages))):
-        mixed += [*found[rank : rank + 1], *pages[rank : rank + 1]]
+    for rank in range(max(len(indexed), len(pages))):
+        mixed += [*indexed[rank : rank + 1], *pages[rank : rank + 1]]
     return mixed
 
 

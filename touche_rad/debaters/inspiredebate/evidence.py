@@ -98,7 +98,7 @@ def of_argument(argument: Argument) -> Evidence:
 
 async def pages_for(web: WebSearch, asked: Sequence[str], k: int) -> list[Evidence]:
     """Return the pages of the queries, each address once; stop at the first failed search."""
-    found: dict[str, Evidence] = {}
+    by_address: dict[str, Evidence] = {}
     for query in asked:
         try:
             pages = await _search_web(web, query, k)
@@ -107,8 +107,8 @@ async def pages_for(web: WebSearch, asked: Sequence[str], k: int) -> list[Eviden
             break
         for page in pages:
             if words(page.text):
-                found.setdefault(page.url or page.text, page)
-    return list(found.values())
+                by_address.setdefault(page.url or page.text, page)
+    return list(by_address.values())
 
 
 async def _search_web(web: WebSearch, query: str, k: int) -> list[Evidence]:
@@ -139,13 +139,13 @@ def cited(
     most similar one if it is similar enough.
     """
     arguments = [one.argument for one in evidence if one.argument is not None]
-    found: dict[str, Argument] = {}
+    used: dict[str, Argument] = {}
     for sentence in sentences(clean(content)):
         for argument in _quoted(sentence, arguments) or _most_similar(
             sentence, arguments, min_similarity
         ):
-            found.setdefault(argument.id, argument)
-    return tuple(found.values())[:most]
+            used.setdefault(argument.id, argument)
+    return tuple(used.values())[:most]
 
 
 def _quoted(sentence: str, arguments: Sequence[Argument]) -> list[Argument]:
@@ -158,12 +158,12 @@ def _quoted(sentence: str, arguments: Sequence[Argument]) -> list[Argument]:
     return []
 
 
-def _place(said: str, text: str) -> int | None:
-    """Return the position in `said` where a text, or a sentence of it, is quoted."""
-    if len(said.split()) >= _MIN_WORDS and said in text:
+def _place(sentence: str, text: str) -> int | None:
+    """Return the position in a sentence where a text, or a sentence of it, is quoted."""
+    if len(sentence.split()) >= _MIN_WORDS and sentence in text:
         return 0
     parts = [part.rstrip(".!? ") for part in (text, *sentences(text))]
-    places = [said.find(part) for part in parts if len(part.split()) >= _MIN_WORDS]
+    places = [sentence.find(part) for part in parts if len(part.split()) >= _MIN_WORDS]
     return min((place for place in places if place >= 0), default=None)
 
 
@@ -182,11 +182,11 @@ def similarity(sentence: str, text: str) -> float:
     The maximum of the share of its content words that the text has, and the similarity of their
     letters. 0 for a sentence with fewer than two content words.
     """
-    said = content_words(sentence)
-    if len(said) < 2:
+    own = content_words(sentence)
+    if len(own) < 2:
         return 0.0
-    held = set(content_words(text))
-    share = sum(word in held for word in said) / len(said)
+    known = set(content_words(text))
+    share = sum(word in known for word in own) / len(own)
     plain, other = _plain(sentence)[:1_000], _plain(text)[:1_000]
     return max(share, SequenceMatcher(None, plain, other, autojunk=False).ratio())
 
@@ -206,14 +206,14 @@ def without_attribution(sentence: str, message: str) -> str:
     "You praise zoos, but cages harm animals." becomes "cages harm animals." if the message praises
     zoos. The result is empty if there is no other clause.
     """
-    clause = _ATTRIBUTION.match(sentence)
-    if clause is None or len(_new_words(clause["said"], message)) > _MAX_NEW:
+    match = _ATTRIBUTION.match(sentence)
+    if match is None or len(_new_words(match["clause"], message)) > _MAX_NEW:
         return sentence
-    return sentence[clause.end() :]
+    return sentence[match.end() :]
 
 
 _ATTRIBUTION: Final = re.compile(
-    r"(?P<said>(?:You|Your)\b[^,:;.!?]*)(?:[,:;]\s*(?:(?:but|yet|however|still)\b,?\s*)?|[.!?]+$)"
+    r"(?P<clause>(?:You|Your)\b[^,:;.!?]*)(?:[,:;]\s*(?:(?:but|yet|however|still)\b,?\s*)?|[.!?]+$)"
 )
 _MAX_NEW: Final = 1
 """Words of such a clause that need not be in the message: its verb, such as "claim"."""

@@ -51,14 +51,14 @@ async def search_terms(model: Model, debate: Debate, most: int) -> list[str]:
 def in_bounds(terms: list[str], most: int) -> list[str]:
     """Shorten long terms, and remove repeated and additional ones."""
     short = (" ".join(clean(term).split()[:TERM_WORDS]) for term in terms)
-    found = {term.lower(): term for term in reversed([*short]) if content_words(term)}
-    return list(reversed(found.values()))[:most]
+    by_lower = {term.lower(): term for term in reversed([*short]) if content_words(term)}
+    return list(reversed(by_lower.values()))[:most]
 
 
 def own_words(debate: Debate) -> list[str]:
     """Return the query that is used without a model: the content words of the last message."""
-    said = content_words(debate.last.utterance) or content_words(topic_of(debate))
-    return [" ".join(said[:30])] if said else []
+    query = content_words(debate.last.utterance) or content_words(topic_of(debate))
+    return [" ".join(query[:30])] if query else []
 
 
 class Speech(BaseModel):

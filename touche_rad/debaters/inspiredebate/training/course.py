@@ -125,9 +125,9 @@ def _train(
 
     method, recipe = plan.method, plan.recipe
     tokenizer = tokenizer_of(recipe.base)
-    learnt, too_long = _fitting_records(method, folder.data, tokenizer, recipe.longest)
+    training, too_long = _fitting_records(method, folder.data, tokenizer, recipe.longest)
     out, _ = _fitting_records(method, folder.held_out, tokenizer, recipe.longest)
-    if not learnt:
+    if not training:
         raise UserError(f"no training data is left: {too_long} records have too many tokens")
     checkpoint, step = loop.last_checkpoint(folder)
     metrics = Metrics(folder.metrics, from_step=step)
@@ -135,10 +135,10 @@ def _train(
     if step == 0 and out:
         before = method.measure(model, tokenizer, out[:MEASURED])
         metrics.note(0, {f"held_out/{name}": value for name, value in before.items()})
-    settings = loop.settings(recipe, folder, records=len(learnt), evaluates=bool(out))
+    settings = loop.settings(recipe, folder, records=len(training), evaluates=bool(out))
     trainer = method.trainer(
         recipe, settings, model=model, tokenizer=tokenizer,
-        train=loop.dataset([method.row(one) for one in learnt]),
+        train=loop.dataset([method.row(one) for one in training]),
         held_out=loop.dataset([method.row(one) for one in out]) if out else None,
     )  # fmt: skip
     steps = loop.run(trainer, folder, checkpoint, metrics, report)
@@ -147,7 +147,7 @@ def _train(
     tokenizer.save_pretrained(folder.adapter)
     result = {
         "method": method.name, "recipe": recipe.record(), "steps": steps,
-        "learnt": len(learnt), "held_out": len(out), "too_long": too_long, "data": dict(counts),
+        "learnt": len(training), "held_out": len(out), "too_long": too_long, "data": dict(counts),
         "measured": _compare(folder, after), "loss": _ends(folder, "loss"),
         "adapter": str(folder.adapter), "serve": serve_commands(recipe, folder.adapter, None),
     }  # fmt: skip

@@ -75,9 +75,9 @@ def _build(sources: Sequence[Path], recipe: Recipe) -> TrainingData:
     def group(record: Mapping[str, Any]) -> str:
         return str(record.get("group") or record["prompt"])
 
-    learnt, out = held_out(pairs, group, recipe.held_out, recipe.seed)
+    training, out = held_out(pairs, group, recipe.held_out, recipe.seed)
     groups = len({group(one) for one in pairs})
-    return TrainingData(learnt, out, {"pairs": len(pairs), "motions": groups})
+    return TrainingData(training, out, {"pairs": len(pairs), "motions": groups})
 
 
 class Dpo:

@@ -29,10 +29,12 @@ def serve_commands(recipe: Recipe, adapter: Path, merged: Path | None) -> dict[s
     The adapter is named by its folder, so that the cache and runs distinguish it from its base
     model. If vLLM gets an option twice, the last value is used.
     """
-    found = {"adapter": _respond_command(str(adapter.absolute()), _vllm_options(recipe, adapter))}
+    commands = {
+        "adapter": _respond_command(str(adapter.absolute()), _vllm_options(recipe, adapter))
+    }
     if merged is not None:
-        found["merged"] = _respond_command(str(merged.absolute()), ())
-    return found
+        commands["merged"] = _respond_command(str(merged.absolute()), ())
+    return commands
 
 
 def _respond_command(model: str, options: tuple[str, ...]) -> str:

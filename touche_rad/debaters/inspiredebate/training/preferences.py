@@ -44,8 +44,8 @@ class Scored:
 def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[Scored]:
     """Yield the scored answers of files of evaluations and of panels' outcomes.
 
-    Outcomes name debates by their ids, which other playings share: they are sought in the file of
-    debates or contests that was given last before them.
+    Outcomes name debates by their ids. The debates are in the file of debates or contests that was
+    given last before the outcomes, because runs of the same debates have the same ids.
     """
     debates: Mapping[str, RecordedDebate] = {}
     for path in paths:
@@ -84,15 +84,15 @@ def _of_outcomes(
     reader: Reader, path: Path, debates: Mapping[str, RecordedDebate]
 ) -> Iterator[Scored]:
     """Yield scored answers of outcomes: a verdict on a debate applies to all answers of a side."""
-    for number, judged in enumerate(files.read_outcomes(path), 1):
-        debate = debates.get(judged.id)
+    for number, record in enumerate(files.read_outcomes(path), 1):
+        debate = debates.get(record.id)
         if debate is None:
-            expected = f"expected the debate {judged.id!r} in a file that is given before this one"
+            expected = f"expected the debate {record.id!r} in a file that is given before this one"
             raise InputError(path, expected, line=number, field="id")
         if not debate.speakers:
             reader.left_out["a debate of more than two"] += 1
         for one in debate.speakers:
-            scores = dict(judged.outcome.scores.get(one.speaker, {}))
+            scores = dict(record.outcome.scores.get(one.speaker, {}))
             for sample in reader.samples(one, debate.motion, path.name):
                 yield Scored(sample, scores, digest([debate.motion]), f"{path.name}#{number}")
 
@@ -151,19 +151,19 @@ class Pair:
         }  # fmt: skip
 
 
-def pairs(found: Sequence[Scored], rule: Rule) -> tuple[list[Pair], Counter[str]]:
+def pairs(answers: Sequence[Scored], rule: Rule) -> tuple[list[Pair], Counter[str]]:
     """Return the pairs in the order of their contexts, and why other pairs are not used."""
     contexts: dict[str, list[Scored]] = defaultdict(list)
-    for one in found:
+    for one in answers:
         contexts[_CONTEXT[rule.pairing](one)].append(one)
     made: list[Pair] = []
     left_out: Counter[str] = Counter()
-    for held in contexts.values():
-        if len(held) < 2:
+    for group in contexts.values():
+        if len(group) < 2:
             left_out["alone in its context"] += 1
             continue
         good: list[Pair] = []
-        for one, other in combinations(held, 2):
+        for one, other in combinations(group, 2):
             pair = _pair(one, other, rule)
             if isinstance(pair, Pair):
                 good.append(pair)
@@ -192,11 +192,11 @@ def _pair(one: Scored, other: Scored, rule: Rule) -> Pair | str:
     gaps = _gaps(one.scores, other.scores, rule.reward)
     if not gaps:
         return "no dimension scored for both"
-    told = _direction(gaps, rule)
-    if isinstance(told, str):
-        return told
-    better, worse = (one, other) if told > 0 else (other, one)
-    turned = {name: gap * told for name, gap in gaps.items()}
+    direction = _direction(gaps, rule)
+    if isinstance(direction, str):
+        return direction
+    better, worse = (one, other) if direction > 0 else (other, one)
+    turned = {name: gap * direction for name, gap in gaps.items()}
     short = [
         name for name, least in rule.margins.items() if turned.get(name, least) < least - _ROUNDING
     ]
@@ -209,13 +209,13 @@ def _gaps(
     one: Mapping[str, float | None], other: Mapping[str, float | None], reward: Sequence[str]
 ) -> dict[str, float]:
     """Return the difference in each dimension in which both have a score."""
-    found: dict[str, float] = {}
+    differences: dict[str, float] = {}
     shared = {*one} & {*other}
     for name in reward or sorted(shared - _MADE_OF_OTHERS or shared):
         first, second = one.get(name), other.get(name)
         if first is not None and second is not None:
-            found[name] = first - second
-    return found
+            differences[name] = first - second
+    return differences
 
 
 def _direction(gaps: Mapping[str, float], rule: Rule) -> int | str:
@@ -227,14 +227,14 @@ def _direction(gaps: Mapping[str, float], rule: Rule) -> int | str:
         if abs(gap) < rule.margin - _ROUNDING:
             return "below the margin"
         return 1 if gap > 0 else -1
-    told = {
+    directions = {
         1 if gap > 0 else -1
         for name, gap in gaps.items()
         if abs(gap) > _ROUNDING and abs(gap) >= rule.margins.get(name, rule.margin) - _ROUNDING
     }
-    if not told:
+    if not directions:
         return "below the margin"
-    return "dimensions against each other" if len(told) > 1 else told.pop()
+    return "dimensions against each other" if len(directions) > 1 else directions.pop()
 
 
 def make_preferences(
@@ -253,26 +253,26 @@ def make_preferences(
         sources: Evaluations; outcomes, each after the debates they are on; traces.
         out: The pairs to write.
         rule: When one answer is preferred to another.
-        reasoning: Where the reasoning of an answer comes from that was recorded without it.
-        wording: How the debater's prompt asks for evidence to be used.
-        teacher: The language model that is asked for reasoning.
-        report: Told (done, total) while a teacher is asked.
+        reasoning: The origin of reasoning that was not recorded.
+        wording: The wording of the debater's prompt.
+        teacher: The language model that writes missing reasoning.
+        report: Called with (done, total).
 
     Returns:
-        Counts, of what was left out too.
+        Counts, also of what was left out.
     """
     rule = rule if isinstance(rule, Rule) else Rule(**(rule or {}))
     reader = Reader(reasoning=reasoning, wording=wording)
     learn_traces(reader, sources)
-    judged = [path for path in sources if not is_trace(first_record(path))]
-    found = list(scored(reader, judged))
-    rule = _named(found, rule)
-    thought = reader.add_reasoning([one.sample for one in found], teacher, report)
-    whole = [replace(found[at], sample=sample) for at, sample in thought.items()]
+    paths = [path for path in sources if not is_trace(first_record(path))]
+    answers = list(scored(reader, paths))
+    rule = _named(answers, rule)
+    reasoned = reader.add_reasoning([one.sample for one in answers], teacher, report)
+    whole = [replace(answers[at], sample=sample) for at, sample in reasoned.items()]
     made, left_out = pairs(whole, rule)
     if not made:
-        told = ", ".join(f"{name}: {n}" for name, n in (left_out + reader.left_out).items())
-        raise UserError(f"no pair can be made of {len(whole)} scored answers ({told or 'none'})")
+        reasons = ", ".join(f"{name}: {n}" for name, n in (left_out + reader.left_out).items())
+        raise UserError(f"no pair can be made of {len(whole)} scored answers ({reasons or 'none'})")
     write_records(out, (pair.record() for pair in made))
     return {
         "answers": len(whole),
@@ -285,21 +285,21 @@ def make_preferences(
     }
 
 
-def _named(found: Sequence[Scored], rule: Rule) -> Rule:
+def _named(answers: Sequence[Scored], rule: Rule) -> Rule:
     """Replace abbreviations of dimensions by their names; raise an error for unknown ones."""
-    known = sorted({name for one in found for name in one.scores})
-    if not found:
+    known = sorted({name for one in answers for name in one.scores})
+    if not answers:
         return rule
 
-    def name(said: str) -> str:
-        named = said if said in known else PAPERS.get(said.upper(), said)
+    def name(given: str) -> str:
+        named = given if given in known else PAPERS.get(given.upper(), given)
         if named not in known:
-            raise UserError(f"no judge scored {said!r} (there is {', '.join(known)})")
+            raise UserError(f"no judge scored {given!r} (there is {', '.join(known)})")
         return named
 
     return replace(
         rule, reward=tuple(map(name, rule.reward)),
-        margins={name(said): least for said, least in rule.margins.items()},
+        margins={name(given): least for given, least in rule.margins.items()},
     )  # fmt: skip
 
 

@@ -205,19 +205,19 @@ class Reader:
         report: Callable[[int, int], None] | None = None,
     ) -> dict[int, Sample]:
         """Ask the teacher for missing reasoning; return the samples by their position."""
-        found = {at: one for at, one in enumerate(samples) if one.reasoning != "teacher"}
+        complete = {at: one for at, one in enumerate(samples) if one.reasoning != "teacher"}
         wanting = [at for at, one in enumerate(samples) if one.reasoning == "teacher"]
         if not wanting:
-            return found
+            return complete
         if teacher is None:
             raise UserError("--reasoning teacher needs a language model: add -m URL#MODEL")
         asked = [samples[at] for at in wanting]
         for at, reasoning in zip(wanting, ask_teacher(teacher, asked, report), strict=True):
             if reasoning:
-                found[at] = self._with_reasoning(samples[at], reasoning)
+                complete[at] = self._with_reasoning(samples[at], reasoning)
             else:
                 self.left_out["the teacher failed"] += 1
-        return dict(sorted(found.items()))
+        return dict(sorted(complete.items()))
 
 
 def _history(asked: Debate) -> str:

@@ -125,13 +125,13 @@ def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 def messages_at(value: Any, path: Path, line: int, name: str) -> tuple[Message, ...]:
     """Parse chat messages; raise InputError if they are invalid."""
-    found = []
+    messages = []
     for one in value if isinstance(value, Sequence) and not isinstance(value, str) else ():
         role = one.get("role") if isinstance(one, Mapping) else None
-        said = one.get("content") if isinstance(one, Mapping) else None
-        if role not in ("system", "user", "assistant") or not isinstance(said, str):
+        content = one.get("content") if isinstance(one, Mapping) else None
+        if role not in ("system", "user", "assistant") or not isinstance(content, str):
             raise InputError(path, "expected messages with role and content", line=line, field=name)
-        found.append(Message(role, said))
-    if not found:
+        messages.append(Message(role, content))
+    if not messages:
         raise InputError(path, "expected a list of messages", line=line, field=name)
-    return tuple(found)
+    return tuple(messages)

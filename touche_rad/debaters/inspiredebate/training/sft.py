@@ -79,15 +79,15 @@ def _build(
 ) -> TrainingData:
     reader = Reader(reasoning=reasoning, wording=wording)
     learn_traces(reader, sources)
-    found: dict[tuple[Any, str], Sample] = {}
+    by_text: dict[tuple[Any, str], Sample] = {}
     for one in (one for path in sources for one in recorded(reader, path)):
-        known = found.get((one.prompt, one.answer))  # a run and its trace have the same answers
-        found[one.prompt, one.answer] = known if known and known.topic else one
-    samples = reader.add_reasoning(list(found.values()), teacher, report).values()
+        known = by_text.get((one.prompt, one.answer))  # a run and its trace have the same answers
+        by_text[one.prompt, one.answer] = known if known and known.topic else one
+    samples = reader.add_reasoning(list(by_text.values()), teacher, report).values()
     if not samples:
-        told = ", ".join(f"{name}: {count}" for name, count in reader.left_out.items())
+        reasons = ", ".join(f"{name}: {count}" for name, count in reader.left_out.items())
         raise UserError(
-            f"no usable answers ({told or 'the files contain none'}); answers without "
+            f"no usable answers ({reasons or 'the files contain none'}); answers without "
             "reasoning need --reasoning cited, or --reasoning teacher with -m"
         )
     share, seed = (recipe.held_out, recipe.seed) if recipe else (0.0, 0)
@@ -97,7 +97,7 @@ def _build(
         """Group by topic; if all samples have the same topic, by debate."""
         return _topic(one) if len(topics) > 1 else one.debate
 
-    learnt, out = held_out(list(samples), group, share, seed)
+    training, out = held_out(list(samples), group, share, seed)
     counts = {
         "answers": len(samples),
         "debates": len({one.debate for one in samples}),
@@ -105,7 +105,7 @@ def _build(
         "reasoning": dict(Counter(one.reasoning for one in samples)),
         "left_out": dict(reader.left_out),
     }
-    return TrainingData([one.record() for one in learnt], [one.record() for one in out], counts)
+    return TrainingData([one.record() for one in training], [one.record() for one in out], counts)
 
 
 def _topic(one: Sample) -> str:

@@ -15,7 +15,7 @@ from touche_rad.models import Message
 
 
 def need_extra() -> None:
-    """Say what is missing before anything else is done; nothing is told to anybody's server."""
+    """Check that the extra is installed, and turn off telemetry."""
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     try:
         for name in ("torch", "peft", "trl"):  # what stands on torch complains in its own way
@@ -77,8 +77,8 @@ def _read(place: str, read: Callable[[], Any]) -> Any:
     try:
         return read()
     except Exception as error:
-        told = " ".join(str(error).split())[:200]
-        raise UserError(f"{place}: cannot be read: {type(error).__name__}: {told}") from None
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(f"{place}: cannot be read: {type(error).__name__}: {reason}") from None
 
 
 def with_adapter(recipe: Recipe) -> Any:
@@ -97,8 +97,8 @@ def with_adapter(recipe: Recipe) -> Any:
     try:
         return _placed(get_peft_model(model, wanted))
     except ValueError as error:
-        told = " ".join(str(error).split())[:200]
-        raise UserError(f"--targets {recipe.targets}: {told}") from None
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(f"--targets {recipe.targets}: {reason}") from None
 
 
 def _placed(model: Any) -> Any:
@@ -118,10 +118,10 @@ def tokens(tokenizer: Any, prompt: Sequence[Message], answer: str | None = None)
             messages, tokenize=False, add_generation_prompt=answer is None
         )
     except Exception as error:  # whatever a stranger's template raises
-        told = " ".join(str(error).split())[:200]
-        raise UserError(f"the model's chat template cannot render these chats: {told}") from None
-    found: list[int] = tokenizer(text, add_special_tokens=False).input_ids
-    return found
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(f"the model's chat template cannot render these chats: {reason}") from None
+    ids: list[int] = tokenizer(text, add_special_tokens=False).input_ids
+    return ids
 
 
 def log_likelihood(model: Any, tokenizer: Any, prompt: Sequence[Message], answer: str) -> float:
