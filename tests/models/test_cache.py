@@ -204,7 +204,8 @@ def test_what_is_damaged_or_named_is_pruned(server: Scripted, tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("line", "told"),
-    [("{", "expected JSON"), ("[]", "expected str"), ('{"key": 3}', "key: expected str"),
+    [("{", "Invalid JSON"), ("[]", "Input should be an object"),
+     ('{"key": 3}', "key: Input should be a valid string"),
      ('{"key": "k", "model": "m", "asked": "a", "answer": "b", "digest": "d", "version": 2,'
       ' "kept": 1.5}', "digest: expected the digest of the answer")],
 )  # fmt: skip

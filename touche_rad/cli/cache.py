@@ -6,7 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -102,24 +102,20 @@ def merge(folder: Path, others: tuple[Path, ...], quiet: bool) -> None:
 
 
 def _read_export(path: Path) -> Iterator[Row]:
-    from touche_rad.errors import InputError, UserError
+    from pydantic import TypeAdapter, ValidationError
+
+    from touche_rad.errors import InputError
+    from touche_rad.files.records import numbered_lines
     from touche_rad.models.cache import Row
 
-    types = {one.name: str(one.type) for one in fields(Row)}
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from None
-    for number, line in enumerate(lines, 1):
+    adapter = TypeAdapter(Row)
+    for number, line in numbered_lines(path):
         try:
-            given = json.loads(line)
-        except ValueError as error:
-            raise InputError(path, f"expected JSON: {error}", line=number) from None
-        for name, kind in types.items():
-            value = given.get(name) if isinstance(given, dict) else None
-            if type(value).__name__ != kind and not (kind == "float" and isinstance(value, int)):
-                raise InputError(path, f"expected {kind}", line=number, field=name)
-        row = Row(**{name: given[name] for name in types})
+            row = adapter.validate_json(line, strict=True)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            field = ".".join(map(str, first["loc"])) or None
+            raise InputError(path, first["msg"], line=number, field=field) from None
         if not row.whole:
             raise InputError(path, "expected the digest of the answer", line=number, field="digest")
         yield row

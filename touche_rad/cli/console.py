@@ -67,53 +67,32 @@ class Pace:
 @contextmanager
 def _bar(title: str, describe: Callable[[], str]) -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        ProgressColumn,
-        Task,
-        TextColumn,
-        TimeElapsedColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
     from rich.table import Column
-    from rich.text import Text
+
+    def column(text: str) -> TextColumn:
+        return TextColumn(text, table_column=Column(no_wrap=True, overflow="ellipsis"))
 
     pace = Pace()
-
-    class Label(ProgressColumn):
-        """A text. Rich has columns for the rate, but shows only that of the last moments."""
-
-        def __init__(self, text: Callable[[], str], style: str = "") -> None:
-            self.text, self.style = text, style
-            super().__init__(Column(no_wrap=True, overflow="ellipsis"))
-
-        def render(self, task: Task) -> Text:
-            return Text(self.text(), style=self.style)
-
-    def rate() -> str:
-        return f"{pace.rate:.1f}/s" if pace.rate else ""
-
-    def left() -> str:
-        return f"{_clock(pace.left)} left" if pace.left is not None else ""
-
-    def more() -> str:
-        """Return the description, cut to the room that is left."""
-        text, room = describe(), console.width - _BAR_WIDTH
-        return text if len(text) <= room else f"{text[: room - 1]}…" if room > 1 else ""
-
     console = Console(stderr=True)
     console.width = max(console.width - len(_CTRL_C), 1)
     with Bar(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Label(rate),
-        TimeElapsedColumn(), Label(left, "progress.remaining"), Label(more), console=console,
-        transient=True,
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+        column("{task.fields[rate]}"), TimeElapsedColumn(),
+        column("[progress.remaining]{task.fields[left]}"), column("{task.fields[more]}"),
+        console=console, transient=True,
     ) as bar:  # fmt: skip
-        task = bar.add_task(title, total=None)
+        task = bar.add_task(title, total=None, rate="", left="", more="")
 
         def report(done: int, total: int | None) -> None:
             pace.update(done, total)
-            bar.update(task, completed=done, total=total)
+            text, room = describe(), console.width - _BAR_WIDTH
+            bar.update(
+                task, completed=done, total=total, rate=f"{pace.rate:.1f}/s" if pace.rate else "",
+                left=f"{_clock(pace.left)} left" if pace.left is not None else "",
+                more=text if len(text) <= room else f"{text[: room - 1]}…" if room > 1 else "",
+            )  # fmt: skip
 
         yield report
 
