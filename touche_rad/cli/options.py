@@ -16,9 +16,6 @@ from touche_rad.errors import UserError
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[Any], Any]
 
-TRACE: Final = ".trace.jsonl"
-"""The suffix of a trace file, which is written beside the run."""
-
 _KEY_VALUE: Final = re.compile(r"^(?:([a-z]+)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DOTALL)
 _SOURCES: Final = {
     ParameterSource.COMMANDLINE: "flag",
@@ -256,7 +253,7 @@ RUN_DEADLINE: Final = click.option(
 )  # fmt: skip
 WITH_TRACE: Final = click.option(
     "--trace/--no-trace", default=True, show_default=True, envvar="TOUCHE_RAD_TRACE",
-    help=f"Write each model call to RUN{TRACE}; touche-rad report shows it.",
+    help="Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
 )  # fmt: skip
 MODEL_OPTIONS: Final = (MODEL, CACHE, MAX_CALLS, MAX_TOKENS, RUN_DEADLINE)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from touche_rad.cli.options import TRACE, PluginSpec
+from touche_rad.cli.options import PluginSpec
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest
 
 if TYPE_CHECKING:
@@ -173,6 +173,8 @@ def _trace_path(out: Path) -> Path:
 
     TIRA accepts only one `*.jsonl` in its output folder.
     """
+    from touche_rad.files.traces import TRACE
+
     name = f"{out.name}{TRACE}"
     if not is_tira_output(out.parent):
         return out.with_name(name)

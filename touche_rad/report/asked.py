@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-TRACE: Final = ".trace.jsonl"
+from touche_rad.files.traces import TRACE, answer_text, read_trace
+
 STATUS: Final = ".status.json"
 _LONGEST: Final = 6_000
 """Maximum characters of a prompt or an answer in the report."""
@@ -76,9 +78,8 @@ def costs(name: str, run: Path) -> list[Cost]:
 def calls(run: Path) -> dict[Place, list[Call]]:
     """Return a run's calls by debate and turn, without unreadable lines."""
     by_place: dict[Place, list[Call]] = {}
-    for number, row in enumerate(_rows(_trace_of(run))):
-        if number >= _MOST:
-            break
+    trace = _trace_of(run)
+    for row in islice(read_trace(trace), _MOST) if trace.is_file() else ():
         turn = row.get("turn")
         place = (str(row.get("debate", "")), turn if isinstance(turn, int) else -1)
         by_place.setdefault(place, []).append(_call(row))
@@ -90,20 +91,6 @@ def _trace_of(run: Path) -> Path:
     name = run.name + TRACE
     deeper = run.parent / "trace" / name
     return deeper if deeper.is_file() else run.with_name(name)
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                try:
-                    row = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(row, dict):
-                    yield row
-    except OSError:
-        return
 
 
 def _call(row: Mapping[str, Any]) -> Call:
@@ -122,21 +109,9 @@ def _call(row: Mapping[str, Any]) -> Call:
         plugin=str(row.get("plugin", "")), step=str(row.get("step", "")),
         cached=bool(row.get("cached")),
         seconds=float(seconds) if isinstance(seconds, int | float) else None,
-        tokens=tokens, messages=messages, answer=_short(_said(answer)),
+        tokens=tokens, messages=messages, answer=_short(answer_text(answer)),
         fault=str(row.get("fault", "")),
     )  # fmt: skip
-
-
-def _said(answer: Any) -> str:
-    """Return the text of an answer, also from the cache."""
-    if not isinstance(answer, dict):
-        return ""
-    if "said" in answer:
-        return str(answer["said"])
-    try:
-        return str(answer["choices"][0]["message"]["content"])
-    except (LookupError, TypeError):
-        return ""
 
 
 def _short(text: str) -> str:

@@ -69,6 +69,8 @@ class _Source(Protocol):
     @property
     def name(self) -> str: ...
     @property
+    def path(self) -> Path: ...
+    @property
     def kind(self) -> Kind: ...
 
 
@@ -149,7 +151,6 @@ class Drawings:
 
 
 def contest_sections(
-    runs: Sequence[Path],
     sources: Sequence[_Source],
     labels: Path | None,
     drawings: Drawings,
@@ -157,17 +158,16 @@ def contest_sections(
 ) -> Iterator[ContestSection]:
     """Yield each judged debate with the verdicts of all runs."""
     known: dict[str, Contest] = {}
-    truths = [path for path, source in zip(runs, sources, strict=True)
-              if source.kind is Kind.CONTESTS]  # fmt: skip
+    truths = [source.path for source in sources if source.kind is Kind.CONTESTS]
     if labels is not None and files.detect_kind(labels) is Kind.CONTESTS:
         truths.append(labels)
     for path in truths:
         for number, contest in enumerate(files.read_contests(path, bad), 1):
             known[contest.id or str(number)] = contest
     judged: dict[str, list[tuple[str, Judgement]]] = {}
-    for path, source in zip(runs, sources, strict=True):
+    for source in sources:
         if source.kind is Kind.OUTCOMES:
-            for one in files.read_outcomes(path, bad):
+            for one in files.read_outcomes(source.path, bad):
                 judged.setdefault(one.id, []).append((source.name, one))
     for key, of_contest in judged.items():
         contest_or_none = known.get(key)

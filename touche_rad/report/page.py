@@ -24,6 +24,7 @@ from touche_rad.report.asked import calls, costs
 from touche_rad.report.contests import Drawings, contest_sections
 from touche_rad.report.conversations import Conversation, DebateVerdicts, conversations
 from touche_rad.report.tournament import read_tournament, split_runs_and_ratings
+from touche_rad.runs.runner import sha256_of
 from touche_rad.score import score
 from touche_rad.score.naming import names
 from touche_rad.score.result import JudgementReport, JudgementRow, Report
@@ -35,8 +36,6 @@ MOST_DEBATES = 200
 class ReportSummary:
     """The counts of a report."""
 
-    path: Path
-    runs: int
     debates: int
     turns: int
     left_out: int
@@ -47,7 +46,7 @@ class Source:
     """An input file of the report."""
 
     name: str
-    file: str
+    path: Path
     kind: Kind
     sha256: str
 
@@ -75,35 +74,31 @@ def write_report(
     """
     runs, ratings = split_runs_and_ratings(runs)
     sources = [
-        Source(name, path.name, files.detect_kind(path), _sha256(path))
+        Source(name, path, files.detect_kind(path), sha256_of(path))
         for name, path in zip(names(runs), runs, strict=True)
     ]
-    talks = conversations(_judged(sources, runs, labels, bad or BadLines()))
-    read_tournament = talks[: max_debates or MOST_DEBATES]
-    scored = _scored(sources, runs, labels, seed)
-    turns, left_out = sum(len(talk.exchanges) for talk in talks), len(talks) - len(read_tournament)
-    drawings = Drawings()
-    whole = list(contest_sections(runs, sources, labels, drawings, bad or BadLines()))
+    most, bad, drawings = max_debates or MOST_DEBATES, bad or BadLines(), Drawings()
+    talks = conversations(_judged(sources, labels, bad))
+    whole = list(contest_sections(sources, labels, drawings, bad))
+    scored = _scored(sources, labels, seed)
+    summary = ReportSummary(
+        debates=len(talks) + len(whole), turns=sum(len(talk.exchanges) for talk in talks),
+        left_out=max(0, len(talks) - most),
+    )  # fmt: skip
     values: dict[str, Any] = {
-        "wholes": whole[: max_debates or MOST_DEBATES],
-        "wholes_left_out": max(0, len(whole) - (max_debates or MOST_DEBATES)),
+        "wholes": whole[:most],
+        "wholes_left_out": max(0, len(whole) - most),
         "tournaments": [_tournament(path) for path in ratings],
         "title": title or "touche-rad report",
         "sources": sources,
-        "labels": labels and {"file": labels.name, "sha256": _sha256(labels)},
-        "talks": read_tournament,
-        "left_out": left_out,
-        "turns": turns,
-        "debates": len(talks) + len(whole),
+        "labels": labels and {"file": labels.name, "sha256": sha256_of(labels)},
+        "talks": talks[:most],
+        **vars(summary),
         "score": scored if isinstance(scored, JudgementReport) else None,
         "plain": scored.lines() if scored and not isinstance(scored, JudgementReport) else [],
         "rates": _rates(sources, talks),
         "plots": list(_plots(sources, talks, scored)),
-        "costs": [
-            cost
-            for source, path in zip(sources, runs, strict=True)
-            for cost in costs(source.name, path)
-        ],
+        "costs": [cost for source in sources for cost in costs(source.name, source.path)],
         "judged": not ratings or scored is not None or bool(talks),
         "maxims": list(Maxim),
         "seed": seed,
@@ -111,31 +106,25 @@ def write_report(
     }
     with files.atomic_write(out) as page:
         page.write(_rendered(values, drawings))
-    debates = len(talks) + len(whole)
-    return ReportSummary(out, len(runs), debates, turns, left_out)
+    return summary
 
 
 def _tournament(path: Path) -> dict[str, Any]:
     one = read_tournament(path)
     template = _environment().from_string(_text("tournament.html.jinja"))
-    return {"name": one.name, "file": path.name, "sha256": _sha256(path),
+    return {"name": one.name, "file": path.name, "sha256": sha256_of(path),
             "drawn": Markup(template.render(one=one, format_share=format_share))}  # fmt: skip
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _judged(
-    sources: Sequence[Source], runs: Sequence[Path], labels: Path | None, bad: BadLines
+    sources: Sequence[Source], labels: Path | None, bad: BadLines
 ) -> Iterator[DebateVerdicts]:
     truth: list[tuple[Labels, ...]] = []
     if labels is not None and files.detect_kind(labels) is Kind.LABELS:
         truth = list(files.read_labels(labels))
-    for source, path in zip(sources, runs, strict=True):
-        asked = calls(path)
-        for number, (debate, verdicts) in enumerate(_read(source.kind, path, bad)):
+    for source in sources:
+        asked = calls(source.path)
+        for number, (debate, verdicts) in enumerate(_read(source.kind, source.path, bad)):
             known = truth[number] if number < len(truth) else ()
             yield DebateVerdicts(source.name, debate, verdicts, known, asked)
 
@@ -150,12 +139,12 @@ def _read(kind: Kind, path: Path, bad: BadLines) -> Iterator[tuple[Debate, tuple
 
 
 def _scored(
-    sources: Sequence[Source], runs: Sequence[Path], labels: Path | None, seed: int
+    sources: Sequence[Source], labels: Path | None, seed: int
 ) -> Report | ContestReport | None:
     if labels is None:
         return None
     wanted = _TRUTHS.get(files.detect_kind(labels), Kind.EVALUATIONS)
-    fitting = [run for source, run in zip(sources, runs, strict=True) if source.kind is wanted]
+    fitting = [source.path for source in sources if source.kind is wanted]
     if not fitting:
         return None
     scorer = score_contests if wanted is Kind.OUTCOMES else score

@@ -33,11 +33,11 @@ from touche_rad.debaters.inspiredebate.training.samples import (
 from touche_rad.debaters.inspiredebate.training.traces import (
     TracedAnswers,
     is_trace,
-    rows_of,
     trace_of,
     traced,
 )
 from touche_rad.errors import InputError, UserError
+from touche_rad.files.traces import read_trace
 from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.output import Page
 from touche_rad.models.prompts import render_dialogue
@@ -244,14 +244,14 @@ def learn_traces(reader: Reader, paths: Iterable[Path]) -> None:
             raise UserError(f"{path}: the file does not exist")
         trace = path if is_trace(first_record(path)) else trace_of(path)
         if trace is not None:
-            reader.answers.add(traced(rows_of(trace), trace.name))
+            reader.answers.add(traced(read_trace(trace), trace.name))
 
 
 def recorded(reader: Reader, path: Path) -> Iterator[Sample]:
     """Yield the samples of a file: a trace, training data, or a run."""
     first = first_record(path)
     if is_trace(first):
-        yield from traced(rows_of(path), path.name)
+        yield from traced(read_trace(path), path.name)
     elif _is_data(first):
         yield from _training_data(path)
     elif files.detect_kind(path) is files.Kind.CONTESTS:

@@ -5,7 +5,6 @@ A trace contains the reasoning, which is not part of a response, and the exact p
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,11 +13,11 @@ from typing import Any, Final
 
 from touche_rad.debaters.inspiredebate.speech import Speech, refused
 from touche_rad.debaters.inspiredebate.training.samples import Sample, digest
+from touche_rad.files.traces import TRACE, answer_text
 from touche_rad.models import Message
 from touche_rad.models.output import NoObject, parse_object
 from touche_rad.text import clean, sentences
 
-ENDING: Final = ".trace.jsonl"
 _KEY_LETTERS: Final = 40
 """Letters of a sentence by which answers are looked up; then whole answers are compared."""
 STEPS: Final = ("inspiredebate.speech", "inspiredebate.again")
@@ -47,7 +46,7 @@ def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Sample]:
                 prompts[place] = messages
                 answers.pop(place, None)
         try:
-            speech = parse_object(_text_of(row["answer"]), Speech)
+            speech = parse_object(answer_text(row["answer"]), Speech)
         except NoObject:
             continue
         if not refused(speech.argument) or place not in answers:
@@ -66,18 +65,6 @@ def _opponent_texts(prompt: tuple[Message, ...]) -> Iterator[str]:
     for one in prompt:
         if one.role == "user":
             yield one.content.partition("\n\n")[0]
-
-
-def _text_of(answer: Any) -> str:
-    """Return the model's text, from the server or from the cache."""
-    if not isinstance(answer, Mapping):
-        return ""
-    if "said" in answer:
-        return str(answer["said"])
-    try:
-        return str(answer["choices"][0]["message"]["content"])
-    except (KeyError, IndexError, TypeError):
-        return ""
 
 
 @dataclass
@@ -119,17 +106,5 @@ def _plain(text: str) -> str:
 
 def trace_of(path: Path) -> Path | None:
     """Return the trace file of a run, if it exists."""
-    trace = path.with_name(path.name + ENDING)
+    trace = path.with_name(path.name + TRACE)
     return trace if trace.is_file() else None
-
-
-def rows_of(path: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a trace; an incomplete line of a killed run is skipped."""
-    with path.open(encoding="utf-8", errors="replace") as stream:
-        for line in stream:
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(row, dict):
-                yield row

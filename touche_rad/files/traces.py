@@ -1,0 +1,35 @@
+"""Read the traces of runs: one line per model call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+TRACE: Final = ".trace.jsonl"
+"""The suffix of a trace file, which is written beside the run."""
+
+
+def read_trace(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a trace; an incomplete line of a killed run is skipped."""
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        for line in stream:
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(row, dict):
+                yield row
+
+
+def answer_text(answer: Any) -> str:
+    """Return the model's text in a row's answer, from the server or from the cache."""
+    if not isinstance(answer, Mapping):
+        return ""
+    if "said" in answer:
+        return str(answer["said"])
+    try:
+        return str(answer["choices"][0]["message"]["content"])
+    except (LookupError, TypeError):
+        return ""
