@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.judges.debgraph_debate import ANSWERS, CONTEST, DRAFTS, draft, drawn, judged, speech_in
+from tests.judges.debgraph_debate import ANSWERS, CONTEST, DRAFTS, draft, judged, speech_in
 from tests.models import scripted
 from tests.models.by_schema import called, prompt_of, prompts, schema_of
 from tests.models.scripted import Scripted
@@ -166,6 +166,21 @@ def test_the_condensed_feedback_is_made_of_scores_and_of_all_that_was_found(
                     "winner by the scores: con"):  # fmt: skip
         assert element in told, element
     assert "not to be kept" not in told
+
+
+@pytest.mark.parametrize("profile", ["lean", "paper"])
+def test_the_reason_is_asked_for_before_the_verdict(server: Scripted, profile: str) -> None:
+    judged(server, profile=profile)
+    for body in server.asked:
+        name = schema_of(body)
+        if not name.startswith(("FactVerdict", "PairVerdict")):
+            continue
+        schema = body["response_format"]["json_schema"]["schema"]
+        keys = list(schema.get("$defs", {name: schema})[name.removesuffix("s")]["properties"])
+        text = prompt_of(body)
+        assert keys.index("feedback") < keys.index("label" if "Fact" in name else "winner")
+        places = [text.index(f"- {key}: ") for key in keys]
+        assert places == sorted(places), "the prompt has the keys in the schema's order"
 
 
 # What comes of it
@@ -339,240 +354,6 @@ def test_a_close_debate_says_so(server: Scripted) -> None:
     server.asked.clear()
     assert judged(server, close_margin="0.1").details["feedback"]["close"] == ""
     assert "The debate was close" not in prompts(server, "Condensed")[0]
-
-
-# Graphs that are not valid
-
-
-WRONG: dict[str, tuple[Any, str]] = {
-    "a target that is not there": (draft({3: "x"}, (3, "rebuttal", 99)), "no argument 99"),
-    "a source that is not there": (draft({}, (98, "rebuttal", 1)), "no argument 98"),
-    "a taken id": (draft({2: "x"}, (2, "rebuttal", 1)), "the id 2 is already used"),
-    "an id twice": ({**draft({}), "arguments": [{"id": 3, "text": "x"}, {"id": 3, "text": "y"}]},
-                    "the id 3 is used twice"),
-    "the opponent's words again": (draft({3: "Pro claim!"}, (3, "claim", 0)), "argument 3 is already in"),
-    "no words": (draft({3: " "}), "argument 3 has no text"),
-    "an argument on itself": (draft({3: "x"}, (3, "premise", 3)), "related to itself"),
-    "a rebuttal of its own side": (draft({3: "x", 4: "y"}, (3, "claim", 0), (4, "rebuttal", 3)),
-                                   "a rebuttal must have a target of the other side"),
-    "a premise for the other side": (draft({3: "x"}, (3, "premise", 1)),
-                                     "only a rebuttal may have a target of the other side"),
-    "words in the opponent's mouth": (draft({3: "x"}, (3, "claim", 0), (2, "rebuttal", 3)),
-                                      "the source must be an argument of your own side"),
-    "the motion as a source": (draft({3: "x"}, (0, "premise", 3)), "can only be a target"),
-    "a rebuttal of the motion": (draft({3: "x"}, (3, "rebuttal", 0)), "is a claim"),
-}  # fmt: skip
-
-
-def first_wrong(wrong: Any, then: Any = None) -> Callable[[str], Any]:
-    """Con's first speech is drawn wrong once, or until nothing else is said."""
-    tries = iter([wrong])
-
-    def act(prompt: str) -> Any:
-        if speech_in(prompt) != "CON-ONE":
-            return drawn(prompt)
-        return next(tries, then or DRAFTS["CON-ONE"])
-
-    return act
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_the_paper_asks_again_for_a_graph_that_is_not_valid(server: Scripted, name: str) -> None:
-    wrong, told = WRONG[name]
-    outcome = judged(server, profile="paper", answers={"SceneGraph": first_wrong(wrong)})
-    asked = [one for one in prompts(server, "SceneGraph") if speech_in(one) == "CON-ONE"]
-    assert len(asked) == 2
-    assert told not in asked[0]
-    assert told in asked[1]
-    assert asked[1].startswith(asked[0]), "what is asked again is the same, and what was wrong"
-    assert outcome.details["speeches"][1]["asked"] == 2
-    assert len(outcome.details["graph"]["nodes"]) == 9
-
-
-def test_after_the_last_retry_the_valid_part_of_the_last_draft_is_kept(server: Scripted) -> None:
-    for cap in (0, 5):
-        server.asked.clear()
-        drafts = iter(
-            draft({3: f"x{number}", 4: "y"}, (3, "premise", 1), (4, "rebuttal", 1))
-            for number in range(9)
-        )
-        outcome = judged(
-            server, profile="paper", max_retries=str(cap),
-            answers={"SceneGraph": lambda p, d=drafts: next(d) if "CON-ONE" in p else drawn(p)},
-        )  # fmt: skip
-        asked = [one for one in prompts(server, "SceneGraph") if speech_in(one) == "CON-ONE"]
-        assert len(asked) == cap + 1
-        told = outcome.details["speeches"][1]
-        assert (told["degraded"], told["added"], told["asked"]) == (False, [3, 4], cap + 1)
-        assert told["relations"] == {"rebuttal": 1}
-        assert "only a rebuttal may have a target of the other side" in told["faults"][0]
-        texts = [node["text"] for node in outcome.details["graph"]["nodes"]]
-        assert f"x{cap}" in texts
-
-
-def test_a_speech_of_which_no_draft_has_a_valid_part_is_left_out(server: Scripted) -> None:
-    nothing = draft({}, (98, "rebuttal", 99))
-    outcome = judged(
-        server, profile="paper",
-        answers={"SceneGraph": lambda p: nothing if "CON-ONE" in p else drawn(p)},
-    )  # fmt: skip
-    assert outcome.details["speeches"][1]["degraded"] is True
-    assert outcome.details["speeches"][1]["asked"] == 6
-    assert "con speech of round 1 is not in the graph" in outcome.reason
-    assert {n["speaker"] for n in outcome.details["graph"]["nodes"][1:]} >= {"ada"}
-
-
-@pytest.mark.parametrize("profile", ["paper", "lean"])
-def test_keys_that_a_model_copies_from_the_graph_it_is_shown_are_ignored(
-    server: Scripted, profile: str
-) -> None:
-    def with_attributes(prompt: str) -> Any:
-        graph = drawn(prompt)
-        copied = {"attributes": {"side": "con", "round": 1, "kind": "claim"}}
-        return {**graph, "arguments": [one | copied for one in graph["arguments"]]}
-
-    outcome = judged(server, profile=profile, answers={"SceneGraph": with_attributes})
-    assert called(server).count("SceneGraph") == 4, "nothing is asked again"
-    assert outcome.details["graph"] == judged(server, profile=profile).details["graph"]
-
-
-def test_the_faults_of_a_graph_stand_in_the_same_message_as_the_question(
-    server: Scripted,
-) -> None:
-    """Some chat templates refuse two user messages in a row."""
-    wrong, _ = WRONG["an argument on itself"]
-    judged(server, profile="paper", answers={"SceneGraph": first_wrong(wrong)})
-    for body in server.asked:
-        assert [message["role"] for message in body["messages"]] == ["system", "user"]
-
-
-def test_the_lean_profile_keeps_what_stands_of_a_wrong_graph(server: Scripted) -> None:
-    wrong = draft(
-        {2: "kept under a new id", 4: "kept"},
-        (2, "rebuttal", 1), (4, "premise", 2), (4, "rebuttal", 99), (4, "rebuttal", 4),
-    )  # fmt: skip
-    only = CONTEST.model_copy(update={"speeches": CONTEST.speeches[:2]})
-    outcome = judged(server, only, answers={"SceneGraph": first_wrong(wrong)})
-    assert called(server).count("SceneGraph") == 2, "nothing is asked again"
-    graph = outcome.details["graph"]
-    assert {n["id"]: n["text"] for n in graph["nodes"] if n.get("side") == "con"} == {
-        3: "kept under a new id", 4: "kept",
-    }  # fmt: skip
-    edges = [(e["source"], e["relation"], e["target"]) for e in graph["edges"] if e["source"] > 2]
-    assert edges == [(3, "rebuttal", 1), (4, "premise", 3)]
-    assert len(outcome.details["speeches"][1]["faults"]) == 3
-    assert outcome.details["speeches"][1]["degraded"] is False
-
-
-def test_a_graph_of_which_nothing_stands_is_asked_for_again(server: Scripted) -> None:
-    nothing = draft({}, (98, "rebuttal", 99))
-    outcome = judged(server, answers={"SceneGraph": first_wrong(nothing)})
-    assert called(server).count("SceneGraph") == 5
-    assert outcome.details["speeches"][1]["added"] == [3, 4, 5]
-
-
-def test_what_is_no_graph_at_all_is_asked_for_again(server: Scripted) -> None:
-    for garbage in ("no json",
-                    {"arguments": [{"id": "one", "text": "x"}], "relations": []},
-                    {"arguments": [{"id": 3, "text": "x"}],
-                     "relations": [{"source": 3, "relation": "supports", "target": 0}]}):  # fmt: skip
-        server.asked.clear()
-        outcome = judged(server, answers={"SceneGraph": first_wrong(garbage)})
-        assert outcome.details["speeches"][1]["added"] == [3, 4, 5]
-        assert len(called(server)) == 9
-
-
-def test_an_answer_that_is_cut_off_is_asked_for_with_fewer_arguments(server: Scripted) -> None:
-    judged(server)
-    whole = server.always
-
-    def cut_once(handler: scripted.Handler) -> None:
-        server.always = whole
-        body = scripted.reply('{"arguments": [', finish_reason="length")
-        body["usage"]["completion_tokens"] = 2048
-        handler.say(200, json.dumps(body).encode())
-
-    server.asked.clear()
-    server.script = [cut_once]
-    outcome = judged(server)
-    first, second = prompts(server, "SceneGraph")[:2]
-    assert "at most" in first
-    assert "cut off: write at most 5 new arguments" in second
-    assert server.asked[1]["response_format"]["json_schema"]["schema"]["properties"]["arguments"][
-        "maxItems"
-    ] == 5  # fmt: skip
-    assert outcome.winner == "bob"
-
-
-def too_long(limit: int, whole: Any) -> Any:
-    """A server whose context holds so many letters of a prompt."""
-
-    def act(handler: scripted.Handler) -> None:
-        if len(prompt_of(handler.body)) > limit:
-            told = "This model's maximum context length is 4096 tokens"
-            scripted.fails(400, told)(handler)
-        else:
-            whole(handler)
-
-    return act
-
-
-def test_a_speech_that_is_too_long_is_read_as_far_as_there_is_room(server: Scripted) -> None:
-    long = CONTEST.model_copy(update={"speeches": (
-        Speech(speaker="ada", text="PRO-ONE speaks. " + "word " * 2000),
-        Speech(speaker="bob", text="CON-ONE speaks."),
-    )})  # fmt: skip
-
-    def small() -> None:
-        server.always = too_long(9000, server.always)
-
-    outcome = judged(server, long, then=small)
-    lengths = [told.count("word ") for told in prompts(server, "SceneGraph")][:3]
-    assert lengths[0] > 1.9 * lengths[1] > 3.6 * lengths[2]
-    assert [one["shortened"] for one in outcome.details["speeches"]] == [True, False]
-    assert outcome.winner is not None
-
-
-def test_a_shortened_prompt_still_says_what_was_wrong(server: Scripted) -> None:
-    long = CONTEST.model_copy(
-        update={"speeches": (Speech(speaker="ada", text="PRO-ONE speaks. " + "word " * 2000),)}
-    )
-    tries = iter([draft({1: "x"}, (1, "premise", 99))])
-    wrong_once = {"SceneGraph": lambda _: next(tries, DRAFTS["PRO-ONE"])}
-
-    def small() -> None:
-        server.always = too_long(9000, server.always)
-
-    judged(server, long, wrong_once, invalid_graph="retry", then=small)
-    answered = [told for told in prompts(server, "SceneGraph") if len(told) <= 9000]
-    assert ["there is no argument 99" in told for told in answered] == [False, True]
-
-
-def test_a_long_graph_is_shown_in_lines_before_anything_is_left_out(server: Scripted) -> None:
-    judged(server, profile="paper")
-    longest = max(map(len, prompts(server, "SceneGraph")))
-    server.asked.clear()
-
-    def small() -> None:
-        server.always = too_long(longest - 1, server.always)
-
-    outcome = judged(server, profile="paper", then=small)
-    assert [len(one) for one in prompts(server, "SceneGraph") if len(one) >= longest] == [longest]
-    assert "6 pro, round 2: " in prompts(server, "SceneGraph")[-1]
-    assert "CON-TWO speaks." in prompts(server, "SceneGraph")[-1]
-    assert not any(one["shortened"] for one in outcome.details["speeches"])
-
-
-def test_a_circle_of_premises_ends_nothing_and_is_told(server: Scripted) -> None:
-    circle = draft(
-        {1: "a", 2: "b", 9: "c"}, (1, "premise", 2), (2, "premise", 9), (9, "premise", 1)
-    )
-    outcome = judged(
-        server, answers={"SceneGraph": lambda p: circle if "PRO-ONE" in p else drawn(p)}
-    )
-    assert outcome.details["circles"] == [[1, 2, 3]]
-    told = [one["text"] for one in outcome.details["feedback"]["detailed"]["pro"]]
-    assert "These arguments support each other in a circle." in told
 
 
 # Ablations change exactly what they say
@@ -945,18 +726,3 @@ def test_where_nothing_answers_there_is_no_winner_and_the_reason(server: Scripte
     assert outcome.reason.startswith("there is no graph: ")
     assert outcome.details["degraded"] is True
     assert all(speech["degraded"] for speech in outcome.details["speeches"])
-
-
-@pytest.mark.parametrize("profile", ["lean", "paper"])
-def test_the_reason_is_asked_for_before_the_verdict(server: Scripted, profile: str) -> None:
-    judged(server, profile=profile)
-    for body in server.asked:
-        name = schema_of(body)
-        if not name.startswith(("FactVerdict", "PairVerdict")):
-            continue
-        schema = body["response_format"]["json_schema"]["schema"]
-        keys = list(schema.get("$defs", {name: schema})[name.removesuffix("s")]["properties"])
-        text = prompt_of(body)
-        assert keys.index("feedback") < keys.index("label" if "Fact" in name else "winner")
-        places = [text.index(f"- {key}: ") for key in keys]
-        assert places == sorted(places), "the prompt has the keys in the schema's order"
