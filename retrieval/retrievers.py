@@ -40,17 +40,19 @@ class SupportRetriever(_FieldRetriever):
     field = "supports"
 
 
-class OpposingRetriever(Searcher):
+class _WithChains(Searcher):
+    def __init__(self, options: Any, services: Services) -> None:
+        super().__init__(options, services)
+        self._chain = ChainRetriever(ChainRetriever.Options(), services)
+
+
+class OpposingRetriever(_WithChains):
     """Arguments against a similar claim, then those found by chains, then those on the topic."""
 
     class Options(PluginOptions):
         """The options of the retriever."""
 
         lead: int = Field(3, ge=0, description="hits of field attacks before all chains")
-
-    def __init__(self, options: Any, services: Services) -> None:
-        super().__init__(options, services)
-        self._chain = ChainRetriever(ChainRetriever.Options(), services)
 
     def search(self, query: str, k: int) -> list[Hit]:
         """Concatenate the lists; the search in all fields fills up what is missing."""
@@ -66,7 +68,7 @@ class OpposingRetriever(Searcher):
         ]
 
 
-class HybridRetriever(Searcher):
+class HybridRetriever(_WithChains):
     """Fuses the field attacks, chains and topic agreement by reciprocal rank."""
 
     class Options(PluginOptions):
@@ -76,10 +78,6 @@ class HybridRetriever(Searcher):
         depth: int = Field(100, ge=1, description="number of hits per search")
         chain: float = Field(0.2, ge=0, description="weight of chains")
         topic: float = Field(0.2, ge=0, description="weight of topic agreement")
-
-    def __init__(self, options: Any, services: Services) -> None:
-        super().__init__(options, services)
-        self._chain = ChainRetriever(ChainRetriever.Options(), services)
 
     def search(self, query: str, k: int) -> list[Hit]:
         """Fuse the three lists."""
@@ -104,7 +102,7 @@ def on_topic(hits: Sequence[Hit], evidence: Sequence[Hit]) -> list[Hit]:
     ]
 
 
-class ChainedRetriever(Searcher):
+class ChainedRetriever(_WithChains):
     """Like hybrid, with similarity by vectors where the index has them."""
 
     class Options(PluginOptions):
@@ -115,10 +113,6 @@ class ChainedRetriever(Searcher):
         meaning: float = Field(1.0, ge=0, description="weight of similarity by vectors")
         chain: float = Field(0.2, ge=0, description="weight of chains")
         topic: float = Field(0.2, ge=0, description="weight of topic agreement")
-
-    def __init__(self, options: Any, services: Services) -> None:
-        super().__init__(options, services)
-        self._chain = ChainRetriever(ChainRetriever.Options(), services)
 
     def search(self, query: str, k: int) -> list[Hit]:
         """Fuse the lists; without vectors in the index, similarity is left out."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Final
+from pathlib import Path
+from typing import Any, Final, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from retrieval.index.analyser import analyse
 from touche_rad.debate import Argument
@@ -100,6 +104,33 @@ def every() -> Iterator[Task]:
         for original in (False, True) if kind in (*HIDDEN, "stance") else (False,):
             for split in ("", *SPLITS):
                 yield Task(kind, original, split)
+
+
+class TrainingReport(BaseModel):
+    """The report of a training on a collection, measured on topics that were held out."""
+
+    model_config = ConfigDict(frozen=True)
+
+    base: str
+    collection: str
+    held_out: str = "test"
+    """`test`, or the held-out fold, such as 2/4."""
+    trained_on: int
+    tested_on: int
+    steps: int = 0
+    recipe: dict[str, Any] = {}
+
+    def saw(self, topic: str) -> bool:
+        """Whether the model was trained on a topic."""
+        return topic not in Unseen.named(self.held_out)
+
+    @classmethod
+    def read(cls, folder: Path, trainer: str) -> Self:
+        """Read the report of a model that a trainer made."""
+        try:
+            return cls.model_validate(json.loads((folder / "report.json").read_text("utf-8")))
+        except (OSError, ValueError, ValidationError):
+            raise UserError(f"{folder} was not made by: touche-rad train {trainer}") from None
 
 
 def split_of(topic: str) -> str:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from retrieval.stance.contract import Stance
 from retrieval.stance.nli import cross_encoder, logits_of, with_claims
-from retrieval.tasks import Unseen
+from retrieval.tasks import TrainingReport
 from touche_rad.debate import Argument
-from touche_rad.errors import UserError
 
 CHANCE: Final = 0.5
 _UNRELATED: Final = 0.2
@@ -24,21 +21,12 @@ _MAX_LOG_ODDS: Final = 500.0
 """Beyond these log odds a probability is 0 or 1."""
 
 
-class Report(BaseModel):
-    """The report of a trained stance model, measured on topics that were held out."""
+class Report(TrainingReport):
+    """The report of a trained stance model."""
 
-    model_config = ConfigDict(frozen=True)
-
-    base: str
     begun: str = "chance"
     """How the head was initialised: from NLI labels (`NLI`), another stance model (`stance`), or
     at random (`chance`)."""
-    collection: str
-    held_out: str = "test"
-    """`test`, or the held-out fold, such as 2/4."""
-    trained_on: int
-    tested_on: int
-    steps: int = 0
     before: float | None = None
     """The accuracy of the base model."""
     after: float | None
@@ -48,19 +36,11 @@ class Report(BaseModel):
     by_origin: dict[str, dict[str, float | None]]
     """Accuracies by which claim people wrote (the other is its generated negation). If they differ
     much, the model recognises generated negations instead of reading the text."""
-    recipe: dict[str, Any] = {}
-
-    def saw(self, topic: str) -> bool:
-        """Whether the model was trained on a topic."""
-        return topic not in Unseen.named(self.held_out)
 
 
 def report_of(folder: Path) -> Report:
     """Return the report of a stance model."""
-    try:
-        return Report.model_validate(json.loads((folder / "report.json").read_text("utf-8")))
-    except (OSError, ValueError, ValidationError):
-        raise UserError(f"{folder} was not made by: touche-rad train stance") from None
+    return Report.read(folder, "stance")
 
 
 class TrainedStance:

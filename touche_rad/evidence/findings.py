@@ -60,20 +60,10 @@ def sentences_to_judge(texts: Sequence[str], known: Sequence[Passage]) -> frozen
     points = [_points(text, heard) for text in texts]
     found = {at for at, count in enumerate(points) if count >= ENOUGH}
     for step in (1, -1):
-        places = range(len(texts)) if step > 0 else range(len(texts) - 1, -1, -1)
-        found |= _neighbours(places, points, found, step)
+        for at in range(len(texts))[::step]:
+            if points[at] and at - step in found:
+                found.add(at)
     return frozenset(found)
-
-
-def _neighbours(
-    places: Sequence[int], points: Sequence[int], found: set[int], step: int
-) -> set[int]:
-    """Return the sentences with a pattern next to a sentence that addresses a judge."""
-    more: set[int] = set()
-    for at in places:
-        if points[at] and (at - step in found or at - step in more):
-            more.add(at)
-    return more
 
 
 def _points(text: str, heard: set[str]) -> int:

@@ -73,21 +73,16 @@ def parse(text: str) -> Any:
 
 def check_depth(value: Any) -> None:
     """Raise FieldError if a value is nested too deeply to be serialised later."""
-    if _depth_is_over(value, DEEPEST):
-        raise _too_deep()
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(DEEPEST):
+        level = [inner for outer in level for inner in _containers(outer)]
+        if not level:
+            return
+    raise _too_deep()
 
 
 def _too_deep() -> FieldError:
     return FieldError("", f"expected JSON of at most {DEEPEST} levels: it is nested too deeply")
-
-
-def _depth_is_over(value: Any, limit: int) -> bool:
-    level = [value] if isinstance(value, dict | list) else []
-    for _ in range(limit):
-        level = [inner for outer in level for inner in _containers(outer)]
-        if not level:
-            return False
-    return True
 
 
 _CONTAINERS = frozenset((dict, list))
@@ -259,14 +254,7 @@ def numbered_lines(
 
 
 def _opened(path: Place) -> IO[bytes]:
-    place = _regular(path)
-    with place.open("rb") as file:
-        zipped = file.read(2) == GZIP
-    return gzip.open(place) if zipped else place.open("rb")  # type: ignore[return-value]
-
-
-def _regular(path: Place) -> Path:
-    """Return the path of a regular file; pipes are refused because files are read twice."""
+    """Open a regular file; pipes are refused because files are read twice."""
     if not str(path) or "\0" in str(path):
         raise InputError(repr(str(path)), "expected the name of a file")
     place = Path(path)
@@ -276,7 +264,9 @@ def _regular(path: Place) -> Path:
     if not stat.S_ISREG(mode):
         told = "expected a file, got a pipe or a device: put what it gives into a file first"
         raise InputError(path, told)
-    return place
+    with place.open("rb") as file:
+        zipped = file.read(2) == GZIP
+    return gzip.open(place) if zipped else place.open("rb")  # type: ignore[return-value]
 
 
 def _decoded(path: Place, number: int, line: bytes, file: IO[bytes], bad: BadLines) -> str | None:

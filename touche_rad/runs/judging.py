@@ -11,7 +11,7 @@ import hashlib
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -86,7 +86,10 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
     unscored = {maxim: reasons[maxim] for maxim in Maxim if maxim not in good}
     for maxim, reason in unscored.items():
         log.info("%s on %s: %s", NO_VERDICT, maxim, reason)
-    filled = {maxim: _prior(reason) for maxim, reason in unscored.items()}
+    filled = {
+        maxim: Verdict(score=PRIOR, rationale=f"{NO_VERDICT} ({why}); {PRIOR} stands in for it")
+        for maxim, why in unscored.items()
+    }
     return ViewVerdicts({maxim: (good | filled)[maxim] for maxim in Maxim}, unscored)
 
 
@@ -132,10 +135,6 @@ def _verdict(given: Mapping[Any, Any], maxim: Maxim) -> Verdict | str:
     return Verdict(score=min(max(score, 0.0), 1.0), rationale=clean(verdict.rationale), **extra)
 
 
-def _prior(reason: str) -> Verdict:
-    return Verdict(score=PRIOR, rationale=f"{NO_VERDICT} ({reason}); {PRIOR} stands in for it")
-
-
 async def judge(
     source: Path,
     out: Path,
@@ -162,10 +161,8 @@ async def judge(
         turns = await _judge_whole(judge, views, deadline)
         return _done(debate, turns or await asyncio.gather(*map(cached.judge, views)))
 
-    def read(bad: files.BadLines) -> Iterator[tuple[Debate, Sequence[Debate]]]:
-        return files.read_views(source, bad)
-
-    return await run_work(Work("judge", source, out, read, do, identity), options)
+    work = Work("judge", source, out, partial(files.read_views, source), do, identity)
+    return await run_work(work, options)
 
 
 def _done(debate: Debate, turns: Sequence[ViewVerdicts]) -> Done:

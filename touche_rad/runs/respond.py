@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,11 +55,8 @@ async def respond(
         asked = range(max(count - 1, 0), count) if last_only else range(count)
         return await _answer_turns(debate, asked, answerer, _writer(shape, system))
 
-    def read(bad: files.BadLines) -> Any:
-        return files.read_debates(source, bad)
-
     done = {**identity, "last_only": last_only, "shape": shape}
-    work = Work("respond", source, out, read, do, done)
+    work = Work("respond", source, out, partial(files.read_debates, source), do, done)
     return await run_work(work, options)
 
 

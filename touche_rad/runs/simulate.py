@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,8 @@ async def simulate(
     speaker = user if isinstance(user, Speaker) else Speaker(user)
     stage = _Simulation(answerer, speaker, turns, str(identity.get("debater", answerer.chosen)))
     played = {"user": speaker.name, **identity, "turns": turns}
-    work = Work("simulate", source, out, _reader(source), stage.play, played)
+    work = Work("simulate", source, out, partial(files.read_claims, source), stage.play, played)
     return await run_work(work, options)
-
-
-def _reader(source: Path) -> Any:
-    return lambda bad: files.read_claims(source, bad)
 
 
 class _Simulation:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from retrieval.dense.encoders import SentenceEncoder
 from retrieval.dense.tuning.network import Network, layers_below
 from retrieval.index.analyser import ALL, analyse, content
-from retrieval.tasks import HIDDEN, Task, Topic, Unseen, topics
+from retrieval.tasks import HIDDEN, Task, Topic, TrainingReport, topics
 from retrieval.training import CollectionTrainer, Job, Trained
 from touche_rad.debate import Argument
-from touche_rad.errors import UserError
 from touche_rad.training.loop import fit, trainable
 from touche_rad.training.recipe import Count, Layers, Positive
 from touche_rad.training.recipe import Recipe as BaseRecipe
@@ -44,32 +42,15 @@ class Recipe(BaseRecipe):
     """Factor of the cosines before the softmax."""
 
 
-class Report(BaseModel):
-    """The report of a tuned encoder, measured on topics that were held out."""
+class Report(TrainingReport):
+    """The report of a tuned encoder."""
 
-    model_config = ConfigDict(frozen=True)
-
-    base: str
-    collection: str
-    held_out: str
-    """`test`, or the held-out fold, such as 2/4."""
-    trained_on: int
-    tested_on: int
-    steps: int
     measured: dict[str, dict[str, float]]
-    recipe: dict[str, Any]
-
-    def saw(self, topic: str) -> bool:
-        """Whether the encoder was trained on a topic."""
-        return topic not in Unseen.named(self.held_out)
 
 
 def report_of(folder: Path) -> Report:
     """Return the report of a tuned encoder."""
-    try:
-        return Report.model_validate(json.loads((folder / "report.json").read_text("utf-8")))
-    except (OSError, ValueError, ValidationError):
-        raise UserError(f"{folder} was not made by: touche-rad train encoder") from None
+    return Report.read(folder, "encoder")
 
 
 def usable(arguments: Sequence[Argument]) -> list[Argument]:
