@@ -240,22 +240,16 @@ def identify(given: Given, services: Services, *plugins: Plugin, **first: Any) -
         plugins: The plugins; the model is part of the identity if one of them uses it.
         first: What comes first, such as the tag of the main plugin.
     """
-    identity = {**first, "seed": given["seed"], "deadline": given["deadline"]}
-    if services.index is not None:
-        identity |= _identify_index(services.index)
-    if services.model is not None and any(map(uses_model, plugins)):
-        identity["model"] = services.model.identity
-    return identity
-
-
-def _identify_index(index: Any) -> dict[str, str]:
-    """Return the fingerprints of an index; annotations that cannot be read have none."""
     from touche_rad.plugins import annotations_of
 
-    identity = {"index": index.fingerprint}
-    with suppress(ToucheRadError):
-        for name, annotations in annotations_of(index).items():
-            identity[f"annotations.{name}"] = annotations.fingerprint
+    identity = {**first, "seed": given["seed"], "deadline": given["deadline"]}
+    if services.index is not None:
+        identity["index"] = services.index.fingerprint
+        with suppress(ToucheRadError):  # annotations that cannot be read have no fingerprint
+            for name, annotations in annotations_of(services.index).items():
+                identity[f"annotations.{name}"] = annotations.fingerprint
+    if services.model is not None and any(map(uses_model, plugins)):
+        identity["model"] = services.model.identity
     return identity
 
 

@@ -127,8 +127,11 @@ def kind_of(value: Any) -> Kind | None:
     """Return the kind whose record a JSON value is."""
     if isinstance(value, list):
         return Kind.LABELS
-    if not isinstance(value, dict) or _is_configuration(value):
+    if not isinstance(value, dict):
         return None
+    simulation = value.get("simulation")
+    if isinstance(simulation, dict) and "topic" in simulation and "userTurns" not in simulation:
+        return None  # a configuration of the official client
     for key, kind in _KEYS:
         if key in value:
             return kind
@@ -147,12 +150,6 @@ _KEYS = (
     ("outcome", Kind.OUTCOMES),
     ("labels", Kind.ANNOTATIONS),
 )
-
-
-def _is_configuration(value: Any) -> bool:
-    """Whether it is a configuration of the official client: a `simulation` without turns."""
-    simulation = value.get("simulation")
-    return isinstance(simulation, dict) and "topic" in simulation and "userTurns" not in simulation
 
 
 def _of_broken(line: str) -> Kind | None:

@@ -224,7 +224,7 @@ async def run_work(work: Work[Any], options: RunOptions) -> Status:
 
 
 def _check_input(work: Work[Any], bad: files.BadLines) -> tuple[int, dict[str, Any]]:
-    """Count the units and return the complete identity of the run."""
+    """Validate every line before any work begins; return their number and the run's identity."""
     if not work.source.is_file():
         problem = "is not a regular file" if work.source.exists() else "does not exist"
         raise UserError(f"{work.source} {problem}: expected a file to read")
