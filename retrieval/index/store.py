@@ -170,7 +170,7 @@ class Store:
         """Yield all in the order of the collection."""
         with (self.folder / ARGUMENTS).open("rb") as lines:
             for line in lines:
-                yield _parsed(line)
+                yield files.argument_of(json.loads(line))
 
     def get(self, argument_id: str) -> Argument | None:
         """Return the argument with this id, or None."""
@@ -194,13 +194,9 @@ class Store:
     def _at(self, number: int) -> Argument:
         try:
             begin, end = self._places[number].tolist()
-            return _parsed(self._lines[begin:end])
+            # Not with pydantic's JSON parser, which rejects lone surrogates.
+            return files.argument_of(json.loads(self._lines[begin:end]))
         except (IndexError, ValueError):
             raise WorkError(
                 f"{self.folder}: the index is damaged: argument number {number} cannot be read"
             ) from None
-
-
-def _parsed(line: bytes) -> Argument:
-    # Not with pydantic's JSON parser, which rejects lone surrogates.
-    return files.argument_of(json.loads(line))

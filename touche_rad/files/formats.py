@@ -234,14 +234,13 @@ def read_numbered(
 
 def read_views(path: Place, bad: BadLines | None = None) -> Iterator[Judgeable]:
     """Read each debate with its views, one for each response (see Debate.view)."""
-    if _kind(path, DEBATES) is Kind.RESPONSES:
+    kind = _kind(path, DEBATES)
+    if kind is Kind.RESPONSES:
         return _answered(path, bad)
-    return ((debate, _views(debate)) for debate in read_debates(path, bad))
-
-
-def _views(debate: Debate) -> list[Debate]:
-    answered = (number for number, turn in enumerate(debate.turns) if turn.response)
-    return [debate.view(number) for number in answered]
+    return (
+        (debate, [debate.view(at) for at, turn in enumerate(debate.turns) if turn.response])
+        for debate in _each(path, bad, kind, _OF[kind])
+    )
 
 
 def _answered(path: Place, bad: BadLines | None) -> Iterator[Judgeable]:

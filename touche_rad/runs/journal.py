@@ -124,9 +124,16 @@ class Journal:
             os.ftruncate(self._file, 0)
         with self.path.open("rb") as stream:
             header = stream.readline()
+            if not header.startswith(_MARK[: len(header)]):
+                raise UserError(
+                    f"{self.path} is not a journal of touche-rad: move it, or choose another output"
+                )
             if not header.endswith(b"\n"):
-                self._refuse_foreign(header)
-                return self._begin()
+                os.ftruncate(self._file, 0)
+                self._end = 0
+                body = json.dumps({"identity": self._identity}, ensure_ascii=True)
+                self._write(_MARK + body[1:].encode() + b"\n")
+                return self._end
             self._compare(header)
             end = len(header)
             for line in stream:
@@ -139,22 +146,7 @@ class Journal:
         os.ftruncate(self._file, end)
         return end
 
-    def _begin(self) -> int:
-        os.ftruncate(self._file, 0)
-        self._end = 0
-        body = json.dumps({"identity": self._identity}, ensure_ascii=True)
-        self._write(_MARK + body[1:].encode() + b"\n")
-        return self._end
-
-    def _refuse_foreign(self, start: bytes) -> None:
-        mark = _MARK[: len(start)]
-        if not start.startswith(mark):
-            raise UserError(
-                f"{self.path} is not a journal of touche-rad: move it, or choose another output"
-            )
-
     def _compare(self, header: bytes) -> None:
-        self._refuse_foreign(header)
         try:
             earlier = json.loads(header)["identity"]
         except (ValueError, KeyError):
