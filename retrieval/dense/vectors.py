@@ -60,7 +60,7 @@ def add_vectors(
     report: Report | None = None,
 ) -> int:
     """Encode fields of an index and return the number of texts; existing vectors are kept."""
-    target = folder / DENSE / _slug(encoder.name)
+    target = folder / DENSE / slug(encoder.name)
     before = _before(target)
     if before is not None:
         if graph and not before.graph:
@@ -136,9 +136,10 @@ def _counting(report: Report | None, before: int, total: int) -> Callable[[int],
     return (lambda _: None) if report is None else (lambda done: report(before + done, total))
 
 
-def _slug(name: str) -> str:
-    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40]
-    return f"{plain}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
+def slug(name: str, joint: str = "-") -> str:
+    """Return an encoder's name in letters, digits and joints, with a digest of the name."""
+    plain = re.sub(r"[^a-z0-9]+", joint, name.lower()).strip(joint)[:40]
+    return f"{plain}{joint}{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 def _distinct(store: Store, field: str) -> tuple[list[str], Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from retrieval.dense.encoders import Encoder
+from retrieval.dense.vectors import slug
 from retrieval.elastic import shape
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.connection import Connection, place
@@ -54,8 +53,8 @@ def add_vectors(
     if not wanted_fields:
         return 0
     connection = Connection(place(location))
-    slug = _slug(encoder.name)
-    fields = {field: shape.vector_field(field, slug) for field in wanted_fields}
+    joined = slug(encoder.name, "_")
+    fields = {field: shape.vector_field(field, joined) for field in wanted_fields}
     total, done = len(index), 0
     cached = _CachedEncoder(encoder)
     for batch in _batches(index):
@@ -64,7 +63,7 @@ def add_vectors(
         if report is not None:
             report(done, total)
     connection.ask(lambda es: es.indices.refresh(index=index.concrete))
-    change = partial(_with, encoder=encoder.name, slug=slug, fields=[*kept, *wanted_fields])
+    change = partial(_with, encoder=encoder.name, slug=joined, fields=[*kept, *wanted_fields])
     update_description(connection, index.concrete, change)
     return total * len(fields)
 
@@ -78,11 +77,6 @@ def _with(
         "encoders": {**about["encoders"], encoder: slug},
         "encoded": {**(about.get("encoded") or {}), encoder: list(fields)},
     }
-
-
-def _slug(name: str) -> str:
-    plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:40]
-    return f"{plain}_{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 def _batches(index: ElasticArguments) -> Iterator[list[Argument]]:

@@ -85,5 +85,4 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _negated(text: str) -> bool:
-    negations = sum(map(is_negation, words(text)))
-    return negations % 2 == 1
+    return sum(map(is_negation, words(text))) % 2 == 1
