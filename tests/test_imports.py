@@ -17,7 +17,7 @@ LAYERS = (
     ("touche_rad.training", "touche_rad.users", "touche_rad.demo"),
     ("touche_rad.runs",),
     ("retrieval", "touche_rad.debaters", "judges"),
-    ("touche_rad.score", "touche_rad.testing"),
+    ("touche_rad.score", "touche_rad.testing", "touche_rad.pipelines"),
     ("touche_rad.contests",),
     ("touche_rad.report",),
     ("touche_rad.tira", "touche_rad.serve", "touche_rad.cli", "touche_rad.__main__"),

@@ -1,0 +1,98 @@
+"""Debaters and judges in PyTerrier: pipelines, experiments, and the frames of our files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pyterrier as pt
+import pytest
+from ir_measures import SetP, SetR
+
+from tests.terminal import touche_rad
+from touche_rad.debate import Debate
+from touche_rad.demo import demo_file
+from touche_rad.errors import OptionError, UserError
+from touche_rad.pipelines import Answer, Judge, answer_topics, judge_topics, label_qrels
+from touche_rad.plugins import Services, find, open_index
+
+DEBATES, LABELS = demo_file("debates.jsonl"), demo_file("labels.jsonl")
+
+
+def test_an_experiment_scores_judges_as_the_official_measures_do(tmp_path: Path) -> None:
+    topics, qrels = judge_topics(DEBATES), label_qrels(DEBATES, LABELS)
+    table = pt.Experiment(
+        [Judge("grounded"), Judge("always-yes")], topics, qrels,
+        eval_metrics=[SetP, SetR], names=["grounded", "always-yes"],
+    ).set_index("name")  # fmt: skip
+    assert table.loc["always-yes", "SetR"] >= table.loc["grounded", "SetR"]
+    assert table.loc["grounded", "SetP"] > table.loc["always-yes", "SetP"] + 0.1
+    out = tmp_path / "evaluations.jsonl"
+    assert touche_rad("judge", DEBATES, "-j", "grounded", "-o", out, "--quiet").code == 0
+    scores = [
+        entry["score"] if isinstance(entry, dict) else entry
+        for line in out.read_text("utf-8").splitlines()
+        for entry in _scores(json.loads(line))
+    ]
+    every = Judge("grounded", threshold=0.0)(topics)
+    assert sorted(every["score"]) == pytest.approx(sorted(scores))
+
+
+def _scores(value: object) -> list[float]:
+    """Return the scores of an evaluation, wherever they stand."""
+    if isinstance(value, dict):
+        found = [value["score"]] if isinstance(value.get("score"), int | float) else []
+        return found + [one for inner in value.values() for one in _scores(inner)]
+    return [one for inner in value for one in _scores(inner)] if isinstance(value, list) else []
+
+
+def test_retriever_debater_and_judge_are_one_pipeline(demo_index_path: Path) -> None:
+    index = open_index(str(demo_index_path))
+    search = find("retriever", "attack").make(Services(index=index)).pipeline(20)
+    pipeline = search % 5 >> Answer("verbatim", index=index) >> Judge("grounded", threshold=0.0)
+    topics = pd.DataFrame({"qid": ["1"], "query": ["Zoos should be closed."], "note": ["kept"]})
+    (best, *_) = (search % 5)(topics)["docno"].tolist()
+    verdicts = pipeline(topics)
+    assert sorted(verdicts["docno"]) == ["manner", "quality", "quantity", "relation"]
+    assert set(verdicts["note"]) == {"kept"}
+    cited = index.get(best)
+    assert cited is not None
+    assert verdicts["qanswer"].iloc[0].startswith(cited.text[:30])
+    assert verdicts["qcontext"].iloc[0] == cited.text
+
+
+def test_each_user_message_of_a_file_is_answered_in_its_conversation() -> None:
+    topics = answer_topics(DEBATES).head(3)
+    answers = Answer("grounded")(topics)
+    assert answers["qid"].tolist() == topics["qid"].tolist()
+    assert all(isinstance(debate, Debate) for debate in answers["debate"])
+    assert [len(debate.turns) for debate in answers["debate"]] == [1, 2, 3]
+    assert set(answers["debater"]) == {"grounded"}
+    assert all(0 < len(text.split()) <= 60 for text in answers["qanswer"])
+
+
+def test_a_frame_of_another_system_is_judged_by_its_texts() -> None:
+    frame = pd.DataFrame(
+        {
+            "qid": ["1", "2"], "query": ["Zoos should be closed."] * 2,
+            "qanswer": ["Zoos protect rare animals."] * 2,
+            "qcontext": ["Zoos protect rare animals.", "Trams are loud."],
+        }
+    )  # fmt: skip
+    verdicts = Judge("grounded", threshold=0.0)(frame).set_index(["qid", "docno"])
+    assert verdicts.loc[("1", "quality"), "score"] >= 0.5
+    assert verdicts.loc[("2", "quality"), "score"] < 0.5
+
+
+def test_wrong_input_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="did you mean 'grounded'"):
+        Judge("grundet")
+    with pytest.raises(OptionError, match="no option"):
+        Answer("verbatim(x=1)")
+    with pytest.raises(pt.validate.InputValidationError, match="qanswer"):
+        Judge("grounded")(pd.DataFrame({"qid": ["1"], "query": ["x"]}))
+    short = tmp_path / "labels.jsonl"
+    short.write_text(LABELS.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
+    with pytest.raises(UserError, match="has debate 2"):
+        label_qrels(DEBATES, short)

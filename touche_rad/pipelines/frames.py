@@ -1,0 +1,87 @@
+"""Files of debates as PyTerrier's frames of topics and qrels.
+
+A topic is one turn of a debate. Its qid is `DEBATE/TURN`, its query the user's message, and the
+column `debate` holds the whole conversation so far, which debaters and judges need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from touche_rad import files
+from touche_rad.debate import Debate, Maxim
+from touche_rad.errors import UserError
+
+TOPICS = ("qid", "query", "debate")
+ANSWERS = (*TOPICS, "qanswer", "qcontext")
+
+
+def answer_topics(path: str | Path) -> Any:
+    """Return each user message of a file of debates or claims as a topic to answer."""
+    rows = [
+        {**_topic(debate, number), "debate": debate.before_response(number)}
+        for debate in files.read_debates(Path(path))
+        for number in range(len(debate.turns))
+    ]
+    return pd.DataFrame(rows, columns=list(TOPICS))
+
+
+def judge_topics(path: str | Path) -> Any:
+    """Return each response of a file of debates as a topic to judge."""
+    rows = [
+        {
+            **_topic(view, len(view.turns) - 1), "debate": view,
+            "qanswer": view.last.response.content if view.last.response else "",
+            "qcontext": context_of(view),
+        }
+        for _, views in files.read_views(Path(path))
+        for view in views
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=list(ANSWERS))
+
+
+def label_qrels(debates: str | Path, labels: str | Path) -> Any:
+    """Return people's labels as qrels: the documents of a turn are the maxims, with 1 for yes.
+
+    Args:
+        debates: The labelled debates.
+        labels: The labels of the same debates, in the same order.
+    """
+    return pd.DataFrame(
+        list(_qrels(Path(debates), Path(labels))), columns=["qid", "docno", "label"]
+    )
+
+
+def _qrels(debates: Path, labels: Path) -> Iterator[dict[str, Any]]:
+    pairs = zip_longest(files.read_views(debates), files.read_labels(labels))
+    for number, (judgeable, turns) in enumerate(pairs, 1):
+        if judgeable is None or turns is None:
+            raise UserError(
+                f"{debates} and {labels} differ in length: only one has debate {number}"
+            )
+        views = judgeable[1]
+        if len(views) != len(turns):
+            raise UserError(
+                f"debate {number}: {labels} has labels of {len(turns)} responses, and {debates} "
+                f"has {len(views)} responses"
+            )
+        for view, verdicts in zip(views, turns, strict=True):
+            qid = _topic(view, len(view.turns) - 1)["qid"]
+            for maxim in Maxim:
+                if (label := verdicts.get(maxim)) is not None:
+                    yield {"qid": qid, "docno": maxim.value, "label": int(label)}
+
+
+def context_of(debate: Debate) -> str:
+    """Return the texts of the cited arguments of the last response, as pyterrier_rag joins them."""
+    response = debate.last.response
+    return "\n".join(one.text for one in response.arguments) if response else ""
+
+
+def _topic(debate: Debate, turn: int) -> dict[str, Any]:
+    return {"qid": f"{debate.key}/{turn + 1}", "query": debate.turns[turn].utterance}

@@ -1,0 +1,215 @@
+"""The transformers: a debater answers each topic, a judge gives verdicts on each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import pandas as pd
+import pyterrier as pt
+
+from touche_rad.debate import Argument, Debate, Hit, Response, Turn
+from touche_rad.demo import ensure_index
+from touche_rad.models import Model
+from touche_rad.models.context import run_sync
+from touche_rad.pipelines.frames import context_of
+from touche_rad.plugins import ArgumentIndex, Kind, Services, find, open_index, parse_plugin
+from touche_rad.runs.answering import Answerer, make_chain
+from touche_rad.runs.judging import judge_view
+
+_ADDED: Final = ("debate", "qanswer", "qcontext", "debater")
+
+
+class _Plugin(pt.Transformer):
+    """A plugin by its name, with its options, and with what it works with."""
+
+    kind: Kind
+
+    def __init__(
+        self,
+        plugin: str,
+        *,
+        index: str | ArgumentIndex | None = None,
+        model: Model | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Find the plugin and check its options.
+
+        Args:
+            plugin: `NAME` or `NAME(KEY=VALUE,...)`.
+            index: Location of an argument index, or an open one.
+            model: Language model.
+            seed: Random seed.
+        """
+        super().__init__()
+        self.plugin = plugin
+        self.name, self.options = parse_plugin(plugin)
+        self.found = find(self.kind, self.name)
+        self.found.parse(self.options)
+        if index is None and (self.kind == "debater" or "index" in self.found.needs):
+            index = str(ensure_index())
+        opened = open_index(index) if isinstance(index, str) else index
+        self.services = Services(index=opened, model=model, seed=seed)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.plugin!r})"
+
+
+class Answer(_Plugin):
+    """A debater: topics in, answers out.
+
+    Input: `qid` and `query`, with the conversation in `debate` if there is one. If the input also
+    has `docno` (the results of a retriever), the debater's searches return these documents.
+    Output: one row per topic with `qanswer`, `qcontext` (the cited texts), `debate`, and `debater`
+    (who answered; a fallback's name if the debater failed).
+    """
+
+    kind = "debater"
+
+    def transform(self, inp: Any) -> Any:
+        """Answer each topic; a topic without documents is answered too."""
+        pt.validate.columns(inp, includes=["qid", "query"], warn=False)
+        retrieved = "docno" in inp.columns
+        rows = []
+        for _, group in inp.groupby("qid", sort=False):
+            first = group.iloc[0].to_dict()
+            index = self.services.index
+            assert index is not None
+            if retrieved:
+                index = Candidates(index, group)
+            debate = first.get("debate")
+            if not isinstance(debate, Debate):
+                query = str(first["query"])
+                debate = Debate(id=str(first["qid"]), claim=query, turns=(Turn(utterance=query),))
+            services = Services(index=index, model=self.services.model, seed=self.services.seed)
+            answerer = Answerer(make_chain(self.name, self.options, services), services.index)
+            answer = run_sync(answerer.answer(debate))
+            answered = debate.with_response(answer.response)
+            rows.append({
+                **{key: first[key] for key in inp.columns if key not in (*_ADDED, *_RESULT)},
+                "debate": answered, "qanswer": answer.response.content,
+                "qcontext": context_of(answered), "debater": answer.by,
+            })  # fmt: skip
+        kept = [column for column in inp.columns if column not in (*_ADDED, *_RESULT)]
+        return pd.DataFrame(rows, columns=[*kept, *_ADDED])
+
+
+_RESULT: Final = ("docno", "text", "score", "rank", "path")
+
+
+class Judge(_Plugin):
+    """A judge: answers in, verdicts out.
+
+    Input: `qid`, `query` and `qanswer`, with `debate` or `qcontext` (one cited text a line).
+    Output: one row per maxim as `docno`, with `score` (0 to 1) and `rank`. By default only maxims
+    with the verdict yes are returned, so that the measures of sets (SetP, SetR, SetF) compare them
+    with `label_qrels`; `threshold=0` returns all.
+    """
+
+    kind = "judge"
+
+    def __init__(self, plugin: str, *, threshold: float = 0.5, **services: Any) -> None:
+        """Find the judge.
+
+        Args:
+            plugin: `NAME` or `NAME(KEY=VALUE,...)`.
+            threshold: Lowest score of a returned maxim.
+            services: `index`, `model` and `seed`.
+        """
+        super().__init__(plugin, **services)
+        self.threshold = threshold
+        self.judge = self.found.make(self.services, self.options)
+
+    def transform(self, inp: Any) -> Any:
+        """Judge each answer; other columns of the answers are kept."""
+        pt.validate.columns(inp, includes=["qid", "query", "qanswer"], warn=False)
+        kept = [column for column in inp.columns if column not in (*_RESULT, "rationale")]
+        rows = []
+        for row in inp.to_dict("records"):
+            given = run_sync(judge_view(self.judge, _debate_of(row)))
+            verdicts = sorted(
+                given.verdicts.items(), key=lambda item: (-(item[1].score or 0), item[0].value)
+            )
+            rows += [
+                {**{key: row[key] for key in kept}, "docno": maxim.value, "score": verdict.score,
+                 "rank": rank, "rationale": verdict.rationale}
+                for rank, (maxim, verdict) in enumerate(verdicts)
+                if verdict.score is not None and verdict.score >= self.threshold
+            ]  # fmt: skip
+        columns = [*kept, "docno", "score", "rank", "rationale"]
+        return pd.DataFrame(rows, columns=columns).astype({"score": float, "rank": int})
+
+
+def _debate_of(row: Mapping[str, Any]) -> Debate:
+    """Return the debate up to the judged answer."""
+    debate = row.get("debate")
+    answer = str(row["qanswer"])
+    if isinstance(debate, Debate):
+        response = debate.last.response
+        if response is not None and response.content == answer:
+            return debate
+    else:
+        query = str(row["query"])
+        debate = Debate(id=str(row["qid"]), claim=query, turns=(Turn(utterance=query),))
+    texts = [line for line in str(row.get("qcontext") or "").splitlines() if line.strip()]
+    cited = tuple(Argument(id=str(number), text=text) for number, text in enumerate(texts, 1))
+    return debate.with_response(Response(content=answer, arguments=cited))
+
+
+class Candidates:
+    """An index whose searches return the documents that a retriever found."""
+
+    def __init__(self, index: ArgumentIndex, documents: Any) -> None:
+        """Keep the documents of one topic in the retriever's order.
+
+        Args:
+            index: The index that contains them.
+            documents: Rows with `docno`, and `score` and `rank` if the retriever gives them.
+        """
+        self._index = index
+        if "rank" in documents.columns:
+            documents = documents.sort_values("rank", kind="stable")
+        scores = (
+            documents["score"] if "score" in documents.columns else range(len(documents), 0, -1)
+        )
+        self._scored = [
+            (str(docno), float(score))
+            for docno, score in zip(documents["docno"], scores, strict=True)
+            if index.get(str(docno)) is not None
+        ]
+
+    def __len__(self) -> int:
+        return len(self._scored)
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of the whole index."""
+        return self._index.fingerprint
+
+    def get(self, argument_id: str) -> Argument | None:
+        """Return an argument of the whole index."""
+        return self._index.get(argument_id)
+
+    def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
+        """Return the same documents for each query."""
+        return [self._scored[:k] for _ in queries]
+
+    def search(self, field: str, query: str, k: int) -> list[Hit]:
+        """Return the first `k` documents."""
+        hits = []
+        for rank, (docno, score) in enumerate(self._scored[:k]):
+            argument = self._index.get(docno)
+            if argument is not None:
+                hits.append(Hit(argument=argument, score=score, rank=rank))
+        return hits
+
+    def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """Return the same documents for each query."""
+        return [self.search(field, query, k) for query in queries]
+
+    def arguments(self) -> Iterator[Argument]:
+        """Yield the documents."""
+        for docno, _ in self._scored:
+            argument = self._index.get(docno)
+            if argument is not None:
+                yield argument
