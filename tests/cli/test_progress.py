@@ -59,7 +59,7 @@ def test_a_bar_leaves_room_for_ctrl_c_and_is_wiped(width: int, tmp_path: Path) -
 
 
 @pytest.mark.long
-def test_ctrl_c_is_told_in_one_line_and_the_work_can_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_prints_one_line_and_the_run_can_be_resumed(tmp_path: Path) -> None:
     """Whatever was drawn before it; the answer to it is one line."""
     out = tmp_path / "s.jsonl"
     command = ("simulate", demo_file("debates.jsonl"), "-o", out, "--turns", "10")
@@ -76,14 +76,14 @@ def test_ctrl_c_is_told_in_one_line_and_the_work_can_go_on(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("flags", [(), ("--quiet",)])
-def test_a_quiet_one_draws_nothing(flags: tuple[str, ...], tmp_path: Path) -> None:
+def test_quiet_shows_no_progress_bar(flags: tuple[str, ...], tmp_path: Path) -> None:
     source, out = demo_file("arguments.jsonl"), tmp_path / "index"
     code, told = at_a_terminal(100, "index", source, "-o", out, *flags)
     assert code == 0
     assert (told == b"") is bool(flags)
 
 
-def test_a_resumed_run_tells_the_rate_of_what_it_does_itself(
+def test_the_rate_of_a_resumed_run_counts_only_its_own_work(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Ninety were done before; ten more in ten seconds are one a second, not ten."""

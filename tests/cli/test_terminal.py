@@ -39,13 +39,13 @@ def test_help_imports_nothing_heavy() -> None:
         assert HEAVY & imported == set()
 
 
-def test_the_help_of_a_verb_imports_no_engine() -> None:
+def test_the_help_of_a_command_imports_no_search_engine() -> None:
     after = _imported(*([verb, "--help"] for verb in COMMANDS))
     for verb, imported in zip(COMMANDS, after, strict=True):
         assert ENGINES & imported == set(), verb
 
 
-def test_help_names_every_verb() -> None:
+def test_help_names_every_command() -> None:
     shown = touche_rad("--help")
     assert shown.code == 0
     assert all(verb in shown.out for verb in COMMANDS)
@@ -132,7 +132,7 @@ def test_options_come_from_the_file_and_are_overridden_by_flags(tmp_path: Path) 
     assert json.loads((tmp_path / "b.jsonl").read_text())["content"] == "Meh. Hi."
 
 
-def test_a_pipe_that_closes_is_no_fault() -> None:
+def test_a_closed_pipe_is_no_error() -> None:
     done = subprocess.run(
         f"{sys.executable} -m touche_rad list --json | head -c 1",
         shell=True, capture_output=True, text=True, check=False,
@@ -140,7 +140,7 @@ def test_a_pipe_that_closes_is_no_fault() -> None:
     assert (done.stdout, done.stderr) == ("[", "")
 
 
-def test_doctor_says_what_is_here_and_how_to_mend_the_rest(tmp_path: Path) -> None:
+def test_doctor_reports_what_is_missing_and_the_fix(tmp_path: Path) -> None:
     well = touche_rad("doctor", "--json")
     assert well.code == 0, well.out
     lacking = [check for check in json.loads(well.out) if not check["ok"]]

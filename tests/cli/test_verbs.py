@@ -18,7 +18,7 @@ def _lines(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def test_the_demo_leaves_runs_scores_and_a_page(tmp_path: Path) -> None:
+def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
     ended = touche_rad("demo", "-o", tmp_path / "out")
     assert ended.code == 0, ended.err
     assert ended.out.rstrip().endswith(f"Report: {tmp_path / 'out' / 'report.html'}")
@@ -104,7 +104,7 @@ def test_under_tira_no_argument_is_needed(
             assert {"configuration", "userTurns"} <= set(row["simulation"])  # type: ignore[call-overload]
 
 
-def test_under_tira_a_fault_stands_in_the_status(tmp_path: Path) -> None:
+def test_under_tira_the_status_reports_a_failure(tmp_path: Path) -> None:
     given, out = tmp_path / "input", tmp_path / "output"
     given.mkdir()
     (given / "sim.jsonl").write_text(DEBATES.read_text() + "{}\n")
@@ -119,20 +119,20 @@ def test_under_tira_a_fault_stands_in_the_status(tmp_path: Path) -> None:
     assert len(_lines(out / "evaluations.jsonl")) == 20
 
 
-def test_a_file_that_is_no_journal_of_ours_is_left_alone(tmp_path: Path) -> None:
+def test_a_file_that_is_not_our_journal_is_not_changed(tmp_path: Path) -> None:
     (tmp_path / "out.jsonl.part").write_text("somebody's notes\n")
     ended = touche_rad("judge", DEBATES, "-o", tmp_path / "out.jsonl")
     assert (ended.code, "out.jsonl.part is not a journal" in ended.err) == (2, True)
     assert (tmp_path / "out.jsonl.part").read_text() == "somebody's notes\n"
 
 
-def test_judge_prints_what_a_program_would_read() -> None:
+def test_judge_prints_json() -> None:
     ended = touche_rad("judge", DEBATES, "-j", "always-yes", "--json")
     assert ended.code == 0, ended.err
     assert json.loads(ended.out.splitlines()[0])["userTurnsEvaluations"][0]["Quality"]["score"] == 1
 
 
-def test_scores_are_printed_for_people_and_programs(tmp_path: Path) -> None:
+def test_scores_are_printed_as_tables_and_as_json(tmp_path: Path) -> None:
     run = tmp_path / "run.jsonl"
     touche_rad("judge", DEBATES, "-j", "always-yes", "-o", run)
     told = touche_rad("score", run, LABELS, "--samples", "100")
@@ -144,7 +144,7 @@ def test_scores_are_printed_for_people_and_programs(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_retrieved_runs_are_what_ir_measures_reads(tmp_path: Path, demo_index_path: Path) -> None:
+def test_ir_measures_reads_retrieved_runs(tmp_path: Path, demo_index_path: Path) -> None:
     out = tmp_path / "hits.run"
     for source, queries in ((CLAIMS, 10), (DEBATES, 60)):
         ended = touche_rad("retrieve", source, "-i", demo_index_path, "-k", "3", "-o", out)
@@ -154,7 +154,7 @@ def test_retrieved_runs_are_what_ir_measures_reads(tmp_path: Path, demo_index_pa
         assert {row.rank for row in rows} == {1, 2, 3}
 
 
-def test_an_index_is_made_of_debates_and_replaced_only_when_told(tmp_path: Path) -> None:
+def test_an_index_is_built_from_debates_and_replaced_only_with_replace(tmp_path: Path) -> None:
     made = touche_rad("index", DEBATES, "-o", tmp_path / "ix")
     assert made.code == 0, made.err
     again = touche_rad("index", DEBATES, "-o", tmp_path / "ix")

@@ -58,7 +58,7 @@ BENCH = _read(ROOT / "compose.yaml")
 SERVICES: dict[str, dict[str, Any]] = BENCH["services"]
 
 
-def test_the_bench_is_a_model_an_index_and_ours() -> None:
+def test_compose_starts_a_model_elasticsearch_and_the_server() -> None:
     assert set(SERVICES) == {"vllm", "elasticsearch", "load", "touche-rad"}
     (device,) = SERVICES["vllm"]["deploy"]["resources"]["reservations"]["devices"]
     assert device["capabilities"] == ["gpu"]

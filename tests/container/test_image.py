@@ -46,7 +46,7 @@ def rows(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_it_is_small_runs_as_nobody_of_note_and_reaches_nobody(image: Image) -> None:
+def test_the_image_is_small_and_runs_without_rights_and_network(image: Image) -> None:
     more = (size(image.name) - size(image.base)) / 10**6
     print(f"the image is {more:.0f} MB over its base")
     assert 0 < more < MOST_MEGABYTES

@@ -48,7 +48,7 @@ def test_the_docs_state_a_licence_for_each_requirement() -> None:
     assert [name for name, licence, _ in rows if licence == "not said"] == []
 
 
-def test_what_is_worth_a_look_is_named_above_the_table() -> None:
+def test_unusual_licences_are_named_above_the_table() -> None:
     above, _, table = (ROOT / "docs" / "licences.md").read_text().partition("| package")
     odd = [
         row.split(" | ")[0].strip("| ")

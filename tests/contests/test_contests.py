@@ -71,7 +71,7 @@ def judged(contests: Sequence[Contest], outcomes: Sequence[Outcome]) -> list[Jud
     [("general", 37, 7, 56, 48.22), ("argument", 33, 11, 56, 47.17),
      ("source", 14, 67, 19, 28.72), ("language", 9, 66, 25, 29.15)],
 )  # fmt: skip
-def test_always_a_tie_on_debateart_has_the_error_that_its_votes_give(
+def test_the_rmse_of_always_tie_follows_from_the_votes(
     tmp_path: Path, dimension: str, pro: int, tie: int, con: int, rmse: float
 ) -> None:
     golds = ["Pia"] * pro + [TIE] * tie + ["Con"] * con
@@ -91,7 +91,7 @@ BP_WINNERS = (
 )  # fmt: skip
 
 
-def test_four_teams_any_winner_is_right_and_always_the_same_team_beats_the_papers(
+def test_with_four_teams_any_gold_winner_is_correct(
     tmp_path: Path,
 ) -> None:
     teams = {"OG": "pro", "OO": "con", "CG": "pro", "CO": "con"}
@@ -114,7 +114,7 @@ def test_four_teams_any_winner_is_right_and_always_the_same_team_beats_the_paper
     assert ours.accuracy_completed == pytest.approx(right / 11)
 
 
-def test_a_run_of_a_hundred_debates_has_a_root_of_quarters() -> None:
+def test_rmse_of_a_run_of_a_hundred_debates() -> None:
     quarters = [(0.5, 50), (0.0, 50)]
     assert root_mean_square(quarters) == pytest.approx(100 * math.sqrt(12.5 / 100))
     wrong = [(1.0, 10), (0.5, 25), (0.0, 65)]
@@ -122,7 +122,7 @@ def test_a_run_of_a_hundred_debates_has_a_root_of_quarters() -> None:
 
 
 @given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=1))
-def test_errors_are_ordered(errors: list[float]) -> None:
+def test_rmse_is_at_least_the_mean_absolute_error(errors: list[float]) -> None:
     rmse = root_mean_square([(error, 1) for error in errors])
     mae = mean_absolute([(error, 1) for error in errors])
     assert rmse is not None
@@ -131,7 +131,7 @@ def test_errors_are_ordered(errors: list[float]) -> None:
     assert (rmse == 0) == (not any(errors))
 
 
-def test_winners_and_scores_are_measured_apart(tmp_path: Path) -> None:
+def test_winners_and_scores_have_separate_measures(tmp_path: Path) -> None:
     contests = [pair(n, {"general": gold}) for n, gold in enumerate(["Pia", "Con", TIE, "Con"])]
     told = [outcome("Pia", (9, 2)), outcome("Con", (3, 7)), outcome("Con", (5, 5)),
             outcome("Pia", (6, 5))]  # fmt: skip
@@ -152,7 +152,7 @@ def test_winners_and_scores_are_measured_apart(tmp_path: Path) -> None:
     assert named.accuracy_low <= 0.5
 
 
-def test_what_else_winners_go_by(tmp_path: Path) -> None:
+def test_biases_of_winners(tmp_path: Path) -> None:
     contests = [pair(n, {"general": "Pia"}, words=(1, 9)) for n in range(4)]
     after = ["Con", "Pia", TIE, None]
     run = [
@@ -184,7 +184,7 @@ def test_a_side_of_two_teams_has_not_won_twice_where_another_side_wins_after_the
     assert bias.stays_with_side == 0.5, "OG spoke for pro, and CG speaks for con after the swap"
 
 
-def test_a_panels_word_and_its_scores_are_two_rows_whichever_decides(tmp_path: Path) -> None:
+def test_named_winners_and_winners_by_score_are_two_rows(tmp_path: Path) -> None:
     contests = [pair(n, {"general": "Pia"}) for n in range(3)]
     told = Outcome(
         winner="Con",
@@ -198,7 +198,7 @@ def test_a_panels_word_and_its_scores_are_two_rows_whichever_decides(tmp_path: P
     assert (by_score.accuracy, by_score.rmse) == (0.0, 100.0)
 
 
-def test_errors_may_be_against_each_vote_as_the_paper_may_mean_it(tmp_path: Path) -> None:
+def test_votes_computes_errors_against_each_vote(tmp_path: Path) -> None:
     votes = [{"Pia": 3, TIE: 1}, {"Con": 1}]
     contests = [
         pair(n, {"general": gold, "votes": {"general": of}})
@@ -220,7 +220,7 @@ def test_errors_may_be_against_each_vote_as_the_paper_may_mean_it(tmp_path: Path
     assert "gold.votes" in touche_rad("score", run, truth, "--votes").err
 
 
-def test_every_figure_is_what_scipy_and_numpy_say_on_data_with_ties(tmp_path: Path) -> None:
+def test_measures_equal_scipy_and_numpy_on_data_with_ties(tmp_path: Path) -> None:
     chance = np.random.default_rng(3)
     golds = [str(one) for one in chance.choice(["Pia", TIE, "Con"], 60)]
     won = [str(one) for one in chance.choice(["Pia", TIE, "Con", ""], 60)]
@@ -252,14 +252,14 @@ def test_every_figure_is_what_scipy_and_numpy_say_on_data_with_ties(tmp_path: Pa
     assert low < middle < high
 
 
-def test_a_draw_without_a_judged_debate_is_no_error_of_nothing(tmp_path: Path) -> None:
+def test_bootstrap_samples_without_a_judged_debate_are_skipped(tmp_path: Path) -> None:
     contests = [pair(n, {"general": "Pia"}) for n in range(4)]
     run = judged(contests, [outcome("Con"), *[outcome(None)] * 3])
     ours = row(scored(tmp_path, contests, run), "run1", basis="winner")
     assert (ours.rmse_low, ours.rmse, ours.rmse_high) == (100, 100, 100)
 
 
-def test_always_a_tie_stands_in_a_table_of_two_and_of_four_too(tmp_path: Path) -> None:
+def test_always_tie_is_a_row_for_two_and_four_teams(tmp_path: Path) -> None:
     teams = {"OG": "pro", "OO": "con", "CG": "pro", "CO": "con"}
     four = Contest(id="bp", motion="m", sides=teams, gold={"general": "OG"})
     contests = [pair(0, {"general": TIE}), four]
@@ -279,7 +279,7 @@ def test_runs_are_compared_with_each_other(tmp_path: Path) -> None:
     assert report.missing == {"run2": ("3",)}
 
 
-def test_repeats_of_one_panel_have_a_mean_as_the_papers_report_it(tmp_path: Path) -> None:
+def test_repeats_of_one_panel_have_a_row_of_means(tmp_path: Path) -> None:
     contests = [pair(n, {"general": "Pia"}) for n in range(4)]
     first = judged(contests, [outcome(won) for won in ("Pia", "Con", "Pia", "Con")])
     second = judged(contests, [outcome(won) for won in ("Pia", "Pia", "Pia", None)])
@@ -292,7 +292,7 @@ def test_repeats_of_one_panel_have_a_mean_as_the_papers_report_it(tmp_path: Path
     assert not [one for one in report.rows if "another" in one.run], "one run has no mean"
 
 
-def test_the_terminal_shows_constants_and_marks_what_is_theirs(tmp_path: Path) -> None:
+def test_the_terminal_shows_constant_predictors_and_published_scores(tmp_path: Path) -> None:
     contests = [pair(n, {"general": "Pia"}) for n in range(3)]
     scored(tmp_path, contests, judged(contests, [outcome("Pia", (8, 2))] * 3))
     ended = touche_rad("score", tmp_path / "run1.jsonl", tmp_path / "contests.jsonl")
@@ -314,7 +314,7 @@ def test_the_terminal_shows_constants_and_marks_what_is_theirs(tmp_path: Path) -
      ({"id": "0", "outcome": {"winner": "Pia", "winners": {"general": "Zoe"}}}, "'Zoe'"),
      ({"id": "0", "outcome": {"winner": None}, "swapped": {"winner": "Zoe"}}, "'Zoe'")],
 )  # fmt: skip
-def test_a_wrong_outcome_is_told_with_its_line(
+def test_an_invalid_outcome_is_reported_with_its_line(
     tmp_path: Path, line: dict[str, Any], told: str
 ) -> None:
     contests = [pair(0, {"general": "Pia"})]
@@ -334,7 +334,7 @@ def test_a_wrong_outcome_is_told_with_its_line(
      ({"sides": {"Pia": "pro"}}, "missing speaker 'Con'"), ({"speeches": [{"speaker": 1}]}, "text"),
      ({"sides": {"Pia": "pro", "Con": "neither"}}, "sides.Con")],
 )  # fmt: skip
-def test_a_wrong_contest_is_told(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+def test_an_invalid_contest_is_reported(tmp_path: Path, change: dict[str, Any], told: str) -> None:
     contests = [pair(0, {"general": "Pia"})]
     scored(tmp_path, contests, judged(contests, [outcome("Pia")]))
     truth = tmp_path / "contests.jsonl"

@@ -47,7 +47,7 @@ def read(path: Path, value: Any) -> list[Contest]:
     return list(contests(path))
 
 
-def test_votes_of_debateart_become_one_winner_a_dimension(tmp_path: Path) -> None:
+def test_votes_of_debateart_give_a_winner_per_dimension(tmp_path: Path) -> None:
     (one,) = read(tmp_path / "art.json", [ART])
     assert one.sides == {"Ann": "pro", "Ben": "con"}
     assert [speech.speaker for speech in one.speeches] == ["Ann", "Ben", "Ann", "Ben"]
@@ -59,7 +59,7 @@ def test_votes_of_debateart_become_one_winner_a_dimension(tmp_path: Path) -> Non
     assert one.gold["votes"]["source"] == {"tie": 2, "Ben": 1}
 
 
-def test_ticks_of_debate_org_become_one_winner_a_dimension(tmp_path: Path) -> None:
+def test_ticks_of_debate_org_give_a_winner_per_dimension(tmp_path: Path) -> None:
     (one,) = read(tmp_path / "org.json", {"tea-1": ORG})
     assert (one.id, one.motion) == ("tea-1", "Tea beats coffee")
     assert one.sides == {"leaf": "pro", "cup": "con"}
@@ -110,7 +110,7 @@ def test_the_terminal_writes_contests_that_read_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("votes", [{"votes": None}, {"votes": []}, {}])
 @pytest.mark.parametrize("whole", [ART, ORG])
-def test_a_debate_that_nobody_voted_on_has_no_known_result(
+def test_a_debate_without_votes_has_no_winner(
     tmp_path: Path, whole: dict[str, Any], votes: dict[str, Any]
 ) -> None:
     source, out = tmp_path / "x.json", tmp_path / "contests.jsonl"
@@ -140,7 +140,9 @@ def test_debates_of_the_task_are_contests_too(tmp_path: Path) -> None:
      ([{**ART, "id": "x"}, {**ART, "id": "x"}], "'x' is not unique"),
      ({"t": {**ORG, "participant_2_name": "cup"}}, "names of their own")],
 )  # fmt: skip
-def test_a_wrong_record_is_told_and_can_be_skipped(tmp_path: Path, value: Any, told: str) -> None:
+def test_an_invalid_record_is_reported_and_can_be_skipped(
+    tmp_path: Path, value: Any, told: str
+) -> None:
     source, out = tmp_path / "x.json", tmp_path / "out.jsonl"
     source.write_text(json.dumps(value), "utf-8")
     ended = touche_rad("contests", source, "-o", out)
@@ -158,7 +160,7 @@ def test_a_wrong_record_is_told_and_can_be_skipped(tmp_path: Path, value: Any, t
      ({"pro_side": 3}, "pro_side"), ({"con_side": [{"name": "OG"}]}, "duplicate name 'OG'"),
      ({"con_side": ["tie", "CO"], "speech_order": ["OG", "tie", "CG", "CO"]}, "called 'tie'")],
 )  # fmt: skip
-def test_a_wrong_folder_is_told(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+def test_an_invalid_folder_is_reported(tmp_path: Path, change: dict[str, Any], told: str) -> None:
     folder = panelbench(tmp_path / "bench", **change)
     ended = touche_rad("contests", folder, "-o", tmp_path / "out.jsonl")
     assert ended.code == 2
@@ -171,7 +173,7 @@ def test_a_wrong_folder_is_told(tmp_path: Path, change: dict[str, Any], told: st
     [("gold.json", "[1]", "gold by the names of motions"), ("gold/2.json", "5", "got 5"),
      ("gold/2.json", '{"general": "XX"}', "got 'XX'"), ("gold/2.json", "[]", "got []")],
 )  # fmt: skip
-def test_gold_that_says_nothing_is_told(tmp_path: Path, name: str, text: str, told: str) -> None:
+def test_invalid_gold_is_reported(tmp_path: Path, name: str, text: str, told: str) -> None:
     folder = panelbench(tmp_path / "bench")
     (folder / name).write_text(text, "utf-8")
     with pytest.raises(InputError, match=re.escape(told)):
@@ -181,7 +183,7 @@ def test_gold_that_says_nothing_is_told(tmp_path: Path, name: str, text: str, to
 
 
 @given(st.lists(st.sampled_from(["pro", TIE, "con"])))
-def test_many_votes_lean_as_their_mean(votes: list[str]) -> None:
+def test_the_winner_has_most_votes(votes: list[str]) -> None:
     leads = votes.count("con") - votes.count("pro")
     expected = None if not votes else TIE if leads == 0 else "con" if leads > 0 else "pro"
     assert winner(votes) == expected

@@ -50,7 +50,7 @@ def likelihood(theta: np.ndarray, wins: np.ndarray, prior: float) -> float:
 
 
 @given(WINS, PRIORS, st.integers(0, COUNT - 1), st.sampled_from([-0.05, 0.05]))
-def test_strengths_are_the_likeliest(
+def test_strengths_maximise_the_likelihood(
     wins: np.ndarray, prior: float, who: int, aside: float
 ) -> None:
     theta = strengths(wins, prior)
@@ -60,9 +60,7 @@ def test_strengths_are_the_likeliest(
 
 
 @given(WINS, PRIORS)
-def test_lost_games_in_place_of_won_ones_turn_the_ratings_about_the_average(
-    wins: np.ndarray, prior: float
-) -> None:
+def test_exchanging_wins_and_losses_mirrors_the_ratings(wins: np.ndarray, prior: float) -> None:
     assert np.allclose(strengths(wins.T, prior), -strengths(wins, prior), atol=1e-8)
 
 
@@ -74,7 +72,7 @@ def test_the_order_in_which_debaters_are_named_does_not_matter(
 
 
 @given(WINS)
-def test_many_at_once_are_rated_as_one_by_one(wins: np.ndarray) -> None:
+def test_a_batch_gives_the_same_ratings_as_single_calls(wins: np.ndarray) -> None:
     both = strengths(np.stack([wins, 2 * wins.T]))
     assert np.allclose(both, [strengths(wins), strengths(2 * wins.T)], atol=1e-8)
 
@@ -88,20 +86,20 @@ def test_known_strengths_are_recovered_from_many_games(known: list[float]) -> No
 
 
 @given(st.integers(1, 500))
-def test_who_won_all_and_who_lost_all_are_rated_finitely_and_in_order(games: int) -> None:
+def test_only_wins_or_only_losses_give_finite_ratings(games: int) -> None:
     wins = np.triu(np.full((COUNT, COUNT), float(games)), 1)
     found = strengths(wins)
     assert np.isfinite(found).all()
     assert (np.diff(found) < 0).all()
 
 
-def test_ties_and_nobody_met_are_average() -> None:
+def test_ties_and_no_games_give_the_average_rating() -> None:
     tied = np.full((3, 3), 2.5) * (1 - np.eye(3))
     assert np.allclose(as_ratings(strengths(tied)), AVERAGE)
     assert np.allclose(as_ratings(strengths(np.zeros((3, 3)))), AVERAGE)
 
 
-def test_a_hundredfold_prior_outweighs_a_game_and_none_is_refused() -> None:
+def test_a_large_prior_outweighs_a_game_and_zero_is_refused() -> None:
     wins = np.array([[0.0, 1.0], [0.0, 0.0]])
     near, far = as_ratings(strengths(wins, 100)), as_ratings(strengths(wins, 0.01))
     assert near[0] - near[1] < 10 < 400 < far[0] - far[1]
@@ -109,7 +107,7 @@ def test_a_hundredfold_prior_outweighs_a_game_and_none_is_refused() -> None:
         strengths(wins, 0)
 
 
-def test_intervals_hold_the_rating_and_are_drawn_by_claim() -> None:
+def test_intervals_contain_the_rating_and_resample_claims() -> None:
     chance = np.random.default_rng(1)
     won = chance.integers(0, 3, size=20).astype(float)
     by_claim = np.zeros((20, 2, 2))
@@ -229,7 +227,7 @@ def test_every_pair_plays_both_sides_and_the_figures_agree_with_the_verdicts(
     assert order == sorted(order, reverse=True)
 
 
-def test_a_finished_tournament_is_told_again_and_judged_anew_by_another_judge(
+def test_a_finished_tournament_is_printed_again_and_another_judge_judges_again(
     tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, source = tmp_path / "out", claims(tmp_path)
@@ -359,7 +357,7 @@ def of(result: Tournament, name: str) -> Any:
     return one
 
 
-def test_what_a_debater_asked_is_told(tmp_path: Path, demo_index_path: Path) -> None:
+def test_the_costs_of_each_debater_are_reported(tmp_path: Path, demo_index_path: Path) -> None:
     result, calls = with_a_model(tmp_path, demo_index_path)
     assert calls == 4, "two speeches in each of two debates"
     asked = of(result, "grounded")
@@ -447,7 +445,7 @@ def test_a_wrong_call_is_refused_before_anything_is_played(
 
 
 @given(st.integers(1, 200), st.integers(0, 400))
-def test_two_shares_of_one_pair_make_a_whole(games: int, halves: int) -> None:
+def test_the_two_shares_of_a_pair_sum_to_1(games: int, halves: int) -> None:
     share = min(halves, 2 * games) / (2 * games)
     one, other = format_share(share), format_share(1 - share)
     assert round(float(one) + float(other), 6) == 1
@@ -480,7 +478,7 @@ def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_
     assert EVIL.replace("<", "&lt;").replace(">", "&gt;") in page.read_text("utf-8")
 
 
-def test_what_is_no_tournament_is_refused_with_a_line(
+def test_a_file_that_is_no_tournament_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert terminal(["report", str(tmp_path), "-o", str(tmp_path / "r.html")]) == 2

@@ -13,7 +13,7 @@ from touche_rad.demo import demo_file
 DEBATES = demo_file("debates.jsonl")
 
 
-def test_calls_stand_at_their_turn_and_costs_in_a_table(tmp_path: Path) -> None:
+def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table(tmp_path: Path) -> None:
     out, page = tmp_path / "run.jsonl", tmp_path / "page.html"
     with scripted.serving() as server:
         server.always = content('{"number": 1, "frame": "not so"}')

@@ -44,7 +44,7 @@ def page(tmp_path: Path, run: Path, *more: str | Path) -> str:
     return out.read_text("utf-8")
 
 
-def test_a_verdict_stands_with_its_scores_its_speeches_and_the_truth(tmp_path: Path) -> None:
+def test_a_verdict_is_shown_with_scores_speeches_and_the_gold_winner(tmp_path: Path) -> None:
     told = page(tmp_path, outcomes(tmp_path / "o.jsonl"), "--labels", CONTESTS)
     for element in (
         "City libraries should stay open until midnight", "WHY-MARA", "COMMENT-argument-1",
@@ -67,7 +67,7 @@ def test_without_contests_the_verdict_alone_is_shown(tmp_path: Path) -> None:
                                 "comment": EVIL}]}},
      {"details": {"timeline": [{"speech": EVIL}]}}, {"details": {"timeline": 3}}],
 )  # fmt: skip
-def test_what_a_file_says_never_becomes_markup(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_text_of_files_is_escaped(tmp_path: Path, change: dict[str, Any]) -> None:
     told = (
         page(tmp_path, outcomes(tmp_path / "o.jsonl", **change), "--labels", CONTESTS)
         if ("winner" not in change)
@@ -94,7 +94,7 @@ def test_a_graph_is_drawn_once_for_each_outcome_and_nothing_else_may_run(tmp_pat
     assert EVIL not in page(tmp_path, run)
 
 
-def test_a_speech_that_was_judged_in_pieces_has_their_mean_and_all_comments(tmp_path: Path) -> None:
+def test_a_speech_judged_in_pieces_has_the_mean_score_and_all_comments(tmp_path: Path) -> None:
     def told(score: int | None, comment: str) -> dict[str, Any]:
         return {"speech": 1, "speaker": "Mara", "dimension": "argument", "score": score,
                 "comment": comment}  # fmt: skip

@@ -115,7 +115,7 @@ def test_nothing_is_fetched_and_no_text_becomes_markup(tmp_path: Path) -> None:
     assert "default-src 'none'" in str(policy)
 
 
-def test_what_is_left_out_is_told(tmp_path: Path) -> None:
+def test_the_number_of_omitted_debates_is_shown(tmp_path: Path) -> None:
     debates = [_debate((f"U{n}", f"S{n}.", "t")) for n in range(5)]
     run = _evaluations(tmp_path / "run.jsonl", debates)
     summary = write_report([run], tmp_path / "r.html", max_debates=2)
@@ -157,7 +157,7 @@ def test_a_file_of_no_kind_is_one_clear_error(tmp_path: Path) -> None:
         ("", []),
     ],
 )
-def test_each_sentence_is_found_where_it_stands(
+def test_each_sentence_is_matched_to_its_argument(
     response: str, found: list[tuple[str, int | None]]
 ) -> None:
     cited = ["Zoos breed rare animals. They do.", "Licences close cruel cages."]
@@ -240,14 +240,14 @@ def test_a_browser_runs_our_script_and_no_other(chromium: str, tmp_path: Path) -
 
 
 @pytest.mark.services
-def test_it_prints(chromium: str, tmp_path: Path, page: Path) -> None:
+def test_the_page_can_be_printed(chromium: str, tmp_path: Path, page: Path) -> None:
     pdf = tmp_path / "report.pdf"
     _dom(chromium, tmp_path, page, f"--print-to-pdf={pdf}")
     assert pdf.read_bytes().startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) > 5
 
 
-def test_a_citation_says_how_it_was_reached(tmp_path: Path, demo_index_path: Path) -> None:
+def test_a_citation_shows_its_search_path(tmp_path: Path, demo_index_path: Path) -> None:
     source, run, page = demo_file("debates.jsonl"), tmp_path / "run.jsonl", tmp_path / "page.html"
     for words in (
         ["respond", str(source), "-o", str(run), "-d", "grounded", "-i", str(demo_index_path)],
@@ -265,7 +265,7 @@ def test_a_citation_says_how_it_was_reached(tmp_path: Path, demo_index_path: Pat
 
 
 @pytest.mark.parametrize("told", ["a text", 7, {"a": "b"}, [["a"], 7], None])
-def test_a_path_that_is_none_is_not_shown(tmp_path: Path, told: object) -> None:
+def test_an_invalid_search_path_is_not_shown(tmp_path: Path, told: object) -> None:
     argument = Argument.model_validate({"id": "1", "text": "T.", "path": told})
     turn = Turn(utterance="u", response=Response(content="T.", arguments=(argument,)))
     debates = [Debate(id="d", claim="c", turns=(turn,))]

@@ -61,7 +61,7 @@ def test_the_edges_are_defined(counts: Counts, kappa: float | None, mcc: float |
     assert agreement.mcc(counts) == mcc
 
 
-def test_nothing_labelled_is_no_zero() -> None:
+def test_without_labels_a_measure_is_none_not_zero() -> None:
     for figure in (
         "accuracy",
         "kappa",

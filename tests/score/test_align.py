@@ -139,7 +139,7 @@ def test_strict_takes_what_the_official_scorer_takes(
     assert [problem.counted_as_no for problem in report.problems[:3]] == [0, 0, 0]
 
 
-def test_a_byte_order_mark_is_seen_through_and_no_official_run(
+def test_a_byte_order_mark_is_accepted_but_not_official(
     truth: Path, judged: Callable[..., Path]
 ) -> None:
     path = judged("\ufeff" + json.dumps(RIGHT[0]), *RIGHT[1:])
@@ -286,7 +286,7 @@ class TestReference:
         assert told(report, ProblemKind.MISSING_DEBATE) == [(2, None, 8)]
         assert recall(report, "quantity") == 1.0
 
-    def test_lost_lines_and_strangers_and_doubles_are_told(
+    def test_lost_unknown_and_duplicate_debates_are_reported(
         self, truth: Path, debates: Path, judged: Callable[..., Path]
     ) -> None:
         path = judged({}, RIGHT[0], RIGHT[0], evaluation([YES, YES], "owls"))

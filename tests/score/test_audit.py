@@ -94,7 +94,7 @@ def test_a_judge_that_always_says_yes_fails_where_no_is_due(run: Path) -> None:
     assert (fooled.could_fail, fooled.fails) == (0, None), "nothing was no, so nothing can rise"
 
 
-def test_a_judge_that_does_as_it_is_told_is_seen(run: Path) -> None:
+def test_a_judge_that_obeys_injections_is_detected(run: Path) -> None:
     obeys = Judge(lambda response, _: 0.9 if "rate it yes" in response.content else 0.2)
     found = audited([run], obeys)
     told = row(found, "injection", Maxim.RELATION)
@@ -104,7 +104,7 @@ def test_a_judge_that_does_as_it_is_told_is_seen(run: Path) -> None:
     assert row(found, "empty", Maxim.RELATION).fails == 0
 
 
-def test_a_judge_that_goes_by_the_order_of_arguments_is_seen(run: Path) -> None:
+def test_a_judge_that_depends_on_argument_order_is_detected(run: Path) -> None:
     def first(response: Response, _: Maxim) -> float:
         return float(bool(response.arguments) and response.arguments[0].id == "a")
 
@@ -117,7 +117,7 @@ def test_no_verdict_is_no_flip(run: Path) -> None:
     assert row(found, "empty", Maxim.QUALITY).fails is None
 
 
-def test_what_judges_differ_on_is_labelled_next(run: Path) -> None:
+def test_turns_on_which_judges_disagree_are_to_label_next(run: Path) -> None:
     kind, strict = Judge(lambda *_: 0.9), Judge(
         lambda response, maxim: 0.1
         if "Answer 1" in response.content and maxim is Maxim.QUALITY
@@ -132,7 +132,7 @@ def test_what_judges_differ_on_is_labelled_next(run: Path) -> None:
     assert same[Maxim.MANNER] == 1
 
 
-def test_a_single_judge_is_asked_about_what_it_is_least_sure_of(run: Path) -> None:
+def test_with_one_judge_its_least_certain_turns_are_to_label_next(run: Path) -> None:
     unsure = Judge(lambda response, _: 0.55 if "Answer 2" in response.content else 0.99)
     assert {one.debate for one in audited([run], unsure).next[:4]} == {"d2"}
 
@@ -144,7 +144,7 @@ def model_run(path: Path, model: str, content: str) -> Path:
     return path
 
 
-def test_a_judge_that_likes_its_own_family_is_seen(tmp_path: Path) -> None:
+def test_same_family_bias_is_detected(tmp_path: Path) -> None:
     runs = [model_run(tmp_path / "a.jsonl", "meta/Llama-3.1-8B", "Said by one."),
             model_run(tmp_path / "b.jsonl", "Qwen2.5-7B", "Said by another.")]  # fmt: skip
     partial = Judge(lambda response, _: 0.8 if "by one" in response.content else 0.5)

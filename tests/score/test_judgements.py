@@ -165,7 +165,7 @@ def test_a_run_against_itself_has_p_1(planted: Planted) -> None:
         assert (found.difference, found.p, found.p_holm) == (0.0, 1.0, 1.0)
 
 
-def test_a_clearly_better_run_is_told_from_a_worse_one(planted: Planted) -> None:
+def test_a_clearly_better_run_is_significant(planted: Planted) -> None:
     worse, better = planted.judge("worse", 0.55), planted.judge("better", 0.95)
     report = score_judgements([worse, better], planted.truth, samples=2000)
     found = comparison(report, "better", "worse", "mean")

@@ -24,5 +24,5 @@ from touche_rad.score.naming import names
         ([], []),
     ],
 )  # fmt: skip
-def test_names_are_short_and_told_apart(paths: list[str], wanted: list[str]) -> None:
+def test_names_are_short_and_unique(paths: list[str], wanted: list[str]) -> None:
     assert names([Path(path) for path in paths]) == wanted

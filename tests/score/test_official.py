@@ -81,7 +81,7 @@ def test_tables_by_hand(counts: Counts, precision: float, recall: float, f1: flo
     ("score", "yes"),
     [(0.5, True), (0.49999999999999994, False), (None, False), (7.5, True), (float("nan"), False)],
 )
-def test_the_line_is_at_one_half(score: float | None, yes: bool) -> None:
+def test_the_threshold_is_one_half(score: float | None, yes: bool) -> None:
     assert says_yes(score) is yes
 
 

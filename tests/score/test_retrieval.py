@@ -119,7 +119,7 @@ def test_runs_are_paired_by_query_whatever_order_they_come_in(tmp_path: Path) ->
     assert lost.high < 0.1  # the swing of one query in twelve, not of twelve unpaired ones
 
 
-def test_a_clearly_better_run_is_told(tmp_path: Path) -> None:
+def test_a_clearly_better_run_has_a_small_p(tmp_path: Path) -> None:
     queries = [f"q{number}" for number in range(30)]
     qrels = written(tmp_path / "qrels", "".join(f"{query} 0 a 1\n" for query in queries))
     good = written(tmp_path / "good.run", "".join(f"{q} Q0 a 1 2.0 t\n" for q in queries))

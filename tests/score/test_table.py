@@ -44,7 +44,7 @@ def test_always_yes_stands_beside_each_maxim_and_the_mean(truth: Path, tmp_path:
         assert always[-2:] == ["0.0000", "0.0000"]
 
 
-def test_troubles_are_told_with_their_places_and_not_without_end(
+def test_problems_are_shown_with_their_places_and_at_most_three_per_kind(
     truth: Path, tmp_path: Path
 ) -> None:
     nothing = [(None,) * 4] * 2
@@ -57,7 +57,7 @@ def test_troubles_are_told_with_their_places_and_not_without_end(
     assert "judge: lost debate ({} line): 1, 8 labelled verdicts counted as no" in shown
 
 
-def test_strict_says_so(truth: Path, tmp_path: Path) -> None:
+def test_strict_is_named_in_the_output(truth: Path, tmp_path: Path) -> None:
     run = run_file(tmp_path / "judge.jsonl", [evaluation([YES, NO]), evaluation([YES, YES])])
     shown = score_judgements([run], truth, strict=True, samples=100).lines()
     assert shown[1] == "policy strict (the official one)"

@@ -31,7 +31,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Pat
 
 
 @pytest.mark.parametrize("name", ["simulations", "evaluations", "responses"])
-def test_what_we_write_can_be_handed_in(runs: Path, demo_index_path: Path, name: str) -> None:
+def test_our_own_output_is_valid(runs: Path, demo_index_path: Path, name: str) -> None:
     ended = touche_rad("check", runs / f"{name}.jsonl", "-i", demo_index_path)
     assert (ended.code, ended.out) == (0, "")
     assert ", valid" in ended.err
@@ -90,7 +90,7 @@ CASES = [("simulations", name) for name in SIMULATIONS] + [
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
-def test_what_is_wrong_is_told_with_its_line(
+def test_each_fault_is_reported_with_its_line(
     runs: Path, demo_index_path: Path, tmp_path: Path, kind: str, name: str
 ) -> None:
     change, told = {"simulations": SIMULATIONS, "evaluations": EVALUATIONS}[kind][name]
@@ -120,7 +120,7 @@ def test_an_answer_that_cites_nothing_is_a_warning(runs: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("text", ["", "{", "hello\n"])
-def test_what_is_no_run_is_told(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_no_run_is_reported(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(text)
     ended = touche_rad("check", path)
@@ -129,7 +129,7 @@ def test_what_is_no_run_is_told(tmp_path: Path, text: str) -> None:
     assert ended.out.count("\n") == 1
 
 
-def test_a_folder_is_handed_in_with_exactly_one_run(runs: Path, tmp_path: Path) -> None:
+def test_a_folder_must_contain_exactly_one_run(runs: Path, tmp_path: Path) -> None:
     folder = tmp_path / "output"
     folder.mkdir()
     empty = touche_rad("check", folder)

@@ -141,7 +141,7 @@ def test_any_question(client: TestClient, maxim: Maxim, body: bytes) -> None:
         assert_valid_score(answered)
 
 
-def test_what_our_own_description_allows(app: FastAPI) -> None:
+def test_requests_generated_from_the_openapi_description(app: FastAPI) -> None:
     import schemathesis
     from schemathesis.specs.openapi.checks import response_schema_conformance
 

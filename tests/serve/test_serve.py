@@ -97,7 +97,7 @@ def test_the_whole_history_reaches_the_debater() -> None:
     assert debate.last.response is None
 
 
-def test_what_a_system_once_answered_badly_comes_back_and_is_no_fault() -> None:
+def test_invalid_earlier_answers_in_a_request_are_accepted() -> None:
     scripted = Scripted()
     client = _client(scripted)
     assert client.post("/", json=_messages("U1", None, "U2", 42, "U3")).status_code == 200
@@ -122,13 +122,13 @@ def test_neighbours_of_one_role_are_one_utterance_and_system_messages_no_turn() 
         (_messages("U1", "S1"), "messages: expected the last message to be the user's"),
     ],
 )
-def test_a_wrong_request_is_told_where(body: dict[str, Any], told: str) -> None:
+def test_an_invalid_request_names_the_field(body: dict[str, Any], told: str) -> None:
     response = _client(Scripted()).post("/", json=body)
     assert response.status_code == 422
     assert response.json()["detail"].startswith(told)
 
 
-def test_a_body_that_is_not_said_to_be_json_is_told_how_to_send_it() -> None:
+def test_a_request_without_the_json_header_is_told_which_header_to_send() -> None:
     response = _client(Scripted()).post("/", content=json.dumps(_messages("U1")))
     assert response.status_code == 422
     assert "`Content-Type: application/json`" in response.json()["detail"]
@@ -138,7 +138,7 @@ def test_a_body_that_is_not_said_to_be_json_is_told_how_to_send_it() -> None:
     assert "header" not in client.post("/", content="[]", headers=sent).json()["detail"]
 
 
-def test_whatever_breaks_inside_a_valid_answer_goes_out() -> None:
+def test_if_the_debater_fails_a_valid_answer_is_sent() -> None:
     response = _client(Scripted(response=RuntimeError("index gone"))).post(
         "/", json=_messages("U1")
     )

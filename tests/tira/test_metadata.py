@@ -51,7 +51,7 @@ def stub(folder: Path, name: str, text: str) -> dict[str, str]:
         (("respond", DEBATES, "--last-only", "-O", "k=7"), "grounded", {"k": 7, "frame": True}),
     ],
 )
-def test_each_run_tells_what_it_was_and_what_it_cost(
+def test_metadata_contains_the_method_and_the_costs(
     tmp_path: Path, words: tuple[str | Path, ...], name: str, options: dict[str, Any]
 ) -> None:
     ended = touche_rad(*words, "-o", tmp_path / "run.jsonl", "--metadata")
@@ -69,7 +69,7 @@ def test_each_run_tells_what_it_was_and_what_it_cost(
     assert "energy used system" in told["resources"]["cpu"]
 
 
-def test_the_git_state_is_told_and_nothing_that_names_a_person_or_a_place(tmp_path: Path) -> None:
+def test_metadata_contains_the_git_state_and_no_names_or_paths(tmp_path: Path) -> None:
     import git
 
     place = tmp_path / "jane-doe"
@@ -176,7 +176,7 @@ def start_tracking(export_file_path, **_):
         ("tirex_tracker", LIES, "while parsing"),
     ],
 )
-def test_a_run_does_not_care_whether_the_tracker_works(
+def test_a_failing_tracker_does_not_stop_the_run(
     tmp_path: Path, module: str, text: str, told: str
 ) -> None:
     good, out = tmp_path / "good.jsonl", tmp_path / "run.jsonl"
@@ -191,7 +191,7 @@ def test_a_run_does_not_care_whether_the_tracker_works(
     assert not list(tmp_path.glob("*.yml"))
 
 
-def test_under_tira_a_missing_tracker_is_not_worth_a_word(tmp_path: Path) -> None:
+def test_under_tira_a_missing_tracker_prints_nothing(tmp_path: Path) -> None:
     env = stub(tmp_path / "stub", "sitecustomize", MISSING)
     out = tmp_path / "output"
     out.mkdir()

@@ -155,7 +155,7 @@ def test_submit_only_tries_unless_it_is_told_to_upload() -> None:
         (("  2: rad25", "  4: rad25"), "datasets.4"),
     ],
 )
-def test_what_the_file_cannot_mean_is_told_in_a_line(
+def test_an_invalid_tira_yml_is_reported_in_one_line(
     tmp_path: Path, change: tuple[str, str], told: str
 ) -> None:
     text = FILE.read_text()
@@ -167,7 +167,7 @@ def test_what_the_file_cannot_mean_is_told_in_a_line(
     assert str(tmp_path / "tira.yml") in ended.err
 
 
-def test_a_folder_without_the_file_is_told_so(tmp_path: Path) -> None:
+def test_a_missing_tira_yml_is_reported(tmp_path: Path) -> None:
     ended = touche_rad("submit", cwd=tmp_path)
     assert ended.code == 2
     assert ended.err == "touche-rad: error: tira.yml: cannot be read: No such file or directory\n"
