@@ -76,7 +76,7 @@ def _part(least: int, join: Callable[[list[str]], str]) -> Change:
 
 
 def _clause_left_out(text: str) -> str | None:
-    """Leave out what stands between two commas, where that is no condition."""
+    """Replace the words between two commas by an ellipsis, unless they are a condition."""
     match = re.search(r"^([^,;:.!?()]{12,}), ([^,;:.!?()]{4,}), ([^,;:.!?()]{12,}[.]?)$", text)
     if not match or re.search(r"\b(if|unless|whether|except|until)\b", match.group(2).lower()):
         return None

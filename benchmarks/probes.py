@@ -99,7 +99,7 @@ def swapped(arguments: Iterable[Argument], found: Sequence[Base]) -> Iterator[Pr
 
 
 def foreign(debates: Sequence[Debate], rounds: int = 2) -> Iterator[Probe]:
-    """What was answered in another debate: its words (`answer`), and its argument (`quotation`)."""
+    """Answers of other debates: the answer itself, and its first argument as a quotation."""
     draw = random.Random(11)
     for debate in debates:
         others = [
@@ -121,7 +121,7 @@ def foreign(debates: Sequence[Debate], rounds: int = 2) -> Iterator[Probe]:
 
 
 def recorded(debates: Iterable[Debate]) -> Iterator[Probe]:
-    """What was answered in the debate itself, written for it."""
+    """The answers of the debate itself."""
     for debate in debates:
         for at, turn in enumerate(debate.turns):
             if turn.response:
@@ -129,7 +129,7 @@ def recorded(debates: Iterable[Debate]) -> Iterator[Probe]:
 
 
 def found_for(found: Iterable[Base]) -> Iterator[Probe]:
-    """The argument that was found for the turn, quoted."""
+    """The argument that was cited in the turn, as a quotation."""
     for base in found:
         quoted = base.answered(base.argument.text)
         yield Probe("on topic", "argument found for it", Maxim.RELATION, quoted)
@@ -147,7 +147,7 @@ def listed(arguments: Iterable[Argument], found: Sequence[Base]) -> Iterator[Pro
 
 
 def without_fields(probe: Probe) -> Probe:
-    """The same probe as the official converter writes it: arguments with id and text alone."""
+    """The same probe in the format of the official converter: arguments with id and text only."""
     response = probe.debate.last.response
     assert response is not None
     bare = tuple(Argument(id=one.id, text=one.text) for one in response.arguments)
@@ -160,7 +160,7 @@ def _contains(text: str, part: str) -> bool:
 
 
 def _still_quoted(debate: Debate) -> bool:
-    """Whether a change left the words alone, or made a text that the argument holds as well."""
+    """Whether the argument still contains the changed text."""
     response = debate.last.response
     assert response is not None
     return any(_contains(one.text, response.content) for one in response.arguments)
@@ -193,7 +193,7 @@ class Data:
 
 @cache
 def demo() -> Data:
-    """What the package brings along."""
+    """The bundled demo data."""
     return Data(
         tuple(files.read_debates(demo_file("debates.jsonl"))),
         tuple(files.read_arguments(demo_file("arguments.jsonl"))),

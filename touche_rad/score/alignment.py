@@ -210,7 +210,7 @@ class Aligner:
 
     @staticmethod
     def _spoken_turns(row: Row, wanted: int) -> Sequence[int]:
-        """Which user turn each verdict is about: the official client skips unanswered ones."""
+        """Return the user turn of each verdict: the official client skips unanswered ones."""
         skipped = len(row.turns) == len(row.answered) < len(row.conversation)
         if skipped and len(row.turns) != wanted:
             return row.answered

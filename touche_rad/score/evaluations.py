@@ -1,7 +1,7 @@
-"""A judge's run, read line by line as a scorer needs it: what is there, and what is amiss.
+"""Read a judge's run line by line, with its problems.
 
-`read_official` takes a run as the official scorer does, or not at all. `read_rows` takes what can
-be taken; what it could not take is left to be reported where the run meets the labels.
+`read_official` accepts what the official scorer accepts, and raises an error otherwise. `read_rows`
+reads all that is valid; `alignment` reports the rest when it aligns the run with the labels.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class _Turn(BaseModel):
 
 
 class _Line(BaseModel):
-    """A line as the official scorer wants it; it ignores everything else."""
+    """A line in the official scorer's format; other fields are ignored."""
 
     userTurnsEvaluations: list[_Turn]
 
 
 @dataclass(frozen=True)
 class Read:
-    """One verdict as it was read: its score, and what was wrong with it."""
+    """The score of one verdict, and its problem."""
 
     score: float | None
     trouble: ProblemKind | None = None
@@ -55,7 +55,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a run. A lost debate has a place in the order and nothing else."""
+    """One line of a run. A lost debate has only its position."""
 
     line: int
     trouble: ProblemKind | None = None
@@ -64,18 +64,18 @@ class Row:
     conversation: tuple[str, ...] = ()
     """A digest of each user turn with its response, answered or not."""
     answered: tuple[int, ...] = ()
-    """Which of these turns have a response: the official client judges no others."""
+    """The turns with a response; the official client judges only these."""
     turns: tuple[Mapping[Maxim, Read], ...] = ()
 
 
 def digest(utterance: object, response: object) -> str:
-    """Name a turn by its words, whatever white space separates them."""
+    """Return a digest of a turn's words; white space does not matter."""
     words = "\x1f".join(" ".join(str(text or "").split()) for text in (utterance, response))
     return hashlib.blake2b(words.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def digests(debate: Debate) -> tuple[str, ...]:
-    """Name each turn of a debate by its words."""
+    """Return the digest of each turn of a debate."""
     return tuple(
         digest(turn.utterance, turn.response.content if turn.response else "")
         for turn in debate.turns
@@ -83,7 +83,7 @@ def digests(debate: Debate) -> tuple[str, ...]:
 
 
 def read_official(path: Path) -> list[list[Mapping[Maxim, float]]]:
-    """Read a run as the official scorer does: one fault, and there is no score."""
+    """Read a run like the official scorer: any fault is an error."""
     scores: list[list[Mapping[Maxim, float]]] = []
     for number, line in numbered_lines(path, verbatim=True):
         try:
@@ -104,7 +104,7 @@ def _refusal(path: Path, line: int, error: ValidationError) -> InputError:
 
 
 def read_rows(path: Path, bad: files.BadLines | None = None) -> list[Row]:
-    """Read a run and keep all that can be kept, also the places of lost debates."""
+    """Read all valid parts of a run, and the positions of lost debates."""
     bad = bad or files.BadLines()
     lines = numbered_lines(path, verbatim=True)
     return [_row(path, number, line, bad) for number, line in lines]

@@ -1,7 +1,7 @@
 """Bodies of requests and answers.
 
 Only necessary fields are required, and unknown fields are accepted. A text may be null or a number,
-because the official client sends back whatever a system once answered.
+because the official client sends the earlier answers of a system back unchanged.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ MAX_TURNS: Final[int] = _SIMULATION_SCHEMA["properties"]["userTurns"]["maxItems"
 
 
 class JudgeRequest(Body):
-    """The simulation, and the user turn whose response to judge.
+    """The simulation, and the user turn whose response is judged.
 
-    Without `userTurnIndex` the whole debate is meant, which is not evaluated.
+    Without `userTurnIndex` the request is about the whole debate, which is not evaluated.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -64,7 +64,7 @@ class JudgeRequest(Body):
 
 
 class Score(Body):
-    """A number in 0..1, where 0.5 and more means yes; null for a whole debate."""
+    """A score from 0 to 1; 0.5 or more means yes. Null for a whole debate."""
 
     score: float | None
     explanation: str = ""
