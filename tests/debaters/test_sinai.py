@@ -298,7 +298,7 @@ def test_step_three_says_what_a_support_query_found(server: Scripted) -> None:
     answering(server, {**PAPER, "Searches": {"SEARCH_1": query(IDEA, "SUPPORT")}})
     answer(server, profile="paper")
     (told,) = prompts(server, "Best")
-    assert "ATTACK (arguments against arguments against the idea):" in told
+    assert "ATTACK (arguments that attack arguments against the idea):" in told
     assert "SUPPORT (arguments for the idea):" in told
 
 
@@ -321,7 +321,8 @@ def test_the_chain_of_section_two_takes_what_supports_the_attacked_claim(
     supporting = [hit.argument.attacks for hit in BothSides().search("supports", IDEA, 2)]
     assert [words for _, words, k in index.searched if k == 1] == supporting
     assert (
-        "SUPPORT (arguments for what arguments for the idea attack):" in prompts(server, "Best")[0]
+        "SUPPORT (arguments that support what arguments for the idea attack):"
+        in prompts(server, "Best")[0]
     )
 
 
@@ -467,7 +468,7 @@ ELEMENTS: dict[str, tuple[str, ...]] = {
         "support your side", "justification", "Principled", "APPROACH-REASON",
     ),
     "Best": (
-        "debater in a conversation", "You defend: ", "the 3 best", "Opponent: ", "ATTACK (arguments against", "SUPPORT (arguments",
+        "debater in a conversation", "You defend: ", "the 3 best", "Opponent: ", "ATTACK (arguments", "SUPPORT (arguments",
         "TEXT (texts like the idea",
         "opponent_idea: ", "field_to_look: ", "justification: WHY", "JSON object", "Ethical",
         "TYPE-REASON",

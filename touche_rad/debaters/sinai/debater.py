@@ -92,16 +92,16 @@ class Sinai:
 
     async def _plan_and_queries(self, debate: Debate) -> tuple[Plan, list[Query]]:
         """Steps 1 and 2."""
-        count, turned = self.options.queries, self.options.support == "turned"
+        count = self.options.queries
         if self.options.calls == "merged" and self.options.plan:
             try:
-                planned, asked = await outline(self.model, debate, count, turned=turned)
+                planned, asked = await outline(self.model, debate, count)
             except ModelError:
                 planned, asked = FIXED, []
             return planned, asked or [last_message(debate)]
         planned = await self._plan(debate)
         try:
-            asked = await queries(self.model, debate, planned, count, turned=turned)
+            asked = await queries(self.model, debate, planned, count)
         except ModelError:
             asked = [last_message(debate)]
         return planned, asked

@@ -63,13 +63,11 @@ def last_message(debate: Debate) -> Query:
     )  # fmt: skip
 
 
-async def queries(
-    model: Model, debate: Debate, plan: Plan, most: int, *, turned: bool
-) -> list[Query]:
-    """Ask for the queries; `turned` says what a SUPPORT query finds (`SearchOptions`)."""
+async def queries(model: Model, debate: Debate, plan: Plan, most: int) -> list[Query]:
+    """Ask for the queries."""
     prompt = Prompt.load(__package__, "queries")
     values = {
-        "most": most, "turned": turned, "thesis": Thesis.of(debate),
+        "most": most, "thesis": Thesis.of(debate),
         "dialogue": render_dialogue(debate), "plan": plan,
         "meaning": parameters()["approach_strategy"][plan.approach_strategy],
     }  # fmt: skip
@@ -80,14 +78,12 @@ async def queries(
     return in_order(answer)
 
 
-async def outline(
-    model: Model, debate: Debate, most: int, *, turned: bool
-) -> tuple[Plan, list[Query]]:
+async def outline(model: Model, debate: Debate, most: int) -> tuple[Plan, list[Query]]:
     """Ask for the plan and the queries in one call."""
     schema = create_model("Outline", plan=(Plan, ...), searches=(searches(most), ...))
     prompt = Prompt.load(__package__, "outline")
     values = {
-        "parameters": parameters(), "most": most, "turned": turned, "thesis": Thesis.of(debate),
+        "parameters": parameters(), "most": most, "thesis": Thesis.of(debate),
         "dialogue": render_dialogue(debate),
     }  # fmt: skip
     answer = await model.ask(
@@ -148,9 +144,9 @@ class Retrieved:
         for strategy, own in side.items():
             found = f"arguments {own} the idea"
             if strategy != self.goal and self.how.chain == "attackers":
-                found = f"arguments against {found}"
+                found = f"arguments that attack {found}"
             elif strategy != self.goal:
-                found = f"arguments for what {found} attack"
+                found = f"arguments that support what {found} attack"
             meanings["ATTACK" if strategy == "ATTACK" else "SUPPORT"] = found
         return meanings
 
