@@ -174,12 +174,13 @@ def retrieved(
     if not fresh:
         notes.append("no keyword matched: the whole index was searched")
         fresh = [one for one in _anything(index, debate, options) if one.id not in used]
-    if options.standalone:
-        fresh = _readable(fresh)
     if options.scheme_rule and options.argumentation_schemes:
         fresh = _with_schemes(known, fresh)
     cosines, of = likeness(index, options.likeness, history_text(debate), fresh)
-    evidence = top_k(fresh, cosines, options.k)
+    if options.standalone:
+        evidence = _readable(top_k(fresh, cosines, len(fresh)), options.k)
+    else:
+        evidence = top_k(fresh, cosines, options.k)
     notes.append(f"ranked by the cosine of {of}")
     return Recall(tuple(keywords), len(fresh), tuple(evidence), notes=tuple(notes))
 
@@ -201,10 +202,19 @@ def _anything(index: ArgumentIndex, debate: Debate, options: RdebaterOptions) ->
     return list(found.values()) or list(islice(index.arguments(), options.k + 20))
 
 
-def _readable(arguments: Sequence[Argument]) -> list[Argument]:
-    """Skip repeated texts and texts that refer to another text, unless nothing else is left."""
-    once = list({clean(one.text).lower(): one for one in reversed(arguments)}.values())[::-1]
-    return [one for one in once if not missing_context(one.text)] or once
+def _readable(ranked: Sequence[Record], k: int) -> list[Record]:
+    """Return the first k records, without repeated texts and texts that refer to another text.
+
+    If all do, the first k records are returned.
+    """
+    kept: dict[str, Record] = {}
+    for one in ranked:
+        text = clean(one.argument.text).lower()
+        if text not in kept and not missing_context(one.argument.text):
+            kept[text] = one
+        if len(kept) == k:
+            break
+    return list(kept.values()) or list(ranked[:k])
 
 
 def _with_schemes(known: Known, arguments: Sequence[Argument]) -> list[Argument]:
