@@ -319,7 +319,7 @@ def test_feedback_and_quotations_come_before_the_verdicts(server: Scripted) -> N
 
 def test_the_side_of_a_thesis_with_a_negation_is_spelt_out(server: Scripted) -> None:
     lean(server, debate("Evil does not exist."))
-    assert "It contains a negation" in prompts(server, "Draft")[0]
+    assert "contains a negation" in prompts(server, "Draft")[0]
 
 
 # The lean profile

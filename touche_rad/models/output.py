@@ -110,15 +110,16 @@ _KEY_AND_VALUE: Final = re.compile(
 
 
 def _validated(value: Any, schema: type[S]) -> S:
-    exact = isinstance(value, dict) and not value.keys() - schema.model_fields.keys()
+    form = schema.model_json_schema()  # has the keys of the answer: aliases, if fields have them
+    exact = isinstance(value, dict) and not value.keys() - form.get("properties", {}).keys()
     try:
         if exact:  # other keys may be known ones in capitals, which must not be dropped
             return schema.model_validate(value)
     except ValidationError as first:
         with suppress(ValidationError, RecursionError):
-            return schema.model_validate(forgiving(value, schema.model_json_schema()))
+            return schema.model_validate(forgiving(value, form))
         raise first from None
-    return schema.model_validate(forgiving(value, schema.model_json_schema()))
+    return schema.model_validate(forgiving(value, form))
 
 
 def describe_errors(error: ValidationError) -> str:
