@@ -228,13 +228,13 @@ def test_a_debater_with_a_model_is_told_the_claim_that_it_argues_against(
     assert code == 0
     assert len(asked) == 4, "two speeches on each side"
     for_it, against_it = asked[:2], asked[2:]
-    negated = "The user's thesis: City centres should not be closed to private cars."
-    assert all(negated in one for one in for_it)
-    assert all(f"The user's thesis: {CARS}" in one for one in against_it)
+    opposed = 'The opponent\'s thesis: "City centres should not be closed to private cars."'
+    assert all(opposed in one for one in for_it)
+    assert all(f'The opponent\'s thesis: "{CARS}"' in one for one in against_it)
     said = rows(out)[0]["speeches"]
     assert said[0]["text"].startswith("Not so:")
     assert f"You: {said[0]['text']}" in for_it[1]
-    assert f"User: {said[1]['text']}" in for_it[1]
+    assert f"Opponent: {said[1]['text']}" in for_it[1]
 
 
 def test_a_debater_that_takes_sides_argues_for_the_motion_and_against_it(

@@ -133,6 +133,15 @@ def test_the_answer_is_asked_for_with_reasoning_before_the_argument(server: Scri
     assert list(schema["properties"]) == ["reasoning", "argument"]
 
 
+@pytest.mark.parametrize(("side", "defended"), [("con", "the opposite"), ("pro", "that")])
+def test_a_negation_in_the_topic_is_pointed_out(server: Scripted, side: str, defended: str) -> None:
+    negated = debate("Evil does NOT exist.", "It does.", "Why?").model_copy(update={"side": side})
+    answer(server, negated)
+    hint = "The topic contains a negation. Work out what it claims as a whole"
+    assert f"{hint}: the debater defends {defended}." in prompts(server, "Terms")[0]
+    assert f"{hint}, and defend {defended}." in prompts(server, "Speech")[0]
+
+
 def test_the_sides_speak_in_turn_and_evidence_stands_beside_the_last_word_alone(
     server: Scripted,
 ) -> None:

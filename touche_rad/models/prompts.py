@@ -158,8 +158,8 @@ class Thesis:
 
     @classmethod
     def of(cls, debate: Debate) -> Thesis:
-        """Return the first utterance of a debate: in this task the user's claim."""
-        return cls(clean(debate.turns[0].utterance)[:MAX_LETTERS])
+        """Return the claim of a debate, or the first utterance if the claim is not given."""
+        return cls(clean(debate.claim or debate.turns[0].utterance)[:MAX_LETTERS])
 
     @property
     def negated(self) -> bool:
