@@ -23,7 +23,8 @@ _OTHER_TEXT: Final = re.compile(
     r"claims|only|above|here|itself|also|seems?|relies|implies|suggests|given|found|finds|shows?|"
     r"showed|concludes?|concluded|cited)\b)"
     r"|(?:mentioned|listed|stated|described|discussed|noted|linked|quoted) (?:above|earlier|before)"
-    r"|the (?:aforementioned|listed|above)|as above|see (?:above|here|below)|kialo)\b",
+    r"|(?:issue|point|question|problem|topic) here|the (?:aforementioned|listed|above)|as above"
+    r"|see (?:above|here|below)|kialo)\b",
     re.IGNORECASE,
 )
 """Names of another text, anywhere in the text."""
@@ -34,16 +35,16 @@ _LEAD: Final = (
     r"most|many|some|all|one|none|neither|any|each|both|much|several|few|that|is|are|does|do|"
     r"\w+ing)\s+){0,3}"
 )
-_IMPERSONAL: Final = (
-    r"it(?= (?:\S+ )?(?:is|was|isn't|wasn't|would|will|may|might|can|could|should|seems?|becomes?"
-    r"|became|has been|makes?|takes?|costs?|took|follows|helps?|hurts?)\b[^.;:!?]*"
-    r"\b(?:to|that|for|whether|how|why|when|if|who|what|\w+ing)\b)"
+_VERB: Final = (
+    r"it(?=(?:['’]s| (?:\S+ )?(?:is|was|isn't|wasn't|would|will|may|might|can|could|should|seems?"
+    r"|becomes?|became|has been|makes?|takes?|costs?|took|follows|helps?|hurts?))\b[^,.;:!?]*"
 )
-_PRONOUN: Final = (
-    rf"(?:(?!{_IMPERSONAL})it|its|they|their|them|themselves|he|him|his|she|her|this|these)"
-)
+_IMPERSONAL: Final = rf"{_VERB}\b(?:to|that|whether|how|why|who|what)\b)"
+_IMPERSONAL_FIRST: Final = rf"{_VERB}\b(?:if|when)\b)"
+_OTHERS: Final = r"its|they|their|them|themselves|he|him|his|she|her|this|these(?! days)"
+_PRONOUN: Final = rf"(?:(?!{_IMPERSONAL})it|{_OTHERS})"
 _START: Final = re.compile(
-    rf"(?:{_LEAD}{_PRONOUN}\b"
+    rf"(?:(?!{_IMPERSONAL_FIRST}){_LEAD}{_PRONOUN}\b"
     r"|(?:that(?:'s|(?= (?:happens|means|makes|leads|requires|depends|all depends|in no way|also"
     r"|only|alone|simply|just|still|is|was|would|does|did|may|might|can|cannot|could|will|should|must"
     r"|has|\w+n't)))"
@@ -84,6 +85,8 @@ _BEFORE: Final = re.compile(
 """Marks and words that separate a reference from what it may refer to."""
 _ENOUGH: Final = 2
 """Content words before such a mark that can be referred to."""
+_PLURAL: Final = re.compile(r"\w{3}s\b|\b(?:people|men|women|children|and|or)\b", re.IGNORECASE)
+"""What "these" may refer to."""
 _NOUN: Final = 3
 """Words after "these" or "such" that contain its noun."""
 _ROOT: Final = 5
@@ -106,7 +109,9 @@ def missing_context(text: str) -> str:
     if begins:
         return begins.group().strip()
     for early in _EARLY.finditer(said[0]):
-        if not _explained(said[0][: early.start()], said[0][early.end() :]):
+        before = said[0][: early.start()]
+        several = early.group().lower() != "these" or _PLURAL.search(before)
+        if not several or not _explained(before, said[0][early.end() :]):
             return early.group().strip()
     return named.group().strip() if named else ""
 
