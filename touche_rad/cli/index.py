@@ -62,7 +62,7 @@ def index_command(source: str, **given: Any) -> None:
     topic), a file of debates, whose cited arguments are indexed, or an index on a server
     (elasticsearch:URL/NAME), which is copied. A stopped command is resumed by the same command.
     """
-    from touche_rad.plugins import VectorsWanted, index_exists
+    from touche_rad.plugins import VectorsWanted, index_backend_of
 
     place = given["to"] or given["output"]
     if place is None:
@@ -75,7 +75,7 @@ def index_command(source: str, **given: Any) -> None:
             given["dense"], fields, given["dense_precision"], given["dense_graph"]
         )
     annotator = _make_annotator(given)
-    exists = index_exists(str(place), options) and not given["replace"]
+    exists = index_backend_of(str(place), options).exists(str(place)) and not given["replace"]
     if exists and vectors is None and annotator is None:
         raise UserError(f"{place} exists already; replace it with --replace")
     builder = _Builder(source, str(place), given["utterances"], given["skip_bad"], given["quiet"])
@@ -133,7 +133,7 @@ class _Builder:
             return
         from hashlib import sha256
 
-        from touche_rad.plugins import dump_index
+        from touche_rad.plugins import index_backend_of
 
         local = ":" not in self.place
         target = Path(self.place) if local else Path(tempfile.gettempdir(), "touche-rad")
@@ -141,7 +141,7 @@ class _Builder:
         copy = target.with_name(f".{target.name}.{digest}.dump.jsonl")
         if not copy.is_file():
             with progress("copying", quiet=self.quiet) as report:
-                count = dump_index(self.source, copy, report)
+                count = index_backend_of(self.source).dump(self.source, copy, report)
             say(f"copied {count} arguments from {self.source}", quiet=self.quiet)
         yield copy
         copy.unlink()

@@ -28,9 +28,7 @@ from touche_rad.plugins.indexes import (
     annotations_of,
     arguments_by,
     build_index,
-    dump_index,
     index_backend_of,
-    index_exists,
     meaning_of,
     open_index,
 )
@@ -57,7 +55,7 @@ __all__ = [
     "KINDS", "Annotations", "Annotator", "ArgumentIndex", "Debater", "DrawsOutcomes", "Explains",
     "IndexBackend", "Judge", "JudgesAll", "Kind", "Meaning", "Options", "Panel", "Plugin",
     "Profile", "Retriever", "Services", "VectorsWanted", "add_vectors", "annotations_of",
-    "arguments_by", "build_index", "debater", "dump_index", "find", "import_plugins",
-    "index_backend", "index_backend_of", "index_exists", "judge", "meaning_of", "name_of",
+    "arguments_by", "build_index", "debater", "find", "import_plugins",
+    "index_backend", "index_backend_of", "judge", "meaning_of", "name_of",
     "open_index", "panel", "parse_plugin", "registered", "retriever", "setting", "trainer",
 ]  # fmt: skip

@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from touche_rad.debate import Argument, Hit
@@ -39,20 +38,6 @@ def build_index(
 ) -> int:
     """Build an index at a location and return the number of its arguments."""
     return index_backend_of(location, options).build(arguments, location, replace=replace)
-
-
-def index_exists(location: str, options: Mapping[str, str] | None = None) -> bool:
-    """Whether there is an index at a location; wrong options raise an error before."""
-    return index_backend_of(location, options).exists(location)
-
-
-def dump_index(location: str, path: Path, report: Report | None = None) -> int | None:
-    """Write all arguments of a server's index to a file, resuming a killed dump.
-
-    Returns:
-        The number of arguments, or None if the index is not on a server.
-    """
-    return index_backend_of(location).dump(location, path, report)
 
 
 def add_vectors(
