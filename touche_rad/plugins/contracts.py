@@ -156,26 +156,13 @@ class IndexBackend:
     def add_vectors(
         self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Report | None = None
     ) -> int:
-        """Add vectors to an index, resuming a killed run, and return the number of texts.
-
-        Args:
-            location: The index.
-            wanted: The vectors.
-            of: The arguments that the index must contain.
-            report: Progress in texts.
-        """
+        """Add vectors to an index, resuming a killed run; return and report the number of texts."""
         raise UserError(f"{location}: this index cannot store vectors")
 
     def annotate(
         self, location: str, annotator: Annotator, *, of: Of = None, report: Report | None = None
     ) -> int:
         """Annotate the arguments of an index, resuming a killed run.
-
-        Args:
-            location: The index.
-            annotator: The annotator.
-            of: The arguments that the index must contain.
-            report: Progress in arguments.
 
         Returns:
             The number of annotated arguments; 0 if all were annotated before.
