@@ -72,7 +72,7 @@ class Tournament(Printed):
         yield _notes(self)
 
 
-Played = Sequence[tuple[Contest, Outcome]]
+JudgedDebates = Sequence[tuple[Contest, Outcome]]
 
 
 def format_share(share: float | None) -> str:
@@ -163,7 +163,7 @@ def _share(outcome: Outcome, speaker: str) -> float | None:
     return 0.5 if outcome.winner == TIE else float(outcome.winner == speaker)
 
 
-def _count(games: Played, name: str) -> dict[str, int]:
+def _count(games: JudgedDebates, name: str) -> dict[str, int]:
     """Count wins, speeches and words of a debater."""
     count = dict.fromkeys(
         ("wins", "ties", "losses", "undecided", "speeches", "stand_ins", "words"), 0
