@@ -124,3 +124,16 @@ def test_what_cannot_be_compared_is_an_error(
     run, expert = written(tmp_path / "a.jsonl", labels), written(tmp_path / "b.jsonl", EXPERT)
     assert cli.run(["score", str(run), str(expert)]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_an_index_without_annotations_and_a_text_annotated_twice_are_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened([Argument(id="u1", text="Text.")], tmp_path / "ix")
+    expert = written(tmp_path / "b.jsonl", EXPERT)
+    assert cli.run(["score", str(tmp_path / "ix"), str(expert)]) == 2
+    assert "run touche-rad index --annotate NAME" in capsys.readouterr().err
+    twice = tmp_path / "twice.jsonl"
+    twice.write_text(expert.read_text() * 2)
+    assert cli.run(["score", str(twice), str(expert)]) == 2
+    assert "duplicate annotation of the text 'u1'" in capsys.readouterr().err
