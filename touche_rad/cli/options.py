@@ -136,6 +136,13 @@ def integer(
                         show_default=default is not None, help=text, **more)  # fmt: skip
 
 
+def seconds(name: str, text: str, **more: Any) -> Option:
+    """Return an option for a time limit, also read from the environment."""
+    variable = f"TOUCHE_RAD_{name.strip('-').replace('-', '_').upper()}"
+    return click.option(name, type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+                        envvar=variable, help=text, **more)  # fmt: skip
+
+
 def output(text: str, metavar: str = "FILE", *, required: bool = False) -> Option:
     """Return the option `-o`, the output path."""
 
@@ -208,11 +215,10 @@ MAX_WORDS: Final = integer(
     "--max-words", "Maximum words per response, cut after a sentence; 0 = no limit.", 60, 0,
     envvar="TOUCHE_RAD_MAX_WORDS",
 )  # fmt: skip
-DEADLINE: Final = click.option(
-    "--deadline", type=click.FloatRange(0, min_open=True), envvar="TOUCHE_RAD_DEADLINE",
-    metavar="SECONDS",
-    help="Time limit per answer in seconds; on timeout the fallback answers. [default: none]",
-)  # fmt: skip
+DEADLINE: Final = seconds(
+    "--deadline",
+    "Time limit per answer in seconds; on timeout the fallback answers. [default: none]",
+)
 WORKERS: Final = integer(
     "--workers", "Number of debates processed in parallel.", 4, envvar="TOUCHE_RAD_WORKERS"
 )
@@ -246,11 +252,9 @@ MAX_TOKENS: Final = integer(
     "--max-tokens", "Maximum tokens per run, prompts and answers together.",
     envvar="TOUCHE_RAD_MAX_TOKENS",
 )  # fmt: skip
-RUN_DEADLINE: Final = click.option(
-    "--run-deadline", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-    envvar="TOUCHE_RAD_RUN_DEADLINE",
-    help="Seconds after which a run makes no more model calls.",
-)  # fmt: skip
+RUN_DEADLINE: Final = seconds(
+    "--run-deadline", "Seconds after which a run makes no more model calls."
+)
 WITH_TRACE: Final = click.option(
     "--trace/--no-trace", default=True, show_default=True, envvar="TOUCHE_RAD_TRACE",
     help="Write each model call to RUN.trace.jsonl; touche-rad report shows it.",

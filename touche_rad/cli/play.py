@@ -279,10 +279,8 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
     click.option("--max-body", type=click.IntRange(1), default=16, show_default=True,
                  metavar="MIB", help="Maximum size of a request in MiB."),
     opt.MAX_WORDS,
-    click.option("--deadline", type=click.FloatRange(0, min_open=True), default=100.0,
-                 show_default=True, envvar="TOUCHE_RAD_DEADLINE", metavar="SECONDS",
-                 help="Time limit per answer in seconds; on timeout the fallback answers. "
-                 "The task's client waits 300 seconds."),
+    opt.seconds("--deadline", "Time limit per answer in seconds; on timeout the fallback "
+                "answers. The task's client waits 300 seconds.", default=100.0, show_default=True),
     opt.INDEX, opt.SPARE_INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.SEED, opt.QUIET,
 )  # fmt: skip
 def serve_command(**given: Any) -> None:
