@@ -260,7 +260,10 @@ STYLES = {
 }
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(
+    "style",
+    [pytest.param(one, marks=[pytest.mark.long] if one != "bold" else []) for one in STYLES],
+)
 @pytest.mark.parametrize("play", PLAYS, ids=str)
 def test_a_server_without_response_format_gives_the_same_result(
     play: Play, style: str, server: Scripted

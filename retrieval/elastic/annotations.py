@@ -179,6 +179,6 @@ def _tell(
 ) -> None:
     """Store in the index what is known about its annotations."""
     entry = {"by": plain(annotator), **about}
-    update_description(connection, concrete, lambda told: {
-        **told, ANNOTATIONS: {**(told.get(ANNOTATIONS) or {}), annotator.name: entry}
+    update_description(connection, concrete, lambda description: {
+        **description, ANNOTATIONS: {**(description.get(ANNOTATIONS) or {}), annotator.name: entry}
     })  # fmt: skip

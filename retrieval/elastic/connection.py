@@ -166,8 +166,8 @@ class Connection:
 
         where = self.where
         if isinstance(error, elastic_transport.TlsError):
-            told = " ".join(map(str, (error.message, *error.errors)))
-            return UserError(f"{where}: {_tls(told)}"), False
+            message = " ".join(map(str, (error.message, *error.errors)))
+            return UserError(f"{where}: {_tls(message)}"), False
         if isinstance(error, elastic_transport.ConnectionTimeout):
             return WorkError(f"{where}: no answer within {self._seconds:g} s"), True
         if isinstance(error, elastic_transport.ConnectionError):
@@ -254,16 +254,16 @@ def _client(where: Place, seconds: float) -> Any:
         raise UserError(f"{where}: {_short(str(error))}") from None
 
 
-def _tls(told: str) -> str:
-    if "expired" in told:
+def _tls(message: str) -> str:
+    if "expired" in message:
         return "the server's certificate has expired"
-    if any(words in told for words in ("doesn't match", "ismatch", "not valid for")):
+    if any(words in message for words in ("doesn't match", "ismatch", "not valid for")):
         return "the server's certificate is for another host"
-    if "CERTIFICATE_VERIFY_FAILED" in told or "verify failed" in told:
+    if "CERTIFICATE_VERIFY_FAILED" in message or "verify failed" in message:
         return f"the server's certificate is not from a known CA: set {CA} to the CA's certificate"
-    if "WRONG_VERSION_NUMBER" in told or "wrong version" in told:
+    if "WRONG_VERSION_NUMBER" in message or "wrong version" in message:
         return "the server does not speak TLS: use http://"
-    return f"no secure connection: {_short(told)}"
+    return f"no secure connection: {_short(message)}"
 
 
 def _reason(error: Any) -> str:
@@ -285,5 +285,5 @@ def _kinds(error: Any) -> set[str]:
     return {str(one.get("type")) for one in (about, *(about.get("root_cause") or ()))}
 
 
-def _short(told: str) -> str:
-    return " ".join(told.split())[:200]
+def _short(message: str) -> str:
+    return " ".join(message.split())[:200]

@@ -18,6 +18,7 @@ def _lines(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
+@pytest.mark.long
 def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
     ended = touche_rad("demo", "-o", tmp_path / "out")
     assert ended.code == 0, ended.err
@@ -32,6 +33,7 @@ def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
     assert again.code == 0, again.err
 
 
+@pytest.mark.long
 def test_every_turn_is_answered_and_can_be_judged(tmp_path: Path, demo_index_path: Path) -> None:
     run, verdicts = tmp_path / "run.jsonl", tmp_path / "verdicts.jsonl"
     answered = touche_rad("respond", DEBATES, "-i", demo_index_path, "-o", run)

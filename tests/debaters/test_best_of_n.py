@@ -166,6 +166,7 @@ def test_a_panel_chooses_too_by_how_far_the_system_is_ahead(server: Scripted) ->
     assert [schema_of(body) for body in server.asked] == ["Verdict", "Verdict"]
 
 
+@pytest.mark.long
 def test_the_terminal_answers_with_the_best_of_our_own(tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
     ended = touche_rad("respond", demo_file("debates.jsonl"), "-d", "best-of-n", "-o", out)

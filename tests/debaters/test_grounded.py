@@ -224,6 +224,7 @@ spoken = st.lists(
 ).filter(lambda words: len(words) % 2 == 1)
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(spoken)
 def test_any_debate_is_answered_with_a_short_quotation(words: list[str]) -> None:

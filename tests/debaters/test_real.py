@@ -35,6 +35,7 @@ def bars_hold(index: ArgumentIndex, debates: Iterable[Debate]) -> int:
     return answered
 
 
+@pytest.mark.long
 def test_every_demo_turn_is_answered_with_a_quotation(demo_index_path: Path) -> None:
     debates = list(files.read_debates(demo_file("debates.jsonl")))
     assert bars_hold(open_index(str(demo_index_path)), debates) >= 50

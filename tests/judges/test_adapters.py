@@ -185,6 +185,7 @@ def test_inspirescores_relation_is_bounded_by_the_stance_it_does_not_know(
     assert found == min(1.0, free[Maxim.RELATION].score)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["debatrix-grice", "debgraph-grice", "inspirescore-grice"])
 def test_the_terminal_judges_with_each_and_a_dead_model_loses_nothing(
     server: Scripted, tmp_path: Path, name: str

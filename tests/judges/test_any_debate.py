@@ -34,6 +34,7 @@ TURNS = st.builds(
 DEBATES = st.builds(Debate, turns=st.lists(TURNS, min_size=1, max_size=3))
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(seen=DEBATES, which=st.sampled_from(["first-two", "all"]))
 def test_every_answered_debate_gets_four_scores(seen, which):

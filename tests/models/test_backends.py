@@ -218,6 +218,7 @@ def test_what_is_no_model_folder_is_told(tmp_path: Path) -> None:
         anyio.run(run)
 
 
+@pytest.mark.long
 def test_budgets_end_the_asking_and_not_the_run(
     servers: tuple[Scripted, Scripted], tmp_path: Path
 ) -> None:

@@ -247,6 +247,7 @@ def test_the_page_can_be_printed(chromium: str, tmp_path: Path, page: Path) -> N
     assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) > 5
 
 
+@pytest.mark.long
 def test_a_citation_shows_its_search_path(tmp_path: Path, demo_index_path: Path) -> None:
     source, run, page = demo_file("debates.jsonl"), tmp_path / "run.jsonl", tmp_path / "page.html"
     for words in (

@@ -250,6 +250,7 @@ def test_a_making_that_is_killed_twice_ends_in_the_same_bytes(
     assert not list((tmp_path / "parts").rglob("*.making"))
 
 
+@pytest.mark.long
 def test_a_torn_last_line_is_asked_for_again(server: Scripted, tmp_path: Path) -> None:
     source = collection(tmp_path, 70)
     index(source, tmp_path / "whole", server, "--annotate", "schemes(per_call=1)")

@@ -183,6 +183,7 @@ def _files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.npy")}
 
 
+@pytest.mark.long
 def test_a_killed_encoding_goes_on_and_ends_alike(server: _Server, tmp_path: Path) -> None:
     words = (str(DEMO), "--dense", _name(server), "--dense-precision", "int8")
     whole, parts = tmp_path / "whole", tmp_path / "parts"

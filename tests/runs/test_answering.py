@@ -19,7 +19,7 @@ from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.models import context as calls
 from touche_rad.plugins import Options, Services
 from touche_rad.plugins import registry as plugin_registry
-from touche_rad.runs.answering import HONEST, LAST_RESORT, Answer, Answerer, make_chain
+from touche_rad.runs.answering import LAST_RESORT, NO_ANSWER, Answer, Answerer, make_chain
 from touche_rad.text import count_words
 
 GOOD = ("good", Saying("Zoo breeding saves endangered species.", "1.1"))
@@ -69,11 +69,11 @@ def test_the_same_failure_is_warned_of_once(caplog: pytest.LogCaptureFixture) ->
 
 def test_when_all_fail_an_honest_sentence_stands_with_no_citation() -> None:
     given = answer(("one", Saying("")), ("two", fakes.Raising(OSError("gone"))))
-    assert given.response == Response(content=HONEST)
+    assert given.response == Response(content=NO_ANSWER)
     assert given.by == LAST_RESORT
     assert given.notes[1:] == ("fallback from two: OSError: gone",
                                "last-resort: no debater answered")  # fmt: skip
-    assert count_words(HONEST) <= 60
+    assert count_words(NO_ANSWER) <= 60
 
 
 def test_nobody_in_the_chain_is_answered_honestly_and_within_the_limit() -> None:

@@ -56,8 +56,8 @@ def sentences_to_judge(texts: Sequence[str], known: Sequence[Passage]) -> frozen
         texts: The sentences as written.
         known: The user's messages and the cited texts.
     """
-    heard = {token.stem for passage in known for token in passage.tokens}
-    points = [_points(text, heard) for text in texts]
+    known_stems = {token.stem for passage in known for token in passage.tokens}
+    points = [_points(text, known_stems) for text in texts]
     found = {at for at, count in enumerate(points) if count >= ENOUGH}
     for step in (1, -1):
         for at in range(len(texts))[::step]:
@@ -66,18 +66,18 @@ def sentences_to_judge(texts: Sequence[str], known: Sequence[Passage]) -> frozen
     return frozenset(found)
 
 
-def _points(text: str, heard: set[str]) -> int:
+def _points(text: str, known_stems: set[str]) -> int:
     line = " ".join(text[:_LONGEST].lower().split())
     return sum(
         points
         for points, pattern in _marks()
-        if any(_is_new(match.group(), heard) for match in pattern.finditer(line))
+        if any(_is_new(match.group(), known_stems) for match in pattern.finditer(line))
     )
 
 
-def _is_new(written: str, heard: set[str]) -> bool:
+def _is_new(written: str, known_stems: set[str]) -> bool:
     words = re.findall(r"[a-z]+", written)
-    return not words or any(stem(word) not in heard for word in words)
+    return not words or any(stem(word) not in known_stems for word in words)
 
 
 @cache

@@ -254,12 +254,12 @@ def without_padding(tokens: Sequence[Token]) -> tuple[Token, ...]:
 def _said_once(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
     """Yield the parts between commas, without parts that repeat an earlier one."""
     breaks = [at for at, token in enumerate(tokens) if at and token.before]
-    heard = ""
+    before = ""
     for start, end in zip([0, *breaks], [*breaks, len(tokens)], strict=True):
         said = join_words([token.word for token in tokens[start:end]])
-        if said not in heard or end - start < _TELLING:
+        if said not in before or end - start < _TELLING:
             yield tokens[start:end]
-        heard += said
+        before += said
 
 
 def claims_nothing(tokens: Sequence[Token], text: str) -> bool:

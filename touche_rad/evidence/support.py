@@ -98,12 +98,12 @@ def find_tampering(
     if turning:
         return Tampering(turning, contrary)
     if swap := alignment.swapped() if coverage(said, source.tokens) == 1 else None:
-        told = f"makes '{swap[0].word}' and '{swap[1].word}' change places"
-        return Tampering(told, contrary=not any(lexicon().counts(one.word) for one in swap))
+        change_text = f"makes '{swap[0].word}' and '{swap[1].word}' change places"
+        return Tampering(change_text, contrary=not any(lexicon().counts(one.word) for one in swap))
     if alignment.share >= NEAR:
         for change in alignment.changes:
-            if told := _distortion(change):
-                return Tampering(told, contrary)
+            if change_text := _distortion(change):
+                return Tampering(change_text, contrary)
     return None
 
 

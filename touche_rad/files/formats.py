@@ -65,17 +65,17 @@ _LOOKED_AT = 100
 def detect_kind(path: Place) -> Kind:
     """Return the kind of a file, from its first line that shows one."""
     bad = BadLines(skip=True)
-    told: InputError | None = None
+    problem: InputError | None = None
     looked = 0
     for number, line in numbered_lines(path, bad):
         kind = _of_json(line) if _may_be_json(line) else _of_text(line)
         if kind is not None:
             return kind
-        told = told or InputError(path, _told(line), line=number)
+        problem = problem or InputError(path, _describe_unknown(line), line=number)
         looked += line.strip() != "{}"  # lost debates show no kind
         if looked == _LOOKED_AT:
             break
-    faults = [fault for fault in (bad.first, told) if fault is not None]
+    faults = [fault for fault in (bad.first, problem) if fault is not None]
     if not faults:
         raise InputError(path, "is empty: expected at least one line")
     raise min(faults, key=lambda fault: fault.line or 0)
@@ -85,7 +85,7 @@ def _may_be_json(line: str) -> bool:
     return line.lstrip()[:1] in ("{", "[")
 
 
-def _told(line: str) -> str:
+def _describe_unknown(line: str) -> str:
     """Describe a line that shows no kind."""
     try:
         empty = _may_be_json(line) and parse(line) == {}

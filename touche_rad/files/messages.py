@@ -21,11 +21,11 @@ from touche_rad.files.simulations import (
     ANNOTATED,
     SIMULATIONS,
     arguments_of,
-    as_read,
+    as_originally_read,
     body_of,
     content_of,
     drop_keys,
-    keeping,
+    keep_record,
     kept_record,
     same,
     unnamed,
@@ -106,7 +106,7 @@ def annotated_of(line: Line) -> Debate:
         description=optional_text(record, "description"),
         turns=turns_of(messages, place),
     )
-    return keeping(debate, ANNOTATED, line.raw)
+    return keep_record(debate, ANNOTATED, line.raw)
 
 
 def _messages_key(record: JsonObject) -> str:
@@ -118,7 +118,7 @@ _MESSAGES = "simulated_debate"
 
 def annotated_line(debate: Debate) -> str:
     """Write a debate as in the official annotated debates."""
-    old, before = kept_record(debate, ANNOTATED), as_read(debate)
+    old, before = kept_record(debate, ANNOTATED), as_originally_read(debate)
     if old is None:
         head = {"id": debate.id, "claim": debate.claim, "description": debate.description}
         rest = unnamed(debate, SIMULATIONS)
@@ -140,12 +140,12 @@ def chat_of(line: Line) -> Debate:
         raise FieldError(place, "expected at least one message")
     identifier = record.get("id")
     name = identifier if isinstance(identifier, str) and identifier else f"debate-{line.number}"
-    return keeping(Debate(id=name, turns=turns), CHAT, line.raw)
+    return keep_record(Debate(id=name, turns=turns), CHAT, line.raw)
 
 
 def chat_line(debate: Debate) -> str:
     """Write a debate as a chat request."""
-    old, before = kept_record(debate, CHAT), as_read(debate)
+    old, before = kept_record(debate, CHAT), as_originally_read(debate)
     if old is None:
         head = {"id": debate.id} if debate.id else {}
         return dump({**head, "messages": request_of(debate.turns)})
@@ -168,13 +168,13 @@ def response_of(line: Line) -> tuple[str, int, Debate]:
     turn = record.get("turn", len(asked.turns) - 1)
     if not isinstance(turn, int) or isinstance(turn, bool) or turn < 0:
         raise FieldError("turn", f"expected a turn's number, got {short_repr(turn)}")
-    return asked.id, turn, keeping(asked.with_response(response), RESPONSES, line.raw, turn)
+    return asked.id, turn, keep_record(asked.with_response(response), RESPONSES, line.raw, turn)
 
 
 def response_line(debate: Debate, turn: int, response: Response) -> str:
     """Write the response to the last turn of a debate, with the request it answers."""
     asked = debate.before_response(len(debate.turns) - 1)
-    old, before = kept_record(debate, RESPONSES), as_read(debate)
+    old, before = kept_record(debate, RESPONSES), as_originally_read(debate)
     messages = request_of(asked.turns)
     if old is not None:
         messages = messages_of(asked.turns, before.turns, old["messages"])

@@ -262,8 +262,8 @@ def _opened(path: Place) -> IO[bytes]:
     if stat.S_ISDIR(mode):
         raise InputError(path, "expected a file, got a folder")
     if not stat.S_ISREG(mode):
-        told = "expected a file, got a pipe or a device: put what it gives into a file first"
-        raise InputError(path, told)
+        problem = "expected a file, got a pipe or a device: put what it gives into a file first"
+        raise InputError(path, problem)
     with place.open("rb") as file:
         zipped = file.read(2) == GZIP
     return gzip.open(place) if zipped else place.open("rb")  # type: ignore[return-value]

@@ -36,7 +36,7 @@ from touche_rad.files.records import (
 ANNOTATED, SIMULATIONS = "annotated", "simulations"
 
 
-def keeping(debate: Debate, kind: str, record: JsonObject, turn: int = 0) -> Debate:
+def keep_record(debate: Debate, kind: str, record: JsonObject, turn: int = 0) -> Debate:
     """Return the debate with the record from which it was read."""
     wire = {"kind": kind, "record": record, "read": debate, "turn": turn}
     return debate.model_copy(update={"wire": wire})
@@ -47,7 +47,7 @@ def kept_record(debate: Debate, kind: str) -> JsonObject | None:
     return debate.wire["record"] if debate.wire.get("kind") == kind else None
 
 
-def as_read(debate: Debate) -> Debate:
+def as_originally_read(debate: Debate) -> Debate:
     """Return the debate as it was read, or itself."""
     read: Debate = debate.wire.get("read", debate)
     return read
@@ -217,7 +217,7 @@ def simulation_of(line: Line) -> Debate:
     debate = parse_simulation(require_object(line.value, ""))
     if not debate.id:
         debate = debate.model_copy(update={"id": f"debate-{line.number}"})
-    return keeping(debate, SIMULATIONS, line.raw)
+    return keep_record(debate, SIMULATIONS, line.raw)
 
 
 def parse_simulation(
@@ -280,7 +280,7 @@ def _simulation_record(debate: Debate) -> JsonObject:
     """Return a debate as a simulation; other fields of the record it was read from are kept."""
     old = kept_record(debate, SIMULATIONS)
     if old is not None:
-        return _renewed(debate, old, as_read(debate))
+        return _renewed(debate, old, as_originally_read(debate))
     configuration: JsonObject = {"topic": {"description": debate.claim}}
     if debate.user:
         configuration["user"] = {"model": debate.user}
@@ -316,8 +316,8 @@ def _renewed_turn(turn: Turn, number: int, before: Debate, old: JsonObject) -> J
     then, stood = before.turns[number], old["simulation"]["userTurns"][number]
     if same(then, turn):
         return dict(stood)
-    heard = (then.utterance, then.model_extra) == (turn.utterance, turn.model_extra)
-    spoken = drop_keys(stood if heard else user_turn(turn), (SYSTEM,))
+    same_utterance = (then.utterance, then.model_extra) == (turn.utterance, turn.model_extra)
+    spoken = drop_keys(stood if same_utterance else user_turn(turn), (SYSTEM,))
     if turn.response is not None:
         unchanged = same(then.response, turn.response)
         spoken[SYSTEM] = stood[SYSTEM] if unchanged else system_response(turn.response)

@@ -134,5 +134,7 @@ def qrels_lines(rows: Iterable[Qrel]) -> Iterator[str]:
 def _check(*words: str) -> None:
     for word in words:
         if word.split() != [word]:
-            told = "a run or qrels file cannot hold it"
-            raise UserError(f"expected a name without white space, got {short_repr(word)}: {told}")
+            problem = "a run or qrels file cannot hold it"
+            raise UserError(
+                f"expected a name without white space, got {short_repr(word)}: {problem}"
+            )

@@ -103,8 +103,10 @@ def graphics(folder: str) -> Check | None:
         return None
     query = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
     try:
-        told = subprocess.run(query, capture_output=True, text=True, timeout=20, check=True).stdout
-        room = sum(int(line) for line in told.split()) / 1024
+        output = subprocess.run(
+            query, capture_output=True, text=True, timeout=20, check=True
+        ).stdout
+        room = sum(int(line) for line in output.split()) / 1024
     except (OSError, subprocess.SubprocessError, ValueError):
         return None
     size = sum(path.stat().st_size for path in weights) / 2**30

@@ -166,14 +166,14 @@ class Endpoint:
         try:
             with anyio.fail_after(seconds):
                 reply = await self._client.get(f"{self.at.url}/models")
-            told = reply.json().get("data", []) if reply.status_code == httpx.codes.OK else []
+            listed = reply.json().get("data", []) if reply.status_code == httpx.codes.OK else []
         except TimeoutError:
             raise Timeout(f"{self.at.url}: no answer within {seconds:.3g} s") from None
         except (httpx.HTTPError, ssl.SSLError, OSError) as error:
             raise Unreachable(f"{self.at.url}: {' '.join(str(error).split())[:200]}") from None
         except (ValueError, AttributeError):
             raise BadReply(f"{self.at.url}: the reply to /models is not JSON") from None
-        return [one for one in told if isinstance(one, dict)]
+        return [one for one in listed if isinstance(one, dict)]
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Send a request and return the reply.
@@ -220,17 +220,17 @@ class Endpoint:
             reason = _reason(json.loads(held))
         except (ValueError, RecursionError):
             reason = ""
-        told = f"{self.at.url}: {status}{f': {reason}' if reason else ''}"
+        message = f"{self.at.url}: {status}{f': {reason}' if reason else ''}"
         low = reason.lower()
         if status in (401, 403):
             return Unauthorized(f"{self.at.url}: the API key is not accepted; set {KEY}")
         if status == 404 or (status == 400 and any(word in low for word in _NO_MODEL)):
             return WrongModel(f"{self.at.url}: there is no model {self.at.model!r}")
         if status in (400, 413, 422) and any(word in low for word in _OVERFLOW):
-            return PromptTooLong(told)
+            return PromptTooLong(message)
         if status in (408, 409, 425, 429) or status >= 500:
-            return Busy(told, after=_after(headers))
-        return BadRequest(told)
+            return Busy(message, after=_after(headers))
+        return BadRequest(message)
 
 
 def _reason(value: Any) -> str:
@@ -322,13 +322,13 @@ class Pool:
 
     async def context(self) -> int | None:
         """Return the shortest context length of the endpoints that answer."""
-        told = []
+        lengths = []
         for member in self._members:
             try:
-                told.append(await member.endpoint.context())
+                lengths.append(await member.endpoint.context())
             except ModelError:
                 continue
-        known = [one for one in told if one is not None]
+        known = [one for one in lengths if one is not None]
         return min(known) if known else None
 
     async def close(self) -> None:

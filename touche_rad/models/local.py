@@ -71,8 +71,8 @@ class Local:
                 tokenizer = AutoTokenizer.from_pretrained(self.model)
                 model: Any = AutoModelForCausalLM.from_pretrained(self.model, dtype="auto")
             except (OSError, ValueError) as error:
-                told = " ".join(str(error).split())[:200]
-                raise UserError(f"{self.place}: the model cannot be loaded: {told}") from None
+                reason = " ".join(str(error).split())[:200]
+                raise UserError(f"{self.place}: the model cannot be loaded: {reason}") from None
             device = "cuda" if torch.cuda.is_available() else "cpu"
             self._loaded = (torch, tokenizer, model.to(device).eval())
 

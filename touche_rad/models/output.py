@@ -263,14 +263,14 @@ def check_room(reply: Mapping[str, Any], body: Mapping[str, Any]) -> None:
 
 def cost_of(reply: Mapping[str, Any]) -> Cost:
     """Return the token counts of the reply."""
-    told = reply.get("usage")
-    if not isinstance(told, dict):
+    usage = reply.get("usage")
+    if not isinstance(usage, dict):
         return Cost()
     cost = Cost(
-        prompt_tokens=_whole(told.get("prompt_tokens")),
-        completion_tokens=_whole(told.get("completion_tokens")),
+        prompt_tokens=_whole(usage.get("prompt_tokens")),
+        completion_tokens=_whole(usage.get("completion_tokens")),
     )
-    details = told.get("prompt_tokens_details")
+    details = usage.get("prompt_tokens_details")
     if isinstance(details, dict):
         cost.cached_tokens = _whole(details.get("cached_tokens"))
     return cost

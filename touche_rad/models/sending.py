@@ -251,9 +251,9 @@ class JsonFormat:
         try:
             return reply, parse_object(said, schema)
         except NoObject as error:
-            told = str(error)
+            problem = str(error)
         call.cost.repairs += 1
-        more = [Message("assistant", said).wire(), Message("user", _repair(told)).wire()]
+        more = [Message("assistant", said).wire(), Message("user", _repair(problem)).wire()]
         again = {**body, "messages": [*body["messages"], *more]}
         reply = await self._said(sender, call, again, schema, choices)
         try:
@@ -324,5 +324,5 @@ def _format(mode: str, schema: type[BaseModel]) -> dict[str, Any]:
     return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}
 
 
-def _repair(told: str) -> str:
-    return f"That is not valid: {told}. Answer again with nothing but the corrected JSON object."
+def _repair(problem: str) -> str:
+    return f"That is not valid: {problem}. Answer again with nothing but the corrected JSON object."

@@ -114,15 +114,15 @@ class Usage:
 
 def _spread(costs: list[Cost]) -> dict[str, Any]:
     """Return mean and maximum cost per debate."""
-    told: dict[str, Any] = {"count": len(costs)}
+    spread: dict[str, Any] = {"count": len(costs)}
     if costs:
         for name in ("calls", "prompt_tokens", "completion_tokens", "seconds"):
             values = [getattr(cost, name) for cost in costs]
-            told[name] = {
+            spread[name] = {
                 "mean": round(sum(values) / len(values), 3),
                 "most": round(max(values), 3),
             }
-    return told
+    return spread
 
 
 BLOCK: Final = 64

@@ -224,7 +224,7 @@ class Vllm:
 
     async def _answering(self, endpoint: Endpoint) -> None:
         """Wait for the first token, and say now and then how far the start is."""
-        begun, told = time.monotonic(), ""
+        begun, reported = time.monotonic(), ""
         while time.monotonic() - begun < START:
             assert self._keeper is not None
             if self._keeper.poll() is not None:
@@ -233,8 +233,8 @@ class Vllm:
                 await endpoint.complete(_probe(self.model), _PROBE)
             except (Unreachable, Busy, Timeout):
                 stage = _stage(self._log)
-                if stage and stage != told:
-                    told = stage
+                if stage and stage != reported:
+                    reported = stage
                     self._report(f"vLLM: {time.monotonic() - begun:.0f} s, {stage}")
                 await anyio.sleep(0.5)
             else:
@@ -262,7 +262,7 @@ class Vllm:
 
 
 def _heard(start: asyncio.Task[None]) -> None:
-    """Note a failure that nobody may have waited for: whoever asks next is told."""
+    """Note a failure that nobody may have waited for: the next call raises it."""
     if not start.cancelled():
         start.exception()
 

@@ -27,7 +27,7 @@ from touche_rad.text import clean, content_words, count_words, cut_to_words
 log = logging.getLogger("touche_rad")
 
 LAST_RESORT: Final = "last-resort"
-HONEST: Final = (
+NO_ANSWER: Final = (
     "I respectfully disagree, but I found no counter-argument in my collection that fits what "
     "you just said, and I will not make one up."
 )
@@ -110,7 +110,7 @@ class Answerer:
                 notes.append(f"fallback from {name}: {reason}")
                 continue
             return Answer(response, name, (*notes, *done))
-        response, _ = guard(Response(content=HONEST), None, self.max_words)
+        response, _ = guard(Response(content=NO_ANSWER), None, self.max_words)
         return Answer(response, LAST_RESORT, (*notes, f"{LAST_RESORT}: no debater answered"))
 
     def _log(self, name: str, error: Exception, reason: str) -> None:

@@ -90,10 +90,10 @@ class Journal:
 
     def append(self, unit: int, done: Done) -> None:
         """Append one finished unit."""
-        told = asdict(done) | {
+        values = asdict(done) | {
             "lines": [redact_line(line) for line in done.lines], "notes": redact_data(done.notes),
         }  # fmt: skip
-        record = json.dumps({"unit": unit, **told}, ensure_ascii=False, allow_nan=False)
+        record = json.dumps({"unit": unit, **values}, ensure_ascii=False, allow_nan=False)
         offset = self._end
         self._write(record.encode() + b"\n")
         self._place(unit, offset)

@@ -125,8 +125,8 @@ class Tally:
 def write_status(status: Status, path: Path) -> None:
     """Write the status atomically."""
     with files.atomic_write(path) as stream:
-        told = redact_data(status.model_dump(mode="json"))
-        stream.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
+        record = redact_data(status.model_dump(mode="json"))
+        stream.write(json.dumps(record, ensure_ascii=False, indent=2) + "\n")
 
 
 def sha256_of(path: Path) -> str:

@@ -159,9 +159,9 @@ class Calibrated:
         found = {}
         for maxim in Maxim:
             score = sums[maxim].score(given[maxim])
-            told = f"seen {seen[maxim].score or 0:.2f} ({seen[maxim].rationale})"
+            model_free = f"seen {seen[maxim].score or 0:.2f} ({seen[maxim].rationale})"
             asked = "" if likely is None else f"; model {likely[maxim]:.2f}"
-            found[maxim] = Verdict(score=score, rationale=f"{told}{asked}")
+            found[maxim] = Verdict(score=score, rationale=f"{model_free}{asked}")
         return found
 
     async def _likely(self, debate: Debate) -> Mapping[Maxim, float] | None:

@@ -55,16 +55,16 @@ def train_judge(
     turns = labelled(debates, labels)
     seen = anyio.run(_featured, turns, model, asks, seed, report)
     sums: dict[str, dict[Maxim, Sum]] = {}
-    told: dict[str, dict[Maxim, Report]] = {}
+    reports: dict[str, dict[Maxim, Report]] = {}
     for name, wanted in (("without_model", FREE), ("with_model", (*FREE, MODEL))):
         if name == "with_model" and model is None:
             continue
-        sums[name], told[name] = {}, {}
+        sums[name], reports[name] = {}, {}
         for maxim in Maxim:
             fitted = _fitted(maxim, seen, wanted, seed)
             if fitted is not None:
-                sums[name][maxim], told[name][maxim] = fitted
-    made = _whole(sums, told, f"{len(turns)} turns of {debates.name}", model)
+                sums[name][maxim], reports[name][maxim] = fitted
+    made = _whole(sums, reports, f"{len(turns)} turns of {debates.name}", model)
     with files.atomic_write(out) as stream:
         stream.write(made.model_dump_json(indent=1) + "\n")
     return dict(json.loads(made.model_dump_json())["report"])
@@ -175,7 +175,7 @@ def _report(chances: Any, labels: Any, line: float, free: Any) -> Report:
 
 def _whole(
     sums: Mapping[str, Mapping[Maxim, Sum]],
-    told: Mapping[str, Mapping[Maxim, Report]],
+    reports: Mapping[str, Mapping[Maxim, Report]],
     how: str,
     model: Model | None,
 ) -> Combiner:
@@ -189,5 +189,5 @@ def _whole(
         how=words + (f"; too few labels for {', '.join(missing)}" if missing else ""),
         with_model={**shipped.with_model, **sums.get("with_model", {})},
         without_model={**shipped.without_model, **sums.get("without_model", {})},
-        report=told,
+        report=reports,
     )

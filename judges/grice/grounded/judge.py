@@ -39,13 +39,13 @@ def judge_quality(found: Sequence[Finding], cited: int, aside: Sequence[Sentence
     """Score the weakest sentence; text that speaks to a judge counts as unsupported."""
     unsupported = quality_weights().kinds[SupportKind.NONE]
     if aside:
-        told = f"{quote_short(aside[0].text)} speaks to whoever judges it"
-        return Verdict(score=unsupported, rationale=told)
+        rationale = f"{quote_short(aside[0].text)} speaks to whoever judges it"
+        return Verdict(score=unsupported, rationale=rationale)
     if not found:
         return Verdict(score=unsupported, rationale="nothing is claimed")
     if not cited:
-        told = f"no argument is cited for {quote_short(found[0].sentence.text)}"
-        return Verdict(score=unsupported, rationale=told)
+        rationale = f"no argument is cited for {quote_short(found[0].sentence.text)}"
+        return Verdict(score=unsupported, rationale=rationale)
     weakest = min(found, key=lambda finding: score(finding.support))
     return Verdict(
         score=round(score(weakest.support), 4),
@@ -128,8 +128,8 @@ def vagueness(scene: Scene) -> float:
 
 def restates_user(scene: Scene) -> float:
     """Return how far the first sentence repeats the user's last message."""
-    heard = coverage(scene.sentences[0].passage.tokens, scene.user.tokens)
-    return max(0.0, heard - 0.6) / 0.4
+    repeated = coverage(scene.sentences[0].passage.tokens, scene.user.tokens)
+    return max(0.0, repeated - 0.6) / 0.4
 
 
 def _overlong(sentence: Sentence) -> float:
@@ -244,8 +244,8 @@ def list_marks(scene: Scene) -> int:
 
 def _novelty(scene: Scene, found: Sequence[Finding]) -> float:
     """Return the amount of new content words: 1 from `ENOUGH` words on."""
-    heard = all_senses((scene.user, *scene.users_before))
-    own = all_senses(finding.sentence.passage for finding in found) - heard
+    of_user = all_senses((scene.user, *scene.users_before))
+    own = all_senses(finding.sentence.passage for finding in found) - of_user
     return min(1.0, max(0.0, total_weight(own) - 1) / ENOUGH)
 
 

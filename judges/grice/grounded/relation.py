@@ -65,9 +65,9 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
 def echo_share(sentences: Sequence[Passage], user: Passage) -> float:
     """Return the share of the sentences that the user said with the same meaning."""
     lengths = [sum(token.matters for token in sentence.tokens) for sentence in sentences]
-    heard = [_echoed(sentence, user) for sentence in sentences]
+    echoes = [_echoed(sentence, user) for sentence in sentences]
     total = sum(lengths)
-    return sum(map(mul, lengths, heard)) / total if total else 0.0
+    return sum(map(mul, lengths, echoes)) / total if total else 0.0
 
 
 def _echoed(sentence: Passage, user: Passage) -> float:
@@ -305,8 +305,8 @@ def contrary_share(found: Sequence[Finding]) -> float:
 def echo_score(scene: Scene) -> float:
     """Return how far the response repeats the user: 0 below `ECHO`, else 0.5 to 1."""
     said = on_topic_sentences(scene)
-    heard = max(echo_share(said, user) for user in (scene.user, *scene.users_before))
-    return 0.0 if heard < ECHO else 0.5 + 0.5 * (heard - ECHO) / (1 - ECHO)
+    echo = max(echo_share(said, user) for user in (scene.user, *scene.users_before))
+    return 0.0 if echo < ECHO else 0.5 + 0.5 * (echo - ECHO) / (1 - ECHO)
 
 
 def lacks_sources(scene: Scene) -> float:

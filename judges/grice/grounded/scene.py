@@ -119,8 +119,8 @@ def weighted_verdict(
     total = weights[BIAS] + sum(pull for pull, _ in pulls)
     side = 1 if total >= 0 else -1
     pull, feature = max(pulls, key=lambda item: side * item[0])
-    told = feature.rationale if side * pull > 0 else otherwise
-    return Verdict(score=round(logistic(total), 4), rationale=told)
+    rationale = feature.rationale if side * pull > 0 else otherwise
+    return Verdict(score=round(logistic(total), 4), rationale=rationale)
 
 
 QUOTE = 70

@@ -21,7 +21,7 @@ from touche_rad import files
 from touche_rad.debate import Debate, Turn
 from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.plugins import Services, build_index, open_index
-from touche_rad.runs.answering import HONEST, LAST_RESORT, Answerer, make_chain
+from touche_rad.runs.answering import LAST_RESORT, NO_ANSWER, Answerer, make_chain
 
 pytestmark = pytest.mark.services
 
@@ -146,7 +146,7 @@ def _an_honest_answer(location: str) -> None:
     ran = _ran("respond", "--say", "Zoos are cruel.", "--json", "-i", location)
     assert ran.returncode == 0, ran.stderr
     answer = json.loads(ran.stdout)
-    assert answer["content"] == HONEST
+    assert answer["content"] == NO_ANSWER
     assert answer["arguments"] == []
 
 
@@ -166,7 +166,7 @@ def _nothing_made_up(index: ElasticArguments, told: str) -> None:
     debate = Debate(claim="Zoos are cruel.", turns=(Turn(utterance="Zoos are cruel."),))
     answer = anyio.run(answerer.answer, debate)
     assert answer.by == LAST_RESORT
-    assert answer.response.content == HONEST
+    assert answer.response.content == NO_ANSWER
     assert answer.response.arguments == ()
 
 

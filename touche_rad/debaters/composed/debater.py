@@ -167,10 +167,10 @@ def _schema(count: int, most: int) -> type[Written]:
 
 def _without_facts(response: str, debate: Debate) -> Iterator[str]:
     """Yield the sentences that address the user and add no number and no study to the debate."""
-    heard = [read_passage(line) for line in render_dialogue(debate)]
-    words = {token.word for passage in heard for token in passage.tokens}
+    conversation = [read_passage(line) for line in render_dialogue(debate)]
+    words = {token.word for passage in conversation for token in passage.tokens}
     said = sentences(clean(response))
-    to_judge = sentences_to_judge(said, heard)
+    to_judge = sentences_to_judge(said, conversation)
     for at, sentence in enumerate(said):
         new = [one.word for one in read_passage(sentence).tokens if one.word not in words]
         if at not in to_judge and not any(map(_is_fact, new)):

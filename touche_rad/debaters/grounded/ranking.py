@@ -46,7 +46,7 @@ class Scene:
     tone: float
     said: tuple[frozenset[str], ...]
     """Terms of the system's responses, one set per turn."""
-    heard: tuple[frozenset[str], ...]
+    user_words: tuple[frozenset[str], ...]
     """Terms of the user's messages, one set per turn."""
 
 
@@ -64,7 +64,7 @@ def scene(reading: Reading, library: Library) -> Scene:
         latent_context=latent(f"{reading.claim} {reading.message} {reading.answered}"),
         tone=tone(reading.assertion),
         said=tuple(frozenset(terms(text)) for text in reading.own),
-        heard=tuple(frozenset(terms(text)) for text in (*reading.earlier, reading.message)),
+        user_words=tuple(frozenset(terms(text)) for text in (*reading.earlier, reading.message)),
     )
 
 
@@ -189,8 +189,8 @@ def _news(profile: Profile, scene: Scene) -> Features:
     """Return how much of it the system or the user has said."""
     size = max(1, len(profile.words))
     said = max((len(profile.words & terms) / size for terms in scene.said), default=0.0)
-    heard = max((len(profile.words & terms) / size for terms in scene.heard), default=0.0)
-    return {"repeats": max(0.0, said - _SAME), "echoes": max(0.0, heard - _SAME)}
+    overlap = max((len(profile.words & terms) / size for terms in scene.user_words), default=0.0)
+    return {"repeats": max(0.0, said - _SAME), "echoes": max(0.0, overlap - _SAME)}
 
 
 def _add_topics(found: Sequence[Features], candidates: Sequence[Candidate]) -> None:
@@ -229,8 +229,8 @@ def _add_sides(
 
 
 def _loudest(among: Iterable[str], sides: Mapping[str, list[tuple[float, int]]], but: int) -> float:
-    heard = (value for side in among for value, place in sides[side] if place != but)
-    return max(heard, default=0.0)
+    others = (value for side in among for value, place in sides[side] if place != but)
+    return max(others, default=0.0)
 
 
 _OURS = "weights.json"

@@ -274,8 +274,8 @@ def _chained(alike: Sequence[Hit]) -> list[_Route]:
 def _broad(reading: Reading) -> list[_Route]:
     """Return searches for all words of the debate, if no other search has hits."""
     everything = " ".join((reading.claim, *reading.earlier, *reading.own, reading.message))
-    told = ("shares words with the debate",)
-    return [("broad", name, everything, told) for name in ("attacks", "text", "supports")]
+    reasons = ("shares words with the debate",)
+    return [("broad", name, everything, reasons) for name in ("attacks", "text", "supports")]
 
 
 def _search(
