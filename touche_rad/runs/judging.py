@@ -1,7 +1,8 @@
 """Judging: one verdict per maxim for every response, even if the judge fails.
 
-The official files require a number. If a judge gives none in two tries, the score is 1, that of a
-judge that always says yes, and the explanation and the status say so.
+The official files require a number. If a judge gives none in two tries (one if it needs a model,
+whose calls are retried and corrected), the score is 1, that of a judge that always says yes. The
+explanation and the status say so.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ async def verdicts_for(judge: Judge, view: Debate, *, deadline: float | None = N
 
 
 async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = None) -> ViewVerdicts:
-    """Call a judge, again if a verdict is missing, and fill in verdicts that are still missing.
+    """Call a judge, perhaps again if a verdict is missing, and fill in what is still missing.
 
     Args:
         judge: The judge.
@@ -73,7 +74,7 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
     """
     good: dict[Maxim, Verdict] = {}
     reasons: dict[Maxim, str] = {}
-    for _ in range(_TRIES):
+    for _ in range(_tries(judge)):
         given = await _ask(judge, view, deadline)
         for maxim in Maxim:
             verdict = given if isinstance(given, str) else _verdict(given, maxim)
@@ -91,6 +92,11 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
         for maxim, why in unscored.items()
     }
     return ViewVerdicts({maxim: (good | filled)[maxim] for maxim in Maxim}, unscored)
+
+
+def _tries(judge: Judge) -> int:
+    """Return how often a judge is called: calls of a model have retries and corrections already."""
+    return 1 if "model" in getattr(judge, "needs", ()) else _TRIES
 
 
 async def _ask(judge: Judge, view: Debate, deadline: float | None) -> Mapping[Any, Any] | str:
