@@ -160,7 +160,9 @@ def test_a_mounted_model_is_found_and_asked_beside_vllm(gpu: Declared, tmp_path:
     assert ran.code == 0, ran.err
     assert "vLLM: ready" in ran.err
     checked = touche_rad("check", out / "simulations.jsonl")
-    assert (checked.code, checked.out) == (0, "")
+    assert checked.code == 0
+    findings = checked.out.splitlines()  # a model may find that no argument can be used
+    assert all(line.endswith("nothing is cited") for line in findings), findings
     status = json.loads((out / "status.json").read_text())
     assert status["usage"]["total"]["calls"] > 0
 
