@@ -57,6 +57,11 @@ def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
     assert set(request["schema"]["properties"]) >= {"quantity", "quality", "relation", "manner"}
 
 
+def test_an_option_of_the_model_is_refused_because_none_is_called() -> None:
+    refused = touche_rad("prompts", "zsl", "-O", "model.max_tokens=9")
+    assert (refused.code, "calls no model" in refused.err) == (2, True)
+
+
 def test_text_of_a_debate_cannot_control_the_terminal(tmp_path: Path) -> None:
     text = "No \u001b[2J way."
     response = {"utterance": text, "response": {"content": text, "arguments": []}}

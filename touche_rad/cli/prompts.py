@@ -50,6 +50,8 @@ def prompts_command(name: str | None, debates: Path | None, **given: Any) -> Non
     """
     from touche_rad.plugins.profiles import prompt_files
 
+    if set(given["options"]) - {"plugin"}:
+        raise OptionError("prompts calls no model: -O sets options of the plugin only")
     plugins = _with_prompts()
     if name is None:
         _print_overview(plugins, as_json=given["as_json"])
