@@ -41,13 +41,15 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "tournament": "Let debaters play against each other and rate them.",
         "contests": "Convert debates of other collections for panels.",
     },
+    "Submit": {
+        "check": "Validate runs before submission.",
+        "submit": "Print the command that submits a plugin to TIRA.",
+    },
     "Tools": {
         "list": "List plugins, or the options and profiles of one plugin.",
         "new": "Write the package of a new debater, judge or retriever.",
         "prompts": "Print the prompts of a plugin, or copy them to change them.",
         "doctor": "Check this machine, the plugins and the index.",
-        "check": "Validate runs before submission.",
-        "submit": "Print the command that submits a plugin to TIRA.",
         "cache": "Show, export, merge and prune cached model answers.",
     },
     "Train": {
