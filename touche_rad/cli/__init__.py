@@ -20,46 +20,41 @@ import click
 from touche_rad import __version__
 from touche_rad.errors import InputError, ToucheRadError, nearest, why
 
-GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
+GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Play": {
-        "demo": "Run the whole pipeline on the bundled data and write a report.",
-        "respond": "Answer the user turns of recorded debates, or one message.",
-        "simulate": "Play debates with a simulated user, or between two debaters.",
-        "serve": "Serve a debater and a judge over HTTP.",
-    },
-    "Index": {
-        "index": "Build an argument index from a collection or from debates.",
-        "retrieve": "Search an index and write a TREC run.",
+        "demo": ("demo", "Run the whole pipeline on the bundled data and write a report."),
+        "respond": ("play", "Answer the user turns of recorded debates, or one message."),
+        "simulate": ("play", "Play debates with a simulated user, or between two debaters."),
+        "tournament": ("compare", "Let debaters play against each other and rate them."),
+        "serve": ("play", "Serve a debater and a judge over HTTP."),
     },
     "Judge": {
-        "judge": "Judge responses on the four maxims, or judge whole debates.",
-        "score": "Score runs against labels, qrels or human decisions.",
-        "audit": "Test how judges react to changes of the same responses.",
-        "report": "Write an HTML report of runs.",
+        "judge": ("judge", "Judge responses on the four maxims, or judge whole debates."),
+        "audit": ("judge", "Test how judges react to changes of the same responses."),
+        "contests": ("compare", "Convert debates of other collections for panels."),
     },
-    "Compare": {
-        "tournament": "Let debaters play against each other and rate them.",
-        "contests": "Convert debates of other collections for panels.",
+    "Measure": {
+        "score": ("judge", "Score runs against labels, qrels or human decisions."),
+        "report": ("judge", "Write an HTML report of runs."),
     },
     "Submit": {
-        "check": "Validate runs before submission.",
-        "submit": "Print the command that submits a plugin to TIRA.",
+        "check": ("submit", "Validate runs before submission."),
+        "submit": ("submit", "Print the command that submits a plugin to TIRA."),
     },
     "Tools": {
-        "list": "List plugins, or the options and profiles of one plugin.",
-        "new": "Write the package of a new debater, judge or retriever.",
-        "prompts": "Print the prompts of a plugin, or copy them to change them.",
-        "doctor": "Check this machine, the plugins and the index.",
-        "cache": "Show, export, merge and prune cached model answers.",
-    },
-    "Train": {
-        "train": "Train a debater, a judge, a stance model or an encoder.",
+        "index": ("index", "Build an argument index from a collection or from debates."),
+        "retrieve": ("index", "Search an index and write a TREC run, or print the hits."),
+        "list": ("tools", "List plugins, or the options and profiles of one plugin."),
+        "new": ("tools", "Write the package of a new debater, judge or retriever."),
+        "prompts": ("prompts", "Print the prompts of a plugin, or copy them to change them."),
+        "train": ("train", "Train a debater, a judge, a stance model or an encoder."),
+        "cache": ("cache", "Show, export, merge and prune cached model answers."),
+        "doctor": ("tools", "Check this machine, the plugins and the index."),
     },
 }
-"""The commands by group. A group's commands are in the module `touche_rad.cli.GROUP`."""
+"""The commands by group: the module in `touche_rad.cli`, and the purpose."""
 
-COMMANDS: Final = {name: text for group in GROUPS.values() for name, text in group.items()}
-_OWN_MODULE: Final = ("cache", "demo", "prompts")
+COMMANDS: Final = {name: where for group in GROUPS.values() for name, where in group.items()}
 
 
 class Commands(click.Group):
@@ -71,20 +66,18 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
-        for group, names in GROUPS.items():
-            if cmd_name in names:
-                module = cmd_name if cmd_name in _OWN_MODULE else group.lower()
-                found = importlib.import_module(f"touche_rad.cli.{module}")
-                command: click.Command = getattr(found, f"{cmd_name}_command")
-                return command
-        return None
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"touche_rad.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the commands by group, without importing them."""
         width = max(map(len, COMMANDS))
         for group, names in GROUPS.items():
             with formatter.section(group):
-                formatter.write_dl([(name.ljust(width), text) for name, text in names.items()])
+                formatter.write_dl([(name.ljust(width), text) for name, (_, text) in names.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
