@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touche_rad.text import clean, content_words, count_words, cut_to_words, sentences, words
+from touche_rad.text import (
+    clean,
+    content_words,
+    count_words,
+    cut_to_words,
+    printable,
+    sentences,
+    words,
+)
 
 
 @pytest.mark.parametrize(
@@ -78,3 +86,28 @@ def test_words_are_plain_and_lower() -> None:
 
 def test_content_words_keep_negations_and_drop_function_words() -> None:
     assert content_words("The cars do not help, never did") == ["cars", "not", "help", "never"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain café 🐘\n\ttext", "plain café 🐘\n\ttext"),
+        ("\x1b[2Jafter \x1b[31mred\x1b[0m", "after red"),
+        ("\x1b]0;title\x07after", "after"),
+        ("\x1b]8;;http://evil\x1b\\after", "after"),
+        ("\x9b31mred", "red"),
+        ("\x1b]never closed", "never closed"),
+        ("\x1bcreset", "reset"),
+        ("left\u202eright", "leftright"),
+        ("no\u00a0break\rline", "no break line"),
+        ("\ud800lone\x08\x00", "lone"),
+    ],
+)
+def test_printed_text_cannot_control_the_terminal(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+@given(st.text())
+def test_printed_text_has_only_printable_characters(text: str) -> None:
+    assert all(one in "\n\t" or one.isprintable() for one in printable(text))
+    assert printable(printable(text)) == printable(text)

@@ -35,6 +35,28 @@ def clean(text: str) -> str:
     return " ".join(kept.split())
 
 
+_TERMINAL_SEQUENCE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor, screen
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]*[0-~]"
+)
+"""Control sequences; those of the second line contain text, such as a window title."""
+
+
+def printable(text: str) -> str:
+    """Return a text that cannot control the terminal: no escape sequences, no hidden characters.
+
+    Line breaks and tabs are kept; other white space becomes a space. Names of files and texts of
+    arguments, debates and models go through this function before they are printed.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one in "\n\t" or one.isprintable() else " " if one.isspace() else ""
+        for one in _TERMINAL_SEQUENCE.sub("", text)
+    )
+
+
 def sentences(text: str) -> list[str]:
     """Split into sentences; abbreviations, initials and decimal points do not end a sentence."""
     found: list[str] = []

@@ -155,3 +155,25 @@ def test_doctor_reports_what_is_missing_and_the_fix(tmp_path: Path) -> None:
 def test_shell_completion_is_there() -> None:
     done = touche_rad(env={"_TOUCHE_RAD_COMPLETE": "bash_source"})
     assert "_touche_rad_completion" in done.out
+
+
+def test_nothing_that_is_printed_controls_the_terminal(tmp_path: Path) -> None:
+    evil = "\x1b[2J\x1b]0;title\x07"
+    missing = touche_rad("respond", f"{evil}no.jsonl", "-o", tmp_path / "out.jsonl")
+    assert missing.code == 2
+    collection = tmp_path / "arguments.jsonl"
+    one = {
+        "id": f"1{evil}",
+        "text": f"Zoos {evil}fund rangers.",
+        "attacks": "Zoos should be closed.",
+    }
+    collection.write_text(json.dumps(one) + "\n")
+    index = tmp_path / "index"
+    assert touche_rad("index", collection, "-o", index).code == 0
+    said = touche_rad(
+        "respond", "--say", f"Zoos should be closed. {evil}", "-i", index, "-d", "verbatim"
+    )
+    assert said.code == 0
+    assert "fund rangers" in said.out
+    for shown in (missing.err, said.out, said.err):
+        assert all(letter == "\n" or letter.isprintable() for letter in shown)

@@ -221,6 +221,8 @@ def run(args: list[str] | None = None) -> int:
 
 def _fail(message: str, code: int) -> int:
     from touche_rad.secrets import redact
+    from touche_rad.text import printable
 
-    print(f"touche-rad: error: {redact(' '.join(message.split()))}", file=sys.stderr)
+    line = " ".join(printable(redact(message)).split())
+    print(f"touche-rad: error: {line}", file=sys.stderr)
     return code

@@ -124,8 +124,9 @@ def _lines(title: str, describe: Callable[[], str], every: float = 10.0) -> Prog
 
 
 def say(line: str, *, quiet: bool = False) -> None:
-    """Print one line."""
+    """Print one line; file names and texts in it cannot control the terminal."""
     from touche_rad.secrets import redact
+    from touche_rad.text import printable
 
     if not quiet:
-        print(redact(line), file=sys.stderr, flush=True)
+        print(printable(redact(line)), file=sys.stderr, flush=True)

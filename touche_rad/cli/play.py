@@ -13,7 +13,9 @@ from click.core import ParameterSource
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
+from touche_rad.cli.console import say
 from touche_rad.errors import OptionError, UserError
+from touche_rad.text import printable
 
 if TYPE_CHECKING:
     from touche_rad.debate import Debate
@@ -107,11 +109,11 @@ def _print_answer(answer: Answer, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(answer.response.model_dump(mode="json"), ensure_ascii=False))
         return
-    click.echo(answer.response.content)
+    click.echo(printable(answer.response.content))
     for argument in answer.response.arguments:
-        click.echo(f"  [{argument.id}] {argument.text}")
+        click.echo(printable(f"  [{argument.id}] {argument.text}"))
     for note in answer.notes:
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}")
 
 
 def _each_turn(source: Path | None) -> Iterator[Debate]:
@@ -290,7 +292,6 @@ def serve_command(**given: Any) -> None:
     """
     import uvicorn
 
-    from touche_rad.cli.console import say
     from touche_rad.serve import create_app
 
     level = "warning" if given["quiet"] else "info"

@@ -13,6 +13,7 @@ import click
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
 from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.text import printable
 
 if TYPE_CHECKING:
     from touche_rad.debate import Debate
@@ -187,8 +188,3 @@ def _print_request(number: int, request: Request) -> None:
         click.secho("-- schema of the answer", bold=True)
         click.echo(json.dumps(request.schema, ensure_ascii=False))
     click.echo()
-
-
-def printable(text: str) -> str:
-    """Return a text without the control characters that a terminal would obey."""
-    return "".join(one for one in text if one in "\n\t" or one.isprintable())
