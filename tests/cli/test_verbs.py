@@ -63,17 +63,6 @@ def test_one_utterance_is_answered_on_the_screen() -> None:
     assert as_json["content"] == answer
 
 
-def test_explain_shows_each_candidate_with_its_features() -> None:
-    shown = touche_rad("respond", "--say", "Zoos should be closed.", "--explain", "--json")
-    rows = [json.loads(line) for line in shown.out.splitlines()]
-    assert len(rows) > 5
-    assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
-    assert all(row["features"] for row in rows)
-    assert touche_rad("respond", "--say", "Zoos.", "--explain").code == 0
-    refused = touche_rad("respond", "--say", "Zoos.", "--explain", "-d", "verbatim")
-    assert (refused.code, "cannot explain" in refused.err) == (2, True)
-
-
 @pytest.mark.parametrize(
     ("verb", "source", "made", "count"),
     [

@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.debaters.world import debate
 from touche_rad.debaters.grounded.ranking import MEANT
 from touche_rad.files import read_arguments
-from touche_rad.plugins import Services, VectorsWanted, add_vectors, build_index, find, open_index
+from touche_rad.plugins import (
+    ExplainedCandidate,
+    Services,
+    VectorsWanted,
+    add_vectors,
+    build_index,
+    find,
+    open_index,
+)
 
 pytestmark = pytest.mark.services
 
@@ -28,23 +35,22 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _rows(place: Path) -> list[dict[str, Any]]:
+def _rows(place: Path) -> list[ExplainedCandidate]:
     made = find("debater", "grounded").make(Services(index=open_index(str(place))))
-    rows: list[dict[str, Any]] = made.explain(debate(ASKED))
+    rows: list[ExplainedCandidate] = made.explain(debate(ASKED))
     return rows
 
 
 def test_meaning_finds_and_weighs_candidates(place: Path) -> None:
     rows = _rows(place)
-    assert {name for row in rows for name in row["features"]} >= set(MEANT)
-    assert any(row["routes"] == {"meaning": row["routes"].get("meaning")} for row in rows)
+    assert {name for row in rows for name in row.features} >= set(MEANT)
+    assert any(row.routes == {"meaning": row.routes.get("meaning")} for row in rows)
     for row in rows:
-        parts = row["features"].values()
-        assert all(part["adds"] == part["weight"] * part["value"] for part in parts)
-        assert row["score"] == pytest.approx(sum(part["adds"] for part in parts))
-        assert all(-1.01 <= row["features"][name]["value"] <= 1.01 for name in MEANT)
-    assert rows[0]["features"]["said_text"]["weight"] > 0
-    assert rows[0]["features"]["matter"]["weight"] == 0
+        parts = row.features.values()
+        assert row.score == pytest.approx(sum(part.adds for part in parts))
+        assert all(-1.01 <= row.features[name].value <= 1.01 for name in MEANT)
+    assert rows[0].features["said_text"].weight > 0
+    assert rows[0].features["matter"].weight == 0
 
 
 def test_an_encoder_that_is_not_to_be_had_is_done_without(
@@ -60,5 +66,5 @@ def test_an_encoder_that_is_not_to_be_had_is_done_without(
     with caplog.at_level(logging.WARNING, "touche_rad"):
         rows = _rows(broken)
     assert "vectors are not used" in caplog.text
-    assert not set(rows[0]["features"]) & set(MEANT)
-    assert rows[0]["features"]["matter"]["weight"] > 0
+    assert not set(rows[0].features) & set(MEANT)
+    assert rows[0].features["matter"].weight > 0

@@ -47,8 +47,10 @@ def made(**options: str) -> Grounded:
 
 def sides(debater: Grounded) -> dict[str, float]:
     """What was added for its side to each argument about the penny."""
-    rows = [row for row in debater.explain(debate(SAID)) if row["topic"] == PENNY]
-    return {row["id"]: row["features"].get("against", {"adds": 0.0})["adds"] for row in rows}
+    rows = [row for row in debater.explain(debate(SAID)) if row.topic == PENNY]
+    return {
+        row.id: row.features["against"].adds if "against" in row.features else 0.0 for row in rows
+    }
 
 
 @pytest.mark.services
@@ -68,7 +70,7 @@ def test_the_answer_hangs_on_the_side(knowing: Path, contrary: Path) -> None:
 def test_only_the_best_candidates_are_read(knowing: Path, tmp_path: Path) -> None:
     debater = made(stance=f"nli:{knowing}", **with_settings(tmp_path, judged=1))
     words = made().explain(debate(SAID))
-    assert [name for name, adds in sides(debater).items() if adds] == [words[0]["id"]]
+    assert [name for name, adds in sides(debater).items() if adds] == [words[0].id]
 
 
 @pytest.mark.services

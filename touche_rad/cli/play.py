@@ -19,6 +19,7 @@ from touche_rad.text import printable
 
 if TYPE_CHECKING:
     from touche_rad.debate import Debate
+    from touche_rad.models import Model
     from touche_rad.runs.answering import Answer, Answerer
     from touche_rad.users import UserChoice
 
@@ -36,7 +37,8 @@ ROUNDS: Final = 3
     opt.output("Run to write."),
     opt.DEBATER, opt.plugin_options("debater"),
     click.option("--say", "utterance", metavar="TEXT", help="Answer this message instead."),
-    opt.flag("--explain", "Print the candidates with their features."),
+    opt.flag("--explain", "Print the best candidates with their features, and the reason."),
+    opt.flag("--all", "With --explain: print all candidates with all features.", "every"),
     opt.flag("--last-only", "Answer only the last turn of each debate."),
     click.option("--as", "shape", type=click.Choice(["responses", "simulations"]),
                  default="responses", show_default=True,
@@ -50,6 +52,8 @@ def respond_command(source: Path | None, utterance: str | None, **given: Any) ->
     INPUT is a file of simulations, annotated debates or chat messages. A response depends only on
     the turns before it. Under TIRA (inputDataset and outputDir are set), INPUT and -o are optional.
     """
+    if given["every"] and not given["explain"]:
+        raise OptionError("--all is for --explain")
     if utterance is not None or given["explain"]:
         return _respond_on_screen(source, utterance, given)
     from touche_rad import files
@@ -81,14 +85,7 @@ def _respond_on_screen(source: Path | None, utterance: str | None, given: dict[s
     services = prepare.open_services(given, debater.plugin, index=True)
     answerer = prepare.make_answerer(given, debater, services)
     if given["explain"]:
-        debates = (
-            [Debate().with_utterance(utterance)] if utterance is not None else _each_turn(source)
-        )
-        for debate in debates:
-            if utterance is None and not given["as_json"]:
-                click.secho(f"{debate.id} turn {len(debate.turns) - 1}: ", bold=True, nl=False)
-                click.echo(debate.last.utterance)
-            _print_candidates(debater.name, answerer, debate, as_json=given["as_json"])
+        _explain(source, utterance, answerer, services.model, given)
         return 0
     import anyio
 
@@ -103,6 +100,31 @@ def _respond_on_screen(source: Path | None, utterance: str | None, given: dict[s
         anyio.run(answer, Debate().with_utterance(utterance or "")), as_json=given["as_json"]
     )
     return 0
+
+
+def _explain(
+    source: Path | None, utterance: str | None, answerer: Answerer, model: Model | None,
+    given: dict[str, Any],
+) -> None:  # fmt: skip
+    """Print why an answer, or each answer to a turn of a file, cites what it cites."""
+    import anyio
+
+    from touche_rad.cli.explain import print_explanations
+    from touche_rad.debate import Debate
+
+    debates = [Debate().with_utterance(utterance)] if utterance is not None else _each_turn(source)
+
+    async def explain() -> None:
+        try:
+            await print_explanations(
+                answerer, debates, of_file=utterance is None, as_json=given["as_json"],
+                every=given["every"],
+            )  # fmt: skip
+        finally:
+            if model is not None:
+                await model.close()
+
+    anyio.run(explain)
 
 
 def _print_answer(answer: Answer, *, as_json: bool) -> None:
@@ -124,34 +146,6 @@ def _each_turn(source: Path | None) -> Iterator[Debate]:
     for debate in files.read_debates(source):
         for turn in range(len(debate.turns)):
             yield debate.before_response(turn)
-
-
-def _print_candidates(name: str, answerer: Answerer, debate: Debate, *, as_json: bool) -> None:
-    from touche_rad.plugins import Explains
-    from touche_rad.secrets import redact_data
-
-    debater = answerer.chain[0][1]
-    if not isinstance(debater, Explains):
-        raise UserError(f"debater {name} cannot explain its choice")
-    for row in map(redact_data, debater.explain(debate)):
-        if as_json:
-            click.echo(json.dumps(row, ensure_ascii=False))
-            continue
-        plain = {key: value for key, value in row.items() if key not in ("text", "features")}
-        click.echo("  " + "  ".join(f"{key}={_short(value)}" for key, value in plain.items()))
-        click.echo(f"      {row.get('text', '')}")
-        for feature, part in row.get("features", {}).items():
-            click.echo(f"      {feature}: {_short(part)}")
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    if isinstance(value, dict):
-        return " ".join(f"{key}={_short(inner)}" for key, inner in value.items())
-    if isinstance(value, list | tuple):
-        return " > ".join(_short(inner) for inner in value)
-    return str(value)
 
 
 @opt.command(

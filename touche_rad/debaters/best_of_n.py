@@ -14,7 +14,15 @@ from pydantic import Field, field_validator
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.models.context import Calls, current_context
-from touche_rad.plugins import Debater, Services, find, parse_plugin
+from touche_rad.plugins import (
+    Debater,
+    ExplainedCandidate,
+    Feature,
+    Services,
+    find,
+    name_of,
+    parse_plugin,
+)
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.runs.answering import guard
 from touche_rad.runs.rewards import Reward
@@ -95,6 +103,18 @@ class BestOfN:
         best = max(found, key=lambda one: (one.reward is not None, one.reward or 0.0))
         assert best.response is not None
         return best.response
+
+    async def explain(self, debate: Debate) -> list[ExplainedCandidate]:
+        """Generate and judge the answers again, and return them, the highest reward first."""
+        found = sorted(await self._candidates(debate), key=lambda one: -(one.reward or 0.0))
+        return [
+            ExplainedCandidate(
+                name_of(one.debater), one.response.content, one.reward or 0.0,
+                {"reward": Feature(one.reward or 0.0, phrase="has a high reward from the judge")},
+            )
+            for one in found
+            if one.response is not None
+        ]  # fmt: skip
 
     async def _candidates(self, debate: Debate) -> list[Candidate]:
         """Ask all debaters in parallel, then judge each different answer once."""

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import WorkError
-from touche_rad.plugins import Options, Services
+from touche_rad.plugins import ExplainedCandidate, Feature, Options, Services
+
+_EXPLAINED = 100
+"""Hits that `explain` returns."""
+_PHRASE = "attacks a claim with the words of your message"
 
 
 class Verbatim:
@@ -24,3 +28,17 @@ class Verbatim:
         first = hits[0]
         cited = first.argument.model_copy(update={"key": 1, "score": first.score})
         return Response(content=first.argument.text, arguments=(cited,))
+
+    def explain(self, debate: Debate) -> list[ExplainedCandidate]:
+        """Return the best hits of the attacks field."""
+        hits = self.index.search("attacks", debate.last.utterance, _EXPLAINED)
+        return [
+            ExplainedCandidate(
+                hit.argument.id,
+                hit.argument.text,
+                hit.score,
+                {"attacks": Feature(hit.score, phrase=_PHRASE)},
+                topic=hit.argument.topic,
+            )
+            for hit in hits
+        ]

@@ -11,6 +11,7 @@ from touche_rad.contest import Contest, Outcome
 from touche_rad.debate import Argument, Debate, Hit, Response, Verdicts
 from touche_rad.errors import UserError
 from touche_rad.models import Model
+from touche_rad.plugins.explanations import ExplainedCandidate
 
 JsonObject = Mapping[str, Any]
 Report = Callable[[int, int], None]
@@ -189,10 +190,12 @@ class Debater(Protocol):
 
 @runtime_checkable
 class Explains(Protocol):
-    """A debater that explains its choice: each candidate with its features, best first."""
+    """A debater that shows what it considers for an answer. `explain` may be async."""
 
-    def explain(self, debate: Debate) -> list[dict[str, Any]]:
-        """Return one row per candidate."""
+    def explain(
+        self, debate: Debate
+    ) -> Sequence[ExplainedCandidate] | Awaitable[Sequence[ExplainedCandidate]]:
+        """Return the candidates for the answer to the user's last message, best first."""
         ...
 
 

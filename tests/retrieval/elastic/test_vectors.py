@@ -249,11 +249,11 @@ def test_the_debater_grounded_uses_the_meaning(minilm: str, here: str) -> None:
         find("debater", "grounded").make(Services(index=open_index(place))).explain(said)
         for place in (minilm, here)
     )
-    assert {name for row in rows for name in row["features"]} >= set(MEANT)
-    assert any(set(row["routes"]) == {"meaning"} for row in rows)
-    assert rows[0]["features"]["said_text"]["weight"] > 0
-    assert rows[0]["features"]["matter"]["weight"] == 0
-    chosen, chosen_here = ([row["id"] for row in some[:10]] for some in (rows, local))
+    assert {name for row in rows for name in row.features} >= set(MEANT)
+    assert any(set(row.routes) == {"meaning"} for row in rows)
+    assert rows[0].features["said_text"].weight > 0
+    assert rows[0].features["matter"].weight == 0
+    chosen, chosen_here = ([row.id for row in some[:10]] for some in (rows, local))
     assert len(set(chosen) & set(chosen_here)) >= 7
     assert chosen[0] in chosen_here[:3]
 
@@ -275,7 +275,7 @@ def test_the_nearest_arguments_of_an_answer_are_fetched_in_one_request(
     grounded.explain(debate("Zoos are cruel."))
     monkeypatch.setattr(Transport, "perform_request", counted)
     rows = grounded.explain(debate(ASKED))
-    assert sum(set(row["routes"]) == {"meaning"} for row in rows) > 1
+    assert sum(set(row.routes) == {"meaning"} for row in rows) > 1
     assert all(target.endswith("_msearch") for target, _ in asked)
     assert sum('"line"' in body and '"ids"' in body for _, body in asked) == 1
     assert len(asked) <= 11
@@ -318,5 +318,5 @@ def test_vectors_of_some_fields_or_without_their_encoder_are_done_without(
     assert (
         "the index's vectors are not used: there is no encoder or folder 'letters'" in caplog.text
     )
-    assert not set(rows[0]["features"]) & set(MEANT)
-    assert rows[0]["features"]["matter"]["weight"] > 0
+    assert not set(rows[0].features) & set(MEANT)
+    assert rows[0].features["matter"].weight > 0

@@ -27,8 +27,8 @@ from touche_rad.evidence.words import lexicon, read_passage
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
 from touche_rad.models.prompts import Thesis, render_dialogue
+from touche_rad.plugins import ExplainedCandidate, Services
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import Services
 from touche_rad.text import clean, content_words, count_words, cut_to_words, sentences
 
 log = logging.getLogger("touche_rad")
@@ -87,6 +87,10 @@ class Composed:
     def answer(self, debate: Debate) -> Awaitable[Response]:
         """Retrieve arguments, then let the model write."""
         return self._write(debate, self._grounded.quotables(debate)[: self.options.shown])
+
+    def explain(self, debate: Debate) -> list[ExplainedCandidate]:
+        """Return the ranked candidates; the model sees the best ones that can be quoted."""
+        return self._grounded.explain(debate)
 
     async def _write(self, debate: Debate, found: Sequence[Quotable]) -> Response:
         """Return the supported sentences of the model's answer, or else a quotation."""

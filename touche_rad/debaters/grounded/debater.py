@@ -7,7 +7,7 @@ import threading
 from collections.abc import Awaitable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from touche_rad.debate import Debate, Response, with_path
 from touche_rad.debaters.grounded.choosing import QuotationChoice, choose_quotation
 from touche_rad.debaters.grounded.guard import GUARD, SURE, GuardName, by_nli
 from touche_rad.debaters.grounded.library import Library, sampled
+from touche_rad.debaters.grounded.phrases import PHRASES
 from touche_rad.debaters.grounded.quoting import STANCES, Quotable, clear, opposes, quotation
 from touche_rad.debaters.grounded.ranking import (
     AGAINST,
@@ -29,8 +30,8 @@ from touche_rad.debaters.grounded.reading import Candidate, Reading, read
 from touche_rad.errors import WorkError
 from touche_rad.evidence.guard import FixedAnswer, Guard
 from touche_rad.models import Model, ModelError
+from touche_rad.plugins import ExplainedCandidate, Feature, Services, setting
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import Services, setting
 from touche_rad.text import clean, count_words
 
 log = logging.getLogger("touche_rad")
@@ -155,32 +156,20 @@ class Grounded:
     def _fits(self, before: str, content: str) -> bool:
         return count_words(before) + count_words(content) <= self.options.max_words
 
-    def explain(self, debate: Debate) -> list[dict[str, Any]]:
-        """Return one row per candidate, best first: score, features and routes."""
-        reading = read(debate)
-        ranked = self._ranked(reading)
-        best = self._quotables(ranked, reading)[0]
-        return [
-            self._row(rank, one, best.quoted if one.candidate.argument is best.argument else "")
-            for rank, one in enumerate(ranked, 1)
-        ]
+    def explain(self, debate: Debate) -> list[ExplainedCandidate]:
+        """Return the ranked candidates with their features and the searches that found them."""
+        return [self._explained(one) for one in self._ranked(read(debate))]
 
-    def _row(self, rank: int, one: Ranked, quoted: str) -> dict[str, Any]:
-        weight = self.weights.of(one.features)
-        return {
-            "rank": rank,
-            "id": one.candidate.argument.id,
-            "score": one.score,
-            "chosen": bool(quoted),
-            "quoted": quoted,
-            "routes": dict(sorted(one.candidate.routes.items())),
-            "features": {
-                name: {"value": value, "weight": weight[name], "adds": weight[name] * value}
-                for name, value in one.features.items()
-            },
-            "topic": one.candidate.argument.topic,
-            "text": one.candidate.argument.text,
+    def _explained(self, one: Ranked) -> ExplainedCandidate:
+        argument, weight = one.candidate.argument, self.weights.of(one.features)
+        features = {
+            name: Feature(value, weight[name], PHRASES.get(name, ""))
+            for name, value in one.features.items()
         }
+        routes = dict(sorted(one.candidate.routes.items()))
+        return ExplainedCandidate(
+            argument.id, argument.text, one.score, features, routes, argument.topic
+        )
 
     def _ranked(self, reading: Reading) -> list[Ranked]:
         ranked = ranking(self.index, reading, self._load_library(), self.weights, self.options.k)

@@ -1,0 +1,132 @@
+"""`respond --explain`: the candidates of an answer, short, complete, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
+from touche_rad.evidence.highlights import supported_sentences, supporting_spans
+
+ZOOS = ("respond", "--say", "Zoos should be closed.")
+
+
+def _rows(*args: str | Path, env: dict[str, str] | None = None) -> list[dict[str, object]]:
+    shown = touche_rad(*args, "--explain", "--json", env=env)
+    assert shown.code == 0, shown.err
+    return [json.loads(line) for line in shown.out.splitlines()]
+
+
+def test_json_has_every_candidate_with_every_feature() -> None:
+    rows = _rows(*ZOOS)
+    assert len(rows) > 5
+    assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
+    assert all(row["features"] for row in rows)
+    (chosen,) = [row for row in rows if row["chosen"]]
+    answered = json.loads(touche_rad(*ZOOS, "--json").out)
+    assert chosen["id"] == answered["arguments"][0]["id"]
+
+
+@pytest.mark.parametrize("columns", [50, 80, 120])
+@pytest.mark.parametrize("debater", ["grounded", "verbatim"])
+def test_an_explanation_has_at_most_20_lines_that_fit(columns: int, debater: str) -> None:
+    shown = touche_rad(*ZOOS, "--explain", "-d", debater, env={"COLUMNS": str(columns)})
+    assert shown.code == 0, shown.err
+    lines = shown.out.splitlines()
+    assert 5 < len(lines) <= 20
+    assert max(map(cell_len, lines)) <= columns
+    assert sum(line.startswith("▶") for line in lines) == 1
+    assert "which has the best score" in shown.out
+
+
+def test_the_features_that_count_come_first_and_zeros_are_left_out() -> None:
+    first = _rows(*ZOOS)[0]["features"]
+    assert isinstance(first, dict)
+    parts = {name: abs(one["adds"]) for name, one in first.items() if one["adds"]}
+    strongest = sorted(parts, key=lambda name: -parts[name])
+    shown = touche_rad(*ZOOS, "--explain", env={"COLUMNS": "200"}).out
+    line = next(line for line in shown.splitlines() if "█" in line and strongest[0] in line)
+    named = [word for word in line.split() if word in first]
+    assert named == strongest[: len(named)]
+
+
+def test_all_prints_every_candidate() -> None:
+    shown = touche_rad(*ZOOS, "--explain", "--all")
+    assert shown.code == 0, shown.err
+    assert shown.out.count("rank=") == len(_rows(*ZOOS))
+    refused = touche_rad(*ZOOS, "--all")
+    assert (refused.code, "--all is for --explain" in refused.err) == (2, True)
+
+
+def test_each_turn_of_a_file_has_at_most_20_lines(tmp_path: Path) -> None:
+    source = tmp_path / "debates.jsonl"
+    first = demo_file("debates.jsonl").read_text("utf-8").splitlines()[0]
+    source.write_text(first + "\n")
+    shown = touche_rad("respond", source, "--explain", env={"COLUMNS": "60"})
+    assert shown.code == 0, shown.err
+    turns = shown.out.count(" turn ")
+    assert turns == 3
+    assert len(shown.out.splitlines()) <= 20 * turns
+    rows = _rows("respond", source)
+    assert {row["turn"] for row in rows} == {0, 1, 2}
+
+
+def test_a_terminal_without_unicode_gets_ascii_bars() -> None:
+    import io
+    from unittest.mock import patch
+
+    from touche_rad import cli
+
+    out = io.TextIOWrapper(io.BytesIO(), "ascii", write_through=True)
+    with patch("sys.stdout", out):
+        assert cli.run([*ZOOS, "--explain"]) == 0
+    buffer = out.buffer
+    assert isinstance(buffer, io.BytesIO)
+    shown = buffer.getvalue().decode("ascii")
+    assert "\n>  1." in shown
+    assert "####" in shown
+
+
+def test_best_of_n_shows_its_answers_with_their_rewards() -> None:
+    rows = _rows(*ZOOS, "-d", "best-of-n")
+    assert {row["id"] for row in rows} <= {"grounded", "verbatim"}
+    assert [row["chosen"] for row in rows] == [True] + [False] * (len(rows) - 1)
+
+
+def test_a_model_may_choose_another_candidate_than_the_best(tmp_path: Path) -> None:
+    best = next(row for row in _rows(*ZOOS) if row["rank"] == 1)
+    script = tmp_path / "model.jsonl"
+    script.write_text(json.dumps({"answer": {"number": 2, "frame": "none"}}) + "\n")
+    rows = _rows(*ZOOS, "-m", f"scripted:{script}")
+    (chosen,) = [row for row in rows if row["chosen"]]
+    assert chosen["id"] != best["id"]
+
+
+def test_a_debater_that_lists_no_candidates_says_so(tmp_path: Path) -> None:
+    script = tmp_path / "model.jsonl"
+    script.write_text('{"answer": "No."}\n')
+    refused = touche_rad(*ZOOS, "--explain", "-d", "sinai", "-m", f"scripted:{script}")
+    assert refused.code == 2
+    assert "debater sinai does not list its candidates" in refused.err
+
+
+def _parts(sentence: str, text: str) -> Iterator[str]:
+    return (text[start:end] for start, end in supporting_spans(sentence, text))
+
+
+def test_the_words_of_an_argument_that_support_a_sentence_are_found() -> None:
+    text = (
+        "Tickets sold at zoo gates help to pay for rangers. Closing the zoos would cut off money."
+    )
+    assert list(_parts("I disagree: Closing the zoos would cut off money.", text)) == [
+        "Closing the zoos would cut off money."
+    ]
+    assert "rangers." in list(_parts("Tickets pay rangers.", text))
+    assert list(_parts("Bees hum.", text)) == []
+    said = supported_sentences("Closing the zoos would cut off money. Bees love Mozart.", [text])
+    assert [one.supported for one in said] == [True, False]

@@ -1,0 +1,62 @@
+"""Text for the terminal: wrapped, shortened, and without control characters; and bars."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from touche_rad.secrets import redact
+from touche_rad.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+MAX_WIDTH: Final = 100
+"""Columns that are used of a wider terminal: longer lines are hard to read."""
+_EIGHTHS: Final = "▏▎▍▌▋▊▉█"
+
+
+def open_console(width: int | None = None) -> Console:
+    """Return the console of standard output; letters that it cannot write are replaced."""
+    from rich.console import Console
+
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
+    console = Console(highlight=False, markup=False, emoji=False, width=width)
+    console.width = min(console.width, MAX_WIDTH)
+    return console
+
+
+def plain(text: str) -> str:
+    """Return a text from a debate, an argument or a model as one safe line."""
+    return " ".join(printable(redact(text)).split())
+
+
+def shorten(text: str, cells: int) -> str:
+    """Return the text on one line of at most this many cells, with an ellipsis if it is cut."""
+    from rich.cells import cell_len, set_cell_size
+
+    line = plain(text)
+    if cell_len(line) <= cells:
+        return line
+    return f"{set_cell_size(line, max(0, cells - 1)).rstrip()}…"
+
+
+def bar(share: float, cells: int, *, ascii_only: bool) -> str:
+    """Return a bar for a share from 0 to 1, without trailing spaces."""
+    share = min(1.0, max(0.0, share))
+    if ascii_only:
+        return "#" * round(share * cells)
+    full, rest = divmod(round(share * cells * 8), 8)
+    return "█" * full + (_EIGHTHS[rest - 1] if rest else "")
+
+
+def wrapped(text: Text, width: int, indent: str = "") -> list[Text]:
+    """Wrap a text at words; each line begins with the indent."""
+    from rich.console import Console
+    from rich.text import Text as Line
+
+    room = max(10, width - len(indent))
+    lines = text.wrap(Console(width=room), room)
+    return [Line(indent).append_text(line) for line in lines]
