@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
 
@@ -22,7 +23,7 @@ _FOLDER: Final = opt.path_argument("folder", "DIR")
 _DAY: Final = 86_400.0
 
 
-@click.group("cache")
+@click.group("cache", cls=help_text.Group)
 def cache_command() -> None:
     """Show, export, merge and prune the model answers in a folder of --cache."""
 

@@ -87,7 +87,7 @@ def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> M
     opt.integer("--rounds", "Speeches per side in a debate.", 3),
     opt.integer("--words", "Maximum words per speech; 0 = no limit.", 60, 0),
     opt.INDEX, opt.SPARE_INDEX, opt.MODEL,
-    click.option("--judge-model", metavar="URL#MODEL|vllm:MODEL",
+    click.option("--judge-model", metavar="MODEL",
                  help="Language model of the judge. [default: --model]"),
     opt.CACHE,
     opt.integer("--max-calls", "Maximum model calls per debater and debate. [default: no limit]",

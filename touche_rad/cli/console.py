@@ -1,13 +1,22 @@
-"""Progress and messages on standard error."""
+"""Progress, messages and next steps on standard error, and the colours of the terminal."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final, TextIO
 
 Progress = Callable[[int, int | None], None]
+
+COLOURS: Final = {
+    "error:": "red", "warning:": "yellow", "note:": "yellow", "next:": "cyan", "written:": "green",
+}  # fmt: skip
+"""The colours of the words that begin a message."""
 
 _BAR_WIDTH = 60
 """Columns that the bar and its numbers need."""
@@ -29,7 +38,7 @@ def progress(
     """
     if quiet:
         yield lambda done, total: None
-    elif sys.stderr.isatty():
+    elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         with _bar(title, describe) as report:
             yield report
     else:
@@ -129,4 +138,56 @@ def say(line: str, *, quiet: bool = False) -> None:
     from touche_rad.text import printable
 
     if not quiet:
-        print(printable(redact(line)), file=sys.stderr, flush=True)
+        print(_paint(printable(redact(line)), sys.stderr), file=sys.stderr, flush=True)
+
+
+def _paint(line: str, stream: TextIO) -> str:
+    """Colour the word that begins a message, if the stream has colour."""
+    for word in line.split(maxsplit=2)[:2]:
+        if word in COLOURS and has_colour(stream):
+            import click
+
+            return line.replace(word, click.style(word, fg=COLOURS[word], bold=True), 1)
+    return line
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Whether to write colours to a stream."""
+    from touche_rad.cli.options import colour_setting
+
+    setting = colour_setting()
+    return stream.isatty() if setting is None else setting
+
+
+def terminal_width(limit: int = 120) -> int:
+    """Return the columns of the terminal, at most `limit`; 80 if there is no terminal."""
+    return max(min(shutil.get_terminal_size((80, 24)).columns, limit), 20)
+
+
+_NEXT_STEPS: ContextVar[bool] = ContextVar("next_steps", default=True)
+
+
+@contextmanager
+def without_next_steps() -> Iterator[None]:
+    """Print no next steps, for a command that runs others."""
+    token = _NEXT_STEPS.set(False)
+    try:
+        yield
+    finally:
+        _NEXT_STEPS.reset(token)
+
+
+def next_step(*commands: Sequence[Any], quiet: bool = False) -> None:
+    """Print what the user would type next.
+
+    Args:
+        commands: The words of each command line, without `touche-rad`.
+        quiet: Print nothing.
+    """
+    import shlex
+
+    if not _NEXT_STEPS.get():
+        return
+    for number, words in enumerate(commands):
+        line = shlex.join(["touche-rad", *map(str, words)])
+        say(f"{'     ' if number else 'next:'} {line}", quiet=quiet)

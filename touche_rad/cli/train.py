@@ -10,15 +10,15 @@ from typing import Any, Final
 
 import click
 
+from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
-from touche_rad.cli import prepare
 from touche_rad.cli.console import progress, say
 from touche_rad.errors import OptionError, UserError
 
 _PRECISION: Final = (("float32", "bfloat16"), ("float32", "bfloat16", "float16"))
 
 
-@click.group("train")
+@click.group("train", cls=help_text.Group)
 def train_command() -> None:
     """Train models on a collection of arguments or on labelled debates."""
 

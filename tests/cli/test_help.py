@@ -1,0 +1,74 @@
+"""What a terminal shows of every command: help within its width, colours, plugins anywhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.terminal import touche_rad
+from touche_rad.cli import Commands
+from touche_rad.cli import touche_rad as program
+from touche_rad.cli.commands import COMMANDS
+
+PLUGIN = '''
+from touche_rad.debate import Response
+from touche_rad.plugins import debater
+
+@debater("parrot")
+class Parrot:
+    """Repeats the user."""
+
+    def __init__(self, options, services): ...
+
+    def answer(self, debate):
+        return Response(content=f"You say: {debate.last.utterance}")
+'''
+
+
+def _commands() -> list[tuple[tuple[str, ...], click.Command]]:
+    """Return every command and subcommand with its words."""
+    found: list[tuple[tuple[str, ...], click.Command]] = []
+    assert isinstance(program, Commands)
+    for name in COMMANDS:
+        command = program.get_command(click.Context(program), name)
+        assert command is not None
+        found.append(((name,), command))
+        if isinstance(command, click.Group):
+            found.extend(((name, inner), one) for inner, one in command.commands.items())
+    return found
+
+
+@pytest.mark.parametrize("columns", ["60", "80"])
+def test_no_help_is_wider_than_the_terminal_or_cut(columns: str) -> None:
+    for words, command in _commands():
+        shown = touche_rad(*words, "--help", env={"COLUMNS": columns})
+        examples = {f"touche-rad {one}" for one in getattr(command, "examples", ())}
+        for line in shown.out.splitlines():
+            assert len(line) <= int(columns) or line.strip() in examples, (words, line)
+            assert not re.search(r"[a-z]\.\.\.$", line), line
+
+
+def test_colours_follow_the_environment() -> None:
+    plain = touche_rad("--help", env={"NO_COLOR": "1", "FORCE_COLOR": "1"})
+    assert "\x1b" not in plain.out
+    assert "\x1b" not in touche_rad("jugde", env={"NO_COLOR": "1", "FORCE_COLOR": "1"}).err
+    assert "\x1b" not in touche_rad("jugde").err  # not a terminal
+    forced = {"NO_COLOR": "", "FORCE_COLOR": "1"}
+    assert "\x1b[1mPlay" in touche_rad("--help", env=forced).out
+    assert "\x1b[31m\x1b[1merror:" in touche_rad("jugde", env=forced).err
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_plugins_and_settings_are_named_before_or_after_the_command(
+    tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "parrot.py").write_text(PLUGIN)
+    (tmp_path / "mine.toml").write_text('debater = "parrot"\n')
+    extra = ["--plugin", "parrot.py", "--config", "mine.toml"]
+    call = ["respond", "--say", "Zoos are bad."]
+    ended = touche_rad(*(extra + call if place == "before" else call + extra), cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert ended.out.strip() == "You say: Zoos are bad."

@@ -1,0 +1,42 @@
+"""The names of the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+    "Play": {
+        "demo": ("demo", "Run the whole pipeline on the bundled data and write a report."),
+        "respond": ("play", "Answer the user turns of recorded debates, or one message."),
+        "simulate": ("play", "Play debates with a simulated user, or between two debaters."),
+        "tournament": ("compare", "Let debaters play against each other and rate them."),
+        "serve": ("play", "Serve a debater and a judge over HTTP."),
+    },
+    "Judge": {
+        "judge": ("judge", "Judge responses on the four maxims, or judge whole debates."),
+        "audit": ("judge", "Test how judges react to changes of the same responses."),
+        "contests": ("compare", "Convert debates of other collections for panels."),
+    },
+    "Measure": {
+        "score": ("judge", "Score runs against labels, qrels or human decisions."),
+        "report": ("judge", "Write an HTML report of runs."),
+    },
+    "Submit": {
+        "check": ("submit", "Validate runs before submission."),
+        "submit": ("submit", "Print the command that submits a plugin to TIRA."),
+    },
+    "Tools": {
+        "index": ("index", "Build an argument index from a collection or from debates."),
+        "retrieve": ("index", "Search an index and write a TREC run, or print the hits."),
+        "list": ("tools", "List plugins, or the options and profiles of one plugin."),
+        "new": ("tools", "Write the package of a new debater, judge or retriever."),
+        "prompts": ("prompts", "Print the prompts of a plugin, or copy them to change them."),
+        "train": ("train", "Train a debater, a judge, a stance model or an encoder."),
+        "cache": ("cache", "Show, export, merge and prune cached model answers."),
+        "doctor": ("tools", "Check this machine, the plugins and the index."),
+    },
+}
+"""The commands by group: the module in `touche_rad.cli`, and the purpose."""
+
+COMMANDS: Final = {name: where for group in GROUPS.values() for name, where in group.items()}
