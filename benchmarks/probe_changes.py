@@ -83,6 +83,14 @@ def _clause_left_out(text: str) -> str | None:
     return f"{match.group(1)} ... {match.group(3)}"
 
 
+def _clauses_turned_round(text: str) -> str | None:
+    """Put the words after the first comma before the words before it."""
+    first, comma, rest = text.strip().rstrip(".").partition(", ")
+    if not comma or min(len(first), len(rest)) < 15:
+        return None
+    return f"{rest[0].upper()}{rest[1:]}, {first[0].lower()}{first[1:]}."
+
+
 def _synonyms(text: str) -> str:
     for word, other in _SYNONYMS.items():
         text = re.sub(rf"\b{word}\b", other, text, flags=re.IGNORECASE)
@@ -111,6 +119,7 @@ FUNCTIONS: dict[str, Change] = {
     "you_for_i": lambda text: (
         re.sub(r"\bI\b", "you", text).replace(" my ", " your ").replace("My ", "Your ")
     ),
+    "clauses_turned_round": _clauses_turned_round,
     "synonyms": _synonyms,
     "seventh_word_dropped": lambda text: " ".join(
         word for at, word in enumerate(text.split()) if at % 7 != 6

@@ -177,3 +177,54 @@ def test_a_clause_that_is_left_out_takes_its_negation_along():
 
 def test_an_empty_answer_fails():
     assert relation("").rationale == "the response is empty"
+
+
+TRAFFIC = (
+    "When driving into town becomes inconvenient, people do not stop driving, they drive around it."
+)
+AROUND = (
+    "People do not stop driving, they drive around it, when driving into town becomes inconvenient."
+)
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        TRAFFIC,
+        f"On the contrary: {TRAFFIC}",
+        f"Not so: {TRAFFIC}",
+        f"I am not convinced: {TRAFFIC}",
+        f"That is not true. {TRAFFIC}",
+        f"“{TRAFFIC}”",
+        f"I disagree: “{TRAFFIC}” So it is.",
+        AROUND,
+        f"On the contrary: {AROUND}",
+        f"On the contrary: {TRAFFIC.replace('stop', 'cease').replace('people', 'persons')}",
+        TRAFFIC.upper(),
+    ],
+)
+@pytest.mark.parametrize("cites_itself", [True, False])
+def test_an_echo_fails_behind_any_opening_in_any_order_and_however_it_is_cited(
+    echo: str, cites_itself: bool
+) -> None:
+    cited = Argument(id="1", text=TRAFFIC if cites_itself else ZOO, attacks="Driving into town.")
+    now = debate(echo, cited.text, user=TRAFFIC)
+    later = debate(
+        echo, cited.text, user="Buses are slower than cars.", before=(turn(TRAFFIC, ZOO),)
+    )
+    for one in (now, later):
+        assert not judge().judge(one)[Maxim.RELATION].yes
+
+
+def test_two_messages_of_the_user_in_one_answer_are_an_echo():
+    both = "On the contrary: cars are fast. The town has no room for parked cars."
+    before = (turn("The town has no room for parked cars.", ZOO),)
+    answered = debate(both, both, user="Cars are fast.", before=before)
+    found = judge().judge(answered)[Maxim.RELATION]
+    assert not found.yes
+    assert "repeats" in found.rationale
+
+
+def test_the_contrary_of_the_user_behind_an_opening_is_no_echo():
+    found = relation("On the contrary: animals do not suffer in cages.", "Animals suffer in cages.")
+    assert "repeats" not in found.rationale

@@ -18,6 +18,8 @@ def verdicts(answer: str, *texts: str, user: str = NEXT, before: tuple[Turn, ...
     [
         SAID,
         f"Let me repeat: {SAID}",
+        f"Not so: {SAID}",
+        f"On the contrary: “{SAID}”",
         "As I said, breeding in zoos has saved animals from dying out.",
     ],
 )

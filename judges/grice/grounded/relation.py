@@ -13,9 +13,10 @@ from operator import mul
 
 from judges.grice.grounded.scene import Feature, Scene, nothing_said, quote_short, weighted_verdict
 from touche_rad.debate import Verdict
+from touche_rad.evidence.echo import ECHO, echo_share, echoed
 from touche_rad.evidence.findings import Finding, Sentence
 from touche_rad.evidence.matching import align, content_starts, without_padding
-from touche_rad.evidence.support import SupportKind, contrary_pair, coverage
+from touche_rad.evidence.support import SupportKind, coverage
 from touche_rad.evidence.words import Passage, Token, lexicon, root, stem
 
 GENERIC = 0.2
@@ -60,27 +61,6 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
     """
     sizes = max(1.0, total_weight(one)) * max(1.0, total_weight(other))
     return min(1.0, math.sqrt(total_weight(one & other) / math.sqrt(sizes)))
-
-
-def echo_share(sentences: Sequence[Passage], user: Passage) -> float:
-    """Return the share of the sentences that the user said with the same meaning."""
-    lengths = [sum(token.matters for token in sentence.tokens) for sentence in sentences]
-    echoes = [_echoed(sentence, user) for sentence in sentences]
-    total = sum(lengths)
-    return sum(map(mul, lengths, echoes)) / total if total else 0.0
-
-
-def _echoed(sentence: Passage, user: Passage) -> float:
-    covered = coverage(sentence.tokens, user.tokens)
-    if covered < 0.5:
-        return covered
-    aligned = align(sentence.tokens, user.tokens)
-    if aligned.turned() or contrary_pair(sentence.tokens, aligned.stretch):
-        return 0.0
-    known = lexicon()
-    ours = sum(token.word in known.negators for token in sentence.tokens)
-    theirs = sum(token.word in known.negators for token in aligned.stretch)
-    return covered if ours == theirs or ours == 0 else 0.0
 
 
 def field_similarity(one: frozenset[str], other: frozenset[str]) -> float:
@@ -145,7 +125,7 @@ def known_share(
     return _shared(
         sentences,
         [
-            max(coverage(one.tokens, ours), *(echo_share([one], user) for user in users))
+            max(coverage(one.tokens, ours), *(echoed(one, user) for user in users))
             for one in sentences
         ],
     )
@@ -173,8 +153,6 @@ def _said(sentences: Sequence[Passage], answer: Passage) -> float:
     return sum(covered) / total if total else 0.0
 
 
-ECHO = 0.7
-"""Share of the user's words from which a response is an echo."""
 HALF = 0.5
 HEARD = 0.65
 """Share of earlier content from which a response counts as repetition."""
@@ -304,8 +282,7 @@ def contrary_share(found: Sequence[Finding]) -> float:
 
 def echo_score(scene: Scene) -> float:
     """Return how far the response repeats the user: 0 below `ECHO`, else 0.5 to 1."""
-    said = on_topic_sentences(scene)
-    echo = max(echo_share(said, user) for user in (scene.user, *scene.users_before))
+    echo = echo_share(on_topic_sentences(scene), (scene.user, *scene.users_before))
     return 0.0 if echo < ECHO else 0.5 + 0.5 * (echo - ECHO) / (1 - ECHO)
 
 
