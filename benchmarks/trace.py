@@ -68,12 +68,12 @@ def serve() -> set[tuple[str, str]]:
     """Trace one request to the server."""
     from starlette.testclient import TestClient
 
-    from touche_rad.demo import ensure_index
+    from touche_rad.demo import DEMO
     from touche_rad.plugins import Services, find, open_index
     from touche_rad.runs.answering import Answerer, make_chain
     from touche_rad.serve import create_app
 
-    services = Services(index=open_index(str(ensure_index())))
+    services = Services(index=open_index(DEMO))
     answerer = Answerer(make_chain("grounded", {}, services), services.index)
     client = TestClient(create_app(answerer, find("judge", "grounded").make(services)))
     arguments = [{"id": "1", "text": "Breeding in zoos saves rare species.", "attacks": SAY}]

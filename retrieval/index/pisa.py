@@ -12,14 +12,16 @@ from retrieval.index.analyser import FIELDS, LONGEST_QUERY, known, tokens
 from retrieval.index.build import build
 from retrieval.index.engine import Engine, Scored
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
-from retrieval.index.store import DENSE, Store, digest, read_manifest
+from retrieval.index.store import DENSE, FILE, Store, digest, read_manifest
 from retrieval.searching import FieldSearch
 from touche_rad.debate import Argument, Hit
+from touche_rad.demo import DEMO, open_demo
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.models.context import run_sync
 from touche_rad.plugins import (
     Annotations,
     Annotator,
+    ArgumentIndex,
     IndexBackend,
     Meaning,
     Options,
@@ -34,20 +36,31 @@ if TYPE_CHECKING:
 
 
 class PisaIndexes(IndexBackend):
-    """The embedded index (PISA): a folder."""
+    """The embedded index (PISA): a folder, or `demo`, the bundled demo collection."""
 
     for_paths = True
 
     def __init__(self, options: Options, services: Services) -> None:
         pass
 
-    def open(self, location: str) -> PisaArguments:
-        """Open the index in a folder."""
-        return PisaArguments(Path(location))
+    def open(self, location: str) -> ArgumentIndex:
+        """Open the index in a folder, or the demo collection."""
+        if location != DEMO:
+            return PisaArguments(Path(location))
+        if Path(DEMO, FILE).is_file():
+            raise UserError(
+                f"{DEMO} is the name of the demo collection, and there is an index in the folder "
+                f"{DEMO}: write ./{DEMO} for the folder, or rename it"
+            )
+        return open_demo()
+
+    def exists(self, location: str) -> bool:
+        """Whether there is a folder."""
+        return super().exists(_own(location))
 
     def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
         """Build an index; the folder appears only when it is complete."""
-        return build(arguments, location, replace=replace)
+        return build(arguments, _own(location), replace=replace)
 
     def add_vectors(
         self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Report | None = None
@@ -211,6 +224,13 @@ class PisaArguments:
     def pipeline(self, field: str, k: int) -> FieldSearch:
         """Return the search of one field as a PyTerrier transformer."""
         return FieldSearch(self, field, k)
+
+
+def _own(location: str) -> str:
+    """Return the folder of a new index; the name of the demo collection is taken."""
+    if location == DEMO:
+        raise UserError(f"{DEMO} is the name of the demo collection: choose another folder")
+    return location
 
 
 def _collection(location: str, of: Of) -> str:

@@ -122,11 +122,11 @@ def test_options_come_from_the_file_and_are_overridden_by_flags(tmp_path: Path) 
     )
     chat = tmp_path / "chat.jsonl"
     chat.write_text('{"messages": [{"role": "user", "content": "Hi."}]}\n')
-    first = touche_rad("respond", chat, "-o", "a.jsonl", cwd=tmp_path, stranger=True)
+    first = touche_rad("respond", chat, "-i", "demo", "-o", "a.jsonl", cwd=tmp_path, stranger=True)
     assert first.code == 0, first.err
     assert json.loads((tmp_path / "a.jsonl").read_text())["content"] == "Meh.Meh. Hi."
     second = touche_rad(
-        "respond", chat, "-O", "times=1", "-o", "b.jsonl", cwd=tmp_path, stranger=True
+        "respond", chat, "-i", "demo", "-O", "times=1", "-o", "b.jsonl", cwd=tmp_path, stranger=True
     )
     assert second.code == 0, second.err
     assert json.loads((tmp_path / "b.jsonl").read_text())["content"] == "Meh. Hi."

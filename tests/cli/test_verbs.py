@@ -152,3 +152,100 @@ def test_an_index_is_built_from_debates_and_replaced_only_with_replace(tmp_path:
     assert (again.code, "--replace" in again.err) == (2, True)
     assert touche_rad("index", DEBATES, "-o", tmp_path / "ix", "--replace").code == 0
     assert touche_rad("doctor", "-i", tmp_path / "ix").code == 0
+
+
+NO_INDEX = "touche-rad index ARGUMENTS -o index, then add -i index"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("respond", DEBATES, "-o", "run.jsonl"),
+        ("respond", DEBATES, "--explain"),
+        ("simulate", CLAIMS, "-o", "run.jsonl"),
+        ("simulate", CLAIMS, "-o", "run.jsonl", "--both-sides"),
+        ("serve",),
+        ("tournament", CLAIMS, "-d", "grounded", "-d", "verbatim", "-o", "cup"),
+        ("retrieve", CLAIMS, "-o", "run"),
+    ],
+)
+def test_a_command_without_an_index_names_the_command_that_makes_one(
+    tmp_path: Path, call: tuple[str | Path, ...]
+) -> None:
+    ended = touche_rad(*call, cwd=tmp_path)
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert NO_INDEX in ended.err
+    assert "-i demo" in ended.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_answer_without_an_index_says_that_it_is_from_the_demo_collection() -> None:
+    said = touche_rad("respond", "--say", "Zoos should be closed.")
+    assert said.code == 0
+    assert said.err.startswith("index: the demo collection")
+    assert NO_INDEX in said.err
+    chosen = touche_rad("respond", "--say", "Zoos should be closed.", "-i", "demo")
+    assert (chosen.out, chosen.err) == (said.out, "")
+
+
+def test_the_demo_collection_is_a_location_of_an_index(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    ended = touche_rad("retrieve", CLAIMS, "-i", "demo", "-k", "2", "-o", out)
+    assert (ended.code, len(out.read_text().splitlines())) == (0, 20)
+    spare = ("-i", "elasticsearch:http://127.0.0.1:9/none", "--spare-index", "demo")
+    assert touche_rad("respond", "--say", "Zoos are cruel.", *spare).code == 0
+    checked = touche_rad("doctor", "-i", "demo", "--json")
+    assert any(one["what"] == "index" and one["ok"] for one in json.loads(checked.out))
+
+
+def test_an_index_in_a_folder_demo_is_not_mistaken_for_the_demo_collection(tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text('{"id": "1", "text": "Zoos save rare animals."}\n')
+    refused = touche_rad("index", "one.jsonl", "-o", "demo", cwd=tmp_path)
+    assert (refused.code, "choose another folder" in refused.err) == (2, True)
+    assert touche_rad("index", "one.jsonl", "-o", tmp_path / "demo", cwd=tmp_path).code == 0
+    say = ("respond", "--say", "Zoos are cruel.", "-d", "verbatim", "-i")
+    unclear = touche_rad(*say, "demo", cwd=tmp_path)
+    assert (unclear.code, "write ./demo for the folder" in unclear.err) == (2, True)
+    assert "rare animals" in touche_rad(*say, "./demo", cwd=tmp_path).out
+
+
+def _under_tira(
+    tmp_path: Path, verb: str, source: Path, *more: str, **env: str
+) -> dict[str, object]:
+    given, out = tmp_path / "input", tmp_path / "output"
+    given.mkdir()
+    (given / source.name).write_bytes(source.read_bytes())
+    places = {"inputDataset": str(given), "outputDir": str(out)}
+    ended = touche_rad(verb, *more, cwd=tmp_path, env={**places, **env})
+    assert ended.code == 0, ended.err
+    status: dict[str, object] = json.loads((out / "status.json").read_text())
+    assert ("not fit to hand in" in ended.err) == bool(status["warnings"])
+    return status
+
+
+def test_under_tira_a_run_on_the_demo_collection_says_so(tmp_path: Path) -> None:
+    claims = tmp_path / "claims.tsv"
+    claims.write_text("\n".join(CLAIMS.read_text().splitlines()[:2]) + "\n")
+    status = _under_tira(tmp_path, "simulate", claims, "--turns", "1")
+    assert status["demo"] is True
+    assert "not fit to hand in" in str(status["warnings"])
+
+
+def test_an_image_built_without_a_collection_says_so(tmp_path: Path, demo_index_path: Path) -> None:
+    """Its index comes from the environment; where it lies and what it is called says nothing."""
+    image = {"TOUCHE_RAD_INDEX": str(demo_index_path)}
+    ended = touche_rad(
+        "respond", DEBATES, "--last-only", "-d", "verbatim", "-o", tmp_path / "r", env=image
+    )
+    assert ended.code == 0
+    assert "warning: the index is the demo collection" in ended.err
+    chosen = ("respond", DEBATES, "--last-only", "-d", "verbatim", "-i", demo_index_path)
+    assert "warning" not in touche_rad(*chosen, "-o", tmp_path / "c").err
+
+
+def test_a_judge_that_uses_no_index_is_fit_to_hand_in(
+    tmp_path: Path, demo_index_path: Path
+) -> None:
+    image = {"TOUCHE_RAD_INDEX": str(demo_index_path)}
+    status = _under_tira(tmp_path, "judge", DEBATES, "-j", "length", **image)
+    assert (status["demo"], status["warnings"]) == (False, [])

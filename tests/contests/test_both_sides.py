@@ -183,7 +183,7 @@ def test_simulate_writes_contests_that_judge_reads(
 ) -> None:
     out = tmp_path / "contests.jsonl"
     code = terminal(
-        ["simulate", str(claims(2)), "--both-sides", "-d", "grounded", "--against", "verbatim",
+        ["simulate", str(claims(2)), "--both-sides", "-i", "demo", "-d", "grounded", "--against", "verbatim",
          "-i", str(demo_index_path), "--rounds", "2", "--words", "30", "-o", str(out), "-q"]
     )  # fmt: skip
     assert code == 0
@@ -207,7 +207,17 @@ def test_alone_a_debater_plays_itself_once(
     claims: Claims, tmp_path: Path, demo_index_path: Path
 ) -> None:
     out = tmp_path / "contests.jsonl"
-    call = ["simulate", str(claims()), "--both-sides", "-d", "verbatim", "-i", str(demo_index_path)]
+    call = [
+        "simulate",
+        str(claims()),
+        "--both-sides",
+        "-i",
+        "demo",
+        "-d",
+        "verbatim",
+        "-i",
+        str(demo_index_path),
+    ]
     assert terminal([*call, "--rounds", "1", "--words", "0", "-o", str(out), "-q"]) == 0
     (only,) = rows(out)
     assert only["debaters"] == {"first": "verbatim", "second": "verbatim"}
@@ -220,7 +230,7 @@ def test_a_debater_with_a_model_is_told_the_claim_that_it_argues_against(
         answering(server, {"Choice": {"number": 1, "frame": "not so"}})
         out = tmp_path / "contests.jsonl"
         code = terminal(
-            ["simulate", str(claims()), "--both-sides", "--against", "verbatim", "--rounds", "2",
+            ["simulate", str(claims()), "--both-sides", "-i", "demo", "--against", "verbatim", "--rounds", "2",
              "-m", f"{server.url}#tiny", "-i", str(demo_index_path), "-o", str(out), "-q",
              "--workers", "1"]
         )  # fmt: skip
@@ -244,7 +254,7 @@ def test_a_debater_that_takes_sides_argues_for_the_motion_and_against_it(
     with scripted.serving() as server:
         answering(server, {"Terms": {"terms": ["car noise"]}, "Speech": speech})
         code = terminal(
-            ["simulate", str(claims()), "--both-sides", "-d", "inspiredebate", "--rounds", "2",
+            ["simulate", str(claims()), "--both-sides", "-i", "demo", "-d", "inspiredebate", "--rounds", "2",
              "-m", f"{server.url}#tiny", "-i", str(demo_index_path), "-q", "--workers", "1",
              "-o", str(tmp_path / "contests.jsonl")]
         )  # fmt: skip
@@ -291,7 +301,16 @@ def test_what_is_for_two_debaters_is_refused_for_one(
 def test_what_is_for_a_user_is_refused_for_two_debaters(
     flag: list[str], claims: Claims, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call = ["simulate", str(claims()), "--both-sides", *flag, "-o", str(tmp_path / "o.jsonl")]
+    call = [
+        "simulate",
+        str(claims()),
+        "--both-sides",
+        "-i",
+        "demo",
+        *flag,
+        "-o",
+        str(tmp_path / "o.jsonl"),
+    ]
     assert terminal(call) == 2
     assert f"{flag[0]} is for debates with a user" in capsys.readouterr().err
 

@@ -169,7 +169,9 @@ def test_a_panel_chooses_too_by_how_far_the_system_is_ahead(server: Scripted) ->
 @pytest.mark.long
 def test_the_terminal_answers_with_the_best_of_our_own(tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
-    ended = touche_rad("respond", demo_file("debates.jsonl"), "-d", "best-of-n", "-o", out)
+    ended = touche_rad(
+        "respond", demo_file("debates.jsonl"), "-i", "demo", "-d", "best-of-n", "-o", out
+    )
     assert ended.code == 0, ended.err
     rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     assert rows

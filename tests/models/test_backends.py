@@ -226,7 +226,7 @@ def test_budgets_end_the_asking_and_not_the_run(
     server.always = scripted.content('{"number": 1, "frame": "contrary"}')
     out = tmp_path / "out.jsonl"
     ended = touche_rad(
-        "respond", demo_file("debates.jsonl"), "-m", f"{server.url}#tiny", "--max-calls", "7",
+        "respond", demo_file("debates.jsonl"), "-i", "demo", "-m", f"{server.url}#tiny", "--max-calls", "7",
         "-o", out, env={"OPENAI_API_KEY": "sk-secret-of-mine"},
     )  # fmt: skip
     assert ended.code == 0, ended.err
@@ -242,7 +242,7 @@ def test_budgets_end_the_asking_and_not_the_run(
     assert all(row["plugin"] == "grounded" and row["debate"] for row in trace)
     assert "sk-secret-of-mine" not in (tmp_path / "out.jsonl.trace.jsonl").read_text()
     spent = touche_rad(
-        "respond", demo_file("debates.jsonl"), "-m", f"{server.url}#tiny", "--max-tokens", "30",
+        "respond", demo_file("debates.jsonl"), "-i", "demo", "-m", f"{server.url}#tiny", "--max-tokens", "30",
         "--no-trace", "--workers", "1", "-o", tmp_path / "two.jsonl",
     )  # fmt: skip
     assert spent.code == 0, spent.err

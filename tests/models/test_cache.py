@@ -228,7 +228,7 @@ def test_no_cache_is_told(tmp_path: Path) -> None:
 
 def respond(out: Path, cache: Path, workers: int, url: str, **env: str) -> None:
     environment = {"OPENAI_BASE_URL": url, "OPENAI_MODEL": "tiny", "CACHE_DIR": str(cache), **env}
-    ended = touche_rad("respond", DEBATES, "-d", "grounded", "--workers", str(workers), "-o", out,
+    ended = touche_rad("respond", DEBATES, "-i", "demo", "-d", "grounded", "--workers", str(workers), "-o", out,
                        env=environment)  # fmt: skip
     assert ended.code == 0, ended.err
 
@@ -287,7 +287,7 @@ def test_a_finished_run_repeats_with_all_sockets_blocked(chooses: Scripted, tmp_
     respond(first, cache, 4, chooses.url)
     environment = {**os.environ, "OPENAI_BASE_URL": NONE, "OPENAI_MODEL": "tiny"}
     done = subprocess.run(
-        [sys.executable, "-c", NO_SOCKETS, "respond", str(DEBATES), "-d", "grounded", "--cache",
+        [sys.executable, "-c", NO_SOCKETS, "respond", str(DEBATES), "-i", "demo", "-d", "grounded", "--cache",
          str(cache), "-o", str(again)],
         env=environment, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip

@@ -64,7 +64,7 @@ def test_retriever_debater_and_judge_are_one_pipeline(demo_index_path: Path) -> 
 
 def test_each_user_message_of_a_file_is_answered_in_its_conversation() -> None:
     topics = answer_topics(DEBATES).head(3)
-    answers = Answer("grounded")(topics)
+    answers = Answer("grounded", index="demo")(topics)
     assert answers["qid"].tolist() == topics["qid"].tolist()
     assert all(isinstance(debate, Debate) for debate in answers["debate"])
     assert [len(debate.turns) for debate in answers["debate"]] == [1, 2, 3]
@@ -89,7 +89,7 @@ def test_wrong_input_is_named(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="did you mean 'grounded'"):
         Judge("grundet")
     with pytest.raises(OptionError, match="no option"):
-        Answer("verbatim(x=1)")
+        Answer("verbatim(x=1)", index="demo")
     with pytest.raises(pt.validate.InputValidationError, match="qanswer"):
         Judge("grounded")(pd.DataFrame({"qid": ["1"], "query": ["x"]}))
     short = tmp_path / "labels.jsonl"

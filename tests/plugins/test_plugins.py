@@ -141,7 +141,17 @@ def test_a_strangers_package_adds_one_of_each_without_touching_ours(
     debates.write_text('{"messages": [{"role": "user", "content": "Zoos are bad."}]}\n')
     run, verdicts, hits = (tmp_path / name for name in ("run.jsonl", "verdicts.jsonl", "hits.run"))
     answered = touche_rad(
-        "respond", debates, "-d", "echo", "-O", "shrug=Well.", "-o", run, stranger=True
+        "respond",
+        debates,
+        "-i",
+        "demo",
+        "-d",
+        "echo",
+        "-O",
+        "shrug=Well.",
+        "-o",
+        run,
+        stranger=True,
     )
     assert answered.code == 0, answered.err
     assert json.loads(run.read_text())["content"] == "Well. Zoos are bad."

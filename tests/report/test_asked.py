@@ -17,7 +17,7 @@ def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table(tmp_path: Path
     out, page = tmp_path / "run.jsonl", tmp_path / "page.html"
     with scripted.serving() as server:
         server.always = content('{"number": 1, "frame": "not so"}')
-        ended = touche_rad("respond", DEBATES, "-m", f"{server.url}#tiny", "-o", out)
+        ended = touche_rad("respond", DEBATES, "-i", "demo", "-m", f"{server.url}#tiny", "-o", out)
         assert ended.code == 0, ended.err
     assert touche_rad("report", out, "-o", page).code == 0
     html = page.read_text()

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from touche_rad.demo import ensure_index
+from touche_rad.demo import DEMO
 from touche_rad.plugins import Services, find, open_index
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.serve import create_app
@@ -17,7 +17,7 @@ from touche_rad.serve import create_app
 @functools.cache
 def app_of_the_demo() -> FastAPI:
     """The app that `touche-rad serve` runs without any option."""
-    services = Services(index=open_index(str(ensure_index())))
+    services = Services(index=open_index(DEMO))
     answerer = Answerer(make_chain("grounded", {}, services), services.index)
     judge = find("judge", "grounded").make(services)
     return create_app(answerer, judge, debater_name="grounded", judge_name="grounded")

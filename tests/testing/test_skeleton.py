@@ -33,7 +33,7 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
         "debater": ("respond", debates, "-d"), "judge": ("judge", debates, "-j"),
         "retriever": ("retrieve", claims, "-r"),
     }[kind]  # fmt: skip
-    _cli(*command, "my-plugin", "-o", out, "--quiet", cwd=tmp_path, env=env)
+    _cli(*command, "my-plugin", "-i", "demo", "-o", out, "--quiet", cwd=tmp_path, env=env)
     assert out.read_text("utf-8").count("\n") >= 20
 
 

@@ -46,9 +46,13 @@ def stub(folder: Path, name: str, text: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("words", "name", "options"),
     [
-        (("simulate", CLAIMS, "--turns", "1", "-d", "verbatim"), "verbatim", {}),
+        (("simulate", CLAIMS, "-i", "demo", "--turns", "1", "-d", "verbatim"), "verbatim", {}),
         (("judge", DEBATES, "-j", "length", "-O", "longest=70"), "length", {"longest": 70}),
-        (("respond", DEBATES, "--last-only", "-O", "k=7"), "grounded", {"k": 7, "frame": True}),
+        (
+            ("respond", DEBATES, "-i", "demo", "--last-only", "-O", "k=7"),
+            "grounded",
+            {"k": 7, "frame": True},
+        ),
     ],
 )
 def test_metadata_contains_the_method_and_the_costs(
@@ -84,7 +88,7 @@ def test_metadata_contains_the_git_state_and_no_names_or_paths(tmp_path: Path) -
     plugin = place / "mine.py"
     plugin.write_text(PLUGIN)
     ended = touche_rad(
-        "--plugin", plugin, "simulate", CLAIMS, "-d", "mine", "--metadata", "-o", "run.jsonl",
+        "--plugin", plugin, "simulate", CLAIMS, "-i", "demo", "-d", "mine", "--metadata", "-o", "run.jsonl",
         "-O", f"file={place}/weights.json", "-O", "api_key=sk-option", "-O", "max_tokens=5",
         "-O", "where=https://jane:pw@host.example/v1", "-O", "note=see ~/notes and C:\\Users\\jane",
         cwd=place, env=secrets,
@@ -132,12 +136,12 @@ class Mine:
 
 
 def test_it_is_off_by_default_and_on_in_the_output_folder_of_tira(tmp_path: Path) -> None:
-    assert touche_rad("simulate", CLAIMS, "-o", tmp_path / "run.jsonl").code == 0
+    assert touche_rad("simulate", CLAIMS, "-i", "demo", "-o", tmp_path / "run.jsonl").code == 0
     assert not list(tmp_path.glob("*.yml"))
     out = tmp_path / "output"
     out.mkdir()
     env = {"inputDataset": str(CLAIMS.parent), "outputDir": str(out)}
-    assert touche_rad("simulate", CLAIMS, "--turns", "1", env=env).code == 0
+    assert touche_rad("simulate", CLAIMS, "-i", "demo", "--turns", "1", env=env).code == 0
     assert {path.name for path in out.iterdir()} == {
         "simulations.jsonl",
         "status.json",
@@ -145,7 +149,7 @@ def test_it_is_off_by_default_and_on_in_the_output_folder_of_tira(tmp_path: Path
     }
     assert is_valid(out, ["GenIR-Simulation", "ir_metadata"])
     (out / "ir-metadata.yml").unlink()
-    assert touche_rad("simulate", CLAIMS, "--no-metadata", env=env).code == 0
+    assert touche_rad("simulate", CLAIMS, "-i", "demo", "--no-metadata", env=env).code == 0
     assert not (out / "ir-metadata.yml").exists()
 
 
@@ -180,9 +184,11 @@ def test_a_failing_tracker_does_not_stop_the_run(
     tmp_path: Path, module: str, text: str, told: str
 ) -> None:
     good, out = tmp_path / "good.jsonl", tmp_path / "run.jsonl"
-    assert touche_rad("simulate", CLAIMS, "-o", good, "--turns", "1").code == 0
+    assert touche_rad("simulate", CLAIMS, "-i", "demo", "-o", good, "--turns", "1").code == 0
     env = stub(tmp_path / "stub", module, text)
-    ended = touche_rad("simulate", CLAIMS, "-o", out, "--turns", "1", "--metadata", env=env)
+    ended = touche_rad(
+        "simulate", CLAIMS, "-i", "demo", "-o", out, "--turns", "1", "--metadata", env=env
+    )
     assert ended.code == 0, ended.err
     assert f"note: no ir_metadata was written: {told}" in ended.err or (
         "note: no ir_metadata was written" in ended.err and told in ended.err
@@ -195,7 +201,9 @@ def test_under_tira_a_missing_tracker_prints_nothing(tmp_path: Path) -> None:
     env = stub(tmp_path / "stub", "sitecustomize", MISSING)
     out = tmp_path / "output"
     out.mkdir()
-    ended = touche_rad("simulate", CLAIMS, "--turns", "1", env={**env, "outputDir": str(out)})
+    ended = touche_rad(
+        "simulate", CLAIMS, "-i", "demo", "--turns", "1", env={**env, "outputDir": str(out)}
+    )
     assert (ended.code, "metadata" in ended.err) == (0, False)
 
 
@@ -208,20 +216,36 @@ def test_a_tracker_that_hangs_is_given_up(
     ).items():
         monkeypatch.setenv(name, value)
     out = tmp_path / "run.jsonl"
-    assert cli.run(["simulate", str(CLAIMS), "-o", str(out), "--turns", "1", "--metadata"]) == 0
+    assert (
+        cli.run(
+            ["simulate", str(CLAIMS), "-i", "demo", "-o", str(out), "--turns", "1", "--metadata"]
+        )
+        == 0
+    )
     assert "no ir_metadata was written" in capfd.readouterr().err
     assert out.exists()
 
 
 def test_a_run_that_fails_or_is_killed_leaves_no_tracker_behind(tmp_path: Path) -> None:
     (tmp_path / "bad.tsv").write_text("TOPIC_DESCRIPTION\tUSER\n")
-    failed = touche_rad("simulate", tmp_path / "bad.tsv", "-o", tmp_path / "a.jsonl", "--metadata")
+    failed = touche_rad(
+        "simulate", tmp_path / "bad.tsv", "-i", "demo", "-o", tmp_path / "a.jsonl", "--metadata"
+    )
     assert failed.code == 2
     assert not list(tmp_path.glob("*.yml"))
     many = tmp_path / "many.tsv"
     head, *claims = CLAIMS.read_text().splitlines()
     many.write_text("\n".join([head, *claims * 200]) + "\n")
-    words = ["simulate", str(many), "-o", str(tmp_path / "b.jsonl"), "--metadata", "--quiet"]
+    words = [
+        "simulate",
+        str(many),
+        "-i",
+        "demo",
+        "-o",
+        str(tmp_path / "b.jsonl"),
+        "--metadata",
+        "--quiet",
+    ]
     running = subprocess.Popen([sys.executable, "-m", "touche_rad", *words])
     part = tmp_path / "b.jsonl.part"
     while running.poll() is None and not (part.is_file() and part.stat().st_size > 5_000):

@@ -73,8 +73,8 @@ def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> M
 
 @opt.command(
     "tournament",
-    "tournament claims.tsv -d grounded -d verbatim -o tournament",
-    "tournament claims.tsv -d grounded -d 'grounded(k=3)' -j debatrix -m URL#MODEL -o t",
+    "tournament claims.tsv -i index -d grounded -d verbatim -o tournament",
+    "tournament claims.tsv -i index -d grounded -d 'grounded(k=3)' -j debatrix -m URL#MODEL -o t",
 )
 @opt.path_argument("claims", "CLAIMS")
 @opt.options(
@@ -175,13 +175,14 @@ def _play(
     whole = {**played, "debaters": names, "rounds": given["rounds"], "input": sha256_of(claims)}
     if folder.played(whole):
         return
+    demo, warnings = prepare.check_demo(given, services.index)
     stage = Stage(given["rounds"], services.index, budgets.costs)
     describe = prepare.count_calls(services.model)
     with progress("debating", quiet=given["quiet"], describe=describe) as report:
         run_options = RunOptions(
             workers=given["workers"], bad=files.BadLines(skip=given["skip_bad"]),
             progress=report, model=services.model,
-            status_path=folder.path / "contests.jsonl.status.json",
+            status_path=folder.path / "contests.jsonl.status.json", warnings=warnings, demo=demo,
         )  # fmt: skip
         status = run(
             lambda: play_both_sides(

@@ -232,8 +232,8 @@ class _Builder:
 
 @opt.command(
     "retrieve",
-    "retrieve claims.tsv -o attack.run -r attack -k 10",
-    "retrieve queries.tsv -r 'hybrid(k=30)' --explain",
+    "retrieve claims.tsv -i index -o attack.run -r attack -k 10",
+    "retrieve queries.tsv -i index -r 'hybrid(k=30)' --explain",
 )
 @opt.path_argument("queries", "QUERIES")
 @opt.options(

@@ -60,8 +60,8 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
         raise UserError(f"--swap is for panels, and {given['judge'].name} judges responses")
     kinds = {files.Kind.CONTESTS, *files.DEBATES} if panel else files.DEBATES
     name = "outcomes.jsonl" if panel else "evaluations.jsonl"
-    places = prepare.find_places("judge", source, given["output"], kinds, name)
     judge = prepare.select_main("panel" if panel else "judge", given)
+    places = prepare.find_places("judge", source, given["output"], kinds, name)
     services = prepare.open_services(given, judge.plugin, out=places.out)
     made = judge.make(services)
     identity = prepare.identify(given, services, judge.plugin, judge=judge.tag)
@@ -79,8 +79,9 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
         return judge(places.source, places.out, made, options=run_options, **more)
 
     return prepare.run_on_files(
-        "judge", "judging", given, places, judge.method(identity), work, model=services.model
-    )
+        "judge", "judging", given, places, judge.method(identity), work, model=services.model,
+        index=services.index if "index" in judge.plugin.needs else None,
+    )  # fmt: skip
 
 
 @opt.command(

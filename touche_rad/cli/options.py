@@ -351,7 +351,7 @@ JUDGE: Final = plugin(
 )  # fmt: skip
 INDEX: Final = click.option(
     "-i", "--index", envvar="TOUCHE_RAD_INDEX", metavar="DIR",
-    help="Argument index. [default: an index of the demo collection]",
+    help="Argument index: a folder, elasticsearch:URL/NAME, or demo (the demo collection).",
 )  # fmt: skip
 SPARE_INDEX: Final = click.option(
     "--spare-index", envvar="TOUCHE_RAD_SPARE_INDEX", metavar="DIR",

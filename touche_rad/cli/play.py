@@ -29,8 +29,8 @@ ROUNDS: Final = 3
 @opt.command(
     "respond",
     'respond --say "Zoos should be closed."',
-    "respond debates.jsonl -o run.jsonl",
-    "respond debates.jsonl -d sinai -m vllm:MODEL -o run.jsonl",
+    "respond debates.jsonl -i index -o run.jsonl",
+    "respond debates.jsonl -i index -d sinai -m vllm:MODEL -o run.jsonl",
 )
 @opt.path_argument("source", "[INPUT]", required=False)
 @opt.options(
@@ -73,7 +73,7 @@ def respond_command(source: Path | None, utterance: str | None, **given: Any) ->
             places.source, places.out, answerer, identity=identity,
             last_only=given["last_only"], shape=given["shape"], options=run_options,
         ),
-        model=services.model,
+        model=services.model, index=services.index,
     )  # fmt: skip
 
 
@@ -82,7 +82,9 @@ def _respond_on_screen(source: Path | None, utterance: str | None, given: dict[s
     from touche_rad.debate import Debate
 
     debater = prepare.select_main("debater", given)
-    services = prepare.open_services(given, debater.plugin, index=True)
+    services = prepare.open_services(
+        given, debater.plugin, index=True, or_demo=utterance is not None
+    )
     answerer = prepare.make_answerer(given, debater, services)
     if given["explain"]:
         _explain(source, utterance, answerer, services.model, given)
@@ -150,8 +152,8 @@ def _each_turn(source: Path | None) -> Iterator[Debate]:
 
 @opt.command(
     "simulate",
-    "simulate claims.tsv -o simulations.jsonl --turns 3",
-    "simulate claims.tsv --both-sides --against verbatim -o contests.jsonl",
+    "simulate claims.tsv -i index -o simulations.jsonl --turns 3",
+    "simulate claims.tsv -i index --both-sides --against verbatim -o contests.jsonl",
 )
 @opt.path_argument("claims", "[CLAIMS]", required=False)
 @opt.options(
@@ -222,7 +224,7 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
             places.source, places.out, answerer, speaker, identity=identity, turns=turns,
             options=run_options,
         ),
-        model=services.model, elsewhere=user.is_external,
+        model=services.model, index=services.index, elsewhere=user.is_external,
     )  # fmt: skip
 
 
@@ -261,11 +263,11 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
         lambda run_options: play_both_sides(
             places.source, places.out, players, stage, identity=identity, options=run_options
         ),
-        model=services.model,
+        model=services.model, index=services.index,
     )  # fmt: skip
 
 
-@opt.command("serve", "serve -i index", "serve -d grounded -j length --port 8081")
+@opt.command("serve", "serve -i index", "serve -i demo -d grounded -j length --port 8081")
 @opt.options(
     opt.DEBATER, opt.JUDGE, opt.plugin_options("debater", "judge"),
     click.option("--host", default="0.0.0.0", show_default=True, envvar="TOUCHE_RAD_HOST",
@@ -299,6 +301,7 @@ def serve_command(**given: Any) -> None:
         deadline=given["deadline"], model=services.model,
     )  # fmt: skip
     say(f"debater {debater.tag}, judge {judge.tag}", quiet=given["quiet"])
+    prepare.check_demo(given, services.index)
     _raise_open_files_limit()
     uvicorn.run(
         app, host=given["host"], port=given["port"], log_level=level,

@@ -15,7 +15,7 @@ from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest
 if TYPE_CHECKING:
     from touche_rad.files import Kind as FileKind
     from touche_rad.models import Model
-    from touche_rad.plugins import Kind, Plugin, Services
+    from touche_rad.plugins import ArgumentIndex, Kind, Plugin, Services
     from touche_rad.runs.answering import Answerer
     from touche_rad.runs.runner import RunOptions, Status
 
@@ -24,6 +24,12 @@ Given = Mapping[str, Any]
 STATUS: Final = ".status.json"
 METADATA: Final = "ir-metadata.yml"
 """The name that TIRA expects in its output folder."""
+MAKE_INDEX: Final = "touche-rad index ARGUMENTS -o index, then add -i index"
+NO_INDEX: Final = f"no index is given: {MAKE_INDEX}; or try the demo's arguments: -i demo"
+DEMO_INDEX: Final = (
+    "the index is the demo collection, on ten topics only: not fit to hand in; give an index of "
+    "the task's collection with -i, or build the image with --build-arg COLLECTION=FILE"
+)
 
 
 @dataclass(frozen=True)
@@ -80,8 +86,9 @@ def is_panel(name: str) -> bool:
 
 
 def open_services(
-    given: Given, *plugins: Plugin, out: Path | None = None, index: bool | None = None
-) -> Services:
+    given: Given, *plugins: Plugin, out: Path | None = None, index: bool | None = None,
+    or_demo: bool = False,
+) -> Services:  # fmt: skip
     """Open what the plugins share: the index and the language model.
 
     Args:
@@ -89,30 +96,64 @@ def open_services(
         plugins: The plugins.
         out: The run, beside which the trace of the model calls is written.
         index: Whether to open an index. Default: if the user or a plugin asks for one.
+        or_demo: Open the demo collection, and say so, if the user gives no index.
     """
     from touche_rad.plugins import Services
 
     model = model_for(given, *plugins, out=out)
     if index is None:
         index = bool(given["index"]) or any("index" in plugin.needs for plugin in plugins)
-    return Services(open_index_of(given) if index else None, given["seed"], model)
+    opened = open_index_of(given, or_demo=or_demo) if index else None
+    return Services(opened, given["seed"], model)
 
 
-def open_index_of(given: Given) -> Any:
-    """Open the index of `-i`, or one of the demo collection."""
+def open_index_of(given: Given, *, or_demo: bool = False) -> Any:
+    """Open the index of `-i`; with `or_demo`, the demo collection's if there is none.
+
+    Under TIRA the demo collection stands in for a missing index: a run that does not start has no
+    result at all, and a person sees neither.
+    """
+    from touche_rad.cli.console import say
+    from touche_rad.demo import DEMO
     from touche_rad.plugins import open_index
 
-    place = given["index"]
-    if not place:
-        from touche_rad.demo import ensure_index
-
-        place = str(ensure_index())
+    if not given["index"] and or_demo:
+        say(f"index: the demo collection, on ten topics only; for your own: {MAKE_INDEX}",
+            quiet=given.get("quiet", False))  # fmt: skip
+    elif not given["index"] and not under_tira():
+        raise UserError(NO_INDEX)
+    place: str = given["index"] or DEMO
     spare = given.get("spare_index")
     if spare is None:
         return open_index(place)
     from touche_rad.plugins.indexes import FallbackIndex
 
     return FallbackIndex(lambda: open_index(place), open_index(spare))
+
+
+def check_demo(given: Given, index: ArgumentIndex | None) -> tuple[bool, tuple[str, ...]]:
+    """Return whether the index is the demo collection, and a warning if the user did not choose it.
+
+    The warning is also printed. The index of an image that was built without a collection comes
+    from the environment.
+    """
+    if index is None:
+        return False, ()
+    import click
+    from click.core import ParameterSource
+
+    from touche_rad.cli.console import say
+    from touche_rad.demo import DEMO, is_demo
+
+    if not is_demo(index):
+        return False, ()
+    context = click.get_current_context(silent=True)
+    source = context.get_parameter_source("index") if context else None
+    chosen = given["index"] == DEMO or source is not ParameterSource.ENVIRONMENT
+    if chosen and not under_tira():
+        return True, ()
+    say(f"warning: {DEMO_INDEX}", quiet=given["quiet"])
+    return True, (DEMO_INDEX,)
 
 
 def uses_model(plugin: Plugin) -> bool:
@@ -285,10 +326,17 @@ def find_places(
 
         source = find_input(Path(folder), kinds)
     if out is not None:
+        if not source.exists():
+            raise UserError(f"{source} does not exist: expected a file to read")
         return Places(source, out)
     if not target:
         raise UserError(f"{verb}: say where the run goes: -o FILE (under TIRA, outputDir says it)")
     return Places(source, Path(target) / name, Path(target) / "status.json")
+
+
+def under_tira() -> bool:
+    """Whether this is a run on TIRA."""
+    return bool(os.environ.get("inputDataset") or os.environ.get("outputDir"))
 
 
 def is_tira_output(folder: Path) -> bool:
@@ -306,6 +354,7 @@ def run_on_files(
     work: Callable[[RunOptions], Awaitable[Status]],
     *,
     model: Model | None = None,
+    index: ArgumentIndex | None = None,
     elsewhere: bool = False,
 ) -> int:
     """Run a command from an input file to an output file, and print its status.
@@ -318,12 +367,14 @@ def run_on_files(
         method: The description of the method, for ir_metadata.
         work: Does the work.
         model: The language model, if there is one.
+        index: The index that the results depend on, if there is one.
         elsewhere: Whether an external server takes part; then a status file is written.
     """
     from touche_rad import files
     from touche_rad.cli.console import progress, say
     from touche_rad.runs.runner import RunOptions, run
 
+    demo, warnings = check_demo(given, index)
     status_path = places.status
     if status_path is None and (model is not None or elsewhere):
         status_path = places.out.with_name(f"{places.out.name}{STATUS}")
@@ -333,7 +384,7 @@ def run_on_files(
     ):
         run_options = RunOptions(
             given["workers"], given["restart"], files.BadLines(skip=given["skip_bad"]), report,
-            status_path, model,
+            status_path, model, warnings, demo,
         )  # fmt: skip
         status = run(lambda: work(run_options), places.out)
     for line in status.lines():

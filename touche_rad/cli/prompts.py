@@ -130,7 +130,7 @@ def _play(
 
     backend = Examples()
     wanted = plugin.kind == "debater" or "index" in plugin.needs
-    index = prepare.open_index_of(given) if wanted else None
+    index = prepare.open_index_of(given, or_demo=True) if wanted else None
     services = Services(index, given["seed"], Model(backend))
     debate = _first_debate(path or demo_file("debates.jsonl"))
     with call_context(rendered=rendered):

@@ -5,10 +5,18 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+from functools import cache
 from importlib.resources import files as resources
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from touche_rad.errors import UserError
+
+if TYPE_CHECKING:
+    from touche_rad.plugins import ArgumentIndex
+
+DEMO: Final = "demo"
+"""The location of the demo collection's index, as in `-i demo`."""
 
 
 def demo_file(name: str) -> Path:
@@ -16,8 +24,8 @@ def demo_file(name: str) -> Path:
     return Path(str(resources(__package__).joinpath(name)))
 
 
-def ensure_index() -> Path:
-    """Return the index of the demo collection; the first call builds it in the user's cache folder.
+def open_demo() -> ArgumentIndex:
+    """Open the index of the demo collection; the first call builds it in the user's cache folder.
 
     Its name contains our version and a digest of the collection. An index that cannot be opened is
     built again.
@@ -32,10 +40,26 @@ def ensure_index() -> Path:
     with place.with_name(f"{place.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several processes may start at the same time
         try:
-            open_index(str(place))
+            return open_index(str(place))
         except UserError:
             build_index(files.read_arguments(source), str(place), replace=True)
-    return place
+            return open_index(str(place))
+
+
+def is_demo(index: ArgumentIndex) -> bool:
+    """Whether an index has exactly the arguments of the demo collection, wherever it is."""
+    return index.fingerprint == _fingerprint()
+
+
+@cache
+def _fingerprint() -> str:
+    """Return the fingerprint of every index of the demo collection."""
+    from touche_rad import files
+
+    digest = hashlib.sha256()
+    for argument in files.read_arguments(demo_file("arguments.jsonl")):
+        digest.update(f"{files.argument_line(argument)}\n".encode())
+    return digest.hexdigest()[:16]
 
 
 def _cache() -> Path:

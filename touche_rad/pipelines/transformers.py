@@ -9,7 +9,7 @@ import pandas as pd
 import pyterrier as pt
 
 from touche_rad.debate import Argument, Debate, Hit, Response, Turn
-from touche_rad.demo import ensure_index
+from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.models.context import run_sync
 from touche_rad.pipelines.frames import context_of
@@ -37,7 +37,7 @@ class _Plugin(pt.Transformer):
 
         Args:
             plugin: `NAME` or `NAME(KEY=VALUE,...)`.
-            index: Location of an argument index, or an open one.
+            index: Location of an argument index (`demo`: the demo collection), or an open one.
             model: Language model.
             seed: Random seed.
         """
@@ -47,7 +47,7 @@ class _Plugin(pt.Transformer):
         self.found = find(self.kind, self.name)
         self.found.parse(self.options)
         if index is None and (self.kind == "debater" or "index" in self.found.needs):
-            index = str(ensure_index())
+            raise UserError(f"{self.kind} {self.name} needs index=LOCATION, or index='demo'")
         opened = open_index(index) if isinstance(index, str) else index
         self.services = Services(index=opened, model=model, seed=seed)
 

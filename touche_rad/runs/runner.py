@@ -53,6 +53,8 @@ class Status(BaseModel):
     notes: Mapping[str, int] = Field(default_factory=dict)
     examples: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    demo: bool = False
+    """Whether the index is the demo collection's: such a run is not fit to hand in."""
     identity: Mapping[str, Any] = Field(default_factory=dict)
     usage: Mapping[str, Any] = Field(default_factory=dict)
     """Cost of model calls in this process; without the cost of an earlier, interrupted run."""
@@ -175,6 +177,10 @@ class RunOptions:
     """Path of the status file, if it is to be written."""
     model: Model | None = None
     """The language model of the plugins; the runner reports its usage and closes it."""
+    warnings: tuple[str, ...] = ()
+    """Warnings about the settings, for the status."""
+    demo: bool = False
+    """Whether the index is the demo collection's."""
 
 
 DEFAULT_OPTIONS: Final = RunOptions()
@@ -300,7 +306,8 @@ class _Report:
             done=len(journal) if journal else 0,
             resumed=journal.resumed if journal else 0,
             skipped=skipped,
-            warnings=tuple(_warnings(totals, skipped, self.bad)),
+            warnings=(*self.options.warnings, *_warnings(totals, skipped, self.bad)),
+            demo=self.options.demo,
             identity=self.identity,
             usage=model.usage.record() if model is not None and model.usage.used else {},
             started=self.started,

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from touche_rad import files
 from touche_rad.contest import Outcome, to_contest
 from touche_rad.debate import Debate, Hit, Maxim, Response, Turn, Verdict
-from touche_rad.demo import demo_file, ensure_index
+from touche_rad.demo import DEMO, demo_file
 from touche_rad.errors import WorkError
 from touche_rad.models import Model
 from touche_rad.models.context import Calls
@@ -259,7 +259,7 @@ class _Work:
         if model is None and "model" in self.plugin.needs:
             model = Model(Examples())
         if index is None and (kind in ("debater", "retriever") or "index" in wanted):
-            index = open_index(str(ensure_index()))
+            index = open_index(DEMO)
         self.services = Services(index=index, model=model)
 
     def run(self, work: Callable[[Any], Any]) -> Any:
