@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,27 +29,25 @@ JUDGE_PANEL: Final = "grice"
 """The panel that decides debates by a judge of responses."""
 
 
-def prepare_entrants(
+def make_entrants(
     debaters: Sequence[Selected],
     given: prepare.Given,
-    out: Path,
+    services: Services,
     *,
     max_words: int,
     limit: Callable[[Model, str], Model] = lambda model, name: model,
-) -> tuple[tuple[Entrant, ...], Services, dict[str, Any]]:
-    """Make debaters that play against each other, their services, and the identity of the run.
+) -> tuple[Entrant, ...]:
+    """Make debaters that play against each other.
 
     Args:
         debaters: The debaters.
         given: The values of the command's options.
-        out: The run to write.
+        services: The index and the model.
         max_words: Maximum words of a speech; 0 = no limit.
         limit: Returns the model that a debater uses, such as one with a budget.
     """
     from touche_rad.contests.two_sides import Entrant
 
-    plugins = [debater.plugin for debater in debaters]
-    services = prepare.open_services(given, *plugins, out=out, index=True)
     entrants: list[Entrant] = []
     for debater in debaters:
         model = services.model
@@ -57,8 +57,7 @@ def prepare_entrants(
             given, replace(debater, options=options), own, max_words=max_words
         )
         entrants.append(Entrant(debater.tag, answerer))
-    identity = prepare.identify(given, services, *plugins, words=max_words)
-    return tuple(entrants), services, identity
+    return tuple(entrants)
 
 
 def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> Mapping[str, str]:
@@ -98,6 +97,7 @@ def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> M
                  show_default=True, help="Prior: number of virtual draws per debater."),
     opt.integer("--samples", "Bootstrap samples of the claims for confidence intervals.", 1000, 0),
     opt.DEADLINE, opt.WORKERS, opt.SEED, opt.SKIP_BAD, opt.RESTART, opt.JSON, opt.QUIET,
+    *opt.DRY_RUN,
 )  # fmt: skip
 def tournament_command(claims: Path, **given: Any) -> int:
     """Let each pair of debaters debate each claim in CLAIMS twice, with sides exchanged.
@@ -110,17 +110,22 @@ def tournament_command(claims: Path, **given: Any) -> int:
     from touche_rad.contests.tournament.folder import RATINGS, Folder
     from touche_rad.contests.tournament.result import result_of
 
-    if given["output"] is None:
-        raise UserError("tournament: give the output folder: -o DIR")
     if "debater" in given["options"]:
         raise OptionError("give the options of a debater as -d 'NAME(KEY=VALUE)'")
     debaters = _select_debaters(given["debaters"])
+    if given["dry_run"]:
+        return _dry_run(claims, given, debaters)
+    if given["output"] is None:
+        raise UserError("tournament: give the output folder: -o DIR")
     folder = Folder(given["output"])
     budgets = Budgets(given["max_calls"], given["max_tokens"])
-    entrants, services, identity = prepare_entrants(
-        debaters, {**given, "max_calls": None, "max_tokens": None}, folder.contests,
-        max_words=given["words"], limit=budgets.model_of,
-    )  # fmt: skip
+    unlimited = {**given, "max_calls": None, "max_tokens": None}
+    plugins = [one.plugin for one in debaters]
+    services = prepare.open_services(unlimited, *plugins, out=folder.contests, index=True)
+    entrants = make_entrants(
+        debaters, unlimited, services, max_words=given["words"], limit=budgets.model_of
+    )
+    identity = prepare.identify(unlimited, services, *plugins, words=given["words"])
     judging = _Judging(given, folder)
     if given["restart"]:
         folder.restart()
@@ -196,20 +201,83 @@ def _play(
         say(f"warning: {line}", quiet=given["quiet"])
 
 
+def _panel_of(given: prepare.Given) -> tuple[Selected, prepare.Given]:
+    """Return the panel of a tournament, and the values of the options for judging."""
+    spec: opt.PluginSpec = given["judge"]
+    if not prepare.is_panel(spec.name):
+        prepare.select("judge", spec)
+        spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
+    panel = prepare.select("panel", spec, given["options"].get("judge"))
+    settings = {
+        **given, "model": given["judge_model"] or given["model"],
+        "max_calls": None, "max_tokens": None, "deadline": None,
+    }  # fmt: skip
+    return panel, settings
+
+
+def _dry_run(claims: Path, given: prepare.Given, debaters: Sequence[Selected]) -> int:
+    """Estimate the debates and their judging."""
+    import tempfile
+
+    from touche_rad.cli import dry_run
+    from touche_rad.contests.tournament.budget import Budgets
+    from touche_rad.contests.two_sides import Stage, play_both_sides
+    from touche_rad.runs.panels import judge_contests
+    from touche_rad.score import power
+
+    pairs = len(debaters) * (len(debaters) - 1)
+    panel, settings = _panel_of(given)
+    plugins = [one.plugin for one in debaters]
+
+    def make_debates(services: Services) -> dry_run.Work:
+        budgets = Budgets(given["max_calls"], given["max_tokens"])
+        entrants = make_entrants(
+            debaters, given, services, max_words=given["words"], limit=budgets.model_of
+        )
+        stage = Stage(given["rounds"], services.index, budgets.costs)
+        return lambda run_options: play_both_sides(
+            claims, claims, entrants, stage, identity={}, options=run_options
+        )
+
+    index = prepare.open_index_of(given)
+    played = dry_run.play(
+        given, plugins, make_debates, index=index, choose=partial(_each_debater, len(debaters))
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        sample = Path(folder) / "contests.jsonl"
+        sample.write_text("".join(f"{line}\n" for line in played.lines), "utf-8")
+
+        def make_verdicts(services: Services) -> dry_run.Work:
+            judge = panel.make(services)
+            return lambda run_options: judge_contests(
+                sample, sample, judge, identity={"judge": panel.tag}, options=run_options
+            )
+
+        judged = dry_run.play(
+            settings, [panel.plugin], make_verdicts, index=index, choose=range,
+            judge=_model_user(panel), scale=played.estimate.debates / played.estimate.sampled,
+        )  # fmt: skip
+    whole = dry_run.Played(played.estimate + judged.estimate, [*played.bodies, *judged.bodies])
+    return dry_run.show(
+        "tournament", {**given, "max_calls": None, "max_tokens": None}, whole,
+        lambda debates, _: [power.wins(debates // pairs, 2)],
+    )  # fmt: skip
+
+
+def _each_debater(debaters: int, units: int) -> list[int]:
+    """Return debates in which each debater speaks on both sides."""
+    pairs = list(permutations(range(debaters), 2))
+    chosen = [pairs.index((one, (one + 1) % debaters)) for one in range(debaters)]
+    claims = units // len(pairs)
+    return [at * claims // debaters * len(pairs) + pair for at, pair in enumerate(chosen)]
+
+
 class _Judging:
     """The panel of a tournament. It is made before the debates, so that errors come early."""
 
     def __init__(self, given: prepare.Given, folder: Folder) -> None:
         self.given, self.folder = given, folder
-        spec: opt.PluginSpec = given["judge"]
-        if not prepare.is_panel(spec.name):
-            prepare.select("judge", spec)
-            spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
-        panel = prepare.select("panel", spec, given["options"].get("judge"))
-        settings = {
-            **given, "model": given["judge_model"] or given["model"],
-            "max_calls": None, "max_tokens": None, "deadline": None,
-        }  # fmt: skip
+        panel, settings = _panel_of(given)
         services = prepare.open_services(settings, panel.plugin, out=folder.outcomes)
         self.model = services.model
         self.panel = panel.make(services)

@@ -14,7 +14,11 @@ from touche_rad.cli.console import progress, say
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from touche_rad.contests.score_report import ContestReport
+    from touche_rad.plugins import Plugin, Services
+    from touche_rad.runs.runner import RunOptions, Status
     from touche_rad.score import Report
     from touche_rad.score.agreement import AgreementReport
 
@@ -30,7 +34,8 @@ if TYPE_CHECKING:
     opt.output("Evaluations to write, or outcomes with a panel."),
     opt.JUDGE, opt.plugin_options("judge"),
     opt.flag("--swap", "With a panel: judge each debate a second time with its sides swapped."),
-    opt.JSON, opt.INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, *opt.RUN,
+    opt.JSON, opt.INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, *opt.RUN, *opt.DRY_RUN,
+    opt.file("--labels", "With --dry-run: labels of DEBATES, for what they can show."),
 )  # fmt: skip
 def judge_command(source: Path | None, **given: Any) -> int:
     """Judge each response in DEBATES on quantity, quality, relation and manner.
@@ -41,7 +46,7 @@ def judge_command(source: Path | None, **given: Any) -> int:
     A panel (such as -j debatrix) judges each debate as a whole. Its DEBATES may also be contests
     (touche-rad contests), and it writes outcomes.
     """
-    if not given["as_json"] or given["output"] is not None:
+    if not given["as_json"] or given["output"] is not None or given["dry_run"]:
         return _judge(source, given)
     import tempfile
 
@@ -61,27 +66,48 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
     kinds = {files.Kind.CONTESTS, *files.DEBATES} if panel else files.DEBATES
     name = "outcomes.jsonl" if panel else "evaluations.jsonl"
     judge = prepare.select_main("panel" if panel else "judge", given)
-    places = prepare.find_places("judge", source, given["output"], kinds, name)
+    places = prepare.find_places("judge", source, prepare.output_of(given), kinds, name)
+    identity: dict[str, Any] = {"judge": judge.tag}
+
+    def make(services: Services) -> Callable[[RunOptions], Awaitable[Status]]:
+        made = judge.make(services)
+
+        def work(run_options: RunOptions) -> Awaitable[Status]:
+            more = {
+                "identity": identity, "deadline": given["deadline"], "options": run_options
+            }  # fmt: skip
+            if panel:
+                from touche_rad.runs.panels import judge_contests
+
+                return judge_contests(places.source, places.out, made, swap=given["swap"], **more)
+            from touche_rad.runs.judging import judge
+
+            return judge(places.source, places.out, made, **more)
+
+        return work
+
+    if given["dry_run"]:
+        return _dry_run(given, judge.plugin, make, panel=panel)
     services = prepare.open_services(given, judge.plugin, out=places.out)
-    made = judge.make(services)
     identity = prepare.identify(given, services, judge.plugin, judge=judge.tag)
-    more = {"identity": identity, "deadline": given["deadline"]}
-
-    def work(run_options: Any) -> Any:
-        if panel:
-            from touche_rad.runs.panels import judge_contests
-
-            return judge_contests(
-                places.source, places.out, made, swap=given["swap"], options=run_options, **more
-            )
-        from touche_rad.runs.judging import judge
-
-        return judge(places.source, places.out, made, options=run_options, **more)
-
     return prepare.run_on_files(
-        "judge", "judging", given, places, judge.method(identity), work, model=services.model,
+        "judge", "judging", given, places, judge.method(identity), make(services),
+        model=services.model,
         index=services.index if "index" in judge.plugin.needs else None,
     )  # fmt: skip
+
+
+def _dry_run(given: dict[str, Any], plugin: Plugin, make: Any, *, panel: bool) -> int:
+    from functools import partial
+
+    from touche_rad import files
+    from touche_rad.cli import dry_run
+    from touche_rad.score import power
+
+    if panel:
+        return dry_run.run("judge", given, [plugin], make, lambda debates, _: power.panels(debates))
+    labels = list(files.read_labels(given["labels"])) if given["labels"] else None
+    return dry_run.run("judge", given, [plugin], make, partial(power.judges, labels=labels))
 
 
 @opt.command(

@@ -413,6 +413,27 @@ WITH_TRACE: Final = click.option(
 MODEL_OPTIONS: Final = (MODEL, CACHE, MAX_CALLS, MAX_TOKENS, RUN_DEADLINE)
 
 
+def _parse_price(
+    ctx: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    try:
+        prompt, answer = map(float, value.split(","))
+    except ValueError:
+        raise UserError(f"--price {value}: expected IN,OUT, such as 0.15,0.60") from None
+    return prompt, answer
+
+
+DRY_RUN: Final = (
+    flag("--dry-run", "Print calls, tokens, hours and what the data can show; run nothing."),
+    click.option("--rate", type=click.FloatRange(0, min_open=True), metavar="N",
+                 help="With --dry-run: calls per minute. [default: measured at the server]"),
+    click.option("--price", metavar="IN,OUT", callback=_parse_price,
+                 help="With --dry-run: price of a million prompt tokens and answer tokens."),
+)  # fmt: skip
+
+
 def path_argument(name: str, metavar: str, **more: Any) -> Option:
     """Return an argument that is a path."""
     return click.argument(name, type=click.Path(path_type=Path), metavar=metavar, **more)

@@ -18,10 +18,16 @@ from touche_rad.errors import OptionError, UserError
 from touche_rad.text import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from touche_rad.debate import Debate
     from touche_rad.models import Model
+    from touche_rad.plugins import Services
     from touche_rad.runs.answering import Answer, Answerer
+    from touche_rad.runs.runner import RunOptions, Status
     from touche_rad.users import UserChoice
+
+    Work = Callable[[RunOptions], Awaitable[Status]]
 
 ROUNDS: Final = 3
 
@@ -44,7 +50,7 @@ ROUNDS: Final = 3
                  default="responses", show_default=True,
                  help="Output format: one response per line, or whole debates."),
     opt.JSON, opt.MAX_WORDS, opt.INDEX, opt.SPARE_INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE,
-    *opt.RUN,
+    *opt.RUN, *opt.DRY_RUN,
 )  # fmt: skip
 def respond_command(source: Path | None, utterance: str | None, **given: Any) -> int:
     """Answer each user turn of the debates in INPUT.
@@ -55,24 +61,34 @@ def respond_command(source: Path | None, utterance: str | None, **given: Any) ->
     if given["every"] and not given["explain"]:
         raise OptionError("--all is for --explain")
     if utterance is not None or given["explain"]:
+        if given["dry_run"]:
+            raise OptionError("--dry-run is for runs over a file, without --say and --explain")
         return _respond_on_screen(source, utterance, given)
     from touche_rad import files
     from touche_rad.runs.respond import respond
 
     debater = prepare.select_main("debater", given)
     name = f"{given['shape']}.jsonl"
-    places = prepare.find_places("respond", source, given["output"], files.DEBATES, name)
-    services = prepare.open_services(given, debater.plugin, out=places.out, index=True)
-    answerer = prepare.make_answerer(given, debater, services)
-    identity = prepare.identify(
-        given, services, debater.plugin, debater=debater.tag, max_words=given["max_words"]
-    )
-    return prepare.run_on_files(
-        "respond", "responding", given, places, debater.method(identity),
-        lambda run_options: respond(
+    output = prepare.output_of(given)
+    places = prepare.find_places("respond", source, output, files.DEBATES, name)
+    identity: dict[str, Any] = {"debater": debater.tag, "max_words": given["max_words"]}
+
+    def make(services: Services) -> Work:
+        answerer = prepare.make_answerer(given, debater, services)
+        return lambda run_options: respond(
             places.source, places.out, answerer, identity=identity,
             last_only=given["last_only"], shape=given["shape"], options=run_options,
-        ),
+        )  # fmt: skip
+
+    if given["dry_run"]:
+        from touche_rad.cli import dry_run
+        from touche_rad.score import power
+
+        return dry_run.run("respond", given, [debater.plugin], make, power.debaters, index=True)
+    services = prepare.open_services(given, debater.plugin, out=places.out, index=True)
+    identity = prepare.identify(given, services, debater.plugin, **identity)
+    return prepare.run_on_files(
+        "respond", "responding", given, places, debater.method(identity), make(services),
         model=services.model, index=services.index,
     )  # fmt: skip
 
@@ -173,6 +189,7 @@ def _each_turn(source: Path | None) -> Iterator[Debate]:
                 "With --both-sides: maximum words per speech; 0 = no limit. [default: --max-words]",
                 least=0),
     opt.MAX_WORDS, opt.INDEX, opt.SPARE_INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, *opt.RUN,
+    *opt.DRY_RUN,
 )  # fmt: skip
 @click.pass_context
 def simulate_command(ctx: click.Context, /, claims: Path | None, **given: Any) -> int:
@@ -206,25 +223,35 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
     from touche_rad.runs.simulate import simulate
 
     places = prepare.find_places(
-        "simulate", claims, given["output"], {files.Kind.CLAIMS}, "simulations.jsonl"
+        "simulate", claims, prepare.output_of(given), {files.Kind.CLAIMS}, "simulations.jsonl"
     )
     user = _parse_user(given["user"], given["options"].get("user", {}))
     debater = prepare.select_main("debater", given)
     plugins = (debater.plugin, user.plugin)
-    services = prepare.open_services(given, *plugins, out=places.out, index=True)
-    answerer = prepare.make_answerer(given, debater, services)
-    speaker = user.speaker(services, given["deadline"])
-    identity = prepare.identify(
-        given, services, *plugins, debater=debater.tag, max_words=given["max_words"]
-    )
-    identity |= user.identity
-    return prepare.run_on_files(
-        "simulate", "simulating", given, places, debater.method({**identity, "turns": turns}),
-        lambda run_options: simulate(
+    identity: dict[str, Any] = {"debater": debater.tag, "max_words": given["max_words"]}
+
+    def make(services: Services) -> Work:
+        answerer = prepare.make_answerer(given, debater, services)
+        is_rehearsal = given["dry_run"] and user.is_external  # its server is not called
+        speaker = (
+            user.fallback(services) if is_rehearsal else user.speaker(services, given["deadline"])
+        )
+        return lambda run_options: simulate(
             places.source, places.out, answerer, speaker, identity=identity, turns=turns,
             options=run_options,
-        ),
-        model=services.model, index=services.index, elsewhere=user.is_external,
+        )  # fmt: skip
+
+    if given["dry_run"]:
+        from touche_rad.cli import dry_run
+        from touche_rad.score import power
+
+        return dry_run.run("simulate", given, plugins, make, power.debaters, index=True)
+    services = prepare.open_services(given, *plugins, out=places.out, index=True)
+    identity = prepare.identify(given, services, *plugins, **identity) | user.identity
+    return prepare.run_on_files(
+        "simulate", "simulating", given, places, debater.method({**identity, "turns": turns}),
+        make(services), model=services.model, index=services.index,
+        elsewhere=user.is_external,
     )  # fmt: skip
 
 
@@ -242,29 +269,49 @@ def _parse_user(text: str, options: Mapping[str, str]) -> UserChoice:
 
 def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
     from touche_rad import files
-    from touche_rad.cli.compare import prepare_entrants
+    from touche_rad.cli.compare import make_entrants
     from touche_rad.contests.two_sides import Stage, play_both_sides
 
     debater = prepare.select_main("debater", given)
     other = prepare.select("debater", given["against"]) if given["against"] else debater
     words = given["max_words"] if given["words"] is None else given["words"]
     kinds = {files.Kind.CLAIMS, *files.DEBATES}
-    places = prepare.find_places("simulate", claims, given["output"], kinds, "contests.jsonl")
-    players, services, identity = prepare_entrants(
-        [debater, other], given, places.out, max_words=words
-    )
-    if players[0].name == players[1].name:
-        players = players[:1]
-    stage = Stage(given["rounds"] or ROUNDS, services.index)
-    method = {"name": debater.tag, "kind": "debater", "against": players[-1].name,
-              "run": {**identity, "rounds": stage.rounds}}  # fmt: skip
-    return prepare.run_on_files(
-        "simulate", "debating", given, places, method,
-        lambda run_options: play_both_sides(
+    output = prepare.output_of(given)
+    places = prepare.find_places("simulate", claims, output, kinds, "contests.jsonl")
+    several = [debater, other] if other.tag != debater.tag else [debater]
+    plugins = [one.plugin for one in several]
+    rounds = given["rounds"] or ROUNDS
+    identity: dict[str, Any] = {"words": words}
+
+    def make(services: Services) -> Work:
+        players = make_entrants(several, given, services, max_words=words)
+        stage = Stage(rounds, services.index)
+        return lambda run_options: play_both_sides(
             places.source, places.out, players, stage, identity=identity, options=run_options
-        ),
-        model=services.model, index=services.index,
-    )  # fmt: skip
+        )
+
+    if given["dry_run"]:
+        from touche_rad.cli import dry_run
+        from touche_rad.score import power
+
+        return dry_run.run(
+            "simulate", given, plugins, make, lambda debates, _: [power.wins(debates // 2, 2)],
+            index=True,
+        )  # fmt: skip
+    services = prepare.open_services(given, *plugins, out=places.out, index=True)
+    identity = prepare.identify(given, services, *plugins, words=words)
+    method = {"name": debater.tag, "kind": "debater", "against": several[-1].tag,
+              "run": {**identity, "rounds": rounds}}  # fmt: skip
+    return prepare.run_on_files(
+        "simulate",
+        "debating",
+        given,
+        places,
+        method,
+        make(services),
+        model=services.model,
+        index=services.index,
+    )
 
 
 @opt.command("serve", "serve -i index", "serve -i demo -d grounded -j length --port 8081")

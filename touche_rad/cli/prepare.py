@@ -203,7 +203,7 @@ def make_model(given: Given, out: Path | None = None) -> Model:
     trace = _trace_path(out) if out and given.get("trace", True) else None
     if trace and given.get("restart"):
         trace.unlink(missing_ok=True)
-    settings, limits = _model_settings(options.get("model", {}), seed)
+    settings, limits = model_settings(options.get("model", {}), seed)
     return Model(
         backend, cache=given.get("cache"), usage=usage, trace=trace, settings=settings, **limits
     )
@@ -231,7 +231,7 @@ _MODEL_SETTINGS: Mapping[str, Callable[[str], Any]] = {
 _MODEL_LIMITS = ("deadline", "at_once")
 
 
-def _model_settings(given: Mapping[str, str], seed: int) -> tuple[Any, dict[str, Any]]:
+def model_settings(given: Mapping[str, str], seed: int) -> tuple[Any, dict[str, Any]]:
     """Parse `-O model.KEY=VALUE` into the settings of requests and the limits of the client."""
     from touche_rad.models.model import Settings
 
@@ -304,6 +304,11 @@ class Places:
     source: Path
     out: Path
     status: Path | None = None
+
+
+def output_of(given: Given) -> Path | None:
+    """Return the output of `-o`; a dry run writes nothing, so that it needs no output."""
+    return given["output"] or (Path(os.devnull) if given["dry_run"] else None)
 
 
 def find_places(

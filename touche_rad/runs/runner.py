@@ -181,6 +181,8 @@ class RunOptions:
     """Warnings about the settings, for the status."""
     demo: bool = False
     """Whether the index is the demo collection's."""
+    sample: Callable[[Work[Any], RunOptions], Awaitable[Status]] | None = None
+    """Takes the place of the run, for an estimate: nothing is written."""
 
 
 DEFAULT_OPTIONS: Final = RunOptions()
@@ -206,6 +208,8 @@ async def run_work(work: Work[Any], options: RunOptions) -> Status:
         UserError: The input or the output is wrong, or the journal is another run's.
         WorkError: A unit failed; finished units are kept for the next call.
     """
+    if options.sample is not None:
+        return await options.sample(work, options)
     report = _Report(work, options)
     try:
         bad = options.bad or files.BadLines()

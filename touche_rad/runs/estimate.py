@@ -1,0 +1,201 @@
+"""Estimate the model calls of a run: process a few debates with example answers, and extrapolate.
+
+Every plugin can be estimated, because its own code decides what it sends. Nothing is written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict
+
+from touche_rad import files
+from touche_rad.contest import Contest
+from touche_rad.debate import Debate
+from touche_rad.errors import InputError, WorkError
+from touche_rad.models.usage import Cost
+from touche_rad.runs.journal import Done
+from touche_rad.runs.runner import RunOptions, Status, Tally, Work
+
+SAMPLE: Final = 4
+"""Debates that are processed for an estimate."""
+TURNS: Final = ("answers", "verdicts", "speeches")
+"""The counts of a run that say how much it processed."""
+
+
+class Range(BaseModel):
+    """An estimate: for short answers of the model, for usual ones, and for long ones."""
+
+    model_config = ConfigDict(frozen=True)
+
+    low: float = 0.0
+    expected: float = 0.0
+    high: float = 0.0
+
+    def __add__(self, other: Range) -> Range:
+        return Range(
+            low=self.low + other.low,
+            expected=self.expected + other.expected,
+            high=self.high + other.high,
+        )
+
+    def scaled(self, factor: float) -> Range:
+        """Return all three numbers times a factor."""
+        return Range(
+            low=self.low * factor, expected=self.expected * factor, high=self.high * factor
+        )
+
+
+class Estimate(BaseModel):
+    """The model calls and tokens that a run is expected to need."""
+
+    model_config = ConfigDict(frozen=True)
+
+    debates: int = 0
+    sampled: int = 0
+    """Debates that were processed for the estimate."""
+    turns: Mapping[str, int] = {}
+    """Answers, verdicts or speeches of the run."""
+    calls: Range = Range()
+    prompt_tokens: Range = Range()
+    completion_tokens: Range = Range()
+    seconds: float = 0.0
+    """Seconds of the plugins' own work, without the model."""
+    stand_ins: int = 0
+    """Results of a fallback in the sample: the plugin did not accept the example answers."""
+
+    def __add__(self, other: Estimate) -> Estimate:
+        """Return the estimate of two parts of a run on the same debates."""
+        return Estimate(
+            debates=self.debates,
+            sampled=self.sampled,
+            turns={**self.turns, **other.turns},
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            seconds=self.seconds + other.seconds,
+            stand_ins=self.stand_ins + other.stand_ins,
+        )
+
+    def limited(self, calls: int | None, tokens: int | None) -> Estimate:
+        """Return the estimate with the budget of the run."""
+        limit = self
+        if calls is not None and self.calls.high > calls:
+            limit = limit._capped(limit.calls, calls)
+        if tokens is not None:
+            both = limit.prompt_tokens + limit.completion_tokens
+            if both.high > tokens:
+                limit = limit._capped(both, tokens)
+        return limit
+
+    def _capped(self, used: Range, most: float) -> Estimate:
+        def cap(one: Range) -> Range:
+            def part(name: str) -> float:
+                whole = getattr(used, name)
+                share = min(1.0, most / whole) if whole else 1.0
+                return float(getattr(one, name)) * share
+
+            return Range(low=part("low"), expected=part("expected"), high=part("high"))
+
+        fields = ("calls", "prompt_tokens", "completion_tokens")
+        return self.model_copy(update={name: cap(getattr(self, name)) for name in fields})
+
+
+Choose = Callable[[int], Iterable[int]]
+"""Returns the numbers of the units to process, given the number of units."""
+
+
+def spread(units: int, most: int = SAMPLE) -> list[int]:
+    """Return numbers of units that are spread over the input."""
+    count = min(units, most)
+    return [at * units // count for at in range(count)]
+
+
+@dataclass
+class Sample:
+    """Processes some units in place of a run, and keeps the results in memory."""
+
+    choose: Choose = spread
+    units: int = 0
+    done: list[Done] = field(default_factory=list)
+    scale: float = 1.0
+    """Size of the whole input, in sizes of the sample."""
+    seconds: float = 0.0
+
+    async def __call__(self, work: Work[Any], options: RunOptions) -> Status:
+        """Process the units one after the other."""
+        if not work.source.is_file():
+            raise InputError(work.source, "expected a file to read")
+        started, clock = datetime.now().astimezone(), time.monotonic()
+        sizes = [_size(unit) for unit in work.read(options.bad or files.BadLines())]
+        if not sizes:
+            raise InputError(work.source, "expected at least one debate, found none")
+        self.units = len(sizes)
+        chosen = set(self.choose(self.units))
+        self.scale = sum(sizes) / sum(sizes[number] for number in chosen)
+        tally = Tally()
+        for number, unit in enumerate(work.read(files.BadLines(skip=True))):
+            if number in chosen:
+                try:
+                    self.done.append(await work.do(unit))
+                except Exception as error:
+                    raise WorkError(
+                        f"dry run: number {number + 1} failed: {type(error).__name__}: {error}"
+                    ) from error
+                tally.add(self.done[-1])
+        self.seconds = time.monotonic() - clock
+        return Status(
+            verb=work.verb, state="done", units=self.units, done=len(self.done), started=started,
+            finished=datetime.now().astimezone(), seconds=self.seconds, **tally.fields(),
+        )  # fmt: skip
+
+    @property
+    def lines(self) -> list[str]:
+        """The output of the sample."""
+        return [line for one in self.done for line in one.lines]
+
+
+def _size(unit: Any) -> int:
+    """Return the number of turns of a unit."""
+    if isinstance(unit, tuple):
+        return max(1, len(unit[1]))
+    if isinstance(unit, Debate):
+        return max(1, len(unit.turns))
+    return max(1, len(unit.speeches)) if isinstance(unit, Contest) else 1
+
+
+def estimate_of(costs: Mapping[str, Cost], sample: Sample, status: Status) -> Estimate:
+    """Extrapolate the costs of a sample.
+
+    Args:
+        costs: Cost of the sample for short, usual and long answers (`models.dry_run.LENGTHS`).
+        sample: The sample.
+        status: Its result.
+    """
+
+    def ranged(name: str) -> Range:
+        values = {length: sample.scale * getattr(cost, name) for length, cost in costs.items()}
+        return Range(
+            low=min(values.values(), default=0.0),
+            expected=values.get("expected", 0.0),
+            high=max(values.values(), default=0.0),
+        )
+
+    return Estimate(
+        debates=sample.units,
+        sampled=len(sample.done),
+        turns={
+            name: round(sample.scale * count)
+            for name, count in status.counts.items()
+            if name in TURNS
+        },
+        calls=ranged("calls"),
+        prompt_tokens=ranged("prompt_tokens"),
+        completion_tokens=ranged("completion_tokens"),
+        seconds=sample.scale * sample.seconds,
+        stand_ins=status.replaced + status.counts.get("without a winner", 0),
+    )
