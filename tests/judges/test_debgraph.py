@@ -437,7 +437,7 @@ def test_without_the_counter_graph_no_side_knows_of_the_other(server: Scripted) 
         for name in DRAFTS
     }
     outcome = judged(server, counter="false", answers={"SceneGraph": lambda p: apart[speech_in(p)]})
-    assert all("changed last" not in told for told in prompts(server, "SceneGraph"))
+    assert all("up to the last speech" not in told for told in prompts(server, "SceneGraph"))
     graph = outcome.details["graph"]
     assert [node["id"] for node in graph["nodes"]] == list(range(9))
     assert [(e["source"], e["target"]) for e in graph["edges"]] == [
@@ -455,7 +455,7 @@ def test_the_graph_of_a_debate_at_once_reads_all_speeches_of_a_side_together(
     first, second = prompts(server, "SceneGraph")
     assert r'"PRO-ONE speaks.\n\nPRO-TWO speaks."' in first
     assert r'"CON-ONE speaks.\n\nCON-TWO speaks."' in second
-    assert "which a speech of the pro side has changed last" in second
+    assert "up to the last speech, which was of the pro side" in second
     assert {node["speaker"] for node in outcome.details["graph"]["nodes"][1:]} == {"ada", "bob"}
 
 

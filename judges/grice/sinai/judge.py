@@ -318,7 +318,7 @@ def _verdicts(answer: Any, likely: Mapping[str, Mapping[str, float]]) -> dict[Ma
     for maxim in Maxim:
         said, chance = getattr(answer, maxim), likely.get(maxim)
         evidence = getattr(answer, f"{maxim}_evidence", "")
-        because = f": {evidence}" if evidence else ""
+        because = f": {evidence}" if evidence.strip(" .\"'").lower() not in ("", "none") else ""
         if chance is None or (chance["yes"] >= 0.5) != (said == "yes"):
             found[maxim] = Verdict(score=float(said == "yes"), rationale=f"{said}{because}")
         else:
