@@ -410,7 +410,7 @@ def test_the_model_quotes_evidence_before_its_verdicts_in_the_profiles_for_it(
     answering(server, {"Answer": answer, "Answers": {"answers": [answer] * 3}})
     for turn in evaluated(server, tmp_path, per=per, profile="evidence"):
         assert all(f"EVIDENCE-{maxim}" in str(turn[maxim].rationale) for maxim in Maxim)
-    nothing = {**{key: "None." for key in quoted}, **ALL_NO}
+    nothing = {**dict.fromkeys(quoted, "None."), **ALL_NO}
     answering(server, {"Answer": nothing, "Answers": {"answers": [nothing] * 3}})
     for turn in evaluated(server, tmp_path, per=per, profile="evidence"):
         assert all(str(turn[maxim].rationale) == "no" for maxim in Maxim)
