@@ -33,8 +33,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Pat
 @pytest.mark.parametrize("name", ["simulations", "evaluations", "responses"])
 def test_our_own_output_is_valid(runs: Path, demo_index_path: Path, name: str) -> None:
     ended = touche_rad("check", runs / f"{name}.jsonl", "-i", demo_index_path)
-    assert (ended.code, ended.out) == (0, "")
-    assert ", valid" in ended.err
+    lines = len((runs / f"{name}.jsonl").read_text().splitlines())
+    verdict = "valid, but not a file to hand in" if name == "responses" else "valid"
+    first, *rest = ended.out.splitlines()
+    assert ended.code == 0
+    assert first == f"{runs / name}.jsonl: {name}, {lines} lines: {verdict}"
+    assert [line.startswith("Write it as simulations: ") for line in rest] == (
+        [True] if name == "responses" else []
+    )
+    quiet = touche_rad("check", runs / f"{name}.jsonl", "-i", demo_index_path, "--quiet")
+    assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 
 
 def test_a_whole_run_is_compared_with_its_input(runs: Path) -> None:
@@ -74,6 +82,8 @@ SIMULATIONS: dict[str, tuple[Change, str]] = {
                 "turn 2: the cited argument \"nobody's\" is not in the index"),
     "altered": (lambda row: answer(row)["response"]["arguments"][0].update(text="Other words."),
                 "has another text in the index"),
+    "unconfigured": (lambda row: row["simulation"].pop("configuration"),
+                     "the format check of TIRA refuses the file"),
     "no turns": (lambda row: row["simulation"].update(userTurns=[]), "the debate has no turn"),
 }  # fmt: skip
 EVALUATIONS: dict[str, tuple[Change, str]] = {
@@ -98,12 +108,13 @@ def test_each_fault_is_reported_with_its_line(
     change(rows[3])
     wrong = tmp_path / "wrong.jsonl"
     wrong.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    ended = touche_rad("check", wrong, "-i", demo_index_path)
+    ended = touche_rad("check", wrong, "-i", demo_index_path, "--all")
     assert ended.code == 1
-    (line,) = [line for line in ended.out.splitlines() if ": warning: " not in line]
-    assert line.startswith(f"{wrong}:4: ")
+    summary, *findings = ended.out.splitlines()
+    assert summary.endswith(" lines: not valid")
+    (line,) = [line for line in findings if ": fault: " in line]
+    assert line.startswith(f"{wrong}:4: fault: ")
     assert told in line
-    assert ", not valid" in ended.err
     (record,) = json.loads(touche_rad("check", wrong, "-i", demo_index_path, "--json").out)
     assert not record["good"]
     assert [one["line"] for one in record["findings"] if one["level"] == "fault"] == [4]
@@ -116,7 +127,9 @@ def test_an_answer_that_cites_nothing_is_a_warning(runs: Path, tmp_path: Path) -
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     ended = touche_rad("check", path)
     assert ended.code == 0
-    assert ended.out == f"{path}:1: warning: turn 2: nothing is cited\n"
+    _, group, example = ended.out.splitlines()
+    assert group.split(maxsplit=2) == ["warning", "1", "nothing is cited"]
+    assert example == f"    {path}:1: turn 2: nothing is cited"
 
 
 @pytest.mark.parametrize("text", ["", "{", "hello\n"])
@@ -125,8 +138,11 @@ def test_a_file_that_is_no_run_is_reported(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     ended = touche_rad("check", path)
     assert ended.code == 1
-    assert ended.out.startswith(str(path))
-    assert ended.out.count("\n") == 1
+    summary, group, example = ended.out.splitlines()[:3]
+    assert summary.startswith(f"{path}: ")
+    assert summary.endswith(": not valid")
+    assert group.split(maxsplit=2) == ["fault", "1", "the line cannot be read"]
+    assert example.startswith(f"    {path}")
 
 
 def test_a_folder_must_contain_exactly_one_run(runs: Path, tmp_path: Path) -> None:
@@ -137,9 +153,59 @@ def test_a_folder_must_contain_exactly_one_run(runs: Path, tmp_path: Path) -> No
     (folder / "simulations.jsonl").write_bytes((runs / "simulations.jsonl").read_bytes())
     (folder / "status.json").write_text("{}")
     good = touche_rad("check", folder)
-    assert (good.code, good.out) == (0, "")
-    assert f"{folder / 'simulations.jsonl'}: simulations" in good.err
+    assert good.code == 0
+    assert good.out == f"{folder / 'simulations.jsonl'}: simulations, 10 lines: valid\n"
     (folder / "another.jsonl").write_text("")
     two = touche_rad("check", folder)
     assert two.code == 1
     assert "found another.jsonl, simulations.jsonl" in two.out
+
+
+def test_many_findings_are_grouped_with_three_examples_each(
+    runs: Path, demo_index_path: Path, tmp_path: Path
+) -> None:
+    rows = [json.loads(line) for line in (runs / "simulations.jsonl").read_text().splitlines()]
+    for number, row in enumerate(rows):
+        says("word " * 70)(row)
+        for cited in answer(row)["response"]["arguments"]:
+            cited["id"] = f"nobody's {number}"
+        row["simulation"].pop("configuration")
+    wrong = tmp_path / "wrong.jsonl"
+    wrong.write_text("".join(json.dumps(row) + "\n" for row in rows * 20))
+    ended = touche_rad("check", wrong, "-i", demo_index_path)
+    lines = ended.out.splitlines()
+    assert len(lines) <= 25
+    assert lines[0] == f"{wrong}: simulations, 200 lines: not valid"
+    (at,) = [n for n, line in enumerate(lines) if "more than 60 words" in line]
+    assert lines[at].split()[:2] == ["fault", "200"]
+    assert [
+        line.startswith(f"    {wrong}:{n}: ") for n, line in enumerate(lines[at + 1 : at + 4], 1)
+    ]
+    assert lines[-1] == "Print every finding: --all"
+    every = touche_rad("check", wrong, "-i", demo_index_path, "--all")
+    assert len(every.out.splitlines()) > 600
+    (record,) = json.loads(touche_rad("check", wrong, "-i", demo_index_path, "--json").out)
+    assert len(record["findings"]) == sum(group["count"] for group in record["groups"])
+
+
+STATUSES: dict[str, tuple[dict[str, Any], int, str]] = {
+    "demo": ({"demo": True}, 1, "not fit to hand in: demo index"),
+    "all": ({"replaced": 20, "counts": {"answers": 20}}, 1, "all answers are stand-ins"),
+    "some": ({"replaced": 3, "counts": {"answers": 20}}, 0, "3 of 20 answers are stand-ins"),
+    "another run's": ({"demo": True, "output": "other.jsonl"}, 0, ": valid"),
+    "no status": ({"replaced": "x", "counts": []}, 0, ": valid"),
+}
+
+
+@pytest.mark.parametrize("beside", ["simulations.jsonl.status.json", "status.json"])
+@pytest.mark.parametrize("case", STATUSES)
+def test_the_status_beside_a_run_says_whether_it_is_fit(
+    runs: Path, tmp_path: Path, case: str, beside: str
+) -> None:
+    fields, code, told = STATUSES[case]
+    (tmp_path / "simulations.jsonl").write_bytes((runs / "simulations.jsonl").read_bytes())
+    status = {"verb": "simulate", "output": "/elsewhere/simulations.jsonl", **fields}
+    (tmp_path / beside).write_text(json.dumps(status))
+    ended = touche_rad("check", tmp_path / "simulations.jsonl")
+    assert ended.code == code, ended.out
+    assert told in ended.out

@@ -23,7 +23,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "report": ("judge", "Write an HTML report of runs."),
     },
     "Submit": {
-        "check": ("submit", "Validate runs before submission."),
+        "check": ("check", "Validate runs before submission."),
         "submit": ("submit", "Print the command that submits a plugin to TIRA."),
     },
     "Tools": {

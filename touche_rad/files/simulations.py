@@ -271,6 +271,12 @@ def _configuration(simulation: JsonObject, lenient: bool) -> tuple[str, str]:
     return claim, model if isinstance(model, str) else ""
 
 
+def has_configuration(debate: Debate) -> bool:
+    """Whether a simulation has a configuration, which the format check of TIRA requires."""
+    record = kept_record(debate, SIMULATIONS)
+    return record is None or isinstance(record["simulation"].get("configuration"), dict)
+
+
 def simulation_line(debate: Debate) -> str:
     """Write a debate as the official client does."""
     return dump(_simulation_record(debate))

@@ -5,37 +5,76 @@ A fault loses a debate or a score; a warning makes an answer or a verdict worse.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response
 from touche_rad.errors import InputError
 from touche_rad.files import Evaluation, Kind
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.text import count_words
+from touche_rad.text import clean, count_words, printable
 
-WORDS = 60
+WORDS: Final = 60
+NO_VERDICT: Final = "no verdict"
+"""How the explanation of a score begins that stands in for a verdict."""
+OFFICIAL: Final = frozenset((Kind.SIMULATIONS, Kind.EVALUATIONS))
+"""The kinds of files that can be handed in."""
 _ENDINGS = (".jsonl", ".jsonl.gz")
 """The files that TIRA accepts as the run in an output folder."""
+_STATUS = ".status.json"
+
+_NO_ANSWER, _EMPTY = "the turn has no answer", "the answer is empty"
+_UNCITED, _STANDS_IN = "nothing is cited", "a score stands in for a verdict"
+_UNKNOWN, _OTHER_TEXT = (
+    "a cited argument is not in the index",
+    "a cited argument has another text in the index",
+)
+_LONG, _UNFIT = "the answer has more than", "not fit to hand in"
+_FEW, _RANGE = "some answers are stand-ins", "a score is not 0 to 1"
+_LASTING: Final = frozenset(
+    (_NO_ANSWER, _EMPTY, _UNCITED, _STANDS_IN, _UNKNOWN, _OTHER_TEXT, _FEW, _RANGE)
+)
+"""Kinds of problems that no repair of the file can mend, beside an answer that is too long."""
 
 Level = Literal["fault", "warning"]
 
 
-@dataclass(frozen=True)
-class Issue:
-    """A fault or warning with its place."""
+class Problem(NamedTuple):
+    """A kind of problem with what is wrong in one place."""
 
-    path: str
-    line: int | None
+    kind: str
     message: str
     level: Level = "fault"
 
-    def __str__(self) -> str:
-        place = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{place}: {'' if self.level == 'fault' else 'warning: '}{self.message}"
+
+@dataclass(frozen=True)
+class Issue:
+    """A fault or warning with its place. Issues of one `kind` are shown as a group."""
+
+    path: str
+    line: int | None
+    kind: str
+    message: str
+    level: Level = "fault"
+
+    @property
+    def place(self) -> str:
+        """The file and line."""
+        path = clean(printable(self.path))
+        return path if self.line is None else f"{path}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The issues of one kind."""
+
+    kind: str
+    level: Level
+    issues: Sequence[Issue]
 
 
 @dataclass
@@ -46,6 +85,8 @@ class Validation:
     kind: str = ""
     debates: int = 0
     turns: int = 0
+    unfit: list[str] = field(default_factory=list)
+    """Why a valid run is no run to hand in: how it was made."""
     findings: list[Issue] = field(default_factory=list)
 
     @property
@@ -53,17 +94,57 @@ class Validation:
         """Whether there is no fault."""
         return not any(one.level == "fault" for one in self.findings)
 
+    @property
+    def groups(self) -> list[Group]:
+        """The issues by kind: faults first, then the most frequent kind first."""
+        kinds: dict[tuple[Level, str], list[Issue]] = {}
+        for one in self.findings:
+            kinds.setdefault((one.level, one.kind), []).append(one)
+        order = sorted(kinds.items(), key=lambda one: (one[0][0], -len(one[1])))
+        return [Group(kind, level, issues) for (level, kind), issues in order]
+
+    @property
+    def official(self) -> bool:
+        """Whether this is a kind of file that can be handed in."""
+        return self.kind in OFFICIAL
+
+    @property
+    def repairable(self) -> bool:
+        """Whether a fault or warning may be repaired without a new answer."""
+        return any(
+            one.kind not in _LASTING and not one.kind.startswith((_LONG, _UNFIT))
+            for one in self.findings
+        )
+
+    @property
+    def verdict(self) -> str:
+        """Whether the run can be handed in, and why not."""
+        if not self.good and not self.unfit:
+            return "not valid"
+        if self.unfit:
+            return f"not fit to hand in: {'; '.join(self.unfit)}"
+        if self.official:
+            return "valid"
+        return "valid, but not a file to hand in"
+
     def record(self) -> dict[str, Any]:
         """Return the result as JSON values."""
-        return {**asdict(self), "good": self.good}
+        groups = [
+            {"kind": one.kind, "level": one.level, "count": len(one.issues)} for one in self.groups
+        ]
+        more = {"good": self.good, "official": self.official, "verdict": self.verdict}
+        return {**asdict(self), **more, "groups": groups}
 
-    def add(self, line: int | None, message: str, level: Level = "fault") -> None:
+    def add(self, line: int | None, problem: Problem) -> None:
         """Add an issue."""
-        self.findings.append(Issue(self.path, line, message, level))
+        self.findings.append(Issue(self.path, line, *problem))
 
     def add_error(self, error: InputError) -> None:
         """Add a line that cannot be read."""
-        self.add(error.line, ": ".join(filter(None, (error.field, error.expected))))
+        lost = error.expected == files.EMPTY_RECORD
+        kind = "the debate is lost" if lost else "the line cannot be read"
+        message = ": ".join(filter(None, (error.field, error.expected)))
+        self.add(error.line, Problem(kind, message))
 
 
 class _Collected(files.BadLines):
@@ -98,7 +179,8 @@ def check(
         if len(runs) != 1:
             result = Validation(str(run))
             names = ", ".join(one.name for one in runs) or "none"
-            result.add(None, f"expected exactly one *.jsonl, found {names}")
+            message = f"expected exactly one *.jsonl, found {names}"
+            result.add(None, Problem("the folder is no run", message))
             return result
         run = runs[0]
     result = Validation(str(run))
@@ -114,74 +196,84 @@ def check(
     for number, debate, evaluation in lines:
         result.debates += 1
         result.turns += len(debate.turns)
-        for message, level in _issues(kind, debate, evaluation, index, words):
-            result.add(number, message, level)
+        for problem in _problems(kind, debate, evaluation, index, words):
+            result.add(number, problem)
         if debate.id and debate.id in seen and kind is not Kind.RESPONSES:
-            result.add(number, f"debate {debate.id} is there twice")
+            message = f"debate {debate.id} is there twice"
+            result.add(number, Problem("the debate is there twice", message))
         seen.add(debate.id)
     if source is not None and kind is not Kind.RESPONSES:
         _compare_with_input(result, lines, source)
+    _read_status(result, run)
     result.findings.sort(key=lambda one: one.line or 0)
     return result
 
 
-def _issues(
+def _problems(
     kind: Kind,
     debate: Debate,
     evaluation: Evaluation | None,
     index: ArgumentIndex | None,
     words: int,
-) -> Iterator[tuple[str, Level]]:
+) -> Iterator[Problem]:
     if not debate.turns:
-        yield "the debate has no turn", "fault"
+        yield Problem("the debate has no turn", "the debate has no turn")
     if evaluation is not None:
-        yield from _verdict_issues(debate, evaluation)
+        yield from _verdict_problems(debate, evaluation)
         return
+    if kind is Kind.SIMULATIONS and not files.has_configuration(debate):
+        message = "simulation.configuration is missing: the format check of TIRA refuses the file"
+        yield Problem("the configuration is missing", message)
     first = len(debate.turns) if kind is Kind.RESPONSES else 1
     for number, turn in enumerate(debate.turns, 1):
         if number >= first:
-            for message, level in _answer_issues(turn.response, index, words):
-                yield f"turn {number}: {message}", level
+            for problem in _answer_problems(turn.response, index, words):
+                yield problem._replace(message=f"turn {number}: {problem.message}")
 
 
-def _answer_issues(
+def _answer_problems(
     response: Response | None, index: ArgumentIndex | None, words: int
-) -> Iterator[tuple[str, Level]]:
+) -> Iterator[Problem]:
     if response is None:
-        yield "there is no answer", "fault"
+        yield Problem(_NO_ANSWER, "there is no answer")
         return
     if not response.content.strip():
-        yield "the answer is empty", "fault"
+        yield Problem(_EMPTY, _EMPTY)
     count = count_words(response.content)
     if words and count > words:
-        yield f"the answer has {count} words, at most {words} are allowed", "fault"
+        message = f"the answer has {count} words, at most {words} are allowed"
+        yield Problem(f"{_LONG} {words} words", message)
     if not response.arguments:
-        yield "nothing is cited", "warning"
+        yield Problem(_UNCITED, _UNCITED, "warning")
     ids = [one.id for one in response.arguments]
     if len(set(ids)) < len(ids):
-        yield "an argument is cited twice", "warning"
+        kind = "an argument is cited twice"
+        yield Problem(kind, kind, "warning")
     for one in response.arguments:
         own = index.get(one.id) if index is not None else one
+        name = f"the cited argument {one.id!r}"
         if own is None:
-            yield f"the cited argument {one.id!r} is not in the index", "fault"
+            yield Problem(_UNKNOWN, f"{name} is not in the index")
         elif own.text != one.text:
-            yield f"the cited argument {one.id!r} has another text in the index", "fault"
+            yield Problem(_OTHER_TEXT, f"{name} has another text in the index")
 
 
-def _verdict_issues(debate: Debate, evaluation: Evaluation) -> Iterator[tuple[str, Level]]:
+def _verdict_problems(debate: Debate, evaluation: Evaluation) -> Iterator[Problem]:
     answered = sum(turn.response is not None for turn in debate.turns)
     if len(evaluation.turns) != answered:
-        yield f"{len(evaluation.turns)} turns are judged, and {answered} are answered", "fault"
+        message = f"{len(evaluation.turns)} turns are judged, and {answered} are answered"
+        yield Problem("the verdicts do not match the turns", message)
     for turn, verdicts in enumerate(evaluation.turns, 1):
         for maxim in Maxim:
-            verdict = verdicts.get(maxim)
+            verdict, place = verdicts.get(maxim), f"turn {turn}: {maxim.key}"
             if verdict is None or verdict.score is None:
-                yield f"turn {turn}: {maxim.key} has no score", "fault"
+                yield Problem("a maxim has no score", f"{place} has no score")
             elif not 0 <= verdict.score <= 1:
-                score = f"{verdict.score:g}"
-                yield f"turn {turn}: {maxim.key} has the score {score}, not 0 to 1", "fault"
-            elif verdict.rationale.startswith("no verdict"):
-                yield f"turn {turn}: {maxim.key} stands in for a verdict", "warning"
+                message = f"{place} has the score {verdict.score:g}, not 0 to 1"
+                yield Problem(_RANGE, message)
+            elif verdict.rationale.startswith(NO_VERDICT):
+                message = f"{place} stands in for a verdict"
+                yield Problem(_STANDS_IN, message, "warning")
 
 
 def _compare_with_input(
@@ -191,7 +283,39 @@ def _compare_with_input(
     claims = files.detect_kind(source) is Kind.CLAIMS
     wanted = list(files.read_claims(source) if claims else files.read_debates(source))
     if len(wanted) != len(lines):
-        result.add(None, f"{len(lines)} debates, and {source} has {len(wanted)}")
+        message = f"{len(lines)} debates, and {source} has {len(wanted)}"
+        result.add(None, Problem("the number of debates is not the input's", message))
     for (number, debate, _), given in zip(lines, wanted, strict=False):
         if debate.claim and given.claim and debate.claim != given.claim:
-            result.add(number, f"another debate than {source} has here: {given.claim[:60]!r}")
+            message = f"another debate than {source} has here: {given.claim[:60]!r}"
+            result.add(number, Problem("the order is not the input's", message))
+
+
+def _read_status(result: Validation, run: Path) -> None:
+    """Add what the status beside the run says about how it was made."""
+    status = _status_of(run)
+    made = status.get("counts")
+    total = max(made.values(), default=0) if isinstance(made, dict) else 0
+    replaced = status.get("replaced", 0)
+    if status.get("demo") is True:
+        result.unfit.append("demo index")
+    if isinstance(replaced, int) and replaced > 0:
+        if replaced >= total:
+            result.unfit.append("all answers are stand-ins")
+        else:
+            message = f"{replaced} of {total} answers are stand-ins of a fallback"
+            result.add(None, Problem(_FEW, message, "warning"))
+    for reason in result.unfit:
+        result.add(None, Problem(f"{_UNFIT}: {reason}", f"{_UNFIT}: {reason}"))
+
+
+def _status_of(run: Path) -> dict[str, Any]:
+    """Return the status of this run; empty if there is none."""
+    for path in (run.with_name(run.name + _STATUS), run.with_name("status.json")):
+        try:
+            status = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(status, dict) and Path(str(status.get("output"))).name == run.name:
+            return status
+    return {}

@@ -1,0 +1,142 @@
+"""The command `check`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from touche_rad.cli import options as opt
+from touche_rad.cli.console import say
+from touche_rad.errors import UserError
+from touche_rad.text import clean, printable
+
+if TYPE_CHECKING:
+    from touche_rad.score.repair import Repair
+    from touche_rad.score.validation import Group, Validation
+
+EXAMPLES: Final = 3
+"""Examples of each kind of finding."""
+ROOM: Final = 20
+"""Lines that the findings of a run take at most without --all."""
+
+
+@opt.command(
+    "check", "check simulations.jsonl --input claims.tsv -i index",
+    "check evaluations.jsonl --input simulations.jsonl",
+    "check simulations.jsonl -i index --fix -o fixed.jsonl",
+)  # fmt: skip
+@opt.path_argument("runs", "RUN...", nargs=-1, required=True)
+@opt.options(
+    click.option("--input", "source", type=click.Path(path_type=Path), metavar="FILE",
+                 help="Input of the runs, to find missing debates."),
+    click.option("-i", "--index", metavar="DIR",
+                 help="Argument index, to check the cited arguments."),
+    opt.flag("--all", "Print every finding instead of three examples of each kind.", "everything"),
+    opt.flag("--fix", "Write a repaired copy of the run to -o."),
+    opt.output("With --fix: the repaired run."),
+    opt.MAX_WORDS, opt.JSON, opt.QUIET,
+)  # fmt: skip
+def check_command(runs: tuple[Path, ...], **given: Any) -> int:
+    """Check that each RUN is complete and valid.
+
+    RUN is a run file, or a folder that contains exactly one *.jsonl.
+
+    Simulations and responses: each turn has a response of at most 60 words, which cites arguments
+    of the index. Evaluations: each response has a score of 0 to 1 on each maxim. If there is a
+    fault, the exit code is 1.
+
+    --fix changes no utterance. It repairs ids, nulls, citations without a text (with -i), copies of
+    lines, and the order (with --input), and gives missing evaluations noes.
+    """
+    from touche_rad.plugins import open_index
+    from touche_rad.score.validation import check
+
+    if given["fix"] != (given["output"] is not None):
+        raise UserError("check: --fix and -o go together: check RUN --fix -o NEW.jsonl")
+    index = open_index(given["index"]) if given["index"] else None
+    repaired = None
+    if given["fix"]:
+        repaired = _fix(runs, given, index)
+        runs = (given["output"],)
+    results = [
+        check(run, source=given["source"], index=index, words=given["max_words"]) for run in runs
+    ]
+    if given["as_json"]:
+        rows = [one.record() for one in results]
+        if repaired is not None:
+            rows[0] |= {"repaired": repaired.repaired, "not_repaired": repaired.left}
+        click.echo(json.dumps(rows, indent=2))
+    else:
+        if repaired is not None:
+            _print_repair(repaired)
+            say(f"written: {given['output']}", quiet=given["quiet"])
+        for one in results:
+            if not (given["quiet"] and one.good):
+                _print(one, everything=given["everything"], fixed=given["fix"])
+    return 0 if all(one.good for one in results) else 1
+
+
+def _fix(runs: tuple[Path, ...], given: dict[str, Any], index: Any) -> Repair:
+    """Write the repaired run to a new file."""
+    from touche_rad import files
+    from touche_rad.score.repair import repair
+
+    out: Path = given["output"]
+    if len(runs) != 1 or not runs[0].is_file():
+        raise UserError("check --fix: give one run file")
+    if out.exists():
+        raise UserError(f"{out} exists: --fix writes a new file; choose another name for -o")
+    made = repair(runs[0], source=given["source"], index=index)
+    with files.atomic_write(out) as stream:
+        stream.writelines(f"{line}\n" for line in made.lines)
+    return made
+
+
+def _print_repair(made: Repair) -> None:
+    if not made.repaired:
+        click.echo("nothing was repaired")
+    for what, count in made.repaired.items():
+        click.echo(f"repaired {count:5}  {what}")
+    for line in made.left[:EXAMPLES]:
+        click.echo(f"not repaired: {_one_line(line)}")
+    if len(made.left) > EXAMPLES:
+        click.echo(f"not repaired: {len(made.left) - EXAMPLES} more")
+
+
+def _print(result: Validation, *, everything: bool, fixed: bool) -> None:
+    """Print a summary, then the findings by kind with examples."""
+    kind = result.kind or "unknown format"
+    lines = f"{result.debates} line{'' if result.debates == 1 else 's'}"
+    verdict = click.style(result.verdict, fg="green" if result.good else "red")
+    click.echo(f"{_one_line(result.path)}: {kind}, {lines}: {verdict}")
+    groups = result.groups
+    if everything:
+        for finding in result.findings:
+            click.echo(f"{finding.place}: {finding.level}: {_one_line(finding.message)}")
+    else:
+        examples = min(EXAMPLES, max(0, ROOM // max(1, len(groups)) - 1))
+        for group in groups:
+            _print_group(group, examples)
+    fixing = f"touche-rad check {_one_line(result.path)} --fix -o NEW.jsonl"
+    if result.kind and not result.official:
+        click.echo(f"Write it as simulations: {fixing}")
+    elif result.repairable and not fixed:
+        click.echo(f"Repair what can be repaired: {fixing}")
+    if not everything and any(len(group.issues) > EXAMPLES for group in groups):
+        click.echo("Print every finding: --all")
+
+
+def _print_group(group: Group, examples: int) -> None:
+    colour = "red" if group.level == "fault" else "yellow"
+    click.secho(f"{group.level:7}", fg=colour, nl=False)
+    click.echo(f" {len(group.issues):6}  {group.kind}")
+    for one in group.issues[:examples]:
+        if one.message != group.kind or one.line is not None:
+            click.echo(f"    {one.place}: {_one_line(one.message)}")
+
+
+def _one_line(text: str) -> str:
+    return clean(printable(text))
