@@ -331,7 +331,8 @@ class _Simulation:
 
     def _search(self, text: str) -> Argument | None:
         hits = self.index.search("text", text, _CANDIDATES) if self.index is not None else ()
-        return next((hit.argument for hit in hits if hit.argument.text == text), None)
+        same = (hit.argument for hit in hits if _words(hit.argument.text) == _words(text))
+        return next(same, None)
 
 
 def _is_said(value: Any) -> bool:
