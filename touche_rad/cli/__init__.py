@@ -12,11 +12,13 @@ import sys
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from touche_rad import __version__
-from touche_rad.cli import help_text
+from touche_rad.cli import complete, help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.commands import COMMANDS, GROUPS
+from touche_rad.cli.console import colour_setting, say
 from touche_rad.errors import OptionError, ToucheRadError, nearest
 
 
@@ -34,6 +36,16 @@ class Commands(click.Group):
         module = importlib.import_module(f"touche_rad.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command, without importing the commands."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [
+            CompletionItem(name, help=text)
+            for name, (_, text) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the usage, with a bold heading."""
@@ -84,9 +96,11 @@ def main(args: list[str] | None = None) -> None:
 
 def run(args: list[str] | None = None) -> int:
     """Run a command line and return its exit code."""
+    if complete.VARIABLE in os.environ:
+        complete.register()
     try:
         result: Any = touche_rad.main(
-            args=args, prog_name="touche-rad", standalone_mode=False, color=opt.colour_setting()
+            args=args, prog_name="touche-rad", standalone_mode=False, color=colour_setting()
         )
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
@@ -120,7 +134,5 @@ def _help_of(error: click.ClickException) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    from touche_rad.cli.console import say
-
     say(f"touche-rad: error: {' '.join(message.split())}")
     return code

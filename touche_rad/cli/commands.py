@@ -35,6 +35,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "train": ("train", "Train a debater, a judge, a stance model or an encoder."),
         "cache": ("cache", "Show, export, merge and prune cached model answers."),
         "doctor": ("tools", "Check this machine, the plugins and the index."),
+        "completion": ("tools", "Print the script that completes commands in your shell."),
     },
 }
 """The commands by group: the module in `touche_rad.cli`, and the purpose."""

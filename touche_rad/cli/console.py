@@ -151,10 +151,20 @@ def _paint(line: str, stream: TextIO) -> str:
     return line
 
 
+def colour_setting() -> bool | None:
+    """Whether to use colour: never, always, or (None) on terminals only.
+
+    NO_COLOR and TERM=dumb switch colour off, FORCE_COLOR switches it on; NO_COLOR goes first.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return False if os.environ.get("TERM") == "dumb" else None
+
+
 def has_colour(stream: TextIO) -> bool:
     """Whether to write colours to a stream."""
-    from touche_rad.cli.options import colour_setting
-
     setting = colour_setting()
     return stream.isatty() if setting is None else setting
 

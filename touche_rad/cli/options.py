@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 import click
 from click.core import ParameterSource
 
-from touche_rad.cli import help_text
+from touche_rad.cli import complete, help_text
 from touche_rad.cli.commands import COMMANDS
 from touche_rad.errors import InputError, UserError, nearest, why
 
@@ -84,18 +84,6 @@ def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:
 
 def _string(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def colour_setting() -> bool | None:
-    """Whether to use colour: never, always, or (None) on terminals only.
-
-    NO_COLOR and TERM=dumb switch colour off, FORCE_COLOR switches it on; NO_COLOR goes first.
-    """
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
-        return True
-    return False if os.environ.get("TERM") == "dumb" else None
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -192,7 +180,8 @@ def plugin_modules(**more: Any) -> click.Option:
     """Return the option `--plugin`."""
     return click.Option(
         ["--plugin", "plugins"], multiple=True, envvar="TOUCHE_RAD_PLUGIN",
-        metavar="MODULE|FILE.py", help="Import this module with plugins first; repeatable.", **more,
+        metavar="MODULE|FILE.py", shell_complete=complete.files,
+        help="Import this module with plugins first; repeatable.", **more,
     )  # fmt: skip
 
 
@@ -255,6 +244,13 @@ class PluginSpec:
         return f"{self.name}({inner})" if inner else self.name
 
 
+_KINDS: Final = {
+    "--debater": ("debater",), "--against": ("debater",), "--judge": ("judge", "panel"),
+    "--retriever": ("retriever",), "--annotate": ("annotator",),
+}  # fmt: skip
+"""The kinds of plugins that an option names."""
+
+
 def plugin(*flags: str, **more: Any) -> Option:
     """Return an option that names a plugin, or several with `multiple`."""
 
@@ -265,7 +261,9 @@ def plugin(*flags: str, **more: Any) -> Option:
             return [PluginSpec(*parse_plugin(one)) for one in value]
         return PluginSpec(*parse_plugin(value)) if value else None
 
-    return click.option(*flags, metavar="NAME", callback=parse, **more)
+    name = next(one for one in flags if one.startswith("--"))
+    return click.option(*flags, metavar="NAME", callback=parse,
+                        shell_complete=complete.plugins(*_KINDS[name]), **more)  # fmt: skip
 
 
 def flag(name: str, text: str, *more: str) -> Option:
@@ -301,8 +299,9 @@ def output(text: str, metavar: str = "FILE", *, required: bool = False) -> Optio
             raise UserError(f"-o {value}: -o is the output; set an option with -O {value}")
         return Path(value) if value else None
 
+    paths = complete.folders if metavar == "DIR" else complete.files
     return click.option("-o", "--output", metavar=metavar, help=text, callback=parse,
-                        required=required)  # fmt: skip
+                        required=required, shell_complete=paths)  # fmt: skip
 
 
 def plugin_options(main: str | None, *others: str) -> Option:
@@ -338,7 +337,8 @@ def plugin_options(main: str | None, *others: str) -> Option:
     example = f"; -O {known[1]}.KEY=VALUE for the {known[1]}" if main else ""
     what = f"Set an option of the {main}{example}" if main else "Set model.KEY or vllm.KEY"
     return click.option("-O", "--option", "options", multiple=True, metavar="KEY=VALUE",
-                        callback=parse, help=f"{what}; repeatable.")  # fmt: skip
+                        callback=parse, help=f"{what}; repeatable.",
+                        shell_complete=complete.plugin_options(main, known))  # fmt: skip
 
 
 DEBATER: Final = plugin(
@@ -351,10 +351,12 @@ JUDGE: Final = plugin(
 )  # fmt: skip
 INDEX: Final = click.option(
     "-i", "--index", envvar="TOUCHE_RAD_INDEX", metavar="DIR",
+    shell_complete=complete.folders,
     help="Argument index: a folder, elasticsearch:URL/NAME, or demo (the demo collection).",
 )  # fmt: skip
 SPARE_INDEX: Final = click.option(
     "--spare-index", envvar="TOUCHE_RAD_SPARE_INDEX", metavar="DIR",
+    shell_complete=complete.folders,
     help="Fallback index, used while the server of the first one is down.",
 )  # fmt: skip
 SEED: Final = click.option(

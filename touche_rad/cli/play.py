@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
+from touche_rad.cli import complete, prepare
 from touche_rad.cli import options as opt
-from touche_rad.cli import prepare
 from touche_rad.cli.console import say
 from touche_rad.errors import OptionError, UserError
 from touche_rad.text import printable
@@ -176,6 +176,7 @@ def _each_turn(source: Path | None) -> Iterator[Debate]:
     opt.output("Simulations to write."),
     opt.DEBATER, opt.plugin_options("debater", "user"),
     click.option("--user", default="rules", show_default=True, metavar="NAME|URL",
+                 shell_complete=complete.users,
                  help="Simulated user: rules, model(persona=NAME|FILE.toml), or the URL of a "
                  "user-simulation endpoint."),
     click.option("--turns", type=click.IntRange(1), metavar="N", default=5, show_default=True,

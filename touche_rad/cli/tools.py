@@ -1,144 +1,52 @@
-"""The commands `list`, `new` and `doctor`."""
+"""The commands `list`, `new`, `doctor` and `completion`."""
 
 from __future__ import annotations
 
 import json
-import textwrap
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from touche_rad.cli import complete, prepare
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import say
-from touche_rad.errors import OptionError, ToucheRadError, nearest
+from touche_rad.cli.console import say, terminal_width
+from touche_rad.cli.tables import wrap
+from touche_rad.errors import OptionError, nearest
 
 if TYPE_CHECKING:
-    from touche_rad.plugins import Plugin
     from touche_rad.testing.skeleton import NewKind
 
-WIDTH: Final = 80
-HEADINGS: Final = {"index": "index backends"}
 
-
-@opt.command("list", "list", "list grounded", "list --json")
-@click.argument("name", required=False)
+@opt.command("list", "list", "list judges", "list grounded", "list sinai --json")
+@click.argument("name", required=False, metavar="[KIND|NAME]", shell_complete=complete.listed)
 @opt.options(opt.JSON)
 def list_command(name: str | None, as_json: bool) -> None:
-    """List debaters, judges, panels, retrievers and index backends.
+    """List debaters, judges, panels, retrievers, index backends and annotators.
 
-    With NAME, show the options and profiles of this plugin.
+    With KIND (such as judges), list the plugins of this kind. With NAME, show the options and
+    profiles of this plugin.
     """
+    from touche_rad.cli import listing
     from touche_rad.plugins import KINDS, registered
 
-    plugins = [plugin for kind in KINDS for plugin in registered(kind).values()]
-    if name is not None:
+    kinds = [one for one in KINDS if name in (one, *listing.plural_of(one))]
+    plugins = [plugin for kind in kinds or KINDS for plugin in registered(kind).values()]
+    detailed = name is not None and not kinds
+    if detailed:
         names = {plugin.name for plugin in plugins}
         plugins = [plugin for plugin in plugins if plugin.name == name]
         if not plugins:
-            raise OptionError(f"there is no plugin {name!r}{nearest(name, names)}")
-    rows = [_describe(plugin, detailed=name is not None) for plugin in plugins]
+            known = [*names, *(listing.plural_of(kind)[0] for kind in KINDS)]
+            raise OptionError(f"there is no plugin or kind {name!r}{nearest(str(name), known)}")
+    rows = [listing.describe(plugin, detailed=detailed) for plugin in plugins]
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
-    elif name is None:
-        _print_table(rows)
-    else:
+    elif detailed:
         for row in rows:
-            _print_plugin(row)
-
-
-def _describe(plugin: Plugin, *, detailed: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {"kind": plugin.kind, "name": plugin.name, "source": plugin.source}
-    try:
-        # The index of the demo collection is always available.
-        missing = plugin.missing(index=True)
-        row |= {"purpose": plugin.purpose, "needs": _needs(plugin), "missing": missing}
-        if detailed:
-            row["options"] = list(_describe_options(plugin))
-            row["profiles"] = [
-                {"name": one.name, "description": one.description, "settings": dict(one.settings)}
-                for one in plugin.profiles()
-            ]
-    except ToucheRadError as error:
-        row |= {"purpose": "", "needs": [], "missing": [str(error)]}
-    return row
-
-
-def _needs(plugin: Plugin) -> list[str]:
-    """Return the needs without the module of an extra: `extra dense`."""
-    return [need.partition("/")[0].replace("extra:", "extra ") for need in plugin.needs]
-
-
-def _describe_options(plugin: Plugin) -> Iterator[dict[str, Any]]:
-    from touche_rad.plugins.profiles import is_setting
-
-    schema = plugin.options.model_json_schema().get("properties", {})
-    for key, field in plugin.options.model_fields.items():
-        if not is_setting(field):
-            yield {
-                "name": key,
-                "type": _type(schema.get(key, {})),
-                "default": field.get_default(call_default_factory=True, validated_data={}),
-                "description": field.description or "",
-            }
-
-
-def _type(schema: dict[str, Any]) -> str:
-    if "enum" in schema:
-        return " | ".join(str(value) for value in schema["enum"])
-    if "anyOf" in schema:
-        return " | ".join(_type(one) for one in schema["anyOf"])
-    return str(schema.get("type", "value"))
-
-
-def _print_table(rows: list[dict[str, Any]]) -> None:
-    width = max(len(row["name"]) for row in rows) + 4
-    heading = ""
-    for row in rows:
-        if row["kind"] != heading:
-            heading = row["kind"]
-            click.secho(HEADINGS.get(heading, f"{heading}s").capitalize(), bold=True)
-        lacks = [text.partition(" (")[0] for text in row["missing"]]
-        text = f"{row['purpose']} [needs {', '.join(lacks)}]" if lacks else row["purpose"]
-        _wrap(text, f"  {row['name']}".ljust(width), " " * width)
-    click.echo()
-    _wrap("touche-rad list NAME shows the options and profiles of a plugin.")
-    if any(text.startswith("a language model") for row in rows for text in row["missing"]):
-        from touche_rad.plugins.registry import A_MODEL
-
-        _wrap(f"Some plugins need {A_MODEL}.")
-
-
-def _print_plugin(row: dict[str, Any]) -> None:
-    click.secho(f"{row['kind']} {row['name']}", bold=True, nl=False)
-    click.echo(f" (package {row['source']})")
-    _wrap(row["purpose"], "  ", "  ")
-    _wrap(f"needs: {', '.join(row['needs']) or 'nothing'}", "  ", "    ")
-    if row["missing"]:
-        _wrap(f"missing here: {'; '.join(row['missing'])}", "  ", "    ")
-    if row.get("options"):
-        click.secho("Options", bold=True)
-    for option in row.get("options", []):
-        _wrap(f"-O {option['name']}={option['default']}  ({option['type']})", "  ", "      ")
-        _wrap(option["description"], "      ", "      ")
-    profiles = row.get("profiles", [])
-    if profiles:
-        click.secho("Profiles (-O profile=NAME, or -O profile=FILE.toml)", bold=True)
-    for profile in profiles:
-        base = profiles[0]["settings"] if profile is not profiles[0] else {}
-        _wrap(f"{profile['name']}: {profile['description']}", "  ", "      ")
-        for key, value in profile["settings"].items():
-            if key not in base or base[key] != value:
-                _wrap(f"{key} = {json.dumps(value, default=str)}", "      ", "        ")
-
-
-def _wrap(text: str, first: str = "", rest: str = "") -> None:
-    if text:
-        click.echo(
-            textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=rest,
-                          break_long_words=False, break_on_hyphens=False)
-        )  # fmt: skip
+            listing.print_plugin(row)
+    else:
+        listing.print_table(rows, model=prepare.names_model({}))
 
 
 @opt.command("new", "new debater my-debater", "new judge strict-judge -o ../strict-judge")
@@ -171,11 +79,30 @@ def doctor_command(**given: Any) -> int:
     if given["as_json"]:
         click.echo(json.dumps(checks, ensure_ascii=False, indent=2))
     else:
+        width = terminal_width()
         for check in checks:
             mark = "ok" if check["ok"] else "optional" if check["optional"] else "missing"
             colour = {"ok": "green", "missing": "red"}.get(mark)
             click.secho(mark.ljust(9), fg=colour, nl=False)
-            _wrap(f"{check['what']}: {check['found']}", "", " " * 9)
+            lines = wrap(f"{check['what']}: {check['found']}", width - 9)
             if mark == "missing":
-                _wrap(f"fix: {check['fix']}", " " * 9, " " * 9)
+                lines += wrap(f"fix: {check['fix']}", width - 9)
+            click.echo(("\n" + " " * 9).join(lines))
     return 0 if all(check["ok"] or check["optional"] for check in checks) else 1
+
+
+@opt.command("completion", "completion bash", "completion zsh", "completion fish")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(shell: str) -> None:
+    r"""Print the script that completes commands, plugins, options and files in SHELL.
+
+    For bash, add this line to ~/.bashrc (for zsh, with zsh, to ~/.zshrc):
+
+    \b
+      eval "$(touche-rad completion bash)"
+
+    For fish, write the script to ~/.config/fish/completions/touche-rad.fish.
+    """
+    from touche_rad.cli import touche_rad
+
+    click.echo(complete.script(touche_rad, shell))
