@@ -9,6 +9,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Play": {
         "demo": ("demo", "Run the whole pipeline on the bundled data and write a report."),
         "respond": ("play", "Answer the user turns of recorded debates, or one message."),
+        "chat": ("chat", "Debate with a debater in the terminal."),
         "simulate": ("play", "Play debates with a simulated user, or between two debaters."),
         "tournament": ("compare", "Let debaters play against each other and rate them."),
         "serve": ("play", "Serve a debater and a judge over HTTP."),

@@ -215,8 +215,6 @@ def _ahead(first: ExplainedCandidate, second: ExplainedCandidate) -> str:
 
 
 def _cut(lines: list[Text], most: int) -> list[Text]:
-    for line in lines:
-        line.rstrip()
     if len(lines) > most:
         lines = lines[:most]
         lines[-1].append(" …")

@@ -21,9 +21,15 @@ def open_console(width: int | None = None) -> Console:
     """Return the console of standard output; letters that it cannot write are replaced."""
     from rich.console import Console
 
+    from touche_rad.cli.options import colour_setting
+
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
-    console = Console(highlight=False, markup=False, emoji=False, width=width)
+    setting = colour_setting()
+    console = Console(
+        highlight=False, markup=False, emoji=False, width=width,
+        force_terminal=True if setting else None, no_color=setting is False,
+    )  # fmt: skip
     console.width = min(console.width, MAX_WIDTH)
     return console
 
@@ -58,5 +64,7 @@ def wrapped(text: Text, width: int, indent: str = "") -> list[Text]:
     from rich.text import Text as Line
 
     room = max(10, width - len(indent))
-    lines = text.wrap(Console(width=room), room)
+    lines = list(text.wrap(Console(width=room), room))
+    for line in lines:
+        line.rstrip()
     return [Line(indent).append_text(line) for line in lines]
