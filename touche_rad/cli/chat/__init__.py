@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -12,15 +15,18 @@ from touche_rad.cli import options as opt
 if TYPE_CHECKING:
     from touche_rad.cli.chat.commands import Chat
     from touche_rad.cli.chat.reader import Reader
+    from touche_rad.cli.chat.session import Session
+    from touche_rad.cli.chat.store import StateFile
+    from touche_rad.cli.chat.view import View
 
 HISTORY: Final = "chat-history"
 
 
 @opt.command(
     "chat",
-    "chat",
-    "chat -i index -d sinai -m http://localhost:8000/v1#llama",
-    "chat --resume",
+    "chat -i demo",
+    "chat -i demo -d verbatim -j off",
+    "chat -i demo -d sinai -m http://localhost:8000/v1#llama",
 )
 @opt.options(
     opt.DEBATER, opt.JUDGE, opt.plugin_options("debater", "judge"),
@@ -37,19 +43,14 @@ def chat_command(ctx: click.Context, /, **given: Any) -> int:
     judge. Type /help for the commands, such as /explain, /as DEBATER and /save FILE. Ctrl-C stops
     an answer, Ctrl-D ends the chat. Lines can also be piped in.
     """
-    import asyncio
-
     from touche_rad.cli import prepare
     from touche_rad.cli.chat import store
-    from touche_rad.cli.chat.commands import Chat, completions
-    from touche_rad.cli.chat.reader import Reader
     from touche_rad.cli.chat.session import Session, select_judge
     from touche_rad.cli.chat.view import View
     from touche_rad.cli.options import PluginSpec
     from touche_rad.plugins import parse_plugin
 
-    keep = given["history"]
-    state = store.StateFile(enabled=keep)
+    state = store.StateFile(enabled=given["history"])
     resumed = state.resume() if given["resume"] else None
     for key in ("debater", "judge"):
         if resumed and ctx.get_parameter_source(key) == ParameterSource.DEFAULT:
@@ -57,12 +58,27 @@ def chat_command(ctx: click.Context, /, **given: Any) -> int:
     given["quiet"] = False
     debater = prepare.select_main("debater", given)
     judge = select_judge(given["judge"], given["options"].get("judge"))
-    session = Session(given, debater, judge)
+    view = View()
+    with _notes(view):
+        session = Session(given, debater, judge)
+        _chat(session, view, state, resumed)
+    return 0
+
+
+def _chat(session: Session, view: View, state: StateFile, resumed: dict[str, Any] | None) -> None:
+    """Read and execute lines until the user ends the chat."""
+    import asyncio
+
+    from touche_rad.cli.chat import store
+    from touche_rad.cli.chat.commands import Chat, completions
+    from touche_rad.cli.chat.reader import Reader
+
+    keep = state.enabled
     reader = Reader(store.state_folder() / HISTORY if keep else None, completions)
     with asyncio.Runner() as runner:
         states = iter([state])
         chat = Chat(
-            session, View(), reader,
+            session, view, reader,
             lambda: next(states, None) or store.StateFile(enabled=keep), runner.run,
         )  # fmt: skip
         try:
@@ -70,7 +86,20 @@ def chat_command(ctx: click.Context, /, **given: Any) -> int:
             _loop(chat, reader)
         finally:
             runner.run(session.close())
-    return 0
+
+
+@contextmanager
+def _notes(view: View) -> Iterator[None]:
+    """Show warnings of the program as notes; the failures of debaters are shown with the answer."""
+    log = logging.getLogger("touche_rad")
+    handler = logging.Handler(logging.WARNING)
+    handler.addFilter(lambda record: record.module != "answering")
+    handler.emit = lambda record: view.note(record.getMessage())  # type: ignore[method-assign]
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
 
 
 def _open(chat: Chat, resumed: dict[str, Any] | None) -> None:

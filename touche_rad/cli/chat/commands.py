@@ -229,8 +229,8 @@ class Chat:
         store.save(path, store.simulation(debate, names), replace=replace)
         self.saved = True
         self.state.delete()
-        self.view.say(f"written: {path}")
-        self.view.say(f"next: touche-rad check {shlex.quote(str(path))}")
+        self.view.unwrapped(f"written: {path}")
+        self.view.unwrapped(f"next: touche-rad check {shlex.quote(str(path))}")
 
     def _load(self, text: str) -> None:
         from touche_rad.cli.chat import store

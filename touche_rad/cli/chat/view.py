@@ -37,6 +37,10 @@ class View:
         """Print a message of the program."""
         self._print(Text(plain(text), "dim"), indent)
 
+    def unwrapped(self, text: str) -> None:
+        """Print a line with a path or a command, which stays whole when it is copied."""
+        self.console.print(Text(plain(text), "dim"), soft_wrap=True)
+
     def error(self, text: str) -> None:
         """Print what went wrong."""
         self._print(Text(f"error: {plain(text)}", "red"))
@@ -83,9 +87,11 @@ class View:
     def reply(self, reply: Reply, max_words: int) -> None:
         """Print an answer with its citations; above it, who stood in for another debater."""
         answer = reply.answer
-        if answer.by != reply.answerer.chosen:
-            self.note(f"{answer.by} answered instead of {reply.answerer.chosen}")
-        for note in answer.notes:
+        stood_in = answer.by != reply.answerer.chosen
+        if stood_in:
+            why = "; ".join(answer.notes).removeprefix(f"fallback from {reply.answerer.chosen}: ")
+            self.note(f"{answer.by} answered instead of {reply.answerer.chosen}: {why}")
+        for note in () if stood_in else answer.notes:
             self.note(note)
         self.response(answer.response, answer.by)
         words = count_words(answer.response.content)
