@@ -21,7 +21,7 @@ def open_console(width: int | None = None) -> Console:
     """Return the console of standard output; letters that it cannot write are replaced."""
     from rich.console import Console
 
-    from touche_rad.cli.options import colour_setting
+    from touche_rad.cli.console import colour_setting
 
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
