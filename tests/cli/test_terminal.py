@@ -177,3 +177,20 @@ def test_nothing_that_is_printed_controls_the_terminal(tmp_path: Path) -> None:
     assert "fund rangers" in said.out
     for shown in (missing.err, said.out, said.err):
         assert all(letter == "\n" or letter.isprintable() for letter in shown)
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "140"])
+def test_the_plugins_fit_the_terminal_and_their_needs_are_explained_once(columns: str) -> None:
+    shown = touche_rad("list", env={"COLUMNS": columns, "OPENAI_BASE_URL": ""})
+    assert shown.code == 0, shown.err
+    assert max(map(len, shown.out.splitlines())) <= int(columns)
+    assert shown.out.count("needs a language model") == 1
+    assert "  zsl" in shown.out
+
+
+def test_one_kind_of_plugins_is_listed() -> None:
+    shown = touche_rad("list", "retrievers").out
+    assert shown.startswith("Retrievers\n")
+    assert "Judges" not in shown
+    kinds = {row["kind"] for row in json.loads(touche_rad("list", "panel", "--json").out)}
+    assert kinds == {"panel"}

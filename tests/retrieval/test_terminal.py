@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import ir_measures
@@ -55,3 +56,24 @@ def test_a_damaged_index_is_one_line_and_no_traceback(tmp_path: Path) -> None:
     found = touche_rad("retrieve", tmp_path / "queries.tsv", "-i", tmp_path / "ix")
     assert (found.code, found.out, found.err.count("\n")) == (2, "", 1)
     assert "fwd.terms has 0 bytes" in found.err
+
+
+def test_one_text_is_searched_and_its_hits_are_printed(tmp_path: Path) -> None:
+    shown = touche_rad("retrieve", "--say", "Captivity harms animals.", "-k", "2", "-r", "text")
+    assert shown.code == 0, shown.err
+    head, first, *_ = shown.out.splitlines()
+    assert head.split() == ["rank", "score", "id", "text"]
+    assert first.split()[0] == "1"
+    assert all(len(line) <= 80 for line in shown.out.splitlines())
+    as_json = touche_rad("retrieve", "--say", "Captivity harms animals.", "-k", "2", "--json")
+    assert [hit["rank"] for hit in json.loads(as_json.out)[0]["hits"]] == [1, 2]
+    run = tmp_path / "one.run"
+    assert touche_rad("retrieve", "--say", "Animals.", "-k", "2", "-i", "demo", "-o", run).code == 0
+    assert len(run.read_text().splitlines()) == 2
+
+
+def test_a_text_instead_of_a_file_names_the_option(tmp_path: Path) -> None:
+    ended = touche_rad("retrieve", "zoos are bad", cwd=tmp_path)
+    assert (ended.code, '--say "zoos are bad"' in ended.err) == (2, True)
+    both = touche_rad("retrieve", "queries.tsv", "--say", "zoos", cwd=tmp_path)
+    assert (both.code, "either QUERIES or --say" in both.err) == (2, True)

@@ -29,7 +29,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Tools": {
         "index": ("index", "Build an argument index from a collection or from debates."),
-        "retrieve": ("index", "Search an index and write a TREC run, or print the hits."),
+        "retrieve": ("retrieve", "Search an index and write a TREC run, or print the hits."),
         "list": ("tools", "List plugins, or the options and profiles of one plugin."),
         "new": ("tools", "Write the package of a new debater, judge or retriever."),
         "prompts": ("prompts", "Print the prompts of a plugin, or copy them to change them."),

@@ -1,4 +1,4 @@
-"""The commands `index` and `retrieve`."""
+"""The command `index`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import click
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Progress, progress, say
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
-    from touche_rad.debate import Argument, Hit
+    from touche_rad.debate import Argument
     from touche_rad.plugins import Annotator, VectorsWanted
 
 SERVER: Final = "elasticsearch:"
@@ -228,77 +228,3 @@ class _Builder:
 
     def _say(self, line: str, start: float, more: str = "") -> None:
         say(f"{line} in {time.monotonic() - start:.1f} s{more}", quiet=self.quiet)
-
-
-@opt.command(
-    "retrieve",
-    "retrieve claims.tsv -i index -o attack.run -r attack -k 10",
-    "retrieve queries.tsv -i index -r 'hybrid(k=30)' --explain",
-)
-@opt.path_argument("queries", "QUERIES")
-@opt.options(
-    opt.output("TREC run to write. [default: the screen]"),
-    opt.plugin("-r", "--retriever", default="opposing", show_default=True,
-               envvar="TOUCHE_RAD_RETRIEVER",
-                 help="Retriever: NAME or NAME(KEY=VALUE,...)."),
-    opt.plugin_options("retriever"),
-    click.option("-k", "depth", type=click.IntRange(1), default=100, show_default=True,
-                 metavar="N", help="Number of arguments per query."),
-    click.option("--tag", help="Run name in the last column. [default: the retriever]"),
-    opt.flag("--explain", "Also print each hit with its text and path."),
-    opt.INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.SEED, opt.QUIET,
-)  # fmt: skip
-def retrieve_command(queries: Path, **given: Any) -> None:
-    """Search the index for each query in QUERIES and write a TREC run.
-
-    QUERIES is a text file with one query per line (query ID, tab, query; or only the query), a
-    claims TSV, or a file of debates, whose user turns are the queries.
-    """
-    from touche_rad import files
-    from touche_rad.secrets import redact
-
-    retriever = prepare.select_main("retriever", given)
-    services = prepare.open_services(given, retriever.plugin, out=given["output"], index=True)
-    searcher = retriever.make(services)
-    tag = given["tag"] or redact(retriever.tag).replace(" ", "_")
-    pairs = list(_read_queries(queries))
-    rows: list[files.Ranked] = []
-    with progress("retrieving", quiet=given["quiet"]) as report:
-        for done, (query_id, query) in enumerate(pairs, 1):
-            hits = searcher.search(query, given["depth"])
-            rows.extend(
-                files.Ranked(query_id, hit.argument.id, rank, hit.score, tag)
-                for rank, hit in enumerate(hits, 1)
-            )
-            if given["explain"]:
-                _explain(query_id, query, hits)
-            report(done, len(pairs))
-    with files.atomic_write(given["output"] or "-") as stream:
-        stream.writelines(line + "\n" for line in files.run_lines(rows))
-    say(f"{len(rows)} hits for {len(pairs)} queries by {tag}", quiet=given["quiet"])
-
-
-def _read_queries(path: Path) -> Iterator[tuple[str, str]]:
-    from touche_rad import files
-
-    try:
-        kind = files.detect_kind(path)
-    except InputError:
-        kind = None
-    if kind is files.Kind.CLAIMS:
-        for debate in files.read_claims(path):
-            yield debate.id, debate.claim
-    elif kind in files.DEBATES:
-        for debate in files.read_debates(path):
-            for turn, said in enumerate(debate.turns):
-                yield f"{debate.id}-{turn}".replace(" ", "_"), said.utterance
-    else:
-        yield from files.read_queries(path)
-
-
-def _explain(query_id: str, query: str, hits: list[Hit]) -> None:
-    say(f"{query_id}: {query}")
-    for rank, hit in enumerate(hits[:10], 1):
-        say(f"  {rank:2d}. {hit.score:8.3f}  {hit.argument.id}  {hit.argument.text}")
-        if hit.path:
-            say(f"      {' > '.join(hit.path)}")

@@ -38,7 +38,10 @@ def list_command(name: str | None, as_json: bool) -> None:
         plugins = [plugin for plugin in plugins if plugin.name == name]
         if not plugins:
             known = [*names, *(listing.plural_of(kind)[0] for kind in KINDS)]
-            raise OptionError(f"there is no plugin or kind {name!r}{nearest(str(name), known)}")
+            hint = nearest(str(name), known)
+            if not hint.startswith(" (did"):
+                hint = " (touche-rad list shows all)"
+            raise OptionError(f"there is no plugin {name!r}{hint}")
     rows = [listing.describe(plugin, detailed=detailed) for plugin in plugins]
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False, indent=2))

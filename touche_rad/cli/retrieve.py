@@ -1,0 +1,152 @@
+"""The command `retrieve`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from touche_rad.cli import options as opt
+from touche_rad.cli import prepare
+from touche_rad.cli.console import next_step, progress, say
+from touche_rad.cli.tables import Column, render_table
+from touche_rad.errors import InputError, UserError
+from touche_rad.text import printable
+
+if TYPE_CHECKING:
+    from touche_rad.debate import Hit
+
+DEPTH: Final = 100
+SHOWN: Final = 10
+
+
+@opt.command(
+    "retrieve",
+    'retrieve --say "Captivity harms animals." -i index',
+    "retrieve touche_rad/demo/claims.tsv -i index -r attack -k 10 -o attack.run",
+    "retrieve touche_rad/demo/claims.tsv -i index -r 'hybrid(k=30)' --explain",
+)
+@opt.path_argument("queries", "[QUERIES]", required=False)
+@opt.options(
+    opt.output("TREC run to write. [default: the screen]"),
+    opt.plugin("-r", "--retriever", default="opposing", show_default=True,
+               envvar="TOUCHE_RAD_RETRIEVER",
+                 help="Retriever: NAME or NAME(KEY=VALUE,...)."),
+    opt.plugin_options("retriever"),
+    click.option("--say", "utterance", metavar="TEXT",
+                 help="Search for this text instead, and print the hits."),
+    click.option("-k", "depth", type=click.IntRange(1), metavar="N",
+                 help="Number of arguments per query. [default: 100; 10 with --say]"),
+    click.option("--tag", help="Run name in the last column. [default: the retriever]"),
+    opt.flag("--explain", "Print the hits of each query with their texts and paths."),
+    opt.INDEX, opt.JSON, *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.SEED, opt.QUIET,
+)  # fmt: skip
+def retrieve_command(queries: Path | None, utterance: str | None, **given: Any) -> None:
+    """Search the index for each query in QUERIES and write a TREC run.
+
+    QUERIES is a text file with one query per line (query ID, tab, query; or only the query), a
+    claims TSV, or a file of debates, whose user turns are the queries.
+
+    With --say, search for one text and print the hits: rank, score, ID and text.
+    """
+    from touche_rad import files
+    from touche_rad.secrets import redact
+
+    pairs = _queries(queries, utterance)
+    retriever = prepare.select_main("retriever", given)
+    services = prepare.open_services(
+        given, retriever.plugin, out=given["output"], index=True, or_demo=utterance is not None
+    )
+    searcher = retriever.make(services)
+    tag = given["tag"] or redact(retriever.tag).replace(" ", "_")
+    depth = given["depth"] or (DEPTH if utterance is None else SHOWN)
+    shown: list[tuple[str, str, list[Hit]]] = []
+    with progress("retrieving", quiet=given["quiet"] or utterance is not None) as report:
+        for done, (query_id, query) in enumerate(pairs, 1):
+            shown.append((query_id, query, searcher.search(query, depth)))
+            report(done, len(pairs))
+    rows = [
+        files.Ranked(query_id, hit.argument.id, rank, hit.score, tag)
+        for query_id, _, hits in shown
+        for rank, hit in enumerate(hits, 1)
+    ]
+    on_screen = utterance is not None or given["explain"]
+    if given["output"] is not None or not (on_screen or given["as_json"]):
+        with files.atomic_write(given["output"] or "-") as stream:
+            stream.writelines(line + "\n" for line in files.run_lines(rows))
+    if given["as_json"]:
+        click.echo(json.dumps([_record(*one) for one in shown], ensure_ascii=False, indent=2))
+    elif on_screen:
+        for _, query, hits in shown:
+            _print_hits(query if utterance is None else "", hits, paths=given["explain"])
+    if utterance is None:
+        say(f"{len(rows)} hits for {len(pairs)} queries by {tag}", quiet=given["quiet"])
+    if given["output"] is not None:
+        say(f"written: {given['output']}", quiet=given["quiet"])
+        next_step(["score", given["output"], "QRELS"], quiet=given["quiet"])
+
+
+def _queries(path: Path | None, utterance: str | None) -> list[tuple[str, str]]:
+    """Return the queries with their IDs."""
+    if utterance is not None:
+        if path is not None:
+            raise UserError("retrieve: give either QUERIES or --say TEXT")
+        return [("1", utterance)]
+    if path is None:
+        raise UserError("retrieve: give a file of queries, or --say TEXT")
+    if not path.exists() and any(one.isspace() for one in str(path)):
+        raise UserError(f'retrieve: there is no file {path}; to search for a text: --say "{path}"')
+    return list(_read_queries(path))
+
+
+def _read_queries(path: Path) -> Iterator[tuple[str, str]]:
+    from touche_rad import files
+
+    try:
+        kind = files.detect_kind(path)
+    except InputError:
+        kind = None
+    if kind is files.Kind.CLAIMS:
+        for debate in files.read_claims(path):
+            yield debate.id, debate.claim
+    elif kind in files.DEBATES:
+        for debate in files.read_debates(path):
+            for turn, said in enumerate(debate.turns):
+                yield f"{debate.id}-{turn}".replace(" ", "_"), said.utterance
+    else:
+        yield from files.read_queries(path)
+
+
+def _record(query_id: str, query: str, hits: Sequence[Hit]) -> dict[str, Any]:
+    """Return a query and its hits as JSON values."""
+    found = [
+        {"rank": rank, "score": hit.score, "id": hit.argument.id, "text": hit.argument.text,
+         "path": list(hit.path)}
+        for rank, hit in enumerate(hits, 1)
+    ]  # fmt: skip
+    return {"id": query_id, "query": query, "hits": found}
+
+
+def _print_hits(query: str, hits: Sequence[Hit], *, paths: bool) -> None:
+    """Print hits as a table; with `paths`, also the arguments that led to them."""
+    if query:
+        click.secho(printable(query), bold=True)
+    if not hits:
+        click.echo("  no argument shares a word with the query")
+    columns = (Column("rank", right=True), Column("score", right=True), Column("id"),
+               Column("text", wrap=True))  # fmt: skip
+    rows = []
+    for rank, hit in enumerate(hits, 1):
+        text = hit.argument.text
+        if paths and hit.path:
+            text += f" [path: {' > '.join(hit.path)}]"
+        rows.append((str(rank), f"{hit.score:.3f}", *map(_flat, (hit.argument.id, text))))
+    if rows:
+        click.echo("\n".join(render_table(columns, rows)))
+
+
+def _flat(text: str) -> str:
+    return " ".join(printable(text).split())
