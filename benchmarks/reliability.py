@@ -77,7 +77,7 @@ def play(kind: Kind, name: str, debates: Path, out: Path, given: argparse.Namesp
     if kind == "panel":
         valid = written == debates.read_text("utf-8").count("\n")
     else:
-        valid = written > 0 and touche_rad("check", out).returncode == 0
+        valid = written > 0 and touche_rad("check", "--no-status", out).returncode == 0
     status_file = out.with_name(f"{out.name}.status.json")
     status = json.loads(status_file.read_text("utf-8")) if status_file.exists() else {}
     total = status.get("usage", {}).get("total", {})

@@ -125,13 +125,13 @@ def test_the_official_scripts_play_and_evaluate_in_it(official: Declared, tmp_pa
     simulations = out / "simulations.jsonl"
     rows = [json.loads(line) for line in simulations.read_text().splitlines()]
     assert [len(row["simulation"]["userTurns"]) for row in rows] == [3] * len(claims[1:])
-    checked = touche_rad("check", simulations, "--input", given / "claims.tsv")
+    checked = touche_rad("check", "--no-status", simulations, "--input", given / "claims.tsv")
     assert (checked.code, checked.out) == (0, "")
     (given / "claims.tsv").unlink()
     simulations.rename(given / "simulations.jsonl")
     judged = official.run("sh", "-c", _worded("official-judge"), mounts=mounts, env=TIRA)
     assert judged.code == 0, judged.err
-    checked = touche_rad("check", out / "evaluations.jsonl")
+    checked = touche_rad("check", "--no-status", out / "evaluations.jsonl")
     assert (checked.code, checked.out) == (0, "")
 
 
@@ -159,7 +159,7 @@ def test_a_mounted_model_is_found_and_asked_beside_vllm(gpu: Declared, tmp_path:
     ran = gpu.run("sh", "-c", _worded("sinai-vllm"), mounts=mounts, env=env)
     assert ran.code == 0, ran.err
     assert "vLLM: ready" in ran.err
-    checked = touche_rad("check", out / "simulations.jsonl")
+    checked = touche_rad("check", "--no-status", out / "simulations.jsonl")
     assert checked.code == 0
     findings = checked.out.splitlines()  # a model may find that no argument can be used
     assert all(line.endswith("nothing is cited") for line in findings), findings

@@ -32,7 +32,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Pat
 
 @pytest.mark.parametrize("name", ["simulations", "evaluations", "responses"])
 def test_our_own_output_is_valid(runs: Path, demo_index_path: Path, name: str) -> None:
-    ended = touche_rad("check", runs / f"{name}.jsonl", "-i", demo_index_path)
+    ended = touche_rad("check", "--no-status", runs / f"{name}.jsonl", "-i", demo_index_path)
     lines = len((runs / f"{name}.jsonl").read_text().splitlines())
     verdict = "valid, but not a file to hand in" if name == "responses" else "valid"
     first, *rest = ended.out.splitlines()
@@ -41,14 +41,14 @@ def test_our_own_output_is_valid(runs: Path, demo_index_path: Path, name: str) -
     assert [line.startswith("Write it as simulations: ") for line in rest] == (
         [True] if name == "responses" else []
     )
-    quiet = touche_rad("check", runs / f"{name}.jsonl", "-i", demo_index_path, "--quiet")
+    quiet = touche_rad("check", "--no-status", runs / f"{name}.jsonl", "-i", demo_index_path, "--quiet")
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 
 
 def test_a_whole_run_is_compared_with_its_input(runs: Path) -> None:
     run = runs / "simulations.jsonl"
-    assert touche_rad("check", run, "--input", CLAIMS).code == 0
-    ended = touche_rad("check", run, "--input", demo_file("debates.jsonl"))
+    assert touche_rad("check", "--no-status", run, "--input", CLAIMS).code == 0
+    ended = touche_rad("check", "--no-status", run, "--input", demo_file("debates.jsonl"))
     assert ended.code == 1
     assert f"{run}: 10 debates, and {demo_file('debates.jsonl')} has 20" in ended.out
 

@@ -13,6 +13,7 @@ from tests.models.scripted import content, serving
 from tests.terminal import touche_rad
 from tests.tira.client import Tried, code_submission
 from tests.tira.places import FILE, ROOT, repository, toy_dataset
+from touche_rad.demo import demo_file
 from touche_rad.plugins import find
 from touche_rad.tira.submission import Submission, load
 
@@ -136,18 +137,50 @@ def test_a_run_with_a_model_is_repeated_from_the_cache_without_an_endpoint(
 
 def test_submit_only_tries_unless_it_is_told_to_upload() -> None:
     tries = shlex.split(touche_rad("submit", "grounded", "--file", FILE).out)
-    uploads = shlex.split(touche_rad("submit", "grounded", "--file", FILE, "--upload").out)
-    assert tries == [*uploads, "--dry-run"]
+    assert tries[-1] == "--dry-run"
+    judge = ("submit", "judge-grounded", "--file", FILE)
+    uploads = shlex.split(touche_rad(*judge, "--upload").out)
+    assert shlex.split(touche_rad(*judge).out) == [*uploads, "--dry-run"]
     other = touche_rad("submit", "grounded", "--file", FILE, "--dataset", "another-dataset")
     assert "--dataset another-dataset" in other.out
     listed = touche_rad("submit", "--file", FILE).out.splitlines()
-    assert [line.split()[0] for line in listed] == list(handed_in().software)
+    assert [line.split()[0] for line in listed[1:] if line[0] != " "] == list(handed_in().software)
+    assert max(map(len, listed)) <= 80
+
+
+def test_the_list_says_whose_user_speaks_to_a_debater() -> None:
+    listed = {
+        line.split()[0]: line for line in touche_rad("submit", "--file", FILE).out.splitlines()
+    }
+    assert listed["entry"].split() == ["entry", "sub-task", "user", "command"]
+    assert listed["grounded"].split()[1:3] == ["1", "own"]
+    assert listed["official-debater"].split()[1:3] == ["1", "official"]
+    assert listed["judge-grounded"].split()[1:3] == ["2", "touche-rad"]
+
+
+def test_an_image_with_the_demo_index_is_not_uploaded(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    (repository / "docker" / "collection").mkdir(parents=True)
+    file = shutil.copy(FILE, repository)
+    refused = touche_rad("submit", "grounded", "--file", file, "--upload")
+    assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
+    assert "not fit to hand in: demo index" in refused.err
+    collection = Path(shutil.copy(demo_file("arguments.jsonl"), tmp_path / "ours.jsonl"))
+    words = ("submit", "grounded", "--file", file, "--upload", "--collection")
+    elsewhere = touche_rad(*words, collection)
+    assert (elsewhere.code, "cp " in elsewhere.err) == (2, True)
+    shutil.copy(collection, repository / "docker" / "collection")
+    uploads = touche_rad(*words, repository / "docker" / "collection" / "ours.jsonl")
+    assert uploads.code == 0
+    assert "--build-arg COLLECTION=docker/collection/ours.jsonl" in uploads.out
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
         (("sub_task: 1", "sub_task: 3"), "sub_task"),
+        (("user: own", "user: mine"), "user"),
+        (("    user: own\n", ""), "expected own or official"),
         (("-d grounded\n    build", '-d "grounded"\n    build'), "double quotes"),
         (("forward: &endpoint [OPENAI_BASE_URL, ", "forward: &endpoint ["), "OPENAI_BASE_URL"),
         (("network: true", "netwerk: true"), "netwerk"),

@@ -34,6 +34,7 @@ ROOM: Final = 20
                  help="Input of the runs, to find missing debates."),
     click.option("-i", "--index", metavar="DIR",
                  help="Argument index, to check the cited arguments."),
+    opt.flag("--no-status", "Check the file only; do not read the status beside it."),
     opt.flag("--all", "Print every finding instead of three examples of each kind.", "everything"),
     opt.flag("--fix", "Write a repaired copy of the run to -o."),
     opt.output("With --fix: the repaired run."),
@@ -45,7 +46,8 @@ def check_command(runs: tuple[Path, ...], **given: Any) -> int:
     RUN is a run file, or a folder that contains exactly one *.jsonl.
 
     Simulations and responses: each turn has a response of at most 60 words, which cites arguments
-    of the index. Evaluations: each response has a score of 0 to 1 on each maxim. If there is a
+    of the index. Evaluations: each response has a score of 0 to 1 on each maxim. The status beside
+    the run says whether its index was the demo's and whether answers are stand-ins. If there is a
     fault, the exit code is 1.
 
     --fix changes no utterance. It repairs ids, nulls, citations without a text (with -i), copies of
@@ -62,7 +64,14 @@ def check_command(runs: tuple[Path, ...], **given: Any) -> int:
         repaired = _fix(runs, given, index)
         runs = (given["output"],)
     results = [
-        check(run, source=given["source"], index=index, words=given["max_words"]) for run in runs
+        check(
+            run,
+            source=given["source"],
+            index=index,
+            words=given["max_words"],
+            status=not given["no_status"],
+        )
+        for run in runs
     ]
     if given["as_json"]:
         rows = [one.record() for one in results]

@@ -25,7 +25,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Submit": {
         "check": ("check", "Validate runs before submission."),
-        "submit": ("submit", "Print the command that submits a plugin to TIRA."),
+        "submit": ("submit", "Try a plugin, and print the command that submits it to TIRA."),
     },
     "Tools": {
         "index": ("index", "Build an argument index from a collection or from debates."),

@@ -165,6 +165,7 @@ def check(
     source: Path | None = None,
     index: ArgumentIndex | None = None,
     words: int = WORDS,
+    status: bool = True,
 ) -> Validation:
     """Check every line of a run.
 
@@ -173,6 +174,7 @@ def check(
         source: The input of the run, to report missing and additional debates.
         index: The index that must contain each cited argument.
         words: Maximum words of a response; 0 = no limit.
+        status: Read the status beside the run, which says how it was made.
     """
     if run.is_dir():
         runs = [one for one in sorted(run.iterdir()) if one.name.endswith(_ENDINGS)]
@@ -204,7 +206,8 @@ def check(
         seen.add(debate.id)
     if source is not None and kind is not Kind.RESPONSES:
         _compare_with_input(result, lines, source)
-    _read_status(result, run)
+    if status:
+        _read_status(result, run)
     result.findings.sort(key=lambda one: one.line or 0)
     return result
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Final, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -13,6 +15,11 @@ from touche_rad.errors import InputError, UserError, nearest, why
 
 FILE = "tira.yml"
 SubTask = Literal[1, 2]
+User = Literal["own", "official"]
+COLLECTIONS: Final = Path("docker", "collection")
+"""The folder in the repository from which an image takes a collection; git ignores its content."""
+MODEL_VARIABLES: Final = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL")
+_AS_TIRA_MOUNTS: Final = "--target slim --build-arg RUN_AS=0"
 
 
 class _Strict(BaseModel):
@@ -25,6 +32,8 @@ class Software(_Strict):
     sub_task: SubTask
     command: str
     """The command in the container; it reads `$inputDataset` and writes to `$outputDir`."""
+    user: User | None = None
+    """Sub-task 1: who speaks to the debater, our simulated user or the organisers'."""
     build: str = ""
     """Options of `docker build`, separated by spaces."""
     network: bool = False
@@ -45,10 +54,27 @@ class Software(_Strict):
     @model_validator(mode="after")
     def _can_be_repeated(self) -> Software:
         """Require the variables that the client empties when it repeats a run from the cache."""
-        wanted = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL")
-        if self.cache and not set(wanted) <= set(self.forward):
-            raise ValueError(f"with a cache, forward {', '.join(wanted)}")
+        if self.cache and not set(MODEL_VARIABLES) <= set(self.forward):
+            raise ValueError(f"with a cache, forward {', '.join(MODEL_VARIABLES)}")
         return self
+
+    @model_validator(mode="after")
+    def _says_whose_user(self) -> Software:
+        if (self.user is None) != (self.sub_task == 2):
+            raise ValueError("user: expected own or official in sub-task 1, and none in sub-task 2")
+        return self
+
+    @property
+    def has_collection(self) -> bool:
+        """Whether the image is built with a collection instead of the demo's."""
+        return "COLLECTION=" in self.build
+
+    def with_collection(self, name: str) -> Software:
+        """Return the same software in an image with the collection of this name."""
+        words = [f"{self.build} --build-arg COLLECTION={COLLECTIONS / name}"]
+        if self.has_collection:
+            words = [re.sub(r"COLLECTION=\S+", f"COLLECTION={COLLECTIONS / name}", self.build)]
+        return self.model_copy(update={"build": words[0].strip()})
 
 
 class Submission(_Strict):
@@ -70,6 +96,10 @@ class Submission(_Strict):
         if name not in self.software:
             raise UserError(f"there is no software {name!r}{nearest(name, self.software)}")
         return self.software[name]
+
+    def add(self, name: str, software: Software) -> Submission:
+        """Return a copy with one more entry, or another one of this name."""
+        return self.model_copy(update={"software": {**self.software, name: software}})
 
     def words(
         self, name: str, *, path: str = ".", dataset: str | None = None, upload: bool = False
@@ -119,3 +149,80 @@ def load(path: Path) -> Submission:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         raise InputError(path, first["msg"], field=field) from None
+
+
+def describe(
+    sub_task: SubTask, plugin: str, *, model: str = "", official: bool = False
+) -> Software:
+    """Return the software that hands in a plugin.
+
+    Args:
+        sub_task: 1 for a debater, 2 for a judge.
+        plugin: The plugin as on the command line.
+        model: `vllm:NAME` for a model in the container; anything else is forwarded by environment.
+        official: Run the organisers' client, with their simulated user, instead of our commands.
+    """
+    own = ["-d" if sub_task == 1 else "-j", plugin]
+    about: dict[str, Any] = {"sub_task": sub_task, "build": _AS_TIRA_MOUNTS}
+    if sub_task == 1:
+        about["user"] = "official" if official else "own"
+    folder = model.removeprefix("vllm:")
+    if folder != model:
+        own += ["-m", model]
+        about |= {"build": "--target gpu", "hf_models": (folder,)}
+    elif model:
+        about |= {"forward": MODEL_VARIABLES, "cache": "CACHE_DIR"}
+    command = shlex.join(["touche-rad", "simulate" if sub_task == 1 else "judge", *own])
+    if official:
+        about |= {"build": "--target official", "network": True}
+        command = f"{_CLIENT[sub_task]} -- {shlex.join(own)}"
+    return Software(command=command, **about)
+
+
+_CLIENT: Final[Mapping[SubTask, str]] = {
+    1: "/genirsim/run.sh --configuration-file=$inputDataset/*.json "
+    "--parameter-file=$inputDataset/*.tsv --output-file=$outputDir/simulations.jsonl",
+    2: "/genirsim/run.sh --configuration-file=/app/evaluation.json "
+    "--evaluate-run-file=$inputDataset/*.jsonl --output-file=$outputDir/evaluations.jsonl",
+}
+
+
+def save(path: Path, name: str, software: Software) -> None:
+    """Write an entry to tira.yml; the other lines and the comments stay as they are.
+
+    Raises:
+        UserError: The file would not be valid with the entry, or the name is no name.
+    """
+    from touche_rad import files
+
+    if not re.fullmatch(r"[\w.-]+", name):
+        raise UserError(f"{name!r}: expected a name of letters, digits, '-', '_' and '.'")
+    before = load(path)
+    kept = {key: value for key, value in software.model_dump(mode="json").items() if value}
+    entry = yaml.safe_dump({name: kept}, sort_keys=False, allow_unicode=True, width=1000)
+    text = _with_entry(path.read_text("utf-8"), name, entry)
+    try:
+        after = Submission.model_validate(yaml.safe_load(text))
+    except (yaml.YAMLError, ValidationError):
+        after = None
+    if after != before.add(name, software):
+        raise UserError(f"{path}: other entries use parts of {name!r}: save with another name")
+    with files.atomic_write(path) as stream:
+        stream.write(text)
+
+
+def _with_entry(text: str, name: str, entry: str) -> str:
+    """Return the file with this entry as the last one of `software`, or in place of its old one."""
+    new = [f"  {line}" for line in entry.splitlines()]
+    lines = text.splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith("software:"))
+    end = next(
+        (at for at in range(start + 1, len(lines)) if re.match(r"[^\s#]", lines[at])), len(lines)
+    )
+    while end > start + 1 and not lines[end - 1].strip():
+        end -= 1
+    first = next((at for at in range(start, end) if lines[at].startswith(f"  {name}:")), end)
+    last = first + 1
+    while last < end and re.match(r"    |\s*$", lines[last]):
+        last += 1
+    return "\n".join([*lines[:first], *new, *lines[min(last, max(first, end)) :]]) + "\n"

@@ -1,0 +1,198 @@
+"""`submit --collection` tries a plugin step by step, and ends at the first step that fails."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.models.scripted import content, serving
+from tests.terminal import Ended, touche_rad
+from tests.tira.places import FILE
+from touche_rad.demo import demo_file
+from touche_rad.tira.submission import describe, load
+
+DEMO = demo_file("arguments.jsonl")
+LINES = DEMO.read_text("utf-8").splitlines(keepends=True)
+
+
+@pytest.fixture(name="place")
+def _place(tmp_path: Path) -> Path:
+    """A repository with tira.yml, and a collection that is not the demo's."""
+    (tmp_path / "docker" / "collection").mkdir(parents=True)
+    shutil.copy(FILE, tmp_path)
+    (tmp_path / "ours.jsonl").write_text("".join(LINES[:60]), "utf-8")
+    return tmp_path
+
+
+def tried(place: Path, *words: str | Path, collection: str = "ours.jsonl") -> Ended:
+    return touche_rad(
+        "submit", "--collection", collection, "--first", "2", "--turns", "1", *words, cwd=place
+    )
+
+
+def steps(ended: Ended) -> list[tuple[str, bool]]:
+    return [(one["name"], one["ok"]) for one in json.loads(ended.out)["steps"]]
+
+
+def test_a_debater_and_a_judge_are_tried_and_the_next_commands_are_printed(place: Path) -> None:
+    ended = tried(place, "-d", "verbatim", "-j", "length(longest=70)")
+    assert ended.code == 0, ended.out
+    done, _, following = ended.out.partition("Run next:")
+    assert [line.split()[:2] for line in done.splitlines() if line.startswith("ok")] == [
+        ["ok", name]
+        for name in "collection debater judge index play answers judge verdicts entry".split()
+    ]
+    assert "60 arguments" in done
+    assert "s per turn (the" in done
+    assert "(own user)" in done
+    clients = [shlex.split(line) for line in following.splitlines() if " code-submission " in line]
+    commands = [words[words.index("--command") + 1] for words in clients]
+    assert commands == [
+        "touche-rad simulate -d verbatim", "touche-rad judge -j 'length(longest=70)'",
+    ]  # fmt: skip
+    assert all(words[-1] == "--dry-run" for words in clients)
+    assert "COLLECTION=docker/collection/ours.jsonl" in " ".join(clients[0])
+    assert "cp ours.jsonl docker/collection/" in following
+    folder = place / "submission"
+    assert len((folder / "evaluations.jsonl").read_text().splitlines()) == 2
+    assert (place / "tira.yml").read_bytes() == FILE.read_bytes()
+    again = tried(place, "-d", "verbatim", "--json")
+    assert again.code == 0, again.out
+
+
+FAILURES: dict[str, tuple[list[str], str, str]] = {
+    "no such plugin": (["-d", "verbatin"], "debater", "did you mean 'verbatim'?"),
+    "no such option": (["-d", "verbatim(k=x)"], "debater", "no option 'k'"),
+    "no model": (["-d", "sinai"], "debater", "needs a language model"),
+    "a dead model": (["-d", "sinai", "-m", "http://127.0.0.1:9/v1#x"], "model", "127.0.0.1:9"),
+    "a needless model": (["-d", "verbatim", "-m", "http://x/v1#x"], "model", "leave out -m"),
+    "claims": (["-d", "verbatim", "--claims", "none.tsv"], "play", "none.tsv"),
+    "a local model": (["-d", "grounded", "-m", "scripted:said.jsonl"], "model", "said.jsonl"),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_the_trial_ends_at_the_first_step_that_fails(place: Path, case: str) -> None:
+    words, name, told = FAILURES[case]
+    ended = tried(place, *words)
+    assert ended.code == 1
+    assert [line.startswith("failed") for line in ended.out.splitlines()].count(True) == 1
+    failed = ended.out[ended.out.index("failed ") :]
+    assert failed.split()[1] == name
+    assert told in " ".join(failed.split())
+    assert "fix: " in failed
+    assert "Run next" not in ended.out
+    assert ended.err == ""
+    assert steps(tried(place, *words, "--json"))[-1] == (name, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"id": "1"}\n', "is of no known kind"),
+        ("".join([*LINES[:3], '{"id": 3, "text": "x"}\n']), "ours.jsonl:4: id: expected text"),
+        ('{"messages": []}\n', "expected arguments, got chat messages"),
+    ],
+)
+def test_a_collection_that_cannot_be_read_is_reported(place: Path, text: str, told: str) -> None:
+    (place / "ours.jsonl").write_text(text)
+    ended = tried(place, "-d", "verbatim")
+    assert ended.code == 1
+    assert told in " ".join(ended.out.split())
+    assert not (place / "submission").exists()
+
+
+def test_the_demo_collection_can_be_tried_but_not_handed_in(place: Path) -> None:
+    ended = tried(place, "-d", "verbatim", "--upload", collection=str(DEMO))
+    assert ended.code == 0, ended.out
+    assert "This is the demo collection: not fit to hand in." in ended.out
+    assert "--dry-run" in ended.out
+    assert "COLLECTION=" not in ended.out
+
+
+def test_a_model_is_asked_and_its_address_is_forwarded(place: Path) -> None:
+    with serving() as server:
+        server.always = content('{"number": 1, "frame": "not so"}')
+        ended = tried(place, "-d", "grounded", "-m", f"{server.url}#tiny", "--save", "mine")
+    assert ended.code == 0, ended.out
+    assert "tiny answers at" in " ".join(ended.out.split())
+    assert f"export OPENAI_BASE_URL={server.url} OPENAI_API_KEY=KEY OPENAI_MODEL=tiny" in ended.out
+    entry = load(place / "tira.yml").find("mine")
+    assert (entry.user, entry.cache) == ("own", "CACHE_DIR")
+    assert entry.has_collection
+
+
+def test_an_entry_is_saved_only_on_demand_and_comments_stay(place: Path) -> None:
+    file = place / "tira.yml"
+    before = file.read_text()
+    ended = tried(place, "-d", "verbatim", "--save", "mine")
+    assert ended.code == 0, ended.out
+    assert file.read_text().startswith(before)
+    first = load(file).find("mine")
+    assert first.command == "touche-rad simulate -d verbatim"
+    official = tried(place, "-d", "verbatim", "--save", "mine", "--official")
+    assert official.code == 0, official.out
+    second = load(file).find("mine")
+    assert (second.user, second.network) == ("official", True)
+    assert second.command.endswith("-- -d verbatim")
+    assert list(load(file).software) == [*load(FILE).software, "mine"]
+    refused = tried(place, "-d", "verbatim", "--save", "grounded")
+    assert refused.code == 1
+    assert "save with another name" in " ".join(refused.out.split())
+    assert "in tira.yml" not in refused.out
+
+
+@pytest.mark.parametrize(
+    ("model", "fields"),
+    [
+        ("", {"forward": (), "cache": None}),
+        ("http://host/v1#m", {"cache": "CACHE_DIR", "hf_models": ()}),
+        ("vllm:owner/name", {"build": "--target gpu", "hf_models": ("owner/name",)}),
+    ],
+)
+def test_the_entry_has_what_its_model_needs(model: str, fields: dict[str, Any]) -> None:
+    one = describe(1, "sinai", model=model)
+    assert {key: getattr(one, key) for key in fields} == fields
+    assert ("-m vllm:owner/name" in one.command) == model.startswith("vllm:")
+    assert describe(2, "grounded", model=model).user is None
+
+
+ENGINE = """#!/bin/sh
+echo "$@" >> {log}
+exit {code}
+"""
+
+
+def test_the_image_is_built_with_an_installed_engine(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bin_folder = place / "bin"
+    bin_folder.mkdir()
+    monkeypatch.setenv("PATH", f"{bin_folder}:/usr/bin:/bin")
+    monkeypatch.setattr("touche_rad.cli.trial.ENGINES", ("no-such-engine",))
+    missing = tried(place, "-d", "verbatim", "--build")
+    assert missing.code == 1
+    assert "there is none of no-such-engine here" in " ".join(missing.out.split())
+    monkeypatch.setattr("touche_rad.cli.trial.ENGINES", ("docker",))
+    for code in (0, 3):
+        engine, log = bin_folder / "docker", place / f"{code}.log"
+        engine.write_text(ENGINE.format(log=log, code=code))
+        engine.chmod(engine.stat().st_mode | stat.S_IXUSR)
+        ended = tried(place, "-d", "verbatim", "--build")
+        assert ended.code == (1 if code else 0), ended.out
+        assert "COLLECTION=docker/collection/ours.jsonl -t touche-rad-verbatim" in log.read_text()
+        assert (place / "docker" / "collection" / "ours.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [("-d", "verbatim"), ("--collection", "x"), ("grounded", "-d", "verbatim")]
+)
+def test_a_trial_needs_a_collection_and_a_plugin(place: Path, words: tuple[str, ...]) -> None:
+    ended = touche_rad("submit", *words, cwd=place)
+    assert (ended.code, ended.out, len(ended.err.splitlines())) == (2, "", 1)

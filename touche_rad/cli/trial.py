@@ -1,0 +1,354 @@
+"""The steps of `touche-rad submit --collection`: each is checked on this machine before TIRA."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from touche_rad.cli import prepare
+from touche_rad.errors import ToucheRadError, UserError, WorkError
+
+if TYPE_CHECKING:
+    from touche_rad.cli.options import PluginSpec
+    from touche_rad.score.validation import Validation
+    from touche_rad.tira.submission import Software
+
+LIMIT: Final = 300
+"""Seconds after which the organisers' client gives up an answer."""
+ENGINES: Final = ("docker", "podman", "buildah")
+_LOCAL: Final = ("scripted:", "hf:")
+"""Models that exist on this machine only."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """The result of one step."""
+
+    name: str
+    ok: bool
+    found: str
+    fix: str = ""
+    """How to mend a failed step."""
+
+
+Do = Callable[[], str]
+
+
+class Trial:
+    """Tries a debater and a judge on a collection, one step after the other."""
+
+    def __init__(self, given: Mapping[str, Any], repository: Path) -> None:
+        """Prepare the trial; nothing is read or written yet.
+
+        Args:
+            given: The values of the command's options.
+            repository: The folder with tira.yml and the Dockerfile.
+        """
+        self.given, self.repository = given, repository
+        self.collection: Path = given["collection"]
+        self.folder: Path = given["output"]
+        self.index = self.folder / "index"
+        self.claims = self.folder / "claims.tsv"
+        self.simulations = self.folder / "simulations.jsonl"
+        self.evaluations = self.folder / "evaluations.jsonl"
+        self.model: str = given["model"] or ""
+        self.demo = False
+        self.entries: dict[str, Software] = {}
+
+    @property
+    def debater(self) -> PluginSpec | None:
+        """The debater that is handed in."""
+        found: PluginSpec | None = self.given["debater"]
+        return found
+
+    @property
+    def judge(self) -> PluginSpec | None:
+        """The judge that is handed in."""
+        found: PluginSpec | None = self.given["judge"]
+        return found
+
+    def steps(self) -> Iterator[Step]:
+        """Yield each step when it is done; the first failed step is the last one."""
+        for name, do, fix in self._plan():
+            try:
+                found = do()
+            except click.ClickException as error:
+                yield Step(name, False, error.format_message(), fix)
+                return
+            except (ToucheRadError, OSError) as error:
+                yield Step(name, False, " ".join(str(error).split()), fix)
+                return
+            if found:
+                yield Step(name, True, found)
+
+    def _plan(self) -> Iterator[tuple[str, Do, str]]:
+        yield ("collection", self._read_collection,
+               "give a file of arguments: JSON Lines with `id` and `text`")  # fmt: skip
+        for kind, spec in (("debater", self.debater), ("judge", self.judge)):
+            if spec is not None:
+                fix = f"touche-rad list {spec.name} shows what it needs and its options"
+                yield kind, partial(self._find_plugin, kind, spec), fix
+        yield ("model", self._ask_model,
+               "start the server, or name another one with -m URL#MODEL")  # fmt: skip
+        yield ("index", self._build_index,
+               f"remove {self.folder} and try again, or choose another folder with -o")  # fmt: skip
+        fix = "touche-rad doctor checks the plugin, the index and the model"
+        yield "play", self._play, fix
+        yield ("answers", partial(self._check, self.simulations, self.claims),
+               f"touche-rad check {self.simulations} -i {self.index} --all")  # fmt: skip
+        if self.judge is not None:
+            yield "judge", self._judge, fix
+            yield ("verdicts", partial(self._check, self.evaluations, self.simulations),
+                   f"touche-rad check {self.evaluations} --all")  # fmt: skip
+        yield (
+            "entry",
+            self._describe,
+            "hand in with -m URL#MODEL, -m vllm:MODEL, or without a model",
+        )
+        if self.given["build"]:
+            yield "image", self._build_image, "install docker, podman or buildah; see build.log"
+        if self.given["save"]:
+            yield "saved", self._save, "choose another name with --save NAME"
+
+    def _read_collection(self) -> str:
+        from touche_rad import files
+
+        kind = files.detect_kind(self.collection)
+        if kind is not files.Kind.ARGUMENTS:
+            raise UserError(f"{self.collection}: expected arguments, got {kind.value}")
+        count = sum(1 for _ in files.read_arguments(self.collection))
+        return f"{self.collection}: {count:,} arguments"
+
+    def _find_plugin(self, kind: Any, spec: PluginSpec) -> str:
+        selected = prepare.select(kind, spec)
+        named = prepare.names_model(self.given)
+        missing = selected.plugin.missing(index=True, model=named)
+        if missing:
+            raise UserError(f"{kind} {spec.name} needs {'; '.join(missing)}")
+        return f"{selected.tag}: installed, and its options are valid"
+
+    def _uses_model(self) -> bool:
+        plugins = []
+        if self.debater is not None:
+            plugins.append(prepare.select("debater", self.debater).plugin)
+        if self.judge is not None:
+            plugins.append(prepare.select("judge", self.judge).plugin)
+        return prepare.names_model(self.given) and any(map(prepare.uses_model, plugins))
+
+    def _ask_model(self) -> str:
+        """Ask the model once; a plugin without a model needs no answer."""
+        if not self._uses_model():
+            if self.model:
+                raise UserError("neither the debater nor the judge uses a model: leave out -m")
+            return ""
+        import anyio
+
+        from touche_rad.models.checks import Check, checks
+
+        async def ask() -> Check:
+            model = prepare.make_model({**self.given, "quiet": True})
+            try:
+                async with aclosing(checks(model)) as results:  # type: ignore[type-var]
+                    return await anext(results)
+            finally:
+                await model.close()
+
+        first = anyio.run(ask)
+        if not first.ok:
+            raise WorkError(first.found)
+        return first.found
+
+    def _build_index(self) -> str:
+        """Build the index, unless it is there from the last trial of this collection."""
+        from touche_rad import files
+        from touche_rad.demo import is_demo
+        from touche_rad.plugins import build_index, open_index
+        from touche_rad.runs.runner import sha256_of
+
+        self.folder.mkdir(parents=True, exist_ok=True)
+        mark, digest = self.folder / "collection.sha256", sha256_of(self.collection)
+        if not (self.index.exists() and mark.exists() and mark.read_text("utf-8") == digest):
+            mark.unlink(missing_ok=True)
+            build_index(files.read_arguments(self.collection), str(self.index), replace=True)
+            mark.write_text(digest, "utf-8")
+        opened = open_index(str(self.index))
+        self.demo = is_demo(opened)
+        note = "; this is the demo collection: not fit to hand in" if self.demo else ""
+        return f"{self.index}: {len(opened):,} arguments{note}"
+
+    def _play(self) -> str:
+        """Play the first claims with our user, one debate after the other."""
+        from itertools import islice
+
+        from touche_rad import files
+        from touche_rad.demo import demo_file
+
+        source = self.given["claims"] or demo_file("claims.tsv")
+        claims = list(islice(files.read_claims(source), self.given["first"]))
+        with files.atomic_write(self.claims) as stream:
+            stream.write(files.claims_text(claims))
+        seconds = self._call(
+            "simulate", self.claims, self.simulations, "-d", self.debater or "grounded",
+            "--turns", self.given["turns"], "-i", self.index,
+        )  # fmt: skip
+        turns = len(claims) * self.given["turns"]
+        pace = seconds / turns
+        if pace > LIMIT:
+            raise WorkError(f"{pace:.0f} s per answer: the organisers' client waits {LIMIT} s")
+        text = f"{len(claims)} debates of {self.given['turns']} turns with our own user"
+        return f"{text}: {pace:.2f} s per turn (the organisers' client waits {LIMIT} s)"
+
+    def _judge(self) -> str:
+        seconds = self._call(
+            "judge", self.simulations, self.evaluations, "-j", self.judge, "-i", self.index
+        )
+        turns = sum(
+            len(json.loads(line)["userTurnsEvaluations"])
+            for line in self.evaluations.read_text("utf-8").splitlines()
+        )
+        return f"{turns} turns on four maxims: {seconds / max(1, turns):.2f} s per turn"
+
+    def _call(self, verb: str, source: Path, out: Path, *words: Any) -> float:
+        """Run a command with one debate at a time, and return its seconds."""
+        from touche_rad.cli import touche_rad
+        from touche_rad.cli.console import without_next_steps
+
+        for old in out.parent.glob(f"{out.name}*"):
+            old.unlink()
+        line = [verb, str(source), "-o", str(out), *map(str, words), "--workers", "1", "--quiet"]
+        if self.model and (verb == "judge" or self.debater is not None):
+            line += ["-m", self.model]
+        begun = time.monotonic()
+        with without_next_steps():
+            code = touche_rad.main(args=line, prog_name="touche-rad", standalone_mode=False)
+        if code:
+            raise WorkError(f"touche-rad {shlex.join(line)} ended with exit code {code}")
+        return float(_status(out).get("seconds") or time.monotonic() - begun)
+
+    def _check(self, run: Path, source: Path) -> str:
+        from touche_rad.plugins import open_index
+        from touche_rad.score.validation import check
+
+        result = check(run, source=source, index=open_index(str(self.index)), status=False)
+        made = check(run)
+        faults = [one for one in result.findings if one.level == "fault"]
+        if faults:
+            raise WorkError(f"{len(faults)} faults; the first: {faults[0].message}")
+        others = [reason for reason in made.unfit if reason != "demo index"]
+        if others:
+            raise WorkError(f"{others[0]}{_why(run)}")
+        return f"{run}: valid{_warnings(made)}"
+
+    def _describe(self) -> str:
+        """Make the entries that hand in the plugins."""
+        from touche_rad.plugins import find
+        from touche_rad.tira.submission import describe
+
+        if self.model.startswith(_LOCAL):
+            raise UserError(f"-m {self.model}: this model exists on this machine only")
+        model = self.model or ("environment" if self._uses_model() else "")
+        name = self.given["save"] or ""
+        if self.debater is not None:
+            one = describe(1, str(self.debater), model=model, official=self.given["official"])
+            self.entries[name or self.debater.name] = self._with_collection(one)
+        if self.judge is not None:
+            one = describe(2, str(self.judge), model=model, official=self.given["official"])
+            if "index" in find("judge", self.judge.name).needs:
+                one = self._with_collection(one)
+            both = f"{name}-judge" if self.debater is not None else name
+            self.entries[both if name else f"judge-{self.judge.name}"] = one
+        users = {one.user for one in self.entries.values()} - {None}
+        whose = {"own": "own user", "official": "official user"}
+        said = ", ".join(whose[str(user)] for user in users)
+        return "; ".join(self.entries) + (f" ({said})" if said else "")
+
+    def _with_collection(self, one: Software) -> Software:
+        return one if self.demo else one.with_collection(self.collection.name)
+
+    def _save(self) -> str:
+        from touche_rad.tira.submission import save
+
+        file = self.given["file"]
+        for name, one in self.entries.items():
+            save(file, name, one)
+        return f"{', '.join(self.entries)} in {file}"
+
+    def copy_commands(self) -> list[list[str]]:
+        """Return the commands that put the collection where the image takes it from."""
+        from touche_rad.tira.submission import COLLECTIONS
+
+        place = self.repository / COLLECTIONS
+        if self.demo or (place / self.collection.name).resolve() == self.collection.resolve():
+            return []
+        return [["cp", str(self.collection), f"{place}/"]]
+
+    def _build_image(self) -> str:
+        """Build the image of each entry with the first engine that is installed."""
+        engine = next((one for one in ENGINES if shutil.which(one)), None)
+        if engine is None:
+            raise UserError(f"there is none of {', '.join(ENGINES)} here")
+        for words in self.copy_commands():
+            subprocess.run(words, check=True)
+        names = []
+        for name, one in self.entries.items():
+            tag = f"touche-rad-{name.lower()}"
+            words = [engine, "build", *shlex.split(one.build), "-t", tag, str(self.repository)]
+            log = self.folder / "build.log"
+            with log.open("w") as stream:
+                done = subprocess.run(words, stdout=stream, stderr=stream, check=False)
+            if done.returncode:
+                last = log.read_text("utf-8", "replace").strip().splitlines()[-1:]
+                raise WorkError(f"{shlex.join(words)} failed: {' '.join(last)}; see {log}")
+            names.append(tag)
+        return f"{', '.join(names)} built with {engine}"
+
+    def next_commands(self, client: Callable[[str, Software], str]) -> list[str]:
+        """Return what to run next.
+
+        Args:
+            client: Returns the command line of TIRA's client for an entry.
+        """
+        lines = [shlex.join(words) for words in self.copy_commands()]
+        if self.given["save"]:
+            lines.append(shlex.join(["git", "commit", "-m", "Submission", str(self.given["file"])]))
+        url, _, model = self.model.partition("#")
+        if model and any(one.forward for one in self.entries.values()):
+            values = shlex.join(
+                [f"OPENAI_BASE_URL={url}", "OPENAI_API_KEY=KEY", f"OPENAI_MODEL={model}"]
+            )
+            lines.append(f"export {values}")
+        if shutil.which("tira-cli") is None:
+            lines += ["pip install tira", "tira-cli login --token TOKEN"]
+        return lines + [client(name, one) for name, one in self.entries.items()]
+
+
+def _status(run: Path) -> Mapping[str, Any]:
+    try:
+        status = json.loads(run.with_name(run.name + prepare.STATUS).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return status if isinstance(status, dict) else {}
+
+
+def _why(run: Path) -> str:
+    """Return the first reason why answers were replaced."""
+    examples: Sequence[Any] = [
+        f"{kind}: {few[0]}" for kind, few in (_status(run).get("examples") or {}).items() if few
+    ]
+    return f": {examples[0]}" if examples else ""
+
+
+def _warnings(result: Validation) -> str:
+    kinds = [one for one in result.groups if one.level == "warning"]
+    return f" ({'; '.join(f'{one.kind}: {len(one.issues)}' for one in kinds)})" if kinds else ""
