@@ -41,7 +41,9 @@ def test_our_own_output_is_valid(runs: Path, demo_index_path: Path, name: str) -
     assert [line.startswith("Write it as simulations: ") for line in rest] == (
         [True] if name == "responses" else []
     )
-    quiet = touche_rad("check", "--no-status", runs / f"{name}.jsonl", "-i", demo_index_path, "--quiet")
+    quiet = touche_rad(
+        "check", "--no-status", runs / f"{name}.jsonl", "-i", demo_index_path, "--quiet"
+    )
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 
 
