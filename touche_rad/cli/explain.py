@@ -203,6 +203,8 @@ def _listed(parts: Sequence[str]) -> str:
 
 def _ahead(first: ExplainedCandidate, second: ExplainedCandidate) -> str:
     """Describe what puts the first candidate before the second."""
+    if first.score - second.score < _LEAST:
+        return f"{plain(second.id)} has the same score."
     names = {*first.features, *second.features}
     gaps = {
         name: (first.features[name].adds if name in first.features else 0.0)

@@ -223,8 +223,11 @@ class Chat:
         debate = self.session.debate
         if not debate.turns:
             raise UserError("there is nothing to save: the debate has no turn")
-        if path.exists() and not replace:
+        if path.exists() and not replace and self._reader.interactive:
             replace = self._reader.confirm(f"{path} exists. Replace it?")
+            if not replace:
+                self.view.say("not written")
+                return
         names = [reply.answer.by if reply is not None else "" for reply in self.session.replies]
         store.save(path, store.simulation(debate, names), replace=replace)
         self.saved = True

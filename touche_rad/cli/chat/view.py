@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _INDENT: Final = "  "
 _SOURCE_INDENT: Final = "      "
+_RATIONALE_LINES: Final = 2
 
 
 class View:
@@ -60,12 +61,8 @@ class View:
             if width > self.console.width // 2:
                 self._print(Text(name, "bold"))
                 self._print(Text(text), _INDENT * 2)
-                continue
-            lines = wrapped(Text(text), self.console.width - width)
-            for number, line in enumerate(lines):
-                head = Text(("" if number else name).ljust(width), "bold")
-                line.rstrip()
-                self.console.print(head.append_text(line), no_wrap=True, overflow="crop")
+            else:
+                self._hanging(Text(name.ljust(width), "bold"), text)
 
     @contextmanager
     def working(self, who: str) -> Iterator[None]:
@@ -138,13 +135,24 @@ class View:
             line = Text(f"{_INDENT}{maxim.key:9} ")
             if maxim in judged.unscored:
                 line.append("none      ", "yellow")
-                line.append(f"the judge failed: {plain(judged.unscored[maxim])}")
+                why = f"the judge failed: {judged.unscored[maxim]}"
             else:
                 line.append_text(_verdict(verdict))
-                line.append(_LONG_QUOTE.sub(_shorter_quote, plain(verdict.rationale)))
-            line.truncate(self.console.width, overflow="ellipsis")
-            self.console.print(line, no_wrap=True, overflow="crop")
+                why = _LONG_QUOTE.sub(_shorter_quote, verdict.rationale)
+            self._hanging(line, plain(why))
         self.say(f"judge {judge}, {_cost(spent)}", _INDENT)
+
+    def _hanging(self, head: Text, text: str) -> None:
+        """Print a text beside a head, in at most two lines."""
+        room = max(10, self.console.width - head.cell_len)
+        lines = wrapped(Text(text), room)
+        if len(lines) > _RATIONALE_LINES:
+            rest = f"{lines[_RATIONALE_LINES - 1].plain} …"
+            lines[_RATIONALE_LINES - 1 :] = [Text(shorten(rest, room))]
+        for number, line in enumerate(lines or [Text()]):
+            begin = Text(" " * head.cell_len) if number else head
+            begin.append_text(line)
+            self.console.print(begin, no_wrap=True, overflow="crop")
 
     def argument(self, number: int, argument: Argument) -> None:
         """Print an argument whole, with all of its fields."""
