@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -12,11 +13,19 @@ import click
 
 from touche_rad.cli import prepare
 from touche_rad.debate import Maxim
-from touche_rad.errors import UserError
+from touche_rad.errors import ToucheRadError, UserError
 from touche_rad.models.dry_run import LENGTHS, Answers
 from touche_rad.models.endpoint import Address, Endpoint, Pool
 from touche_rad.models.errors import BadRequest, ModelError
-from touche_rad.runs.estimate import Choose, Estimate, Range, Sample, estimate_of, spread
+from touche_rad.runs.estimate import (
+    Choose,
+    Estimate,
+    Range,
+    Sample,
+    estimate_of,
+    spread,
+    spread_over_many,
+)
 from touche_rad.score.tables import align_columns
 
 if TYPE_CHECKING:
@@ -90,6 +99,24 @@ def play(
     usual = played.estimate
     changes = {"stand_ins": usual.stand_ins, "seconds": usual.seconds}
     return Played(estimate.model_copy(update=changes), played.bodies, played.lines)
+
+
+def before_run(
+    given: Given, plugins: Sequence[Plugin], make: Make, services: Services
+) -> Estimate | None:
+    """Estimate a run that is about to start; None if it is short or cannot be estimated."""
+    from touche_rad.cli.console import say
+
+    try:
+        played = play(given, plugins, make, index=services.index, choose=spread_over_many)
+    except (ToucheRadError, ModelError) as error:
+        logging.getLogger("touche_rad").debug("no estimate", exc_info=error)
+        return None  # the run itself reports the error
+    if not played.estimate.sampled:
+        return None
+    estimate = played.estimate.limited(given["max_calls"], given["max_tokens"])
+    say(estimate.line(), quiet=given["quiet"])
+    return estimate
 
 
 def open_index(given: Given, plugins: Sequence[Plugin], *, always: bool = False) -> Any:

@@ -94,6 +94,7 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
         "judge", "judging", given, places, judge.method(identity), make(services),
         model=services.model,
         index=services.index if "index" in judge.plugin.needs else None,
+        estimate=prepare.estimator(given, [judge.plugin], make, services),
     )  # fmt: skip
 
 

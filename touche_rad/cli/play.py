@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -90,6 +91,7 @@ def respond_command(source: Path | None, utterance: str | None, **given: Any) ->
     return prepare.run_on_files(
         "respond", "responding", given, places, debater.method(identity), make(services),
         model=services.model, index=services.index,
+        estimate=prepare.estimator(given, [debater.plugin], make, services),
     )  # fmt: skip
 
 
@@ -222,6 +224,7 @@ def simulate_command(ctx: click.Context, /, claims: Path | None, **given: Any) -
 def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) -> int:
     from touche_rad import files
     from touche_rad.runs.simulate import simulate
+    from touche_rad.users import Speaker
 
     places = prepare.find_places(
         "simulate", claims, prepare.output_of(given), {files.Kind.CLAIMS}, "simulations.jsonl"
@@ -231,28 +234,29 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
     plugins = (debater.plugin, user.plugin)
     identity: dict[str, Any] = {"debater": debater.tag, "max_words": given["max_words"]}
 
-    def make(services: Services) -> Work:
+    def make(services: Services, *, sample: bool = False) -> Work:
         answerer = prepare.make_answerer(given, debater, services)
-        is_rehearsal = given["dry_run"] and user.is_external  # its server is not called
-        speaker = (
-            user.fallback(services) if is_rehearsal else user.speaker(services, given["deadline"])
-        )
+        if sample and user.is_external:
+            speaker = Speaker(user.fallback(services))
+        else:
+            speaker = user.speaker(services, given["deadline"])
         return lambda run_options: simulate(
             places.source, places.out, answerer, speaker, identity=identity, turns=turns,
             options=run_options,
         )  # fmt: skip
 
+    sampled = partial(make, sample=True)  # an external user is not called for an estimate
     if given["dry_run"]:
         from touche_rad.cli import dry_run
         from touche_rad.score import power
 
-        return dry_run.run("simulate", given, plugins, make, power.debaters, index=True)
+        return dry_run.run("simulate", given, plugins, sampled, power.debaters, index=True)
     services = prepare.open_services(given, *plugins, out=places.out, index=True)
     identity = prepare.identify(given, services, *plugins, **identity) | user.identity
     return prepare.run_on_files(
         "simulate", "simulating", given, places, debater.method({**identity, "turns": turns}),
         make(services), model=services.model, index=services.index,
-        elsewhere=user.is_external,
+        elsewhere=user.is_external, estimate=prepare.estimator(given, plugins, sampled, services),
     )  # fmt: skip
 
 
@@ -304,15 +308,9 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
     method = {"name": debater.tag, "kind": "debater", "against": several[-1].tag,
               "run": {**identity, "rounds": rounds}}  # fmt: skip
     return prepare.run_on_files(
-        "simulate",
-        "debating",
-        given,
-        places,
-        method,
-        make(services),
-        model=services.model,
-        index=services.index,
-    )
+        "simulate", "debating", given, places, method, make(services), model=services.model,
+        index=services.index, estimate=prepare.estimator(given, plugins, make, services),
+    )  # fmt: skip
 
 
 @opt.command("serve", "serve -i index", "serve -i demo -d grounded -j length --port 8081")

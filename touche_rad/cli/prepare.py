@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from touche_rad.models import Model
     from touche_rad.plugins import ArgumentIndex, Kind, Plugin, Services
     from touche_rad.runs.answering import Answerer
+    from touche_rad.runs.estimate import Estimate
     from touche_rad.runs.runner import RunOptions, Status
 
 Given = Mapping[str, Any]
@@ -361,6 +362,7 @@ def run_on_files(
     model: Model | None = None,
     index: ArgumentIndex | None = None,
     elsewhere: bool = False,
+    estimate: Callable[[], Estimate | None] | None = None,
 ) -> int:
     """Run a command from an input file to an output file, and print its status.
 
@@ -374,6 +376,7 @@ def run_on_files(
         model: The language model, if there is one.
         index: The index that the results depend on, if there is one.
         elsewhere: Whether an external server takes part; then a status file is written.
+        estimate: Estimates the calls of a run with a model.
     """
     from touche_rad import files
     from touche_rad.cli.console import progress, say
@@ -383,6 +386,7 @@ def run_on_files(
     status_path = places.status
     if status_path is None and (model is not None or elsewhere):
         status_path = places.out.with_name(f"{places.out.name}{STATUS}")
+    expected = estimate() if model is not None and estimate is not None else None
     with (
         _metadata(verb, places, given, method),
         progress(title, quiet=given["quiet"], describe=count_calls(model)) as report,
@@ -390,12 +394,28 @@ def run_on_files(
         run_options = RunOptions(
             given["workers"], given["restart"], files.BadLines(skip=given["skip_bad"]), report,
             status_path, model, warnings, demo,
+            estimate=expected.model_dump(mode="json") if expected is not None else {},
         )  # fmt: skip
         status = run(lambda: work(run_options), places.out)
     for line in status.lines():
         say(line, quiet=given["quiet"])
+    if expected is not None and status.usage and not status.resumed:
+        say(expected.compare(status.usage["total"]), quiet=given["quiet"])
     say(f"written: {places.out}", quiet=given["quiet"])
     return 0
+
+
+def estimator(
+    given: Given, plugins: Sequence[Plugin], make: Callable[[Services], Any], services: Services
+) -> Callable[[], Estimate | None]:
+    """Return a function that estimates the run that `make` makes."""
+
+    def estimate() -> Estimate | None:
+        from touche_rad.cli.dry_run import before_run
+
+        return before_run(given, plugins, make, services)
+
+    return estimate
 
 
 @contextmanager

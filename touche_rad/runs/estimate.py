@@ -81,6 +81,24 @@ class Estimate(BaseModel):
             stand_ins=self.stand_ins + other.stand_ins,
         )
 
+    def line(self) -> str:
+        """Return the estimate for the terminal."""
+        tokens = self.prompt_tokens + self.completion_tokens
+        return (
+            f"estimated: {_shown(self.calls)} calls, {_shown(tokens)} tokens"
+            " (usual, lowest, highest)"
+        )
+
+    def compare(self, usage: Mapping[str, Any]) -> str:
+        """Return a line with the estimate and what a run spent.
+
+        Args:
+            usage: The total of the run's usage; answers from the cache count as calls.
+        """
+        spent = usage["calls"] + usage["from_cache"]
+        tokens = usage["prompt_tokens"] + usage["completion_tokens"]
+        return f"{self.line()}; spent: {spent:,} calls, {tokens:,} tokens"
+
     def limited(self, calls: int | None, tokens: int | None) -> Estimate:
         """Return the estimate with the budget of the run."""
         limit = self
@@ -105,14 +123,25 @@ class Estimate(BaseModel):
         return self.model_copy(update={name: cap(getattr(self, name)) for name in fields})
 
 
+def _shown(one: Range) -> str:
+    return f"{one.expected:,.0f} ({one.low:,.0f} to {one.high:,.0f})"
+
+
 Choose = Callable[[int], Iterable[int]]
 """Returns the numbers of the units to process, given the number of units."""
+LEAST: Final = 10
+"""Debates from which a run with a model makes an estimate at its start."""
 
 
 def spread(units: int, most: int = SAMPLE) -> list[int]:
     """Return numbers of units that are spread over the input."""
     count = min(units, most)
     return [at * units // count for at in range(count)]
+
+
+def spread_over_many(units: int) -> list[int]:
+    """Return no numbers if there are few units: such a run ends soon, and shows its cost."""
+    return spread(units) if units >= LEAST else []
 
 
 @dataclass
@@ -136,7 +165,7 @@ class Sample:
             raise InputError(work.source, "expected at least one debate, found none")
         self.units = len(sizes)
         chosen = set(self.choose(self.units))
-        self.scale = sum(sizes) / sum(sizes[number] for number in chosen)
+        self.scale = sum(sizes) / max(1, sum(sizes[number] for number in chosen))
         tally = Tally()
         for number, unit in enumerate(work.read(files.BadLines(skip=True))):
             if number in chosen:

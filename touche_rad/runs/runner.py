@@ -58,6 +58,8 @@ class Status(BaseModel):
     identity: Mapping[str, Any] = Field(default_factory=dict)
     usage: Mapping[str, Any] = Field(default_factory=dict)
     """Cost of model calls in this process; without the cost of an earlier, interrupted run."""
+    estimate: Mapping[str, Any] = Field(default_factory=dict)
+    """The model calls and tokens that were estimated at the start, if that was done."""
     started: datetime
     finished: datetime
     seconds: float
@@ -183,6 +185,8 @@ class RunOptions:
     """Whether the index is the demo collection's."""
     sample: Callable[[Work[Any], RunOptions], Awaitable[Status]] | None = None
     """Takes the place of the run, for an estimate: nothing is written."""
+    estimate: Mapping[str, Any] = field(default_factory=dict)
+    """The estimated calls and tokens, for the status."""
 
 
 DEFAULT_OPTIONS: Final = RunOptions()
@@ -314,6 +318,7 @@ class _Report:
             demo=self.options.demo,
             identity=self.identity,
             usage=model.usage.record() if model is not None and model.usage.used else {},
+            estimate=self.options.estimate,
             started=self.started,
             finished=datetime.now().astimezone(),
             seconds=round(time.monotonic() - self.clock, 3),
