@@ -14,7 +14,7 @@ import click
 
 from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import say
+from touche_rad.cli.console import next_step, say
 
 if TYPE_CHECKING:
     from touche_rad.models.cache import Cache, Row
@@ -86,6 +86,9 @@ def export(folder: Path, output: Path | None, quiet: bool) -> None:
             stream.write(json.dumps(asdict(row)) + "\n")
             count += 1
     say(f"{count} answers", quiet=quiet)
+    if output is not None:
+        say(f"written: {output}", quiet=quiet)
+        next_step(["cache", "merge", "OTHER-CACHE", output], quiet=quiet)
 
 
 @cache_command.command("merge", cls=opt.Command, examples=("cache merge cache c.jsonl other/",))
@@ -100,6 +103,7 @@ def merge(folder: Path, others: tuple[Path, ...], quiet: bool) -> None:
     for other in others:
         added = cache.add(_open(other).rows() if other.is_dir() else _read_export(other))
         say(f"{other}: {added} new answers", quiet=quiet)
+    next_step(["cache", "show", folder], quiet=quiet)
 
 
 def _read_export(path: Path) -> Iterator[Row]:

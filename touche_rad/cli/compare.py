@@ -14,7 +14,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import progress, say
+from touche_rad.cli.console import next_after, next_step, progress, say
 from touche_rad.cli.prepare import Selected
 from touche_rad.errors import OptionError, UserError
 
@@ -144,6 +144,8 @@ def tournament_command(claims: Path, **given: Any) -> int:
     folder.write(result)
     click.echo(result.model_dump_json() if given["as_json"] else "\n".join(result.lines()))
     say(f"written: {folder.path / RATINGS}", quiet=given["quiet"])
+    page = folder.path.with_name(f"{folder.path.name}.html")
+    next_step(["report", folder.path, "-o", page], quiet=given["quiet"])
     return 0
 
 
@@ -347,3 +349,4 @@ def contests_command(source: Path, output: Path | None, skip_bad: bool, quiet: b
     if bad.count:
         say(f"{bad.count} invalid records were skipped; the first: {bad.first}", quiet=quiet)
     say(f"written: {output}: {count} contests, {decided} with a known result", quiet=quiet)
+    next_step(*next_after(output, source, None), quiet=quiet)

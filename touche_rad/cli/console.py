@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, Final, TextIO
 
 Progress = Callable[[int, int | None], None]
@@ -185,6 +186,43 @@ def without_next_steps() -> Iterator[None]:
         yield
     finally:
         _NEXT_STEPS.reset(token)
+
+
+def next_after(out: Path, source: Path, index: str | None) -> list[list[str | Path]]:
+    """Return what a user would call on a finished run.
+
+    Args:
+        out: The run.
+        source: Its input.
+        index: The index that its responses cite, if the user named one.
+    """
+    from touche_rad.errors import InputError
+    from touche_rad.files import Kind, detect_kind
+
+    def beside(name: str) -> Path:
+        return out.with_name(f"{out.stem}{name}")
+
+    def kind_of(path: Path) -> Kind | None:
+        try:
+            return detect_kind(path)
+        except InputError:  # an empty file
+            return None
+
+    report: list[str | Path] = ["report", out, "-o", beside(".html")]
+    cited = ["-i", index] if index else []
+    steps: dict[Kind | None, list[list[str | Path]]] = {
+        Kind.RESPONSES: [["judge", out, "-o", beside(".evaluations.jsonl")]],
+        Kind.SIMULATIONS: [
+            ["check", out, "--input", source, *cited],
+            ["judge", out, "-o", beside(".evaluations.jsonl")],
+        ],
+        Kind.EVALUATIONS: [["check", out, "--input", source], ["score", out, "LABELS"], report],
+        Kind.CONTESTS: [["judge", out, "-j", "grice", "-o", beside(".outcomes.jsonl")]],
+        Kind.OUTCOMES: [report],
+    }
+    if kind_of(out) is Kind.OUTCOMES and kind_of(source) is Kind.CONTESTS:
+        steps[Kind.OUTCOMES].insert(0, ["score", out, source])
+    return steps.get(kind_of(out), [])
 
 
 def next_step(*commands: Sequence[Any], quiet: bool = False) -> None:

@@ -11,6 +11,7 @@ from typing import Final
 import click
 
 from touche_rad.cli import options as opt
+from touche_rad.cli.console import next_step, without_next_steps
 from touche_rad.demo import demo_file
 from touche_rad.errors import WorkError
 
@@ -61,9 +62,11 @@ def demo_command(output: Path | None, seed: int, quiet: bool) -> None:
             click.secho(f"\n{title}", bold=True)
             click.echo(f"$ {line}")
         sys.stdout.flush()
-        code = run(words)
+        with without_next_steps():
+            code = run(words)
         if code:
             raise WorkError(f"demo: {line} failed with exit code {code}")
     if not quiet:
         click.echo(f"\nDone in {time.monotonic() - start:.0f} s. All files: {out.resolve()}")
     click.echo(f"Report: {(out / 'report.html').resolve()}")
+    next_step(["respond", "--say", "Zoos should be closed."], quiet=quiet)

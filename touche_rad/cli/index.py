@@ -14,7 +14,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import Progress, progress, say
+from touche_rad.cli.console import Progress, next_step, progress, say
 from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ def index_command(source: str, **given: Any) -> None:
             builder.add_vectors(vectors, of)
         if annotator is not None:
             builder.annotate(annotator, of, only_cost=given["annotate_cost"])
+    if not given["annotate_cost"]:
+        next_step(["retrieve", "--say", "TEXT", "-i", place], quiet=given["quiet"])
 
 
 def _make_annotator(given: prepare.Given) -> Annotator | None:

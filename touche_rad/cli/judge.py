@@ -10,7 +10,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import progress, say
+from touche_rad.cli.console import next_step, progress, say
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
@@ -248,6 +248,8 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
             stream.write(as_json + "\n")
         say(f"written: {out}", quiet=given["quiet"])
     click.echo(as_json if given["as_json"] else "\n".join(result.lines()))
+    steps = [["judge", runs[0], "-j", name, "-o", "evaluations.jsonl"] for name in judges]
+    next_step(*steps[:1], quiet=given["quiet"])
 
 
 @opt.command(
@@ -278,7 +280,8 @@ def report_command(runs: tuple[Path, ...], **given: Any) -> None:
     bad = files.BadLines(skip=given["skip_bad"])
     chosen = {key: given[key] for key in ("labels", "title", "max_debates", "seed")}
     write_report(runs, out, bad=bad, **chosen)
-    say(f"report: {out.resolve()}", quiet=given["quiet"])
+    say(f"written: {out}", quiet=given["quiet"])
     if given["graphs"] is not None:
         count = len(write_exports(runs, given["graphs"], bad=bad))
         say(f"graphs: {count} files in {given['graphs'].resolve()}", quiet=given["quiet"])
+    say(f"next: open {out.resolve().as_uri()} in a browser", quiet=given["quiet"])

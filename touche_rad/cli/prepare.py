@@ -379,7 +379,7 @@ def run_on_files(
         estimate: Estimates the calls of a run with a model.
     """
     from touche_rad import files
-    from touche_rad.cli.console import progress, say
+    from touche_rad.cli.console import next_after, next_step, progress, say
     from touche_rad.runs.runner import RunOptions, run
 
     demo, warnings = check_demo(given, index)
@@ -402,6 +402,8 @@ def run_on_files(
     if expected is not None and status.usage and not status.resumed:
         say(expected.compare(status.usage["total"]), quiet=given["quiet"])
     say(f"written: {places.out}", quiet=given["quiet"])
+    if places.status is None:
+        next_step(*next_after(places.out, places.source, given["index"]), quiet=given["quiet"])
     return 0
 
 

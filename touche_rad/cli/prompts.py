@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import say
+from touche_rad.cli.console import next_step, say
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.text import printable
 
@@ -112,7 +112,10 @@ def _copy(plugin: Plugin, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for path in prompt_files(plugin.factory).values():
         shutil.copy(path, folder / path.name)
-    say(f"written: {folder} (use it with -O prompts={folder})")
+    say(f"written: {folder}")
+    verb = "respond" if plugin.kind == "debater" else "judge"
+    flag = "-d" if plugin.kind == "debater" else "-j"
+    next_step([verb, "DEBATES", flag, plugin.name, "-O", f"prompts={folder}", "-o", "run.jsonl"])
 
 
 def _play(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ import click
 
 from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import progress, say
+from touche_rad.cli.console import next_step, progress, say
 from touche_rad.errors import OptionError, UserError
 
 _PRECISION: Final = (("float32", "bfloat16"), ("float32", "bfloat16", "float16"))
@@ -78,7 +78,7 @@ def _on_collection(
     )  # fmt: skip
 
 
-def _train_on_collection(name: str, use: str, given: dict[str, Any]) -> None:
+def _train_on_collection(name: str, step: Sequence[Any], given: dict[str, Any]) -> None:
     from touche_rad.plugins import trainer
 
     quiet, collection, output = (given.pop(key) for key in ("quiet", "collection", "output"))
@@ -87,7 +87,9 @@ def _train_on_collection(name: str, use: str, given: dict[str, Any]) -> None:
             collection, output, report=report,
             note=lambda line: say(f"note: {line}", quiet=quiet), **given,
         )  # fmt: skip
-    _print_result(result, use.format(output), quiet=quiet)
+    _print_result(result, quiet=quiet)
+    say(f"written: {output}", quiet=quiet)
+    next_step(step, quiet=quiet)
 
 
 @_subcommand("encoder", "train encoder arguments.jsonl.gz -o encoder")
@@ -103,8 +105,8 @@ def encoder(**given: Any) -> None:
     Whole topics are held out; the command prints how well their claims find their arguments before
     and after training. A stopped training is resumed by the same command.
     """
-    use = "use it with: touche-rad index COLLECTION -o INDEX --dense {}"
-    _train_on_collection("encoder", use, given)
+    step = ["index", given["collection"], "-o", "index", "--dense", given["output"]]
+    _train_on_collection("encoder", step, given)
 
 
 @_subcommand("stance", "train stance arguments.jsonl.gz -o stance")
@@ -120,7 +122,9 @@ def stance(**given: Any) -> None:
     base model, of chance, and of a model that does not see the argument. A stopped training is
     resumed by the same command.
     """
-    _train_on_collection("stance", "the model is in {0}; use it as trained:{0}", given)
+    by = f"by=trained:{given['output']}"
+    step = ["retrieve", "QUERIES", "-i", "index", "-r", "stance", "-O", by, "-o", "stance.run"]
+    _train_on_collection("stance", step, given)
 
 
 # --- from labelled debates
@@ -154,7 +158,10 @@ def judge(debates: Path, labels: Path, **given: Any) -> None:
             debates, labels, out, model=model, asks=given["asks"], seed=given["seed"],
             report=report,
         )  # fmt: skip
-    _print_result(result, f"the weights are in {out}", quiet=given["quiet"])
+    _print_result(result, quiet=given["quiet"])
+    say(f"written: {out}", quiet=given["quiet"])
+    judged = ["judge", debates, "-j", "calibrated", "-O", f"weights={out}", "-o", "run.jsonl"]
+    next_step(judged, quiet=given["quiet"])
 
 
 @_subcommand("examples", "train examples debates.jsonl labels.jsonl -o examples.jsonl")
@@ -174,9 +181,13 @@ def examples(debates: Path, labels: Path, output: Path, count: int, seed: int, q
 
     result = trainer("examples")(debates, labels, output, count=count, seed=seed)
     _print_result(
-        result, f"the examples are in {output}; leave them out of scores on the same labels: "
-        f"touche-rad score ... --exclude {output}", quiet=quiet,
+        result, f"written: {output}",
+        f"note: leave the examples out of scores on the same labels: --exclude {output}",
+        quiet=quiet,
     )  # fmt: skip
+    judged = ["judge", "DEBATES", "-j", "fsl1", "-O", f"examples={output}", "-m", "MODEL"]
+    next_step([*judged, "-o", "run.jsonl"], ["score", "run.jsonl", "LABELS", "--exclude", output],
+              quiet=quiet)  # fmt: skip
 
 
 # --- the language model of a debater
@@ -221,7 +232,7 @@ def _teacher(given: Mapping[str, Any]) -> Any:
 
 def _serve_lines(result: Mapping[str, Any]) -> list[str]:
     serve = result.get("serve") or {}
-    return [f"\nplay with the {kind} model:\n  {line}" for kind, line in serve.items()]
+    return [f"next: play with the {kind} model:\n  {line}" for kind, line in serve.items()]
 
 
 @_subcommand("sft", "train sft run.jsonl.trace.jsonl --base OWNER/NAME -o sft")
@@ -291,7 +302,9 @@ def preferences(sources: tuple[Path, ...], **given: Any) -> None:
             sources, given["output"], rule=rule, reasoning=given["reasoning"],
             wording=given["wording"], teacher=teacher, report=report,
         )  # fmt: skip
-    _print_result(result, f"the pairs are in {given['output']}", quiet=given["quiet"])
+    _print_result(result, f"written: {given['output']}", quiet=given["quiet"])
+    step = ["train", "dpo", given["output"], "--from", "SFT-DIR", "-o", "dpo"]
+    next_step(step, quiet=given["quiet"])
 
 
 def _margins(given: tuple[str, ...]) -> tuple[float, dict[str, float]]:

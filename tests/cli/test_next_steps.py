@@ -1,0 +1,64 @@
+"""The command that each command names at its end."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
+
+DEBATES, CLAIMS = demo_file("debates.jsonl"), demo_file("claims.tsv")
+
+
+def _next(err: str) -> list[list[str]]:
+    """Return the words of the commands that standard error names, without `touche-rad`."""
+    lines = err.splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith("next: "))
+    return [shlex.split(line[len("next: ") :])[1:] for line in lines[begin:]]
+
+
+@pytest.fixture(scope="module")
+def claims(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two claims, in a path with a space."""
+    path = tmp_path_factory.mktemp("next steps") / "claims.tsv"
+    path.write_text("\n".join(CLAIMS.read_text("utf-8").splitlines()[:3]) + "\n")
+    return path
+
+
+def test_the_next_steps_of_a_run_work_as_printed(claims: Path) -> None:
+    folder = claims.parent
+    made = touche_rad(
+        "simulate", claims, "-i", "demo", "-o", "runs.jsonl", "--turns", "1", cwd=folder
+    )
+    assert made.code == 0, made.err
+    check, judge = _next(made.err)
+    assert (check[0], judge[0]) == ("check", "judge")
+    assert touche_rad(*check, cwd=folder).code == 0
+    judged = touche_rad(*judge, cwd=folder)
+    assert judged.code == 0, judged.err
+    check, score, report = _next(judged.err)
+    assert score == ["score", "runs.evaluations.jsonl", "LABELS"]
+    assert touche_rad(*check, cwd=folder).code == 0
+    drawn = touche_rad(*report, cwd=folder)
+    assert "next: open file://" in drawn.err
+    assert (folder / "runs.evaluations.html").is_file()
+
+
+def test_the_next_step_of_responses_is_to_judge_them(claims: Path) -> None:
+    out = claims.parent / "responses.jsonl"
+    made = touche_rad("respond", DEBATES, "-i", "demo", "--last-only", "-d", "verbatim", "-o", out)
+    assert made.code == 0, made.err
+    (judge,) = _next(made.err)
+    assert touche_rad(*judge).code == 0
+
+
+def test_quiet_commands_and_runs_under_tira_name_no_next_step(claims: Path, tmp_path: Path) -> None:
+    out = tmp_path / "evaluations.jsonl"
+    assert "next:" not in touche_rad("judge", DEBATES, "-o", out, "-q").err
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "debates.jsonl").write_bytes(DEBATES.read_bytes())
+    env = {"inputDataset": str(tmp_path / "in"), "outputDir": str(tmp_path / "out")}
+    assert "next:" not in touche_rad("judge", "-j", "length", env=env).err
