@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -58,6 +58,10 @@ class Response(Record):
 
     content: str
     arguments: Annotated[tuple[Argument, ...], BeforeValidator(_none_to_empty)] = ()
+
+
+NOTHING_FOUND: Final = "I have found no argument in my collection that answers this point."
+"""The answer, without a citation, of a debater that has no argument for the user."""
 
 
 class Turn(Record):

@@ -14,7 +14,7 @@ from tests.models import scripted
 from tests.models.by_schema import filling, schema_of
 from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
-from touche_rad.debate import Debate, Maxim, Response, Turn, Verdict
+from touche_rad.debate import NOTHING_FOUND, Debate, Maxim, Response, Turn, Verdict
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.models import Model
@@ -54,6 +54,13 @@ class Nothing(_Says):
 
     def answer(self, debate: Debate) -> Response:
         raise RuntimeError("no idea")
+
+
+@debater("found-nothing")
+class FoundNothing(_Says):
+    """Has no argument."""
+
+    said = NOTHING_FOUND
 
 
 @debater("says-its-seed")
@@ -119,6 +126,13 @@ def test_who_fails_is_left_out() -> None:
     assert answered(of="says-nothing,says-short", judge="likes-long") == Short.said
     with pytest.raises(WorkError, match="no idea"):
         answered(of="says-nothing", judge="likes-long")
+
+
+def test_an_answer_goes_before_the_sentence_that_nothing_was_found() -> None:
+    found = "found-nothing,says-short"
+    assert answered(of=found, judge="likes-long") == Short.said
+    assert answered(of=found, judge="has-no-idea") == Short.said
+    assert answered(of="found-nothing", judge="likes-long") == NOTHING_FOUND
 
 
 def test_without_a_verdict_the_first_answer_goes_out() -> None:

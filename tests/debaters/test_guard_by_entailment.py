@@ -166,14 +166,16 @@ def test_an_nli_model_may_have_two_labels_and_one_of_them_must_be_entailment(
 @pytest.mark.services
 @pytest.mark.parametrize("said", TOLD_OTHERWISE)
 def test_what_turns_an_argument_around_goes_whoever_finds_it_entailed(
-    server: Scripted, credulous: Path, said: str
+    server: Scripted, credulous: Path, said: str, tmp_path: Path
 ) -> None:
+    profile = tmp_path / "sure.toml"
+    profile.write_text('description = "for a test"\n\n[settings]\nsure = 0.5\n')
     writing(server, f"{QUOTED} {said}", entailed=verdicts("yes"))
     assert answer(server, "composed", guard=f"nli:{credulous}", sure="0.5").content == QUOTED
     assert answer(server, "composed", guard="model").content == QUOTED
     linking(server, said, entailed="yes")
     for guard in (f"nli:{credulous}", "model"):
-        response = answer(server, "grounded", guard=guard, sure="0.5")
+        response = answer(server, "grounded", guard=guard, profile=str(profile))
         assert response.content == f"Not so: {CHARITY}"
 
 

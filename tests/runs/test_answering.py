@@ -14,12 +14,12 @@ import pytest
 from tests.runs import fakes
 from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex, asked
 from touche_rad import plugins
-from touche_rad.debate import Debate, Response
+from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.models import context as calls
 from touche_rad.plugins import Options, Services
 from touche_rad.plugins import registry as plugin_registry
-from touche_rad.runs.answering import LAST_RESORT, NO_ANSWER, Answer, Answerer, make_chain
+from touche_rad.runs.answering import LAST_RESORT, Answer, Answerer, make_chain
 from touche_rad.text import count_words
 
 GOOD = ("good", Saying("Zoo breeding saves endangered species.", "1.1"))
@@ -69,16 +69,16 @@ def test_the_same_failure_is_warned_of_once(caplog: pytest.LogCaptureFixture) ->
 
 def test_when_all_fail_an_honest_sentence_stands_with_no_citation() -> None:
     given = answer(("one", Saying("")), ("two", fakes.Raising(OSError("gone"))))
-    assert given.response == Response(content=NO_ANSWER)
+    assert given.response == Response(content=NOTHING_FOUND)
     assert given.by == LAST_RESORT
     assert given.notes[1:] == ("fallback from two: OSError: gone",
                                "last-resort: no debater answered")  # fmt: skip
-    assert count_words(NO_ANSWER) <= 60
+    assert count_words(NOTHING_FOUND) <= 60
 
 
 def test_nobody_in_the_chain_is_answered_honestly_and_within_the_limit() -> None:
     given = answer(max_words=5)
-    assert given.response.content == "I respectfully disagree, but I…"
+    assert given.response.content == "I have found no argument…"
 
 
 def test_a_debate_without_turns_is_answered() -> None:

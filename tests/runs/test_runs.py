@@ -20,9 +20,9 @@ import pytest
 from tests.runs import fakes
 from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex
 from touche_rad import files
-from touche_rad.debate import Debate, Response
+from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import InputError, UserError, WorkError
-from touche_rad.runs.answering import NO_ANSWER, Answerer
+from touche_rad.runs.answering import Answerer
 from touche_rad.runs.respond import respond
 from touche_rad.runs.runner import Interrupted, RunOptions, Status, run
 from touche_rad.runs.simulate import simulate
@@ -248,7 +248,7 @@ def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
     status = do(simulate, write_claims(tmp_path), bad, Broken(), turns=2)
     (row,) = rows(tmp_path / "out.jsonl")
     turns = row["simulation"]["userTurns"]
-    assert [turn["systemResponse"]["utterance"] for turn in turns] == [NO_ANSWER, NO_ANSWER]
+    assert [turn["systemResponse"]["utterance"] for turn in turns] == [NOTHING_FOUND, NOTHING_FOUND]
     assert "Zoos should be closed" in turns[0]["utterance"]
     assert turns[1]["utterance"]
     assert status.replaced == 4
@@ -456,7 +456,7 @@ def test_a_thread_that_hangs_does_not_keep_the_process_alive(tmp_path: Path) -> 
     process = start(source, "fakes.Hanging(), deadline=0.05")
     out, err = process.communicate(timeout=30)
     assert process.returncode == 0, out + err
-    assert {row["content"] for row in rows(out_of(source))} == {NO_ANSWER}
+    assert {row["content"] for row in rows(out_of(source))} == {NOTHING_FOUND}
 
 
 def test_a_full_disk_is_one_line_and_the_journal_is_kept(tmp_path: Path) -> None:

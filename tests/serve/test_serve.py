@@ -13,8 +13,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.serve.served import app_of_the_demo, assert_valid_answer, assert_valid_score
-from touche_rad.debate import Debate, Maxim, Response, Verdict
-from touche_rad.runs.answering import NO_ANSWER, Answerer
+from touche_rad.debate import NOTHING_FOUND, Debate, Maxim, Response, Verdict
+from touche_rad.runs.answering import Answerer
 from touche_rad.serve import create_app
 
 USER = "Zoos should be closed because captivity harms animals."
@@ -143,7 +143,7 @@ def test_if_the_debater_fails_a_valid_answer_is_sent() -> None:
         "/", json=_messages("U1")
     )
     assert response.status_code == 200
-    assert response.json() == {"content": NO_ANSWER, "arguments": []}
+    assert response.json() == {"content": NOTHING_FOUND, "arguments": []}
 
 
 def test_each_maxim_has_its_own_number(demo: TestClient) -> None:

@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 import anyio
 from pydantic import Field, field_validator
 
-from touche_rad.debate import Debate, Response
+from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.models.context import Calls, current_context
 from touche_rad.plugins import (
@@ -98,15 +98,18 @@ class BestOfN:
         return made
 
     async def answer(self, debate: Debate) -> Response:
-        """Return the candidate with the highest reward; the first of equal ones."""
+        """Return the candidate with the highest reward; the first of equal ones.
+
+        An answer that says that nothing was found is only returned if there is no other.
+        """
         found = await self._candidates(debate)
-        best = max(found, key=lambda one: (one.reward is not None, one.reward or 0.0))
+        best = max(found, key=_rank)
         assert best.response is not None
         return best.response
 
     async def explain(self, debate: Debate) -> list[ExplainedCandidate]:
-        """Generate and judge the answers again, and return them, the highest reward first."""
-        found = sorted(await self._candidates(debate), key=lambda one: -(one.reward or 0.0))
+        """Generate and judge the answers again, and return them, the best first."""
+        found = sorted(await self._candidates(debate), key=_rank, reverse=True)
         return [
             ExplainedCandidate(
                 name_of(one.debater), one.response.content, one.reward or 0.0,
@@ -146,6 +149,12 @@ class BestOfN:
         assert candidate.response is not None
         answered = debate.with_response(candidate.response)
         candidate.reward = await self._reward.of(answered, deadline=_left())
+
+
+def _rank(candidate: Candidate) -> tuple[bool, bool, float]:
+    """Return what orders the candidates, the best highest."""
+    said = candidate.response.content if candidate.response else NOTHING_FOUND
+    return said != NOTHING_FOUND, candidate.reward is not None, candidate.reward or 0.0
 
 
 def _split(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from touche_rad.evidence.matching import align, content_starts
@@ -16,10 +16,26 @@ _SHORTEST: Final = 2
 _STOPS: Final = frozenset((".", "…"))
 
 
-def repeats(text: str, earlier: Sequence[Passage]) -> bool:
-    """Whether a text only repeats what one or several earlier messages say."""
-    sentences = sentences_of(read_passage(text))
-    return bool(earlier) and echo_share(sentences, earlier) >= ECHO
+class Earlier:
+    """The messages of a debate so far, to find texts that only repeat them."""
+
+    def __init__(self, messages: Iterable[str]) -> None:
+        self._messages = [read_passage(message) for message in messages]
+        self._senses = {
+            sense
+            for message in self._messages
+            for token in message.tokens
+            for sense in _senses(token)
+        }
+
+    def has(self, text: str) -> bool:
+        """Whether the messages say a text already, whole or nearly so."""
+        read = read_passage(text)
+        content = [token for token in read.tokens if token.matters]
+        known = sum(not self._senses.isdisjoint(_senses(token)) for token in content)
+        if known < ECHO * len(content):  # a quick check that rules out most texts
+            return False
+        return echo_share(_sentences(read), self._messages) >= ECHO
 
 
 def echo_share(sentences: Sequence[Passage], earlier: Sequence[Passage]) -> float:
@@ -41,7 +57,7 @@ def echoed(sentence: Passage, message: Passage) -> float:
 
     Words count also as synonyms. An opening such as "On the contrary:" does not count.
     """
-    tokens = without_opening(sentence.tokens)
+    tokens = sentence.tokens[content_starts(sentence.tokens)[-1] :] or sentence.tokens
     covered = coverage(tokens, message.tokens)
     if covered < 0.5:
         return covered
@@ -56,17 +72,16 @@ def is_reversed(said: Sequence[Token], written: Sequence[Token]) -> bool:
     return len(clauses) < 2 or any(_reverses(one, written) for one in clauses)
 
 
-def without_opening(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Return the tokens after openings that claim nothing; all tokens if nothing follows."""
-    return tokens[content_starts(tokens)[-1] :] or tokens
-
-
-def sentences_of(passage: Passage) -> list[Passage]:
+def _sentences(passage: Passage) -> list[Passage]:
     """Split a passage at the ends of its sentences."""
     return [
         Passage(tuple(tokens), join_words([token.word for token in tokens]))
         for tokens in _split(passage.tokens, _STOPS)
     ]
+
+
+def _senses(token: Token) -> tuple[str, str]:
+    return token.stem, lexicon().sense(token.stem)
 
 
 def _reverses(said: Sequence[Token], written: Sequence[Token]) -> bool:

@@ -1,4 +1,4 @@
-"""Answer a turn: the selected debater, then its fallbacks, then a fixed sentence.
+"""Answer a turn: the selected debater, then its fallbacks, then `NOTHING_FOUND`.
 
 The guard makes every answer valid, or refuses it: length, citations, and fields. It does not
 improve answers: their content is the debater's task.
@@ -17,7 +17,7 @@ from typing import Any, Final
 import anyio
 from pydantic import ValidationError
 
-from touche_rad.debate import Argument, Debate, Response
+from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response
 from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.files.records import writable
 from touche_rad.models.context import Calls, call_context, deadline_in
@@ -27,11 +27,6 @@ from touche_rad.text import clean, content_words, count_words, cut_to_words
 log = logging.getLogger("touche_rad")
 
 LAST_RESORT: Final = "last-resort"
-NO_ANSWER: Final = (
-    "I respectfully disagree, but I found no counter-argument in my collection that fits what "
-    "you just said, and I will not make one up."
-)
-"""The answer if every debater failed."""
 
 _FALLBACK_SECONDS = 2.0
 """Least time limit of a fallback."""
@@ -110,7 +105,7 @@ class Answerer:
                 notes.append(f"fallback from {name}: {reason}")
                 continue
             return Answer(response, name, (*notes, *done))
-        response, _ = guard(Response(content=NO_ANSWER), None, self.max_words)
+        response, _ = guard(Response(content=NOTHING_FOUND), None, self.max_words)
         return Answer(response, LAST_RESORT, (*notes, f"{LAST_RESORT}: no debater answered"))
 
     def _log(self, name: str, error: Exception, reason: str) -> None:

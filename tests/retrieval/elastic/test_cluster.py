@@ -18,10 +18,10 @@ from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.connection import Connection, place
 from tests.retrieval.elastic.servers import PASSWORD, Server
 from touche_rad import files
-from touche_rad.debate import Debate, Turn
+from touche_rad.debate import NOTHING_FOUND, Debate, Turn
 from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.plugins import Services, build_index, open_index
-from touche_rad.runs.answering import LAST_RESORT, NO_ANSWER, Answerer, make_chain
+from touche_rad.runs.answering import LAST_RESORT, Answerer, make_chain
 
 pytestmark = pytest.mark.services
 
@@ -146,7 +146,7 @@ def _an_honest_answer(location: str) -> None:
     ran = _ran("respond", "--say", "Zoos are cruel.", "--json", "-i", location)
     assert ran.returncode == 0, ran.stderr
     answer = json.loads(ran.stdout)
-    assert answer["content"] == NO_ANSWER
+    assert answer["content"] == NOTHING_FOUND
     assert answer["arguments"] == []
 
 
@@ -166,7 +166,7 @@ def _nothing_made_up(index: ElasticArguments, told: str) -> None:
     debate = Debate(claim="Zoos are cruel.", turns=(Turn(utterance="Zoos are cruel."),))
     answer = anyio.run(answerer.answer, debate)
     assert answer.by == LAST_RESORT
-    assert answer.response.content == NO_ANSWER
+    assert answer.response.content == NOTHING_FOUND
     assert answer.response.arguments == ()
 
 

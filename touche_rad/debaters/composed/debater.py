@@ -94,6 +94,8 @@ class Composed:
 
     async def _write(self, debate: Debate, found: Sequence[Quotable]) -> Response:
         """Return the supported sentences of the model's answer, or else a quotation."""
+        if not found:
+            return self._grounded.quote_best(debate, found)
         draft = _Draft(Checked())
         try:
             draft = await self._checked_draft(debate, found)
@@ -105,7 +107,7 @@ class Composed:
             used += [one for one in draft.cited if one not in used]
         enough = count_words(content) >= _MIN_WORDS
         if not enough or (draft.cited and not used):
-            return self._grounded.quote(debate, self._best(found, draft.cited))
+            return self._quote(debate, found, draft.cited)
         paths = {one.argument.id: one.path for one in found}
         arguments = tuple(with_path(one, paths[one.id]) for one in used)
         return Response(content=content, arguments=arguments)
@@ -159,9 +161,14 @@ class Composed:
             return _Draft(await self._guard.checked(written.response, cited), tuple(cited))
         return _Draft(Checked(tuple(_without_facts(written.response, debate))))
 
-    def _best(self, found: Sequence[Quotable], cited: Sequence[Argument]) -> Quotable:
-        """Return the quotation of the first argument that the model cited, or the best one."""
-        return next((one for one in found if cited and one.argument is cited[0]), found[0])
+    def _quote(
+        self, debate: Debate, found: Sequence[Quotable], cited: Sequence[Argument]
+    ) -> Response:
+        """Quote the first argument that the model cited; if there is none, the best one."""
+        for one in found:
+            if cited and one.argument is cited[0]:
+                return self._grounded.quote(debate, one)
+        return self._grounded.quote_best(debate, found)
 
 
 def _schema(count: int, most: int) -> type[Written]:

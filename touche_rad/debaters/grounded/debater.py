@@ -11,10 +11,10 @@ from typing import ClassVar, Final
 
 from pydantic import Field
 
-from touche_rad.debate import Debate, Response, with_path
+from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response, with_path
 from touche_rad.debaters.grounded.choosing import QuotationChoice, choose_quotation
 from touche_rad.debaters.grounded.guard import GUARD, SURE, GuardName, by_nli
-from touche_rad.debaters.grounded.library import Library, sampled
+from touche_rad.debaters.grounded.library import Library, cosine, sampled
 from touche_rad.debaters.grounded.phrases import PHRASES
 from touche_rad.debaters.grounded.quoting import STANCES, Quotable, clear, opposes, quotation
 from touche_rad.debaters.grounded.ranking import (
@@ -28,13 +28,16 @@ from touche_rad.debaters.grounded.ranking import (
 )
 from touche_rad.debaters.grounded.reading import Candidate, Reading, read
 from touche_rad.errors import WorkError
+from touche_rad.evidence.echo import Earlier
 from touche_rad.evidence.guard import FixedAnswer, Guard
 from touche_rad.models import Model, ModelError
 from touche_rad.plugins import ExplainedCandidate, Feature, Services, setting
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.text import clean, count_words
+from touche_rad.text import clean, count_words, cut_to_words
 
 log = logging.getLogger("touche_rad")
+
+FLOOR: Final = "minimum word similarity of user and argument, else 'nothing found' (0 = off)"
 
 _MAX_TRIED: Final = 50
 """How many of the best candidates are tried as quotations."""
@@ -58,7 +61,8 @@ class Grounded:
         weights: Path | None = Field(None, description="file with weights of the features")
         stance: StanceName = Field("words", description=STANCE)
         guard: GuardName = Field("quotation", description=GUARD)
-        sure: float = Field(0.9, ge=0.5, le=1, description=SURE)
+        floor: float = Field(0.05, ge=0, le=1, description=FLOOR)
+        sure: float = setting(0.9, ge=0.5, le=1, description=SURE)
         shown: int = setting(12, ge=2, le=100, description="candidates shown to the model")
         whole: int = setting(
             45, ge=1, le=1_000, description="texts of at most this many words are quoted whole"
@@ -86,7 +90,7 @@ class Grounded:
         """Quote the best argument against the user's last message."""
         quotables = self.quotables(debate)
         if self.model is None or len(quotables) < 2:
-            return self.quote(debate, quotables[0])
+            return self.quote_best(debate, quotables)
         return self._ask_model(self.model, debate, quotables)
 
     async def _ask_model(
@@ -99,7 +103,7 @@ class Grounded:
             log.info("grounded used its own ranking because the model failed: %s", error)
             choice = None
         if choice is None:
-            return self.quote(debate, quotables[0])
+            return self.quote_best(debate, quotables)
         link = await self._checked_link(choice) if choice.link else ""
         return self.quote(debate, choice.quotable, choice.frame, link)
 
@@ -128,9 +132,27 @@ class Grounded:
         return "" if repeats or count_words(kept) > self.options.link else kept
 
     def quotables(self, debate: Debate) -> list[Quotable]:
-        """Return quotations against the user's last message, best first; never an empty list."""
+        """Return quotations against the user's last message, best first.
+
+        None of them repeats a message of the debate; the list may be empty.
+        """
         reading = read(debate)
         return self._quotables(self._ranked(reading), reading)
+
+    def quote_best(self, debate: Debate, quotables: Sequence[Quotable]) -> Response:
+        """Quote the first quotation, or say that no argument answers the user.
+
+        The latter if there is none, or if it has too few words in common with the user.
+        """
+        if quotables and self._link(debate, quotables[0].argument) >= self.options.floor:
+            return self.quote(debate, quotables[0])
+        return Response(content=cut_to_words(NOTHING_FOUND, self.options.max_words))
+
+    def _link(self, debate: Debate, argument: Argument) -> float:
+        """Return the similarity of the words of the user and of an argument, from 0 to 1."""
+        reading, vector = read(debate), self._load_library().lexis.vector
+        said = " ".join((*reading.earlier, reading.message))
+        return cosine(vector(said), vector(f"{argument.topic} {argument.attacks} {argument.text}"))
 
     def quote(
         self, debate: Debate, one: Quotable, frame: str | None = None, link: str = ""
@@ -177,28 +199,24 @@ class Grounded:
             return self._sides.read(ranked, reading, self.weights)
         if ranked:
             return ranked
-        some = islice(self.index.arguments(), self.options.k)
+        some = list(islice(self.index.arguments(), self.options.k))
+        if not some:
+            raise WorkError("the index has no argument that can be quoted")
         return [Ranked(Candidate(argument, {"any": 0.0}), {}, 0.0) for argument in some]
 
     def _quotables(self, ranked: list[Ranked], reading: Reading) -> list[Quotable]:
-        """Return whole, new and clear quotations; if there are none, poorer ones."""
-        said = " ".join(reading.own).lower()
-        good: list[Quotable] = []
-        unclear: list[Quotable] = []
-        other: list[Quotable] = []
+        """Return new and clear quotations; if there are none, unclear or cut ones."""
+        earlier = Earlier(reading.all)
+        by_fault: tuple[list[Quotable], ...] = ([], [], [])
         for one in ranked[:_MAX_TRIED]:
             argument = one.candidate.argument
             quoted = quotation(argument.text, self._room, self.options.whole)
-            if not quoted:
+            if not quoted or earlier.has(quoted):
                 continue
-            quotable = Quotable(argument, quoted, one.candidate.path, self._opposed(one, reading))
-            if quoted.endswith("…") or quoted.lower() in said:
-                other.append(quotable)
-            else:
-                (good if clear(quoted) else unclear).append(quotable)
-        if not good and not unclear and not other:
-            raise WorkError("the index has no argument that can be quoted")
-        return good or unclear or other
+            fault = 2 if quoted.endswith("…") else int(not clear(quoted))
+            opposed = self._opposed(one, reading)
+            by_fault[fault].append(Quotable(argument, quoted, one.candidate.path, opposed))
+        return next((found for found in by_fault if found), [])
 
     def _opposed(self, one: Ranked, reading: Reading) -> bool:
         """Whether the stance model or the attacked claim says that an argument opposes the user."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from touche_rad.debate import Argument, Debate, Hit
+from touche_rad.debate import Argument, Debate, Hit, Turn
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean, content_words, cut_to_words, sentences
 
@@ -87,6 +87,8 @@ class Reading:
     """Earlier messages of the user, oldest first."""
     own: tuple[str, ...]
     """Earlier responses of the system, oldest first."""
+    all: tuple[str, ...] = ()
+    """All messages and responses of the debate."""
 
     @property
     def assertion(self) -> str:
@@ -112,7 +114,14 @@ def read(debate: Debate) -> Reading:
     earlier = tuple(_shortened(turn.utterance) for turn in kept)
     own = tuple(_shortened(turn.response.content) for turn in kept if turn.response)
     claim = earlier[0] if earlier else message
-    return Reading(message, tuple(parts(message)), claim, earlier, own)
+    everything = (*(text for turn in before for text in _texts(turn)), message)
+    return Reading(message, tuple(parts(message)), claim, earlier, own, everything)
+
+
+def _texts(turn: Turn) -> Iterator[str]:
+    yield _shortened(turn.utterance)
+    if turn.response:
+        yield _shortened(turn.response.content)
 
 
 def parts(message: str) -> list[Part]:

@@ -1,0 +1,153 @@
+"""What `grounded` never says: the words of either side; and what it says if nothing is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.probe_changes import CHANGES
+from judges.grice.grounded import GroundedJudge
+from tests.debaters.world import NIGHT, PENNY, WORTH, WORTHLESS, BothSides, argument, debate
+from tests.terminal import touche_rad
+from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Maxim, Response
+from touche_rad.debaters.grounded import Grounded
+from touche_rad.demo import demo_file
+from touche_rad.evidence.echo import Earlier
+from touche_rad.evidence.paraphrase import paraphrase
+from touche_rad.plugins import Services, open_index
+from touche_rad.runs.answering import guard
+from touche_rad.text import count_words
+
+PINEAPPLE = "Pineapple does not belong on pizza"
+NOTHING = Response(content=NOTHING_FOUND)
+USER = (
+    "When the worthless penny fills every jar in every kitchen, cash is a burden for shops, and"
+    " mints lose money on each coin that they strike."
+)
+JUDGE = GroundedJudge(GroundedJudge.Options(), Services())
+
+
+def grounded(*texts: str, floor: float = 0) -> Grounded:
+    arguments = [argument(n, PENNY, WORTHLESS, WORTH, text) for n, text in enumerate(texts)]
+    return Grounded(Grounded.Options(floor=floor), Services(index=BothSides(arguments)))
+
+
+@pytest.fixture(scope="module")
+def demo(demo_index_path: Path) -> Services:
+    return Services(index=open_index(str(demo_index_path)))
+
+
+@pytest.mark.parametrize(
+    "message", [PINEAPPLE, f"{PINEAPPLE}!", f"I believe: {PINEAPPLE.lower()}."]
+)
+def test_a_claim_that_the_collection_does_not_cover_is_answered_with_one_honest_sentence(
+    demo: Services, message: str
+) -> None:
+    asked = Debate().with_utterance(message)
+    assert Grounded(Grounded.Options(), demo).answer(asked) == NOTHING
+    assert Grounded(Grounded.Options(floor=0), demo).answer(asked).arguments
+
+
+def test_the_terminal_says_it_too(demo_index_path: Path) -> None:
+    ended = touche_rad("respond", "--say", PINEAPPLE, "-i", demo_index_path)
+    assert ended.code == 0
+    assert NOTHING_FOUND in ended.out
+
+
+def test_a_claim_that_the_collection_covers_is_answered(demo: Services) -> None:
+    for claim in ("Zoos should be closed.", "Tipping should be abolished."):
+        assert Grounded(Grounded.Options(), demo).answer(Debate().with_utterance(claim)).arguments
+
+
+def changed(text: str) -> list[str]:
+    ways = {**CHANGES["echoes"], "paraphrase": paraphrase, "upper case": str.upper}
+    return [new for change in ways.values() if (new := change(text))]
+
+
+@pytest.mark.parametrize("echo", changed(USER))
+def test_the_users_words_are_never_quoted(echo: str) -> None:
+    other = "Charities collect the penny that nobody misses."
+    for asked in (debate(USER), debate(USER, "No.", "The worthless penny should be abolished.")):
+        assert grounded(echo).answer(asked) == NOTHING
+        assert grounded(echo, other).answer(asked).content.endswith(other)
+
+
+def test_an_argument_that_contradicts_the_user_in_the_users_words_is_quoted() -> None:
+    text = "The penny is not a burden for any shop, and no kitchen jar is full of pennies."
+    asked = debate("The penny is a burden for every shop, and each kitchen jar is full of pennies.")
+    assert grounded(text).answer(asked).arguments
+
+
+@pytest.mark.parametrize("message", ["The penny is worthless.", "Night trains are quiet and slow."])
+def test_in_five_turns_nothing_is_said_twice_and_then_that_nothing_is_left(message: str) -> None:
+    debater = Grounded(Grounded.Options(floor=0), Services(index=BothSides()))
+    count, spoken = len(list(BothSides().arguments())), []
+    for _ in range(count + 2):
+        spoken.append(message)
+        response = debater.answer(debate(*spoken))
+        if response != NOTHING:
+            quoted = response.content.partition(": ")[2] or response.content
+            assert not Earlier(spoken).has(quoted)
+        spoken.append(response.content)
+    assert spoken[-1] == NOTHING_FOUND
+    assert NOTHING_FOUND not in spoken[:6]
+
+
+said = st.sampled_from(
+    [USER, paraphrase(USER), WORTHLESS, WORTH, NIGHT, "Few travellers sleep well in a bunk.",
+     "Nothing in any shop costs a penny, so the worthless penny only fills jars and drawers."]
+)  # fmt: skip
+
+
+@pytest.mark.long
+@settings(max_examples=200, deadline=None)
+@given(st.lists(said, min_size=1, max_size=9).filter(lambda spoken: len(spoken) % 2 == 1))
+def test_no_debate_makes_it_repeat_anyone(spoken: list[str]) -> None:
+    debater = Grounded(Grounded.Options(floor=0), Services(index=BothSides()))
+    response = debater.answer(debate(*spoken))
+    assert response == NOTHING or not Earlier(spoken).has(response.content)
+
+
+def test_the_sentence_is_valid_everywhere(tmp_path: Path, demo_index_path: Path) -> None:
+    assert count_words(NOTHING_FOUND) <= 25
+    assert guard(NOTHING, BothSides(), 60) == (NOTHING, ())
+    claims = tmp_path / "claims.tsv"
+    claims.write_text(f"TOPIC_DESCRIPTION\tUSER\n{PINEAPPLE}\trules\n")
+    run, index = tmp_path / "run.jsonl", ("-i", demo_index_path)
+    assert touche_rad("simulate", claims, "-d", "grounded", "-o", run, *index).code == 0
+    assert NOTHING_FOUND in run.read_text("utf-8")
+    ended = touche_rad("check", run, *index)
+    assert ended.code == 0, ended.out + ended.err
+
+
+def test_for_the_judge_it_is_clear_but_no_argument() -> None:
+    verdicts = JUDGE.judge(debate(PINEAPPLE).with_response(NOTHING))
+    assert {maxim for maxim in Maxim if verdicts[maxim].yes} == {Maxim.MANNER}
+
+
+def test_a_short_limit_cuts_it() -> None:
+    short = Grounded(Grounded.Options(max_words=4), Services(index=BothSides()))
+    assert short.answer(debate("zzz")).content == "I have found no…"
+
+
+def test_demo_debates_are_answered_without_an_echo(demo: Services) -> None:
+    from touche_rad import files
+
+    debater = Grounded(Grounded.Options(), demo)
+    for one in files.read_debates(demo_file("debates.jsonl")):
+        asked = one.before_response(len(one.turns) - 1)
+        before = [turn.response.content for turn in asked.turns if turn.response]
+        earlier = Earlier([*before, *(turn.utterance for turn in asked.turns)])
+        response = debater.answer(asked)
+        assert response == NOTHING or not earlier.has(response.content)
+
+
+def test_a_long_collection_of_echoes_is_passed_over() -> None:
+    """The new argument stands behind many that repeat the user."""
+    texts = [f"{USER} {number}" for number in range(9)]
+    found = grounded(*texts, "The penny helps charities.").answer(debate(USER))
+    assert isinstance(found.arguments[0], Argument)
+    assert found.arguments[0].text == "The penny helps charities."
