@@ -1,9 +1,10 @@
-"""Measure time and memory of retrieval, vector search, the argument memory and model calls.
+"""Measure time and memory of retrieval, vector search, the argument memory, model calls and scores.
 
     python benchmarks/speed.py retrieval COLLECTION [--server URL] [--synthetic N] [--queries N]
     OMP_NUM_THREADS=1 python benchmarks/speed.py dense INDEX [--synthetic N] [--queries N]
     python benchmarks/speed.py memory [--records N] [--look-ups N] [--index DIR]
     python benchmarks/speed.py model [MODEL] [--prompts N] [--at-once N] [--vllm KEY=VALUE ...]
+    python benchmarks/speed.py score [--runs N] [--debates N] [--turns N] [--keep DIR]
 
 Prints Markdown tables. Times depend on the machine: quote the ratios. Synthetic arguments consist
 of two random sentences of real ones (fixed random seed).
@@ -69,6 +70,12 @@ def main() -> None:
     asking.add_argument("--rounds", type=int, default=2)
     asking.add_argument("--vllm", nargs="*", default=[], metavar="KEY=VALUE")
     asking.set_defaults(run=model)
+    board = commands.add_parser("score", help="touche-rad score with many runs")
+    board.add_argument("--runs", type=int, default=50)
+    board.add_argument("--debates", type=int, default=160)
+    board.add_argument("--turns", type=int, default=5)
+    board.add_argument("--keep", type=Path, metavar="DIR", help="keep the generated files here")
+    board.set_defaults(run=score)
     options = parser.parse_args()
     options.run(options)
 
@@ -339,6 +346,12 @@ def percentiles(name: str, times: list[float]) -> None:
 
 def model(options: argparse.Namespace) -> None:
     from benchmarks.speed_model import report
+
+    report(options)
+
+
+def score(options: argparse.Namespace) -> None:
+    from benchmarks.speed_score import report
 
     report(options)
 

@@ -19,9 +19,10 @@ from tests.score.makers import (
 )
 from touche_rad import files
 from touche_rad.errors import InputError, UserError
-from touche_rad.score import JudgementReport, ProblemKind, score_judgements
+from touche_rad.score import JudgementReport, Policy, ProblemKind, score_judgements
 
 YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
+BY_PLACE = Policy(by_place=True)
 
 
 @pytest.fixture
@@ -110,7 +111,7 @@ def test_strict_gives_no_score_and_one_line(
 ) -> None:
     lines, message = REFUSED[what]
     with pytest.raises(UserError, match=message) as refusal:
-        score_judgements([judged(*lines)], truth, strict=True)
+        score_judgements([judged(*lines)], truth, policy=Policy(strict=True))
     assert "\n" not in str(refusal.value)
     assert "judge.jsonl" in str(refusal.value)
     assert "official scorer" in str(refusal.value)
@@ -120,7 +121,8 @@ def test_strict_gives_no_score_and_one_line(
 def test_what_strict_refuses_the_other_policy_scores_and_calls_unofficial(
     what: str, truth: Path, judged: Callable[..., Path]
 ) -> None:
-    report = score_judgements([judged(*REFUSED[what][0])], truth, samples=100)
+    path = judged(*REFUSED[what][0])
+    report = score_judgements([path], truth, policy=BY_PLACE, samples=100)
     assert not report.official
     assert kinds(report)
 
@@ -130,7 +132,7 @@ def test_strict_takes_what_the_official_scorer_takes(
 ) -> None:
     odd = with_score(with_score(RIGHT[0], "Quality", "0.4"), "Manner", True)
     path = judged(with_score(odd, "Quantity", 7.5), *RIGHT[1:])
-    strict = score_judgements([path], truth, strict=True, samples=100)
+    strict = score_judgements([path], truth, policy=Policy(strict=True), samples=100)
     report = score_judgements([path], truth, samples=100)
     assert recall(strict, "quality") == 0.75
     assert strict.rows == report.rows
@@ -147,7 +149,7 @@ def test_a_byte_order_mark_is_accepted_but_not_official(
     assert recall(report, "quantity") == 1.0
     assert not report.official
     with pytest.raises(InputError, match=r"judge\.jsonl:1: "):
-        score_judgements([path], truth, strict=True)
+        score_judgements([path], truth, policy=Policy(strict=True))
 
 
 @pytest.mark.parametrize("line", ["[1, 2]", "7", '"words"', "null", "[" * 100_000])
@@ -187,7 +189,8 @@ def test_a_lost_debate_keeps_its_place_and_counts_as_no(
 
 
 def test_missing_debates_and_turns_count_as_no(truth: Path, judged: Callable[..., Path]) -> None:
-    report = score_judgements([judged(evaluation([YES]), RIGHT[1])], truth, samples=100)
+    path = judged(evaluation([YES]), RIGHT[1])
+    report = score_judgements([path], truth, policy=BY_PLACE, samples=100)
     assert told(report, ProblemKind.MISSING_TURN) == [(1, 2, 4)]
     assert told(report, ProblemKind.MISSING_DEBATE) == [(3, None, 4)]
     assert recall(report, "quantity") == 0.25
@@ -212,7 +215,7 @@ def test_missing_verdicts_count_as_no_where_there_is_a_label(
 
 def test_extra_debates_and_turns_are_left_out(truth: Path, judged: Callable[..., Path]) -> None:
     path = judged(evaluation([YES, YES, NO]), *RIGHT[1:], RIGHT[0])
-    report = score_judgements([path], truth, samples=100)
+    report = score_judgements([path], truth, policy=BY_PLACE, samples=100)
     assert told(report, ProblemKind.EXTRA_TURN) == [(1, 3, 0)]
     assert told(report, ProblemKind.EXTRA_DEBATE) == [(4, None, 0)]
     assert recall(report, "quantity") == 1.0
@@ -265,8 +268,9 @@ class TestReference:
         self, truth: Path, debates: Path, judged: Callable[..., Path]
     ) -> None:
         path = judged(RIGHT[1], RIGHT[0], RIGHT[2])
-        assert recall(score_judgements([path], truth, samples=100), "manner") == 0.0
-        report = score_judgements([path], truth, debates=debates, samples=100)
+        by_place = score_judgements([path], truth, policy=BY_PLACE, samples=100)
+        assert recall(by_place, "manner") == 0.0
+        report = score_judgements([path], truth, policy=Policy(debates=debates), samples=100)
         assert told(report, ProblemKind.REORDERED) == [(2, None, 0), (1, None, 0)]
         assert not report.official
         assert recall(report, "manner") == 1.0
@@ -275,26 +279,31 @@ class TestReference:
     def test_order_as_it_should_be_is_official(
         self, truth: Path, debates: Path, judged: Callable[..., Path]
     ) -> None:
-        report = score_judgements([judged(*RIGHT)], truth, debates=debates, samples=100)
+        report = score_judgements(
+            [judged(*RIGHT)], truth, policy=Policy(debates=debates), samples=100
+        )
         assert report.official
         assert kinds(report) == set()
 
     def test_a_debate_gone_from_the_middle_moves_no_other(
         self, truth: Path, debates: Path, judged: Callable[..., Path]
     ) -> None:
-        report = score_judgements([judged(RIGHT[0], RIGHT[2])], truth, debates=debates, samples=100)
+        report = score_judgements(
+            [judged(RIGHT[0], RIGHT[2])], truth, policy=Policy(debates=debates), samples=100
+        )
         assert told(report, ProblemKind.MISSING_DEBATE) == [(2, None, 8)]
         assert recall(report, "quantity") == 1.0
 
     def test_lost_unknown_and_duplicate_debates_are_reported(
         self, truth: Path, debates: Path, judged: Callable[..., Path]
     ) -> None:
-        path = judged({}, RIGHT[0], RIGHT[0], evaluation([YES, YES], "owls"))
-        report = score_judgements([path], truth, debates=debates, samples=100)
+        path = judged({}, RIGHT[0], RIGHT[0], RIGHT[2], evaluation([YES, YES], "owls"))
+        report = score_judgements([path], truth, policy=Policy(debates=debates), samples=100)
         assert told(report, ProblemKind.LOST) == [(None, None, 0)]
         assert told(report, ProblemKind.TWICE) == [(1, None, 0)]
         assert told(report, ProblemKind.UNMATCHED) == [(None, None, 0)]
-        assert told(report, ProblemKind.MISSING_DEBATE) == [(2, None, 8), (3, None, 4)]
+        assert told(report, ProblemKind.MISSING_DEBATE) == [(2, None, 8)]
+        assert report.lost == {"judge": 1}
 
     def test_debates_with_the_same_words_keep_apart(
         self, tmp_path: Path, judged: Callable[..., Path]
@@ -306,11 +315,11 @@ class TestReference:
         path = judged(
             *[evaluation([NO], "cats"), evaluation([YES], "bees"), evaluation([YES], "bees")]
         )
-        report = score_judgements([path], truth, debates=debates, samples=100)
+        report = score_judgements([path], truth, policy=Policy(debates=debates), samples=100)
         assert kinds(report) == {ProblemKind.MISSING_DEBATE}
         moved = judged(evaluation([YES], "bees"), evaluation([NO], "dogs"),
                        evaluation([NO], "cats"), evaluation([YES], "bees"))  # fmt: skip
-        report = score_judgements([moved], truth, debates=debates, samples=100)
+        report = score_judgements([moved], truth, policy=Policy(debates=debates), samples=100)
         assert kinds(report) == {ProblemKind.REORDERED}
         assert recall(report, "quantity") == 1.0
 
@@ -318,7 +327,7 @@ class TestReference:
         self, truth: Path, debates: Path, judged: Callable[..., Path]
     ) -> None:
         path = judged(RIGHT[0], evaluation([NO, NO]), RIGHT[2])
-        report = score_judgements([path], truth, debates=debates, samples=100)
+        report = score_judgements([path], truth, policy=Policy(debates=debates), samples=100)
         assert told(report, ProblemKind.UNMATCHED) == [(2, None, 0)]
         assert recall(report, "quantity") == 1.0
 
@@ -332,7 +341,7 @@ class TestReference:
             "userTurnsEvaluations": [verdicts(NO), verdicts(YES)],
         }
         path = judged(turned, evaluation([YES] * 3, "cats"))
-        report = score_judgements([path], truth, debates=debates, samples=100)
+        report = score_judgements([path], truth, policy=Policy(debates=debates), samples=100)
         assert told(report, ProblemKind.REORDERED) == [(1, 3, 0), (1, 1, 0)]
         assert told(report, ProblemKind.MISSING_TURN) == [(1, 2, 4)]
         assert recall(report, "quantity") == 1.0
@@ -343,27 +352,28 @@ class TestReference:
     ) -> None:
         few = debates_file(tmp_path / "few.jsonl", {"bees": 2})
         with pytest.raises(UserError, match=r"has 1 debates, and .* has labels for 3"):
-            score_judgements([judged(*RIGHT)], truth, debates=few)
+            score_judgements([judged(*RIGHT)], truth, policy=Policy(debates=few))
         long = debates_file(tmp_path / "long.jsonl", {"bees": 2, "cats": 5, "dogs": 2})
         with pytest.raises(UserError, match=r"debate 2 has 5 turns, and .* has labels for 2"):
-            score_judgements([judged(*RIGHT)], truth, debates=long)
+            score_judgements([judged(*RIGHT)], truth, policy=Policy(debates=long))
 
     def test_strict_takes_no_reference(
         self, truth: Path, debates: Path, judged: Callable[..., Path]
     ) -> None:
         with pytest.raises(UserError, match="--debates"):
-            score_judgements([judged(*RIGHT)], truth, debates=debates, strict=True)
+            score_judgements([judged(*RIGHT)], truth, policy=Policy(debates=debates, strict=True))
 
 
-def test_runs_in_different_orders_are_told_apart_without_a_reference(
+def test_whole_runs_in_different_orders_are_refused_without_the_debates(
     truth: Path, tmp_path: Path
 ) -> None:
     one = run_file(tmp_path / "one.jsonl", RIGHT)
     two = run_file(tmp_path / "two.jsonl", [RIGHT[1], RIGHT[0], RIGHT[2]])
-    report = score_judgements([one, two], truth, samples=100)
-    found = [problem for problem in report.problems if problem.kind is ProblemKind.OTHER_ORDER]
-    assert [(problem.run, problem.debate) for problem in found] == [("two", 1), ("two", 2)]
-    assert not report.official
+    with pytest.raises(InputError, match=r"two\.jsonl:1: expected debate 1 of .*one\.jsonl"):
+        score_judgements([one, two], truth, samples=100)
+    debates = debates_file(tmp_path / "debates.jsonl", {"bees": 2, "cats": 2, "dogs": 2})
+    report = score_judgements([one, two], truth, policy=Policy(debates=debates), samples=100)
+    assert [row.f1 for row in report.rows[:5]] == [row.f1 for row in report.rows[5:10]]
 
 
 def test_labels_without_a_line_are_refused(tmp_path: Path, judged: Callable[..., Path]) -> None:

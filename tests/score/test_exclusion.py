@@ -12,7 +12,7 @@ import pytest
 from tests.score.makers import debates_file, evaluation, labels_file, run_file, user_turn
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
-from touche_rad.score import score, score_judgements
+from touche_rad.score import Policy, score, score_judgements
 
 YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
 
@@ -50,7 +50,7 @@ def test_an_example_is_found_by_its_words(run: Path, truth: Path, tmp_path: Path
     f1 = {row.run: (row.labelled, row.f1) for row in after.rows if row.maxim == "quantity"}
     assert f1 == {"judge": (4, 1.0), "always-yes": (4, 1.0)}
     assert next(row for row in before.rows if row.maxim == "quantity").labelled == 5
-    assert "5 turns, 1 of them left out" in after.lines()[0]
+    assert "5 turns, 1 of them left out" in after.lines(200)[0]
 
 
 def test_an_example_is_found_by_debate_and_turn(run: Path, truth: Path, tmp_path: Path) -> None:
@@ -71,11 +71,12 @@ def test_examples_are_found_in_the_labelled_debates_too(truth: Path, tmp_path: P
     bare = run_file(tmp_path / "bare.jsonl", [evaluation([YES, YES, YES]), evaluation([YES, YES])])
     shown = examples_file(tmp_path / "examples.jsonl", [example("bees", 1)])
     debates = debates_file(tmp_path / "debates.jsonl", {"bees": 3, "cats": 2})
-    assert score([bare], truth, samples=100, debates=debates, exclude=shown).lines()[0].endswith(
-        "1 of them left out"
-    )  # fmt: skip
+    policy = Policy(debates=debates)
+    report = score([bare], truth, samples=100, policy=policy, exclude=shown)
+    assert report.lines(200)[0].endswith("1 of them left out")
+    by_place = Policy(by_place=True)
     with pytest.raises(UserError, match="none of its 1 examples is among the labelled turns"):
-        score([bare], truth, samples=100, exclude=shown)
+        score([bare], truth, samples=100, policy=by_place, exclude=shown)
 
 
 def test_the_official_policy_leaves_nothing_out_and_a_bad_line_has_its_place(
@@ -83,7 +84,7 @@ def test_the_official_policy_leaves_nothing_out_and_a_bad_line_has_its_place(
 ) -> None:
     shown = examples_file(tmp_path / "examples.jsonl", [example("bees", 1), {"user": "x"}])
     with pytest.raises(UserError, match="--strict"):
-        score([run], truth, strict=True, exclude=shown)
+        score([run], truth, policy=Policy(strict=True), exclude=shown)
     with pytest.raises(InputError, match=r"examples.jsonl:2: system: Field required"):
         score([run], truth, exclude=shown)
 

@@ -167,7 +167,7 @@ def test_a_run_against_itself_has_p_1(planted: Planted) -> None:
 
 def test_a_clearly_better_run_is_significant(planted: Planted) -> None:
     worse, better = planted.judge("worse", 0.55), planted.judge("better", 0.95)
-    report = score_judgements([worse, better], planted.truth, samples=2000)
+    report = score_judgements([worse, better], planted.truth, compare="all", samples=2000)
     found = comparison(report, "better", "worse", "mean")
     assert found.difference > 0.2
     assert found.low is not None
@@ -199,13 +199,14 @@ def test_every_run_is_compared_with_always_yes(planted: Planted) -> None:
     assert found.difference == pytest.approx(ours - theirs)
 
 
-def test_with_a_baseline_only_it_is_compared_with(planted: Planted) -> None:
+def test_a_baseline_is_compared_with_and_has_no_rank(planted: Planted) -> None:
     runs = [planted.judge(name, 0.7) for name in ("one", "two", "three")]
-    report = score_judgements(runs, planted.truth, samples=200, baseline=runs[1])
-    compared = {(one.run, one.against) for one in report.comparisons if one.against != "always-yes"}
-    assert compared == {("one", "two"), ("three", "two")}
+    report = score_judgements(runs, planted.truth, samples=200, baselines=runs[1:2])
+    compared = {(one.run, one.against) for one in report.comparisons}
+    assert {("one", "two"), ("three", "two")} <= compared
+    assert [one.run for one in report.ranking if one.rank is None] == ["two", "always-yes"]
     with pytest.raises(UserError, match="not one of the runs"):
-        score_judgements(runs[:1], planted.truth, baseline=runs[2])
+        score_judgements(runs[:1], planted.truth, baselines=runs[2:])
 
 
 def test_the_seed_decides_intervals_and_nothing_else(planted: Planted) -> None:
@@ -231,7 +232,7 @@ def test_one_debate_gives_no_interval_and_no_p(tmp_path: Path) -> None:
 def test_json_is_strict_and_holds_every_row(small: JudgementReport) -> None:
     read = json.loads(json.dumps(small.to_json(), allow_nan=False))
     assert read["kind"] == "judgements"
-    assert read["policy"] == "report"
+    assert read["policy"] == "no"
     assert len(read["rows"]) == 10
     assert {one["run"] for one in read["rows"]} == {"judge", "always-yes"}
     assert "scores" not in read

@@ -8,7 +8,7 @@ import pytest
 
 from tests.score.makers import evaluation, labels_file, run_file
 from touche_rad.errors import UserError
-from touche_rad.score import score_judgements, write_prototext
+from touche_rad.score import Policy, score_judgements, write_prototext
 
 WANTED = """\
 measure {
@@ -76,7 +76,7 @@ def test_the_file_is_the_official_one(
     strict: bool, files_made: tuple[Path, Path], tmp_path: Path
 ) -> None:
     run, truth = files_made
-    report = score_judgements([run], truth, strict=strict, samples=100)
+    report = score_judgements([run], truth, policy=Policy(strict=strict), samples=100)
     place = write_prototext(report, tmp_path)
     assert place == tmp_path / "evaluation.prototext"
     assert place.read_text("utf-8") == WANTED

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.score.makers import evaluation, labels_file, run_file
-from touche_rad.score import score_judgements
-from touche_rad.score.tables import align_columns
+from touche_rad.score import Policy, score_judgements
+from touche_rad.score.tables import Table
 
 YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
 
 
 def test_columns_are_aligned_first_left_then_right() -> None:
-    assert align_columns([("", "a", "long"), ("name", "10", "2")]) == [
+    assert Table(("", "a", "long"), [("name", "10", "2")]).lines() == [
         "       a  long",
         "name  10     2",
     ]
@@ -28,8 +28,8 @@ def truth(tmp_path: Path) -> Path:
 def test_always_yes_stands_beside_each_maxim_and_the_mean(truth: Path, tmp_path: Path) -> None:
     lines = [evaluation([YES, NO]), evaluation([YES, NO])]
     run = run_file(tmp_path / "judge.jsonl", lines)
-    shown = score_judgements([run], truth, samples=100).lines()
-    assert shown[1] == "policy report: a missing verdict counts as no"
+    shown = score_judgements([run], truth, samples=100).lines(200)
+    assert shown[1:3] == ["runs are matched to labels by place", "missing verdicts count as no"]
     heads = [
         line for line in shown if line in ("quantity", "quality", "relation", "manner", "mean")
     ]
@@ -49,7 +49,7 @@ def test_problems_are_shown_with_their_places_and_at_most_three_per_kind(
 ) -> None:
     nothing = [(None,) * 4] * 2
     run = run_file(tmp_path / "judge.jsonl", [evaluation(nothing), {}])
-    shown = "\n".join(score_judgements([run], truth, samples=100).lines())
+    shown = "\n".join(score_judgements([run], truth, samples=100).lines(200))
     assert "the official scorer would give at least one run no score" in shown
     assert "judge: null score: 8, 8 labelled verdicts counted as no" in shown
     assert "  line 1, debate 1, turn 1, quantity: 1 verdict counted as no" in shown
@@ -59,8 +59,8 @@ def test_problems_are_shown_with_their_places_and_at_most_three_per_kind(
 
 def test_strict_is_named_in_the_output(truth: Path, tmp_path: Path) -> None:
     run = run_file(tmp_path / "judge.jsonl", [evaluation([YES, NO]), evaluation([YES, YES])])
-    shown = score_judgements([run], truth, strict=True, samples=100).lines()
-    assert shown[1] == "policy strict (the official one)"
+    shown = score_judgements([run], truth, policy=Policy(strict=True), samples=100).lines(200)
+    assert shown[1] == "policy: strict, as in the official scorer"
     assert not any("no labels needed" in line for line in shown)
 
 
@@ -73,7 +73,7 @@ def test_the_health_of_the_judged_responses_is_shown(truth: Path, tmp_path: Path
         }
     )
     run = run_file(tmp_path / "judge.jsonl", [long, evaluation([YES, YES], "cats")])
-    shown = score_judgements([run], truth, samples=100).lines()
+    shown = score_judgements([run], truth, samples=100).lines(200)
     at = shown.index("the judged responses (no labels needed)")
     assert shown[at + 1] == (
         "  judge: 5 responses in 2 debates; words: median 5, maximum 61;"

@@ -20,7 +20,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "contests": ("compare", "Convert debates of other collections for panels."),
     },
     "Measure": {
-        "score": ("judge", "Score runs against labels, qrels or human decisions."),
+        "score": ("score", "Score runs against labels, qrels or human decisions."),
         "report": ("judge", "Write an HTML report of runs."),
     },
     "Submit": {

@@ -14,7 +14,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import next_after, next_step, progress, say
+from touche_rad.cli.console import next_after, next_step, progress, say, terminal_width
 from touche_rad.cli.prepare import Selected
 from touche_rad.errors import OptionError, UserError
 
@@ -142,7 +142,9 @@ def tournament_command(claims: Path, **given: Any) -> int:
         prior=given["prior"], samples=given["samples"], seed=given["seed"],
     )  # fmt: skip
     folder.write(result)
-    click.echo(result.model_dump_json() if given["as_json"] else "\n".join(result.lines()))
+    click.echo(
+        result.model_dump_json() if given["as_json"] else "\n".join(result.lines(terminal_width()))
+    )
     say(f"written: {folder.path / RATINGS}", quiet=given["quiet"])
     page = folder.path.with_name(f"{folder.path.name}.html")
     next_step(["report", folder.path, "-o", page], quiet=given["quiet"])

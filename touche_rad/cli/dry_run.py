@@ -26,7 +26,7 @@ from touche_rad.runs.estimate import (
     spread,
     spread_over_many,
 )
-from touche_rad.score.tables import align_columns
+from touche_rad.score.tables import Table
 
 if TYPE_CHECKING:
     from touche_rad.plugins import Plugin, Services
@@ -214,7 +214,7 @@ class Plan:
         made = "".join(f", about {count} {name}" for name, count in one.turns.items())
         lines = [f"{self.verb}: {one.debates} debates{made}, estimated from {one.sampled} of them"]
         if one.calls.high:
-            lines += align_columns([["", "low", "expected", "high"], *self._rows()])
+            lines += Table(["", "low", "expected", "high"], self._rows()).lines()
         else:
             lines.append("no model calls")
         lines.append(f"work without the model: {_duration(one.seconds)}")

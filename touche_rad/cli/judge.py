@@ -1,8 +1,7 @@
-"""The commands `judge`, `score`, `audit` and `report`."""
+"""The commands `judge`, `audit` and `report`."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +9,14 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import next_step, progress, say
-from touche_rad.errors import OptionError, UserError
+from touche_rad.cli.console import next_step, progress, say, terminal_width
+from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from touche_rad.contests.score_report import ContestReport
     from touche_rad.plugins import Plugin, Services
     from touche_rad.runs.runner import RunOptions, Status
-    from touche_rad.score import Report
-    from touche_rad.score.agreement import AgreementReport
 
 
 @opt.command(
@@ -112,85 +108,6 @@ def _dry_run(given: dict[str, Any], plugin: Plugin, make: Any, *, panel: bool) -
 
 
 @opt.command(
-    "score",
-    "score evaluations.jsonl labels.jsonl",
-    "score a.jsonl b.jsonl labels.jsonl -o scores",
-    "score attack.run qrels.txt",
-    "score INDEX other.jsonl experts.jsonl",
-)
-@opt.path_argument("paths", "RUN... TRUTH", nargs=-1, required=True)
-@opt.options(
-    opt.output("Folder for evaluation.prototext and the files of ir_measures.", "DIR"),
-    opt.flag("--strict", "Like the official scorer: no score if anything is missing."),
-    opt.file("--debates", "Debates of the labels, to detect reordered runs."),
-    opt.file("--exclude", "Leave out the turns that are examples in this file.", "EXAMPLES"),
-    opt.file("--baseline", "Compare each run with this one. [default: all pairs]", "RUN"),
-    opt.flag("--votes", "Whole debates: compare with each vote instead of the winner."),
-    opt.integer("--samples", "Bootstrap samples for confidence intervals and comparisons.", 10_000,
-                100),
-    opt.SEED, opt.SKIP_BAD, opt.JSON,
-)  # fmt: skip
-def score_command(paths: tuple[Path, ...], **given: Any) -> None:
-    """Score each RUN against TRUTH, and compare the runs.
-
-    Evaluations against labels: official precision, recall and F1 per maxim, their macro averages,
-    accuracy, kappa, MCC and the always-yes baseline. TREC runs against qrels: nDCG@10, RR and R.
-    Outcomes against contests: accuracy, RMSE and correlations per dimension, and biases.
-    Annotations against annotations: Jaccard, Hamming, kappa and alpha; a RUN may be an index.
-    """
-    if len(paths) < 2:
-        raise UserError(
-            "score: give at least one RUN, then TRUTH (labels, qrels, contests or annotations)"
-        )
-    *runs, truth = paths
-    report = _score(runs, truth, given)
-    if given["output"] is not None:
-        from touche_rad.score import Report, export
-
-        if not isinstance(report, Report):
-            raise UserError("score: -o is for evaluations; use --json for other results")
-        for path in export(report, given["output"]):
-            say(f"written: {path}")
-    if given["as_json"]:
-        click.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
-    else:
-        click.echo("\n".join(report.lines()))
-
-
-def _score(
-    runs: list[Path], truth: Path, given: dict[str, Any]
-) -> Report | ContestReport | AgreementReport:
-    from touche_rad import files
-
-    how = {key: given[key] for key in ("samples", "seed")}
-    bad = files.BadLines(skip=given["skip_bad"])
-    if files.detect_kind(truth) is files.Kind.CONTESTS:
-        from touche_rad.contests.scoring import score_contests
-
-        if any(given[key] for key in ("strict", "debates", "exclude", "baseline")):
-            raise OptionError(
-                "--strict, --debates, --exclude and --baseline are not for whole debates"
-            )
-        return score_contests(
-            runs, truth, against="votes" if given["votes"] else "winner", bad=bad, **how
-        )
-    if given["votes"]:
-        raise OptionError("--votes is for whole debates")
-    if files.detect_kind(truth) is files.Kind.ANNOTATIONS:
-        from touche_rad.score.agreement import score_annotations
-
-        if any(given[key] for key in ("strict", "debates", "exclude", "baseline")):
-            raise OptionError(
-                "--strict, --debates, --exclude and --baseline are not for annotations"
-            )
-        return score_annotations(runs, truth, bad=bad)
-    from touche_rad.score import score
-
-    how |= {key: given[key] for key in ("strict", "debates", "exclude", "baseline")}
-    return score(runs, truth, bad=bad, **how)
-
-
-@opt.command(
     "audit",
     "audit simulations.jsonl",
     "audit run.jsonl -j grounded -j length --turns 50 -o audit",
@@ -247,7 +164,7 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
         with files.atomic_write(out) as stream:
             stream.write(as_json + "\n")
         say(f"written: {out}", quiet=given["quiet"])
-    click.echo(as_json if given["as_json"] else "\n".join(result.lines()))
+    click.echo(as_json if given["as_json"] else "\n".join(result.lines(terminal_width())))
     steps = [["judge", runs[0], "-j", name, "-o", "evaluations.jsonl"] for name in judges]
     next_step(*steps[:1], quiet=given["quiet"])
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files as resources
 from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from touche_rad.score.tables import Columns, Item, Printed, align_columns, table
+from touche_rad.score.tables import Columns, Item, Part, Printed, Table, table
 
 Against = Literal["winner", "votes"]
 Basis = Literal["winner", "score", "constant"]
@@ -146,8 +146,12 @@ class ContestReport(Printed):
     published: tuple[Published, ...] = Field(default=())
     missing: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
 
-    def parts(self) -> Iterator[Iterable[str]]:
-        """Return the parts of the terminal output, each as lines."""
+    def records(self) -> Iterator[Mapping[str, Any]]:
+        """Yield the rows of the runs and of the constant predictors."""
+        return (row.model_dump(mode="json") for row in self.rows)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the tables of the terminal output."""
         yield (
             f"{self.truth}: {self.debates} debates",
             *(["errors are computed against each vote"] if self.against == "votes" else []),
@@ -159,7 +163,7 @@ class ContestReport(Printed):
         yield table(_SIDE_COLUMNS, self.sides)
         yield table(_BIAS_COLUMNS, self.biases)
         yield table(_SAME_COLUMNS, self.same)
-        yield _published(self.published)
+        yield from _published(self.published)
         yield (
             f"{run}: {len(lost)} of {self.debates} debates have no verdict, the first is {lost[0]}"
             for run, lost in self.missing.items()
@@ -209,19 +213,20 @@ def _figures(table: Mapping[str, Any]) -> Iterator[Published]:
                 )  # fmt: skip
 
 
-def _published(figures: Sequence[Published]) -> Iterator[str]:
+def _published(figures: Sequence[Published]) -> Iterator[Part]:
     if not figures:
         return
-    yield "Published in the papers, on their data with their models (not measured here):"
+    yield ["Published in the papers, on their data with their models (not measured here):"]
     measures = dict.fromkeys(one.measure for one in figures)
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     for one in figures:
         key = (one.system, one.data, one.dimension, one.paper)
         digits = 3 if one.measure in _CORRELATIONS else 2
         rows.setdefault(key, {})[one.measure] = f"{one.value:.{digits}f}"
-    head = ("system", "data", "dimension", *measures, "where")
-    yield from align_columns([
-        head,
-        *((*key[:3], *(row.get(name, "") for name in measures), key[3])
-          for key, row in rows.items()),
-    ])  # fmt: skip
+    yield Table(
+        ["system", "data", "dimension", *measures, "where"],
+        [
+            [*key[:3], *(row.get(name, "") for name in measures), key[3]]
+            for key, row in rows.items()
+        ],
+    )

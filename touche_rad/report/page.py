@@ -27,9 +27,12 @@ from touche_rad.report.tournament import read_tournament, split_runs_and_ratings
 from touche_rad.runs.runner import sha256_of
 from touche_rad.score import score
 from touche_rad.score.naming import names
-from touche_rad.score.result import JudgementReport, JudgementRow, Report
+from touche_rad.score.reports import JudgementReport, Report
+from touche_rad.score.result import JudgementRow
 
 MOST_DEBATES = 200
+_PLAIN_WIDTH = 120
+"""Characters in a line of scores that are shown as in the terminal."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,9 @@ def write_report(
         "talks": talks[:most],
         **vars(summary),
         "score": scored if isinstance(scored, JudgementReport) else None,
-        "plain": scored.lines() if scored and not isinstance(scored, JudgementReport) else [],
+        "plain": scored.lines(_PLAIN_WIDTH)
+        if scored and not isinstance(scored, JudgementReport)
+        else [],
         "rates": _rates(sources, talks),
         "plots": list(_plots(sources, talks, scored)),
         "costs": [cost for source in sources for cost in costs(source.name, source.path)],
@@ -147,8 +152,9 @@ def _scored(
     fitting = [source.path for source in sources if source.kind is wanted]
     if not fitting:
         return None
-    scorer = score_contests if wanted is Kind.OUTCOMES else score
-    return scorer(fitting, labels, seed=seed)
+    if wanted is Kind.OUTCOMES:
+        return score_contests(fitting, labels, seed=seed)
+    return score(fitting, labels, seed=seed)
 
 
 _TRUTHS = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}

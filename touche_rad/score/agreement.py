@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from touche_rad import files
 from touche_rad.errors import InputError, UserError
@@ -19,7 +19,7 @@ from touche_rad.plugins import annotations_of, open_index
 from touche_rad.score.figures import kappa
 from touche_rad.score.naming import names
 from touche_rad.score.official import count
-from touche_rad.score.tables import Columns, Item, Printed, cell, table
+from touche_rad.score.tables import Columns, Item, Part, Printed, cell, table
 
 Grades = Mapping[str, float]
 """The grades of a text's labels; a missing label and the grade 0 are the same."""
@@ -159,9 +159,14 @@ class AgreementReport(Printed):
     alpha_of_all: float | None
     """Krippendorff's alpha of all annotators together with the truth."""
 
-    def parts(self) -> Iterator[Sequence[str]]:
+    def records(self) -> Iterator[Mapping[str, Any]]:
+        """Yield the rows of the annotators."""
+        return (row.model_dump(mode="json") for row in self.rows)
+
+    def parts(self) -> Iterator[Part]:
         """Yield the table, and the agreement of all if there are more than two annotators."""
-        yield [f"{self.truth}: {len(self.labels)} labels", *table(_COLUMNS, self.rows)]
+        yield [f"{self.truth}: {len(self.labels)} labels"]
+        yield table(_COLUMNS, self.rows)
         if len(self.rows) > 1:
             of_all = f"Krippendorff's alpha of all {len(self.rows) + 1} annotators: "
             yield [of_all + cell("{alpha_of_all:.4f}", self)]

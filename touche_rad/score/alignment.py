@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from touche_rad.debate import Debate, Maxim
-from touche_rad.errors import UserError
-from touche_rad.score.evaluations import NO_SCORE, Read, Row, digests, read_official
+from touche_rad.debate import Maxim
+from touche_rad.errors import InputError, UserError
+from touche_rad.score.evaluations import NO_SCORE, Read, Row, read_official
+from touche_rad.score.matching import Reference, Run
 from touche_rad.score.official import says_yes
 from touche_rad.score.result import Problem, ProblemKind
-
-
-class Reference:
-    """The labelled debates in the labels' order; finds the debate of a row by id and by words."""
-
-    def __init__(self, debates: Sequence[Debate]) -> None:
-        self.ids = tuple(debate.id for debate in debates)
-        self.turns = tuple(digests(debate) for debate in debates)
-        count = Counter(self.ids)
-        self._by_id = {
-            name: place for place, name in enumerate(self.ids) if name and count[name] == 1
-        }
-        self._by_turn: dict[str, set[int]] = defaultdict(set)
-        for place, turns in enumerate(self.turns):
-            for turn in turns:
-                self._by_turn[turn].add(place)
-
-    def find(self, row: Row, position: int, taken: Container[int]) -> int | None:
-        """Return the debate with this id, or the one that shares most turns with the row.
-
-        Of debates with the same words, the one at the row's own position is preferred, then one
-        that is not taken.
-        """
-        if row.id in self._by_id:
-            return self._by_id[row.id]
-        votes = Counter(place for turn in row.conversation for place in self._by_turn.get(turn, ()))
-        if not votes:
-            return None
-        most = max(votes.values())
-        best = sorted(place for place, count in votes.items() if count == most)
-        best = [place for place in best if place not in taken] or best
-        return position if position in best else best[0]
 
 
 def turns_by_words(row: Row, spoken: Sequence[int], known: Sequence[str]) -> dict[int, int]:
@@ -59,26 +29,6 @@ def turns_by_words(row: Row, spoken: Sequence[int], known: Sequence[str]) -> dic
     return matches
 
 
-def other_order(names: Sequence[str], runs: Sequence[Sequence[Row]]) -> list[Problem]:
-    """Report where runs have the same debates at different positions.
-
-    Without the debates that the labels belong to, it is unknown which run is right.
-    """
-    held = [[row for row in rows if row.trouble is not ProblemKind.BLANK] for rows in runs]
-    first = {row.conversation: place for place, row in enumerate(held[0]) if row.conversation}
-    return [
-        Problem(
-            run=name, kind=ProblemKind.OTHER_ORDER, line=row.line, debate=place + 1,
-            message=f"it is debate {first[row.conversation] + 1} in {names[0]}; "
-            "with --debates FILE each finds its labels",
-        )
-        for name, rows in zip(names[1:], held[1:], strict=True)
-        for place, row in enumerate(rows)
-        if row.conversation in first
-        and (place >= len(held[0]) or held[0][place].conversation != row.conversation)
-    ]  # fmt: skip
-
-
 Labelled = Sequence[Sequence[Mapping[Maxim, int | None]]]
 Scored = Sequence[Sequence[Mapping[Maxim, float | None]]]
 
@@ -91,6 +41,8 @@ class Alignment:
     problems: tuple[Problem, ...] = ()
     official: bool = True
     """Whether the official scorer accepts the run."""
+    lost: int = 0
+    """Labelled debates without any verdict in the run."""
 
 
 def align_strict(path: Path, truth: Path, labels: Labelled) -> Alignment:
@@ -108,52 +60,63 @@ def _same_number(what: str, path: Path, got: int, truth: Path, wanted: int) -> N
 
 
 class Aligner:
-    """Aligns one run with the labels by the policy `report`, and collects its problems."""
+    """Aligns one run with the labels, and collects its problems."""
 
-    def __init__(self, run: str, labels: Labelled, reference: Reference | None = None) -> None:
+    def __init__(
+        self, run: Run, labels: Labelled, reference: Reference | None = None, *, skip: bool = False
+    ) -> None:
+        """Prepare.
+
+        Args:
+            run: The run.
+            labels: The labels.
+            reference: The labelled debates; without them lines are matched by place.
+            skip: Leave missing verdicts out instead of counting them as no.
+        """
         self.run = run
         self.labels = labels
         self.reference = reference
+        self.skip = skip
         self.problems: list[Problem] = []
 
-    def align(self, rows: Sequence[Row]) -> Alignment:
-        """Find the labels of each row, and return the scores in the labels' shape."""
-        places = self._places(rows)
+    def align(self) -> Alignment:
+        """Find the labels of each line, and return the scores in the labels' shape."""
+        for line in self.run.blank:
+            self._note(ProblemKind.BLANK, "left out", line=line)
+        places = (
+            self._by_position()
+            if self.reference is None or not self.run.has_words
+            else self._by_words(self.reference)
+        )
         scores = [
             self._debate(position, places.get(position)) for position in range(len(self.labels))
         ]
-        official = all(row.official for row in rows) and not any(
+        official = all(row.official for row in self.run.rows) and not any(
             problem.kind is not ProblemKind.ODD_SCORE for problem in self.problems
         )
-        return Alignment(scores, tuple(self.problems), official)
+        present = sum(row.trouble is None and bool(row.turns) for row in places.values())
+        return Alignment(scores, tuple(self.problems), official, len(self.labels) - present)
 
-    def _places(self, rows: Sequence[Row]) -> dict[int, Row]:
-        """Find the labels' place of each row."""
-        for row in rows:
-            if row.trouble is ProblemKind.BLANK:
-                self._note(ProblemKind.BLANK, "left out", line=row.line)
-        held = [row for row in rows if row.trouble is not ProblemKind.BLANK]
-        if self.reference is None:
-            return self._by_position(held)
-        return self._by_words(held, self.reference)
-
-    def _by_position(self, rows: Sequence[Row]) -> dict[int, Row]:
+    def _by_position(self) -> dict[int, Row]:
+        rows = self.run.rows
         for position, row in enumerate(rows):
             if position >= len(self.labels):
                 self._note(ProblemKind.EXTRA_DEBATE, "left out", line=row.line, debate=position + 1)
         return dict(enumerate(rows[: len(self.labels)]))
 
-    def _by_words(self, rows: Sequence[Row], reference: Reference) -> dict[int, Row]:
+    def _by_words(self, reference: Reference) -> dict[int, Row]:
         places: dict[int, Row] = {}
         homeless: list[tuple[int, Row]] = []
-        for position, row in enumerate(rows):
+        for position, row in enumerate(self.run.rows):
             if row.trouble is not None:
                 self._note(row.trouble, "its verdicts are missing", line=row.line)
                 continue
             place = reference.find(row, position, places)
             if place is None:
                 homeless.append((position, row))
-            elif place in places:
+                continue
+            reference.check(self.run, row, place)
+            if place in places:
                 self._note(
                     ProblemKind.TWICE, "the first one counts", line=row.line, debate=place + 1
                 )
@@ -162,9 +125,25 @@ class Aligner:
                 if place != position:
                     message = f"stands at place {position + 1}, matched to debate {place + 1}"
                     self._note(ProblemKind.REORDERED, message, line=row.line, debate=place + 1)
+        self._refuse_strangers(homeless, places, reference)
         for position, row in homeless:
             self._keep_in_place(row, position, places)
         return places
+
+    def _refuse_strangers(
+        self, homeless: Sequence[tuple[int, Row]], places: Mapping[int, Row], reference: Reference
+    ) -> None:
+        """Refuse a run with other debates where labelled debates are missing.
+
+        Other debates are left out if no labelled one is missing, but for lost ones.
+        """
+        strangers = [(position, row) for position, row in homeless if row.conversation]
+        lost = sum(row.trouble is not None for row in self.run.rows)
+        missing = [place for place in range(len(self.labels)) if place not in places]
+        if strangers and len(missing) > lost:
+            position, row = strangers[0]
+            place = position if position in missing else missing[0]
+            raise reference.difference(self.run, row, place)
 
     def _keep_in_place(self, row: Row, position: int, places: dict[int, Row]) -> None:
         free = position < len(self.labels) and position not in places and not row.conversation
@@ -181,7 +160,7 @@ class Aligner:
             kind = row.trouble if row and row.trouble else ProblemKind.MISSING_DEBATE
             count = sum(_labelled(turn) for turn in labels)
             line = row.line if row else None
-            self._note(kind, _as_no(count), line=line, debate=position + 1, counted_as_no=count)
+            self._note_missing(kind, count, {"line": line, "debate": position + 1})
             return [{} for _ in labels]
         turns = self._turn_places(position, row)
         return [self._turn(position, turn, row, turns.get(turn)) for turn in range(len(labels))]
@@ -223,7 +202,7 @@ class Aligner:
         labels = self.labels[position][turn]
         if given is None:
             count = _labelled(labels)
-            self._note(ProblemKind.MISSING_TURN, _as_no(count), **where, counted_as_no=count)
+            self._note_missing(ProblemKind.MISSING_TURN, count, where)
             return {}
         for maxim, read in given.items():
             self._note_verdict(maxim, read, labels.get(maxim) is not None, where)
@@ -237,12 +216,20 @@ class Aligner:
             message = f"{read.said} is taken as {read.score}, which means {meant}"
             self._note(read.trouble, message, **where, maxim=maxim)
         elif read.trouble is not None:
-            count = int(labelled)
-            message = ", ".join(part for part in (read.said, _as_no(count)) if part)
-            self._note(read.trouble, message, **where, maxim=maxim, counted_as_no=count)
+            place = {**where, "maxim": maxim}
+            self._note_missing(read.trouble, int(labelled), place, read.said)
+
+    def _note_missing(
+        self, kind: ProblemKind, count: int, where: Mapping[str, Any], said: str = ""
+    ) -> None:
+        what = "left out" if self.skip else "counted as no"
+        verdicts = f"{count} verdict{'s' if count > 1 else ''} {what}"
+        message = verdicts if count else "nothing is labelled there"
+        counted = {"left_out" if self.skip else "counted_as_no": count}
+        self._note(kind, ", ".join(filter(None, (said, message))), **where, **counted)
 
     def _note(self, kind: ProblemKind, message: str, **where: int | Maxim | None) -> None:
-        fields = {"run": self.run, "kind": kind, "message": message, **where}
+        fields = {"run": self.run.name, "kind": kind, "message": message, **where}
         self.problems.append(Problem.model_validate(fields))
 
 
@@ -250,7 +237,34 @@ def _labelled(labels: Mapping[Maxim, int | None]) -> int:
     return sum(value is not None for value in labels.values())
 
 
-def _as_no(count: int) -> str:
-    if not count:
-        return "nothing is labelled there"
-    return f"{count} verdict{'s' if count > 1 else ''} counted as no"
+def without_missing(labels: Labelled, runs: Sequence[Scored]) -> Labelled:
+    """Remove each label for which any run has no verdict, so that all runs are scored alike."""
+    return [
+        [
+            {
+                maxim: None if any(run[at][turn].get(maxim) is None for run in runs) else label
+                for maxim, label in of_turn.items()
+            }
+            for turn, of_turn in enumerate(turns)
+        ]
+        for at, turns in enumerate(labels)
+    ]
+
+
+def refuse_missing(path: Path, aligned: Alignment) -> None:
+    """Refuse a run with missing verdicts.
+
+    Raises:
+        InputError: It names the first one.
+    """
+    for problem in aligned.problems:
+        if problem.counted_as_no:
+            places = {name: getattr(problem, name) for name in ("debate", "turn")}
+            where = [f"{name} {number}" for name, number in places.items() if number]
+            missing = sum(one.counted_as_no for one in aligned.problems)
+            raise InputError(
+                path,
+                f"{problem.kind} ({', '.join([*where, *filter(None, [problem.maxim])])}): expected "
+                f"a verdict for each label, {missing} are missing; --missing no counts them as no",
+                line=problem.line,
+            )

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -53,6 +53,23 @@ class Read:
     said: str = ""
 
 
+class Talk(NamedTuple):
+    """What the scorer needs of the simulation in a line."""
+
+    digest: str = ""
+    """Of the whole simulation; empty if the line has none."""
+    id: str = ""
+    conversation: tuple[str, ...] = ()
+    answered: tuple[int, ...] = ()
+
+
+Talks = dict[str, Talk]
+"""The simulations that were parsed before, by their digest: runs of several judges share them."""
+
+
+_NO_TALK = Talk()
+
+
 @dataclass(frozen=True)
 class Row:
     """One line of a run. A lost debate has only its position."""
@@ -60,18 +77,32 @@ class Row:
     line: int
     trouble: ProblemKind | None = None
     official: bool = False
-    id: str = ""
-    conversation: tuple[str, ...] = ()
-    """A digest of each user turn with its response, answered or not."""
-    answered: tuple[int, ...] = ()
-    """The turns with a response; the official client judges only these."""
+    talk: Talk = _NO_TALK
     turns: tuple[Mapping[Maxim, Read], ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The id of the debate, if the line has one."""
+        return self.talk.id
+
+    @property
+    def conversation(self) -> tuple[str, ...]:
+        """A digest of each user turn with its response, answered or not."""
+        return self.talk.conversation
+
+    @property
+    def answered(self) -> tuple[int, ...]:
+        """The turns with a response; the official client judges only these."""
+        return self.talk.answered
 
 
 def digest(utterance: object, response: object) -> str:
     """Return a digest of a turn's words; white space does not matter."""
-    words = "\x1f".join(" ".join(str(text or "").split()) for text in (utterance, response))
-    return hashlib.blake2b(words.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return _hash("\x1f".join(" ".join(str(text or "").split()) for text in (utterance, response)))
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def digests(debate: Debate) -> tuple[str, ...]:
@@ -103,14 +134,20 @@ def _refusal(path: Path, line: int, error: ValidationError) -> InputError:
     return InputError(path, message, line=line, field=field)
 
 
-def read_rows(path: Path, bad: files.BadLines | None = None) -> list[Row]:
+def read_rows(
+    path: Path, bad: files.BadLines | None = None, talks: Talks | None = None
+) -> list[Row]:
     """Read all valid parts of a run, and the positions of lost debates."""
-    bad = bad or files.BadLines()
-    lines = numbered_lines(path, verbatim=True)
-    return [_row(path, number, line, bad) for number, line in lines]
+    bad, known = bad or files.BadLines(), {} if talks is None else talks
+    rows: list[Row] = []
+    for number, line in numbered_lines(path, bad, verbatim=True):
+        while len(rows) < number - 1:  # a skipped line keeps its place
+            rows.append(Row(len(rows) + 1, ProblemKind.BAD_LINE))
+        rows.append(_row(path, number, line, bad, known))
+    return rows
 
 
-def _row(path: Path, number: int, line: str, bad: files.BadLines) -> Row:
+def _row(path: Path, number: int, line: str, bad: files.BadLines, talks: Talks) -> Row:
     if not line.strip():
         return Row(number, ProblemKind.BLANK)
     try:
@@ -122,7 +159,12 @@ def _row(path: Path, number: int, line: str, bad: files.BadLines) -> Row:
         return Row(number, ProblemKind.BAD_LINE)
     if not data:
         return Row(number, ProblemKind.LOST)
-    return _filled(number, data, official=_is_official(line))
+    return Row(
+        line=number,
+        official=_is_official(line),
+        talk=_talk(data, talks),
+        turns=tuple(_verdicts(_object(turn)) for turn in _array(data.get("userTurnsEvaluations"))),
+    )
 
 
 def _is_official(line: str) -> bool:
@@ -133,20 +175,29 @@ def _is_official(line: str) -> bool:
     return True
 
 
-def _filled(number: int, data: dict[str, Any], *, official: bool) -> Row:
+def _talk(data: dict[str, Any], talks: Talks) -> Talk:
     try:
-        debate = parse_simulation(data, lenient=True)
-    except FieldError:
-        debate = Debate()
-    turns = debate.turns
-    return Row(
-        line=number,
-        official=official,
-        id=debate.id,
-        conversation=digests(debate),
-        answered=tuple(at for at, turn in enumerate(turns) if turn.response is not None),
-        turns=tuple(_verdicts(_object(turn)) for turn in _array(data.get("userTurnsEvaluations"))),
-    )
+        key = _hash(json.dumps({name: data.get(name) for name in ("id", "simulation")}))
+    except RecursionError:
+        return _NO_TALK
+    if key not in talks:
+        try:
+            debate = parse_simulation(data, lenient=True)
+        except FieldError:
+            debate = Debate()
+        talks[key] = Talk(
+            digest=key if debate.turns else "",
+            id=debate.id,
+            conversation=digests(debate),
+            answered=tuple(at for at, turn in enumerate(debate.turns) if turn.response is not None),
+        )
+    return talks[key]
+
+
+def debate_at(path: Path, line: int) -> Debate:
+    """Return the debate in a line of a run, for an error message."""
+    text = next(text for number, text in numbered_lines(path, verbatim=True) if number == line)
+    return parse_simulation(json.loads(text.removeprefix("\ufeff")), lenient=True)
 
 
 def _object(value: object) -> Mapping[str, Any]:

@@ -14,8 +14,9 @@ from pydantic import BaseModel, ValidationError
 
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.records import numbered_lines
-from touche_rad.score.alignment import Labelled, Reference
+from touche_rad.score.alignment import Labelled
 from touche_rad.score.evaluations import Row, digest
+from touche_rad.score.matching import Reference
 
 
 class _Example(BaseModel):
@@ -36,7 +37,7 @@ class Turns:
 
 
 def known_turns(rows: Sequence[Sequence[Row]], reference: Reference | None) -> list[Turns]:
-    """Return the debates at the labels' places: from --debates, or from the runs."""
+    """Return the debates at the labels' places: the labelled debates, or those of the runs."""
     if reference is not None:
         return [Turns(*one) for one in zip(reference.ids, reference.turns, strict=True)]
     return [

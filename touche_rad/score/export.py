@@ -16,7 +16,7 @@ from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.score.alignment import Labelled, Scored
 from touche_rad.score.official import NAME, says_yes, write_prototext
-from touche_rad.score.result import JudgementReport, Report
+from touche_rad.score.reports import JudgementReport, Report
 
 QRELS = "labels.qrels"
 

@@ -6,7 +6,7 @@ Matthews' correlation are 0 for it. A measure without labelled turns is None.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean
@@ -18,7 +18,7 @@ from touche_rad.score import significance as bootstrap
 from touche_rad.score.alignment import Labelled, Scored
 from touche_rad.score.official import Counts, count
 from touche_rad.score.result import BASELINE_SCORE, MEAN, JudgementRow
-from touche_rad.score.significance import Measured
+from touche_rad.score.significance import Figures, Measured
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -123,25 +123,52 @@ def total(parts: list[Counts]) -> Counts:
 
 
 def measure(
-    run: str, labels: Labelled, scores: Scored, draws: Draws
-) -> tuple[list[JudgementRow], dict[str, Measured]]:
-    """Return a run's rows (each maxim and their mean), and its F1 with the bootstrap samples."""
-    parts = {maxim: per_debate(labels, scores, maxim) for maxim in Maxim}
-    counts = {maxim: total(parts[maxim]) for maxim in Maxim}
-    drawn = {maxim: _drawn_f1(parts[maxim], draws) for maxim in Maxim}
-    measured = {maxim.value: Measured(counts[maxim].f1, drawn[maxim]) for maxim in Maxim}
-    rows = [_row(run, maxim, counts[maxim], measured[maxim]) for maxim in Maxim]
-    with_labels = [row for row in rows if row.labelled]
-    measured[MEAN] = _mean_f1(with_labels, measured)
-    return [*rows, _mean_row(run, with_labels, measured[MEAN])], measured
+    labels: Labelled, scores: Mapping[str, Scored], draws: Draws
+) -> tuple[list[JudgementRow], Figures]:
+    """Return the rows of all runs (each maxim and their mean), and their F1 with its samples.
+
+    All runs share the bootstrap samples of debates, which are drawn once.
+    """
+    parts = {
+        run: [per_debate(labels, scored, maxim) for maxim in Maxim]
+        for run, scored in scores.items()
+    }
+    drawn = _drawn_f1(list(parts.values()), draws)
+    rows: list[JudgementRow] = []
+    figures: dict[str, dict[str, Measured]] = {}
+    for at, (run, of_run) in enumerate(parts.items()):
+        counts = dict(zip(Maxim, map(total, of_run), strict=True))
+        measured = {
+            maxim.value: Measured(counts[maxim].f1, None if drawn is None else drawn[at, :, place])
+            for place, maxim in enumerate(Maxim)
+        }
+        of_maxims = [_row(run, maxim, counts[maxim], measured[maxim]) for maxim in Maxim]
+        labelled = [row for row in of_maxims if row.labelled]
+        measured[MEAN] = _mean_f1(labelled, measured)
+        rows += [*of_maxims, _mean_row(run, labelled, measured[MEAN])]
+        figures[run] = measured
+    return rows, figures
 
 
-def _drawn_f1(parts: list[Counts], draws: Draws) -> bootstrap.Floats | None:
-    if len(parts) < 2:
+def _drawn_f1(parts: Sequence[Sequence[list[Counts]]], draws: Draws) -> bootstrap.Floats | None:
+    """Return the F1 of each run in each sample on each maxim; None with fewer than two debates."""
+    table = np.array([
+        [[(one.tp, one.fp, one.fn) for one in debates] for debates in of_run] for of_run in parts
+    ], dtype=np.float64)  # fmt: skip
+    runs, maxims, debates = table.shape[:3]
+    if debates < 2:
         return None
-    table = np.array([(part.tp, part.fp, part.fn) for part in parts])
-    tp, fp, fn = bootstrap.resampled_sums(table, draws.samples, draws.seed).T
-    return bootstrap.f1(tp, fp, fn)
+    columns = np.moveaxis(table, 2, 0).reshape(debates, runs, -1)
+    found = np.empty((runs, draws.samples, maxims))
+    start = 0
+    for drawn in bootstrap.weights(debates, draws.samples, draws.seed):
+        stop = start + len(drawn)
+        counted = drawn.astype(np.float64)
+        for run in range(runs):
+            sums = (counted @ columns[:, run]).reshape(len(drawn), maxims, 3)
+            found[run, start:stop] = bootstrap.f1(sums[..., 0], sums[..., 1], sums[..., 2])
+        start = stop
+    return found
 
 
 def _row(run: str, maxim: Maxim, counts: Counts, measured: Measured) -> JudgementRow:

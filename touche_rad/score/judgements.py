@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from touche_rad import files
@@ -12,96 +13,194 @@ from touche_rad.score.alignment import (
     Aligner,
     Alignment,
     Labelled,
-    Reference,
     align_strict,
-    other_order,
+    refuse_missing,
+    without_missing,
 )
-from touche_rad.score.evaluations import Row, read_rows
+from touche_rad.score.evaluations import Talks, read_rows
 from touche_rad.score.exclusion import exclude as exclude_turns
 from touche_rad.score.exclusion import known_turns
 from touche_rad.score.figures import Draws, baseline_scores, measure
 from touche_rad.score.health import health
-from touche_rad.score.naming import baseline_name, names
+from touche_rad.score.matching import Reference, Run, check_places, find_reference
+from touche_rad.score.naming import baseline_names, names
+from touche_rad.score.reports import JudgementReport
 from touche_rad.score.result import (
     BASELINE,
     MEAN,
-    JudgementReport,
+    Health,
     LabelRow,
+    Missing,
     Problem,
     ProblemKind,
+    Ranked,
 )
-from touche_rad.score.significance import comparisons, pairs
+from touche_rad.score.significance import Pairs, comparisons, pairs, ranks
 
 FEW = 20
 """With fewer debates p-values are too small: with ten debates, 10 % of simulated differences
 without an effect had p < .05."""
 
 
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How runs are matched to labels, and what a missing verdict is."""
+
+    missing: Missing = "no"
+    """Count it as no, skip its turn in all runs, or refuse the run."""
+    strict: bool = False
+    """Refuse a run that the official scorer refuses."""
+    debates: Path | None = None
+    """The labelled debates in the labels' order."""
+    by_place: bool = False
+    """Match by place only, whatever the words are."""
+
+
+DEFAULT_POLICY = Policy()
+
+
 def score_judgements(
     runs: Sequence[Path],
     truth: Path,
     *,
-    strict: bool = False,
+    policy: Policy = DEFAULT_POLICY,
+    compare: Pairs = "top",
     samples: int = 10_000,
     seed: int = 0,
-    debates: Path | None = None,
-    baseline: Path | None = None,
+    baselines: Sequence[Path] = (),
     exclude: Path | None = None,
     bad: files.BadLines | None = None,
+    progress: Progress | None = None,
 ) -> JudgementReport:
     """Score evaluations files against labels.
 
     Args:
         runs: Evaluations files.
         truth: The labels.
-        strict: Refuse a run that the official scorer refuses.
+        policy: How runs are matched, and what a missing verdict is.
+        compare: Which runs to compare.
         samples: Number of bootstrap samples of debates.
         seed: Random seed of the bootstrap.
-        debates: The labelled debates in the labels' order; needed to align reordered runs.
-        baseline: Compare each run with this one instead of all pairs.
+        baselines: The runs that are baselines.
         exclude: Examples whose turns are left out.
         bad: What to do with lines that are not JSON.
+        progress: Called with the number of runs that are read, and of all runs.
     """
+    _check_policy(policy, exclude)
     labels, excluded = read_labels(truth), 0
-    if exclude is not None:
-        labels, excluded = _without(labels, exclude, runs, truth, strict=strict, debates=debates)
     tags = names(runs)
-    aligned, problems = align_all(
-        tags, runs, truth, labels, strict=strict, debates=debates, bad=bad
-    )
-    draws = Draws(samples, seed)
+    marked = baseline_names(baselines, runs, tags)
+    if policy.strict:
+        aligned, source = [align_strict(run, truth, labels) for run in runs], None
+        read = [Run(tag, path, ()) for tag, path in zip(tags, runs, strict=True)]
+    else:
+        read = _read(tags, runs, bad, progress)
+        reference = _reference(read, truth, labels, policy)
+        if exclude is not None:
+            turns = known_turns([run.rows for run in read], reference)
+            labels, excluded = exclude_turns(labels, turns, exclude)
+        aligned = [_align(run, truth, labels, reference, policy) for run in read]
+        source = reference.source if reference else None
     scores = {tag: alignment.scores for tag, alignment in zip(tags, aligned, strict=True)}
-    measured = {
-        tag: measure(tag, labels, scored, draws)
-        for tag, scored in (scores | {BASELINE: baseline_scores(labels)}).items()
-    }
-    rows = [row for found, _ in measured.values() for row in found]
+    known = labels
+    if policy.missing == "skip":
+        labels = without_missing(labels, list(scores.values()))
+    rows, figures = measure(
+        labels, scores | {BASELINE: baseline_scores(labels)}, Draws(samples, seed)
+    )
+    ranked = ranks(figures, MEAN, (BASELINE, *marked))
+    best = next(name for name, _ in ranked if name != BASELINE)
     tested = [row.maxim for row in rows if row.run == BASELINE and row.labelled]
-    against = baseline_name(baseline, runs, tags)
     return JudgementReport(
-        truth=str(truth), runs=tuple(tags), policy="strict" if strict else "report",
-        official=not problems and all(alignment.official for alignment in aligned),
+        truth=str(truth), runs=tuple(tags), baselines=tuple(marked),
+        policy="strict" if policy.strict else policy.missing,
+        matched_by=str(source) if source else None,
+        official=all(alignment.official for alignment in aligned),
         debates=len(labels), turns=sum(len(turns) for turns in labels), excluded=excluded,
-        label_rows=tuple(_label_row(maxim, labels, excluded) for maxim in Maxim),
+        label_rows=tuple(_label_row(maxim, labels, known, excluded) for maxim in Maxim),
         rows=tuple(rows),
+        ranking=tuple(Ranked(run=run, rank=rank) for run, rank in ranked),
+        lost={tag: one.lost for tag, one in zip(tags, aligned, strict=True)},
         comparisons=comparisons(
-            {tag: figures for tag, (_, figures) in measured.items()},
-            pairs(tags, baseline=against, beside=BASELINE),
+            figures,
+            pairs(compare, tags, best, [*marked, BASELINE]),
             sorted(tested, key=lambda maxim: maxim != MEAN),
         ),
         problems=(
             *(problem for alignment in aligned for problem in alignment.problems),
-            *problems,
             *_thin(truth, labels),
         ),
         samples=samples, seed=seed,
-        health={
-            tag: counts
-            for tag, run in zip(tags, runs, strict=True)
-            if (counts := health(run)).responses
-        },
+        health=_health(read),
         labels=labels, scores=scores,
     )  # fmt: skip
+
+
+def _check_policy(policy: Policy, exclude: Path | None) -> None:
+    if policy.strict and (exclude is not None or policy.debates is not None or policy.by_place):
+        raise UserError(
+            "--strict cannot be used with --exclude, --debates or --by-place: the official scorer "
+            "scores all turns by their places"
+        )
+    if policy.strict and policy.missing != "no":
+        raise UserError("--strict and --missing cannot be used together: --strict refuses the run")
+    if policy.by_place and policy.debates is not None:
+        raise UserError("--by-place and --debates cannot be used together")
+
+
+def _read(
+    tags: Sequence[str], paths: Sequence[Path], bad: files.BadLines | None,
+    progress: Progress | None,
+) -> list[Run]:  # fmt: skip
+    runs: list[Run] = []
+    talks: Talks = {}
+    for tag, path in zip(tags, paths, strict=True):
+        rows = read_rows(path, bad, talks)
+        if not any(row.turns for row in rows):
+            raise InputError(
+                path, f"contains no evaluations: run `touche-rad judge {path} -o EVALUATIONS` first"
+            )
+        blank = [row.line for row in rows if row.trouble is ProblemKind.BLANK]
+        held = [row for row in rows if row.trouble is not ProblemKind.BLANK]
+        runs.append(Run(tag, path, held, blank))
+        if progress is not None:
+            progress(len(runs), len(paths))
+    return runs
+
+
+def _reference(
+    runs: Sequence[Run], truth: Path, labels: Labelled, policy: Policy
+) -> Reference | None:
+    if policy.by_place:
+        return None
+    return find_reference(runs, truth, [len(turns) for turns in labels], policy.debates)
+
+
+def _align(
+    run: Run, truth: Path, labels: Labelled, reference: Reference | None, policy: Policy
+) -> Alignment:
+    if not policy.by_place and (reference is None or not run.has_words):
+        check_places(run, truth, [len(turns) for turns in labels])
+    aligned = Aligner(run, labels, reference, skip=policy.missing == "skip").align()
+    if policy.missing == "error":
+        refuse_missing(run.path, aligned)
+    return aligned
+
+
+def _health(runs: Sequence[Run]) -> dict[str, Health]:
+    """Count the responses of each run; runs on the same responses are counted once."""
+    counted: dict[tuple[str, ...], Health] = {}
+    found: dict[str, Health] = {}
+    for run in runs:
+        key = tuple(row.talk.digest for row in run.rows) or (str(run.path),)
+        if any(key):
+            if key not in counted:
+                counted[key] = health(run.path)
+            found[run.name] = counted[key]
+    return {run: counts for run, counts in found.items() if counts.responses}
 
 
 def read_labels(truth: Path) -> Labelled:
@@ -112,76 +211,11 @@ def read_labels(truth: Path) -> Labelled:
     return labels
 
 
-def _without(
-    labels: Labelled, exclude: Path, runs: Sequence[Path], truth: Path, *, strict: bool,
-    debates: Path | None,
-) -> tuple[Labelled, int]:  # fmt: skip
-    """Remove the labels of the turns that are examples; return also how many turns."""
-    if strict:
-        raise UserError("--exclude cannot be used with --strict: the official scorer scores all")
-    reference = _reference(debates, truth, labels) if debates is not None else None
-    skip = files.BadLines(skip=True)  # reported when the runs are aligned
-    rows = [
-        [row for row in read_rows(run, skip) if row.trouble is not ProblemKind.BLANK]
-        for run in runs
-    ]
-    return exclude_turns(labels, known_turns(rows, reference), exclude)
-
-
-def _label_row(maxim: Maxim, labels: Labelled, excluded: int) -> LabelRow:
+def _label_row(maxim: Maxim, labels: Labelled, known: Labelled, excluded: int) -> LabelRow:
+    """Count the labels that are scored, and the turns that people did not label."""
     given = [turn.get(maxim) for turns in labels for turn in turns]
-    counts = {label: given.count(label) for label in (1, 0, None)}
-    return LabelRow(maxim=maxim, yes=counts[1], no=counts[0], unknown=counts[None] - excluded)
-
-
-def align_all(
-    tags: Sequence[str],
-    runs: Sequence[Path],
-    truth: Path,
-    labels: Labelled,
-    *,
-    strict: bool,
-    debates: Path | None,
-    bad: files.BadLines | None,
-) -> tuple[list[Alignment], list[Problem]]:
-    """Align all runs with the labels; also return problems between runs."""
-    if strict:
-        if debates is not None:
-            raise UserError("--debates cannot be used with --strict: it aligns by position only")
-        return [align_strict(run, truth, labels) for run in runs], []
-    held = [_rows(run, bad) for run in runs]
-    reference = _reference(debates, truth, labels) if debates is not None else None
-    aligned = [
-        Aligner(tag, labels, reference).align(rows) for tag, rows in zip(tags, held, strict=True)
-    ]
-    return aligned, [] if reference else other_order(tags, held)
-
-
-def _rows(run: Path, bad: files.BadLines | None) -> list[Row]:
-    rows = read_rows(run, bad)
-    if not any(row.turns for row in rows):
-        raise InputError(
-            run, f"contains no evaluations: run `touche-rad judge {run} -o EVALUATIONS` first"
-        )
-    return rows
-
-
-def _reference(debates: Path, truth: Path, labels: Labelled) -> Reference:
-    reference = Reference(list(files.read_debates(debates)))
-    got = [len(turns) for turns in reference.turns]
-    wanted = [len(turns) for turns in labels]
-    if len(got) != len(wanted):
-        raise UserError(
-            f"--debates {debates} has {len(got)} debates, and {truth} has labels for {len(wanted)}:"
-            " give the labelled debates in the labels' order"
-        )
-    for number, (turns, labelled) in enumerate(zip(got, wanted, strict=True), 1):
-        if turns != labelled:
-            raise UserError(
-                f"--debates {debates}: debate {number} has {turns} turns, and {truth} has labels"
-                f" for {labelled}: give the labelled debates in the labels' order"
-            )
-    return reference
+    unknown = sum(turn.get(maxim) is None for turns in known for turn in turns)
+    return LabelRow(maxim=maxim, yes=given.count(1), no=given.count(0), unknown=unknown - excluded)
 
 
 def _thin(truth: Path, labels: Labelled) -> Iterator[Problem]:

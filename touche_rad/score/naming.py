@@ -8,6 +8,7 @@ from pathlib import Path
 
 from touche_rad.errors import UserError
 from touche_rad.score.result import BASELINE, MEAN
+from touche_rad.text import clean, printable
 
 _ENDINGS = (".gz", ".jsonl", ".json", ".txt", ".run", ".trec")
 
@@ -21,13 +22,14 @@ def names(paths: Sequence[Path]) -> list[str]:
     return _numbered([named[path] for path in paths])
 
 
-def baseline_name(baseline: Path | None, runs: Sequence[Path], tags: Sequence[str]) -> str | None:
-    """Return the name of the run that all others are compared with."""
-    if baseline is None:
-        return None
-    if baseline not in runs:
-        raise UserError(f"the baseline {baseline} is not one of the runs: add it to the runs")
-    return tags[list(runs).index(baseline)]
+def baseline_names(
+    baselines: Sequence[Path], runs: Sequence[Path], tags: Sequence[str]
+) -> list[str]:
+    """Return the names of the runs that are baselines."""
+    for path in baselines:
+        if path not in runs:
+            raise UserError(f"the baseline {path} is not one of the runs: add it to the runs")
+    return list(dict.fromkeys(tags[list(runs).index(path)] for path in baselines))
 
 
 def _with_folders(alike: Sequence[Path]) -> dict[Path, str]:
@@ -37,15 +39,15 @@ def _with_folders(alike: Sequence[Path]) -> dict[Path, str]:
     for depth in range(2, deepest + 1):
         if len(set(named.values())) == len(alike):
             break
-        named = {path: "/".join((*path.parts[-depth:-1], _stem(path))) for path in alike}
+        named = {path: clean("/".join((*path.parts[-depth:-1], _stem(path)))) for path in alike}
     return named
 
 
 def _stem(path: Path) -> str:
-    name = path.name
+    name = clean(printable(path.name))
     for ending in _ENDINGS:
         name = name.removesuffix(ending)
-    return f"./{path.name}" if name in (BASELINE, MEAN, "") else name
+    return f"./{clean(printable(path.name))}" if name in (BASELINE, MEAN, "") else name
 
 
 def _numbered(alike: Sequence[str]) -> list[str]:

@@ -16,7 +16,8 @@ from pathlib import Path
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError, nearest
-from touche_rad.score.result import JudgementReport, JudgementRow, Report
+from touche_rad.score.reports import JudgementReport, Report
+from touche_rad.score.result import JudgementRow
 
 YES = 0.5
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import ir_measures
@@ -11,26 +11,27 @@ import numpy as np
 from touche_rad import files
 from touche_rad.score import significance as bootstrap
 from touche_rad.score.figures import Draws
-from touche_rad.score.naming import baseline_name, names
-from touche_rad.score.result import Problem, ProblemKind, RetrievalReport, RetrievalRow
-from touche_rad.score.significance import Measured, comparisons, pairs
+from touche_rad.score.naming import baseline_names, names
+from touche_rad.score.reports import RetrievalReport
+from touche_rad.score.result import Problem, ProblemKind, Ranked, RetrievalRow
+from touche_rad.score.significance import Measured, Pairs, comparisons, pairs, ranks
 
 Qrels = dict[str, dict[str, int]]
 Run = dict[str, dict[str, float]]
 
 
-def read_qrels(path: Path) -> Qrels:
+def read_qrels(path: Path, bad: files.BadLines | None = None) -> Qrels:
     """Read qrels: by query and document, the relevance."""
     relevance: Qrels = {}
-    for row in files.read_qrels(path):
+    for row in files.read_qrels(path, bad):
         relevance.setdefault(row.query, {})[row.document] = row.relevance
     return relevance
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path, bad: files.BadLines | None = None) -> Run:
     """Read a run: by query and document, the score. The ranks follow from the scores."""
     scores: Run = {}
-    for row in files.read_run(path):
+    for row in files.read_run(path, bad):
         scores.setdefault(row.query, {})[row.document] = row.score
     return scores
 
@@ -45,22 +46,30 @@ def score_retrieval(
     runs: Sequence[Path],
     qrels: Path,
     *,
+    compare: Pairs = "top",
     samples: int = 10_000,
     seed: int = 0,
-    baseline: Path | None = None,
+    baselines: Sequence[Path] = (),
+    bad: files.BadLines | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
 ) -> RetrievalReport:
     """Score TREC runs against qrels. A query without results counts as 0."""
-    relevance = read_qrels(qrels)
+    relevance = read_qrels(qrels, bad)
     tags = names(runs)
+    marked = baseline_names(baselines, runs, tags)
     draws = Draws(samples, seed)
-    scores = [read_run(run) for run in runs]
-    figures = {
-        tag: _measured(per_query(relevance, run), draws)
-        for tag, run in zip(tags, scores, strict=True)
-    }
-    compared = pairs(tags, baseline=baseline_name(baseline, runs, tags))
+    scores: list[Run] = []
+    figures: dict[str, dict[str, Measured]] = {}
+    for tag, run in zip(tags, runs, strict=True):
+        scores.append(read_run(run, bad))
+        figures[tag] = _measured(per_query(relevance, scores[-1]), draws)
+        if progress is not None:
+            progress(len(scores), len(runs))
+    ranked = ranks(figures, MEASURES[0], marked)
+    compared = pairs(compare, tags, ranked[0][0], marked)
     return RetrievalReport(
         truth=str(qrels), runs=tuple(tags), measures=MEASURES, queries=len(relevance),
+        baselines=tuple(marked), ranking=tuple(Ranked(run=run, rank=rank) for run, rank in ranked),
         rows=tuple(
             _row(tag, measure, figures[tag][measure], len(relevance))
             for measure in MEASURES

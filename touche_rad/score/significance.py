@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,18 +93,64 @@ Figures = Mapping[str, Mapping[str, Measured]]
 """By run, then by measure."""
 
 
-def pairs(
-    runs: Sequence[str], *, baseline: str | None = None, beside: str | None = None
-) -> list[tuple[str, str]]:
-    """Return the pairs to compare: all, or each run with the baseline; and each with `beside`.
+def ranks(
+    figures: Figures, measure: str, unranked: Container[str] = ()
+) -> list[tuple[str, int | None]]:
+    """Sort the runs by a measure, best first, and rank them.
 
-    The later run is first: the difference is its gain over the earlier one.
+    A run shares the rank of the one above if the 95 % interval of its paired difference from the
+    first run of that rank contains 0. Otherwise its rank is its place. The unranked runs stand at
+    their places without a rank.
     """
-    if baseline is None:
+    ranked: list[tuple[str, int | None]] = []
+    first: Measured | None = None
+    rank = place = 0
+    for run in sorted(figures, key=lambda one: -figures[one][measure].value):
+        own = figures[run][measure]
+        if run in unranked:
+            ranked.append((run, None))
+            continue
+        place += 1
+        if first is None or differs(first, own):
+            first, rank = own, place
+        ranked.append((run, rank))
+    return ranked
+
+
+def differs(one: Measured, other: Measured) -> bool:
+    """Whether the interval of the paired difference excludes 0; any difference without samples."""
+    difference = one.value - other.value
+    if one.draws is None or other.draws is None:
+        return difference != 0
+    tested = compare(difference, one.draws - other.draws)
+    return tested.low > 0 or tested.high < 0
+
+
+Pairs = Literal["none", "top", "all"]
+"""Comparisons: none, with the best run and the baselines, or of all runs."""
+
+
+def pairs(
+    wanted: Pairs, runs: Sequence[str], best: str, baselines: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return the pairs to compare; of two runs, the difference is the gain of the first one.
+
+    Args:
+        wanted: Which pairs.
+        runs: The runs in the given order.
+        best: The run with the highest score.
+        baselines: Baselines, which may be among the runs.
+    """
+    if wanted == "none":
+        return []
+    own = [run for run in runs if run not in baselines]
+    if wanted == "all":
         compared = [(later, earlier) for earlier, later in combinations(runs, 2)]
     else:
-        compared = [(run, baseline) for run in runs if run != baseline]
-    return compared + [(run, beside) for run in runs if beside is not None]
+        compared = [(run, best) for run in own if run != best]
+    known = {frozenset(pair) for pair in compared}
+    with_baselines = [(run, baseline) for baseline in baselines for run in own]
+    return compared + [pair for pair in with_baselines if frozenset(pair) not in known]
 
 
 def comparisons(

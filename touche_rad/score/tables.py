@@ -1,21 +1,134 @@
-"""Records that print themselves, and tables for the terminal."""
+"""Records that print themselves, and tables for the terminal, Markdown and CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import csv
+import io
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from string import Formatter
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
+from touche_rad.text import printable
+
 NONE: Final = "–"
 """The cell of a missing value."""
+WIDTH: Final = 80
+_GAP: Final = "  "
+_SHORTEST: Final = 16
+"""Names are not shortened further; a table that is still too wide is split."""
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+"""A spreadsheet takes a text that begins so for a formula."""
 
 Columns = Sequence[tuple[str, str]]
 """Head and format of each column, such as ("F1", "{f1:.4f}").
 
 The formats `percent` and `share` multiply by 100; `share` has no sign.
 """
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells under heads. The column `name` is aligned to the left, the others to the right."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    name: int = 0
+    """The column with the names. It and those before it are repeated if the table is split."""
+    optional: int = 0
+    """How many of the last columns are only shown if there is room."""
+
+    def lines(self, width: int = WIDTH) -> list[str]:
+        """Return lines of at most `width` characters, or several tables with some columns each."""
+        count = next(
+            (
+                count
+                for count in range(len(self.heads), len(self.heads) - self.optional, -1)
+                if self._width(range(count)) <= width
+            ),
+            len(self.heads) - self.optional,
+        )
+        table = Table(self.heads[:count], [row[:count] for row in self.rows], self.name)
+        over = table._width(range(count)) - width
+        if over <= 0:
+            return table._aligned(range(count))
+        names = table._widths()[self.name]
+        if names - over >= _SHORTEST:
+            return table._with_names(names - over)._aligned(range(count))
+        return table._with_names(max(_SHORTEST, width // 4))._split(width)
+
+    def markdown(self) -> list[str]:
+        """Return a Markdown table with all columns."""
+        marks = [":--" if at == self.name else "--:" for at in range(len(self.heads))]
+        rows = [[_markdown_cell(text) for text in row] for row in (self.heads, *self.rows)]
+        return [f"| {' | '.join(row)} |" for row in (rows[0], marks, *rows[1:])]
+
+    def _widths(self) -> list[int]:
+        columns = zip(self.heads, *self.rows, strict=True)
+        return [max(len(text) for text in column) for column in columns]
+
+    def _width(self, columns: Sequence[int]) -> int:
+        widths = self._widths()
+        return sum(widths[at] for at in columns) + len(_GAP) * (len(columns) - 1)
+
+    def _with_names(self, room: int) -> Table:
+        names = shorten([row[self.name] for row in self.rows], room)
+        rows = [
+            [*row[: self.name], name, *row[self.name + 1 :]]
+            for row, name in zip(self.rows, names, strict=True)
+        ]
+        return Table(self.heads, rows, self.name)
+
+    def _split(self, width: int) -> list[str]:
+        first = list(range(self.name + 1))
+        blocks = [first]
+        for column in range(self.name + 1, len(self.heads)):
+            if len(blocks[-1]) > len(first) and self._width([*blocks[-1], column]) > width:
+                blocks.append(first)
+            blocks[-1] = [*blocks[-1], column]
+        lines = [["", *self._aligned(block)] for block in blocks]
+        return [line for block in lines for line in block][1:]
+
+    def _aligned(self, columns: Sequence[int]) -> list[str]:
+        widths = self._widths()
+        return [
+            _GAP.join(
+                row[at].ljust(widths[at]) if at == self.name else row[at].rjust(widths[at])
+                for at in columns
+            ).rstrip()
+            for row in (self.heads, *self.rows)
+        ]
+
+
+def shorten(names: Sequence[str], room: int) -> list[str]:
+    """Cut long names in the middle; different names stay different."""
+    distinct = dict.fromkeys(names)
+    for tail in (*range((room - 1) // 2, room - 1), *range((room - 1) // 2)):
+        short = {name: _cut(name, room, tail) for name in distinct}
+        if len(set(short.values())) == len(distinct):
+            return [short[name] for name in names]
+    numbered = {
+        name: f"{name[: room - 1 - len(str(number))]}…{number}"
+        for number, name in enumerate(distinct, 1)
+    }
+    return [numbered[name] for name in names]
+
+
+def _cut(name: str, room: int, tail: int) -> str:
+    if len(name) <= room:
+        return name
+    return f"{name[: room - 1 - tail]}…{name[len(name) - tail :]}"
+
+
+def _markdown_cell(text: str) -> str:
+    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").split())
+
+
+Part = Table | Iterable[str]
+"""A table, or lines of text."""
 
 
 class Item(BaseModel):
@@ -25,20 +138,71 @@ class Item(BaseModel):
 
 
 class Printed(Item):
-    """A record that is printed as JSON, or as lines for the terminal."""
+    """A record that is printed as JSON, CSV or Markdown, or as lines for the terminal."""
 
-    def parts(self) -> Iterable[Iterable[str]]:
-        """Return the parts of the terminal output, each as lines."""
+    def parts(self) -> Iterable[Part]:
+        """Return the parts of the terminal output."""
+        raise NotImplementedError
+
+    def records(self) -> Iterable[Mapping[str, Any]]:
+        """Return the rows of the CSV file."""
         raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON values."""
         return self.model_dump(mode="json")
 
-    def lines(self) -> list[str]:
+    def lines(self, width: int = WIDTH) -> list[str]:
         """Return the lines for the terminal, with an empty line between parts."""
-        filled = [list(part) for part in self.parts()]
-        return [line for part in filled if part for line in (*part, "")][:-1]
+        return terminal_lines(self.parts(), width)
+
+
+def terminal_lines(parts: Iterable[Part], width: int = WIDTH) -> list[str]:
+    """Return the lines of the parts, with an empty line between parts."""
+    lines = _joined(
+        part.lines(width) if isinstance(part, Table) else _wrapped(part, width) for part in parts
+    )
+    return [printable(line) for line in lines]
+
+
+def markdown_lines(parts: Iterable[Part]) -> list[str]:
+    """Return the parts as Markdown: tables, and lists of the other lines."""
+    return _joined(
+        part.markdown() if isinstance(part, Table) else [f"- {line.strip()}" for line in part]
+        for part in parts
+    )
+
+
+def _joined(parts: Iterable[list[str]]) -> list[str]:
+    return [line for part in parts if part for line in (*part, "")][:-1]
+
+
+def _wrapped(lines: Iterable[str], width: int) -> list[str]:
+    return [short for line in lines for short in _wrap(line, width)]
+
+
+def _wrap(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.wrap(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def csv_text(records: Iterable[Mapping[str, Any]]) -> str:
+    """Return records as CSV; a text that a spreadsheet would take for a formula gets a quote."""
+    rows = list(records)
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    writer.writerow(names)
+    writer.writerows([_csv_cell(row.get(name)) for name in names] for row in rows)
+    return stream.getvalue()
+
+
+def _csv_cell(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 class _Cells(Formatter):
@@ -58,10 +222,10 @@ def cell(form: str, record: Item) -> str:
     return NONE if None in values.values() else _CELLS.vformat(form, (), values)
 
 
-def table(columns: Columns, records: Iterable[Item]) -> list[str]:
+def table(columns: Columns, records: Iterable[Item]) -> Part:
     """Return a table with a row per record, or nothing if there is no record."""
     rows = [cells(columns, record) for record in records]
-    return align_columns([heads(columns), *rows]) if rows else []
+    return Table(heads(columns), rows) if rows else []
 
 
 def heads(columns: Columns) -> list[str]:
@@ -72,15 +236,3 @@ def heads(columns: Columns) -> list[str]:
 def cells(columns: Columns, record: Item) -> list[str]:
     """Return the row of a record."""
     return [cell(form, record) for _, form in columns]
-
-
-def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Align the first column to the left, the others to the right."""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if at else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]

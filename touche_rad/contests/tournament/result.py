@@ -11,7 +11,7 @@ import numpy as np
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.contests.tournament.ratings import rate
 from touche_rad.contests.two_sides import DEBATERS, FALLBACK
-from touche_rad.score.tables import NONE, Item, Printed, align_columns, cell
+from touche_rad.score.tables import NONE, Item, Part, Printed, Table, cell
 
 FORMAT: Final = "touche-rad tournament 1"
 
@@ -65,8 +65,8 @@ class Tournament(Printed):
     met: tuple[tuple[int, ...], ...]
     """Number of decided debates of each share."""
 
-    def parts(self) -> Iterator[Iterable[str]]:
-        """Return the ratings, the matrix of win shares and the notes."""
+    def parts(self) -> Iterator[Part]:
+        """Yield the ratings, the matrix of win shares and the notes."""
         yield _ratings(self)
         yield _matrix(self)
         yield _notes(self)
@@ -181,17 +181,17 @@ def _count(games: JudgedDebates, name: str) -> dict[str, int]:
     return count
 
 
-def _ratings(result: Tournament) -> list[str]:
+def _ratings(result: Tournament) -> Table:
     asked = any(one.asked for one in result.standings)
     head = ["debater", "rating", "95 %", "won", "tied", "lost", "share", "words a speech"]
-    rows = [head + ["calls", "tokens"] * asked]
+    rows = []
     for one in result.standings:
         rows.append([
             one.name, f"{one.rating:.0f}", cell("{low:.0f} to {high:.0f}", one),
             str(one.wins), str(one.ties), str(one.losses), format_share(one.share),
             f"{one.words or 0:.1f}", *(_cost(one.asked) if asked else ()),
         ])  # fmt: skip
-    return align_columns(rows)
+    return Table(head + ["calls", "tokens"] * asked, rows)
 
 
 def _cost(asked: Mapping[str, int] | None) -> tuple[str, str]:
@@ -201,15 +201,15 @@ def _cost(asked: Mapping[str, int] | None) -> tuple[str, str]:
     return str(asked["calls"] + asked["from_cache"]), str(tokens)
 
 
-def _matrix(result: Tournament) -> list[str]:
+def _matrix(result: Tournament) -> Table:
     count = len(result.standings)
-    rows = [["share of wins against", *(str(number) for number in range(1, count + 1))]]
+    rows = []
     for number, (one, shares) in enumerate(zip(result.standings, result.shares, strict=True), 1):
         cells = [
             NONE if at == number else format_share(share) for at, share in enumerate(shares, 1)
         ]
         rows.append([f"{number:2} {one.name}", *cells])
-    return align_columns(rows)
+    return Table(["share of wins against", *(str(number) for number in range(1, count + 1))], rows)
 
 
 def _notes(result: Tournament) -> Iterator[str]:

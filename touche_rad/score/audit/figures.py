@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from touche_rad.debate import Maxim
 from touche_rad.score.audit.probes import PROBES, Must
 from touche_rad.score.figures import kappa
 from touche_rad.score.official import Counts
-from touche_rad.score.tables import Columns, Item, Printed, align_columns, table
+from touche_rad.score.tables import Columns, Item, Part, Printed, Table, table
 
 Scores = dict[Maxim, float | None]
 
@@ -77,8 +77,8 @@ class Audit(Printed):
     bias: tuple[Bias, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def parts(self) -> Iterator[Iterable[str]]:
-        """Return the parts of the terminal output, each as lines."""
+    def parts(self) -> Iterator[Part]:
+        """Yield the tables of the terminal output."""
         yield (f"{self.turns} turns, judged unchanged and with {len(PROBES)} probes",)
         for judge in self.judges:
             of_judge = [one for one in self.flips if one.judge == judge]
@@ -86,9 +86,8 @@ class Audit(Printed):
         yield (f"{probe.name}: {probe.description}" for probe in PROBES)
         yield table(_AGREEMENT_COLUMNS, self.agreement)
         yield table(_BIAS_COLUMNS, self.bias)
-        yield (
-            align_columns([_NEXT_HEAD, *map(_next_cells, self.next[:_SHOWN])]) if self.next else ()
-        )
+        if self.next:
+            yield Table(_NEXT_HEAD, [_next_cells(one) for one in self.next[:_SHOWN]])
         yield self.notes
 
 
