@@ -29,12 +29,14 @@ def _in_a_folder(state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("COLUMNS", "100")
 
 
-def chat(
-    *lines: str, args: tuple[str | Path, ...] = ("-i", "demo"), stranger: bool = False
-) -> Ended:
+FAST = ("-i", "demo", "-d", "verbatim", "-j", "length")
+GROUNDED = ("-i", "demo")
+
+
+def chat(*lines: str, args: tuple[str | Path, ...] = FAST) -> Ended:
     """Chat with these lines; they are all of the input."""
     with patch("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines))):
-        return touche_rad("chat", *args, stranger=stranger)
+        return touche_rad("chat", *args)
 
 
 def said(ended: Ended, after: str = "") -> str:
@@ -45,7 +47,7 @@ def said(ended: Ended, after: str = "") -> str:
 
 
 def test_a_message_is_answered_with_citations_and_verdicts() -> None:
-    ended = chat(ZOOS)
+    ended = chat(ZOOS, args=GROUNDED)
     shown = said(ended, ZOOS)
     answered = json.loads(touche_rad("respond", "--say", ZOOS, "-i", "demo", "--json").out)
     (cited,) = answered["arguments"]
@@ -79,6 +81,7 @@ def test_another_debater_keeps_the_debate_and_the_judge_can_change() -> None:
     ended = chat(
         ZOOS, "/as verbatim", "Zoos are cruel.", "/judge length", "/judge off", "Zoos are old.",
         "/as grounded(k=7)", "/as nobody", "/as sinai", "/judge debatrix", "/judge nobody", "/as",
+        args=GROUNDED,
     )  # fmt: skip
     assert said(ended, "Zoos are cruel.").startswith("verbatim> ")
     assert "judge length" in said(ended, "/judge length")
@@ -98,7 +101,7 @@ def test_explain_and_sources_show_why_and_what_was_cited() -> None:
     assert "there is no answer to explain" in said(ended, "/explain")
     assert "cites no argument" in said(ended, "/sources")
     short = ended.out.split("you> /explain\n")[2].split("\nyou> ")[0]
-    assert len(short.splitlines()) <= 20
+    assert 5 < len(short.splitlines()) <= 20
     assert "which has the best score" in " ".join(short.split())
     assert said(ended, "/explain all").count("rank=") > 20
     source = said(ended, "/sources 1")
@@ -151,12 +154,12 @@ def test_a_last_message_without_answer_is_answered_by_retry(tmp_path: Path) -> N
     source.write_text(json.dumps({"messages": [{"role": "user", "content": ZOOS}]}) + "\n")
     ended = chat(f"/load {source}", "/retry", "/retry")
     assert f"you> {ZOOS}\nthis message has no answer yet" in ended.out
-    assert "grounded> " in said(ended, "/retry")
+    assert "verbatim> " in said(ended, "/retry")
     assert "the same answer again" in ended.out
 
 
 def test_an_unfinished_chat_is_resumed(state: Path) -> None:
-    first = chat(ZOOS, args=("-i", "demo", "-d", "verbatim", "-j", "length"))
+    first = chat(ZOOS)
     assert "not saved; go on and save with: touche-rad chat --resume" in " ".join(first.out.split())
     (kept,) = state.glob("chat-*.json")
     assert kept.stat().st_mode & 0o777 == 0o600
@@ -183,7 +186,7 @@ def test_a_new_debate_keeps_the_one_before(state: Path) -> None:
 
 
 def test_nothing_is_kept_without_history(state: Path) -> None:
-    ended = chat(ZOOS, args=("-i", "demo", "--no-history"))
+    ended = chat(ZOOS, args=(*FAST, "--no-history"))
     assert ended.out.rstrip().endswith("\nnot saved")
     assert not state.exists()
 
@@ -222,7 +225,7 @@ def test_a_model_is_opened_when_the_first_plugin_needs_it(tmp_path: Path) -> Non
     script = tmp_path / "model.jsonl"
     written = {"numbers": [1], "response": "Bees hum."}
     script.write_text(json.dumps({"answer": written}) + "\n")
-    args = ("-i", "demo", "-d", "verbatim", "-j", "length", "-m", f"scripted:{script}")
+    args = (*FAST, "-m", f"scripted:{script}")
     ended = chat("/as composed", ZOOS, args=args)
     assert said(ended, ZOOS).startswith("composed> ")
     assert " calls, " in said(ended, ZOOS)
