@@ -41,13 +41,12 @@ def _commands() -> list[tuple[tuple[str, ...], click.Command]]:
     return found
 
 
-@pytest.mark.parametrize("columns", ["60", "80"])
+@pytest.mark.parametrize("columns", ["64", "80"])
 def test_no_help_is_wider_than_the_terminal_or_cut(columns: str) -> None:
-    for words, command in _commands():
+    for words, _ in _commands():
         shown = touche_rad(*words, "--help", env={"COLUMNS": columns})
-        examples = {f"touche-rad {one}" for one in getattr(command, "examples", ())}
         for line in shown.out.splitlines():
-            assert len(line) <= int(columns) or line.strip() in examples, (words, line)
+            assert len(line) <= int(columns), (words, line)
             assert not re.search(r"[a-z]\.\.\.$", line), line
 
 

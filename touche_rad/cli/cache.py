@@ -34,7 +34,14 @@ def _open(folder: Path) -> Cache:
     return Cache(folder, make=False)
 
 
-@cache_command.command("show", cls=opt.Command, examples=("cache show cache",))
+@cache_command.command(
+    "show", cls=opt.Command,
+    examples=(
+        "cache show cache",
+        "cache show cache --json",
+        "cache show backup",
+    ),
+)  # fmt: skip
 @_FOLDER
 @opt.JSON
 def show(folder: Path, as_json: bool) -> None:
@@ -72,7 +79,14 @@ def _date(seconds: float) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(seconds))
 
 
-@cache_command.command("export", cls=opt.Command, examples=("cache export cache -o c.jsonl",))
+@cache_command.command(
+    "export", cls=opt.Command,
+    examples=(
+        "cache export cache -o cache.jsonl",
+        "cache export cache",
+        "cache export backup -o backup.jsonl",
+    ),
+)  # fmt: skip
 @_FOLDER
 @opt.options(opt.output("JSONL file to write. [default: the screen]"), opt.QUIET)
 def export(folder: Path, output: Path | None, quiet: bool) -> None:
@@ -91,7 +105,14 @@ def export(folder: Path, output: Path | None, quiet: bool) -> None:
         next_step(["cache", "merge", "OTHER-CACHE", output], quiet=quiet)
 
 
-@cache_command.command("merge", cls=opt.Command, examples=("cache merge cache c.jsonl other/",))
+@cache_command.command(
+    "merge", cls=opt.Command,
+    examples=(
+        "cache merge cache cache.jsonl",
+        "cache merge cache other-cache",
+        "cache merge cache a.jsonl b.jsonl other-cache",
+    ),
+)  # fmt: skip
 @_FOLDER
 @opt.path_argument("others", "FROM...", nargs=-1, required=True)
 @opt.QUIET
@@ -126,7 +147,14 @@ def _read_export(path: Path) -> Iterator[Row]:
         yield row
 
 
-@cache_command.command("prune", cls=opt.Command, examples=("cache prune cache --older 30",))
+@cache_command.command(
+    "prune", cls=opt.Command,
+    examples=(
+        "cache prune cache",
+        "cache prune cache --older 30",
+        "cache prune cache --model llama",
+    ),
+)  # fmt: skip
 @_FOLDER
 @click.option("--older", type=click.FloatRange(0), metavar="DAYS",
               help="Also delete answers that are older.")  # fmt: skip

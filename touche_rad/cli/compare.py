@@ -72,8 +72,9 @@ def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> M
 
 @opt.command(
     "tournament",
-    "tournament claims.tsv -i index -d grounded -d verbatim -o tournament",
-    "tournament claims.tsv -i index -d grounded -d 'grounded(k=3)' -j debatrix -m URL#MODEL -o t",
+    "tournament touche_rad/demo/claims.tsv -i demo -d grounded -d verbatim -o tournament",
+    "tournament touche_rad/demo/claims.tsv -i demo -d grounded -d 'grounded(k=3)' --rounds 2 -o k",
+    "tournament touche_rad/demo/claims.tsv -i demo -d grounded -d sinai -m URL#MODEL -o models",
 )
 @opt.path_argument("claims", "CLAIMS")
 @opt.options(
@@ -324,7 +325,12 @@ def _model_user(panel: Selected) -> Plugin:
     return find("judge", parse_plugin(judge)[0])
 
 
-@opt.command("contests", "contests debateart.json -o contests.jsonl")
+@opt.command(
+    "contests",
+    "contests debateart.json -o contests.jsonl",
+    "contests panelbench/ -o contests.jsonl",
+    "contests simulations.jsonl -o contests.jsonl",
+)
 @opt.path_argument("source", "SOURCE")
 @opt.options(opt.output("Contests to write."), opt.SKIP_BAD, opt.QUIET)
 def contests_command(source: Path, output: Path | None, skip_bad: bool, quiet: bool) -> None:

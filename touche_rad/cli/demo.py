@@ -39,7 +39,12 @@ STEPS: Final = (
 """Titles and command lines."""
 
 
-@opt.command("demo", "demo", "demo -o /tmp/demo --quiet")
+@opt.command(
+    "demo",
+    "demo",
+    "demo -o my-demo",
+    "demo --seed 7 --quiet",
+)
 @opt.options(opt.output("Folder for all files. [default: demo]", "DIR"), opt.SEED, opt.QUIET)
 def demo_command(output: Path | None, seed: int, quiet: bool) -> None:
     """Index, simulate, judge, score and report on the bundled data, in about a minute.

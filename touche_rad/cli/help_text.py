@@ -71,11 +71,24 @@ def write_options(
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:
-    """Write the examples, one per line; a command line is not wrapped."""
+    """Write the examples; a long command line continues behind a backslash."""
     if examples:
         with formatter.section(heading("Examples")):
             for example in examples:
-                formatter.write(f"  touche-rad {example}\n")
+                for line in _fold(f"touche-rad {example}", formatter.width):
+                    formatter.write(f"{line}\n")
+
+
+def _fold(command: str, width: int) -> list[str]:
+    """Break a command line before arguments and options; a shell accepts the lines."""
+    arguments, *options = re.split(r" (?=-)", command)
+    lines = [" "]
+    for part in (*arguments.split(" "), *options):
+        if len(lines[-1]) + len(part) + len("  \\") > width and lines[-1].strip():
+            lines[-1] += " \\"
+            lines.append("     ")
+        lines[-1] += f" {part}"
+    return lines
 
 
 class Group(click.Group):
@@ -93,4 +106,6 @@ class Group(click.Group):
             for name, command in self.commands.items()
         ]
         write_rows(formatter, "Commands", [(name, " ".join(text.split())) for name, text in rows])
+        inner = [getattr(one, "examples", ())[:1] for one in self.commands.values()]
+        write_examples(formatter, [example for one in inner for example in one][:3])
         write_options(self, ctx, formatter)

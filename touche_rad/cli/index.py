@@ -27,9 +27,9 @@ DENSE_FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
 
 @opt.command(
     "index",
-    "index arguments.jsonl.gz -o index",
-    "index arguments.jsonl -o index --dense minilm",
-    "index elasticsearch:http://localhost:9200/arguments -o index",
+    "index touche_rad/demo/arguments.jsonl -o index",
+    "index touche_rad/demo/arguments.jsonl -o dense-index --dense minilm",
+    "index elasticsearch:http://localhost:9200/arguments -o copy",
 )
 @click.argument("source", metavar="SOURCE")
 @opt.options(

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 @opt.command(
     "judge",
     "judge simulations.jsonl -o evaluations.jsonl",
-    "judge run.jsonl -j fsl1 -m http://localhost:8000/v1#llama -o evaluations.jsonl",
     "judge contests.jsonl -j grice -o outcomes.jsonl",
+    "judge run.jsonl -j fsl1 -m http://localhost:8000/v1#llama -o fsl1.jsonl",
 )
 @opt.path_argument("source", "[DEBATES]", required=False)
 @opt.options(
@@ -110,7 +110,8 @@ def _dry_run(given: dict[str, Any], plugin: Plugin, make: Any, *, panel: bool) -
 @opt.command(
     "audit",
     "audit simulations.jsonl",
-    "audit run.jsonl -j grounded -j length --turns 50 -o audit",
+    "audit run.jsonl -j grounded -j length --turns 50",
+    "audit run.jsonl -o audit",
 )
 @opt.path_argument("runs", "RUN...", nargs=-1, required=True)
 @opt.options(
@@ -171,8 +172,9 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
 
 @opt.command(
     "report",
-    "report evaluations.jsonl --labels labels.jsonl -o report.html",
-    "report tournament/ -o tournament.html",
+    "report evaluations.jsonl -o report.html",
+    "report rj.jsonl --labels touche_rad/demo/labels.jsonl -o judge.html",
+    "report tournament -o tournament.html",
 )
 @opt.path_argument("runs", "RUN...", nargs=-1, required=True)
 @opt.options(

@@ -36,8 +36,9 @@ ROUNDS: Final = 3
 @opt.command(
     "respond",
     'respond --say "Zoos should be closed."',
-    "respond debates.jsonl -i index -o run.jsonl",
-    "respond debates.jsonl -i index -d sinai -m vllm:MODEL -o run.jsonl",
+    'respond --say "Zoos should be closed." --explain',
+    "respond touche_rad/demo/debates.jsonl -i demo -o run.jsonl",
+    'respond --say "Zoos are cruel." -i demo -d sinai -m vllm:MODEL',
 )
 @opt.path_argument("source", "[INPUT]", required=False)
 @opt.options(
@@ -170,8 +171,9 @@ def _each_turn(source: Path | None) -> Iterator[Debate]:
 
 @opt.command(
     "simulate",
-    "simulate claims.tsv -i index -o simulations.jsonl --turns 3",
-    "simulate claims.tsv -i index --both-sides --against verbatim -o contests.jsonl",
+    "simulate touche_rad/demo/claims.tsv -i demo -o simulations.jsonl",
+    "simulate touche_rad/demo/claims.tsv -i demo -d verbatim --turns 3 -o verbatim.jsonl",
+    "simulate touche_rad/demo/claims.tsv -i demo --both-sides --against verbatim -o contests.jsonl",
 )
 @opt.path_argument("claims", "[CLAIMS]", required=False)
 @opt.options(
@@ -313,7 +315,12 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
     )  # fmt: skip
 
 
-@opt.command("serve", "serve -i index", "serve -i demo -d grounded -j length --port 8081")
+@opt.command(
+    "serve",
+    "serve -i index",
+    "serve -i demo -d verbatim -j length --port 8081",
+    "serve -i index -d sinai -m http://localhost:8000/v1#llama",
+)
 @opt.options(
     opt.DEBATER, opt.JUDGE, opt.plugin_options("debater", "judge"),
     click.option("--host", default="0.0.0.0", show_default=True, envvar="TOUCHE_RAD_HOST",

@@ -27,7 +27,7 @@ _KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
 @opt.command(
     "prompts",
     "prompts",
-    "prompts sinai -O profile=paper",
+    "prompts sinai -i demo -O profile=paper",
     "prompts zsl simulations.jsonl --json",
     "prompts composed -o my-prompts",
 )

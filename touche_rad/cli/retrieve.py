@@ -25,9 +25,9 @@ SHOWN: Final = 10
 
 @opt.command(
     "retrieve",
-    'retrieve --say "Captivity harms animals." -i index',
-    "retrieve touche_rad/demo/claims.tsv -i index -r attack -k 10 -o attack.run",
-    "retrieve touche_rad/demo/claims.tsv -i index -r 'hybrid(k=30)' --explain",
+    'retrieve --say "Captivity harms animals."',
+    "retrieve touche_rad/demo/claims.tsv -i demo -r attack -k 10 -o attack.run",
+    "retrieve touche_rad/demo/claims.tsv -i demo -r 'hybrid(k=30)' --explain",
 )
 @opt.path_argument("queries", "[QUERIES]", required=False)
 @opt.options(

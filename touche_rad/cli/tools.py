@@ -52,7 +52,12 @@ def list_command(name: str | None, as_json: bool) -> None:
         listing.print_table(rows, model=prepare.names_model({}))
 
 
-@opt.command("new", "new debater my-debater", "new judge strict-judge -o ../strict-judge")
+@opt.command(
+    "new",
+    "new debater my-debater",
+    "new judge strict-judge -o ../strict-judge",
+    "new retriever my-retriever",
+)
 @click.argument("kind", type=click.Choice(["debater", "judge", "retriever"]))
 @click.argument("name")
 @opt.options(opt.output("New folder of the package. [default: ./NAME]", "DIR"))
@@ -66,7 +71,12 @@ def new_command(kind: NewKind, name: str, output: Path | None) -> None:
     say(f"next: cd {folder} && pip install -e . && python -m pytest && touche-rad list {name}")
 
 
-@opt.command("doctor", "doctor", "doctor -i index -m http://localhost:8000/v1#llama")
+@opt.command(
+    "doctor",
+    "doctor",
+    "doctor --json",
+    "doctor -i index -m http://localhost:8000/v1#llama",
+)
 @opt.options(
     opt.INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.JSON
 )  # fmt: skip

@@ -92,7 +92,12 @@ def _train_on_collection(name: str, step: Sequence[Any], given: dict[str, Any]) 
     next_step(step, quiet=quiet)
 
 
-@_subcommand("encoder", "train encoder arguments.jsonl.gz -o encoder")
+@_subcommand(
+    "encoder",
+    "train encoder touche_rad/demo/arguments.jsonl -o encoder",
+    "train encoder touche_rad/demo/arguments.jsonl -o encoder --epochs 1 --held-out 1/4",
+    "train encoder arguments.jsonl -o encoder --precision bfloat16",
+)
 @_on_collection(
     _number("batch", 64, "Arguments per step; each is a negative example for the other claims."),
     _number("group", 8, "Arguments of one topic that stay together in a batch."),
@@ -109,7 +114,12 @@ def encoder(**given: Any) -> None:
     _train_on_collection("encoder", step, given)
 
 
-@_subcommand("stance", "train stance arguments.jsonl.gz -o stance")
+@_subcommand(
+    "stance",
+    "train stance arguments.jsonl -o stance --base OWNER/NLI-MODEL",
+    "train stance arguments.jsonl -o stance --base nli-model --layers 4",
+    "train stance arguments.jsonl -o fold --base nli-model --held-out 2/4",
+)
 @_on_collection(
     _number("batch", 16, "Arguments per step, each with both of its claims."),
     _number("layers", 0, "Layers to train, from the top; 0 = all."),
@@ -135,7 +145,12 @@ _LABELLED: Final = (
 )
 
 
-@_subcommand("judge", "train judge debates.jsonl labels.jsonl -o weights.json")
+@_subcommand(
+    "judge",
+    "train judge touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o weights.json",
+    "train judge debates.jsonl labels.jsonl -o weights.json -m URL#MODEL",
+    "train judge debates.jsonl labels.jsonl -o fsl1.json -m URL#MODEL --asks fsl1",
+)
 @opt.options(
     *_LABELLED,
     opt.output("Weights to write.", required=True),
@@ -164,7 +179,12 @@ def judge(debates: Path, labels: Path, **given: Any) -> None:
     next_step(judged, quiet=given["quiet"])
 
 
-@_subcommand("examples", "train examples debates.jsonl labels.jsonl -o examples.jsonl")
+@_subcommand(
+    "examples",
+    "train examples touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o examples.jsonl",
+    "train examples debates.jsonl labels.jsonl -o few.jsonl --count 1",
+    "train examples debates.jsonl labels.jsonl -o other.jsonl --seed 7",
+)
 @opt.options(
     *_LABELLED,
     opt.output("Examples to write.", required=True),
@@ -235,7 +255,12 @@ def _serve_lines(result: Mapping[str, Any]) -> list[str]:
     return [f"next: play with the {kind} model:\n  {line}" for kind, line in serve.items()]
 
 
-@_subcommand("sft", "train sft run.jsonl.trace.jsonl --base OWNER/NAME -o sft")
+@_subcommand(
+    "sft",
+    "train sft run.jsonl.trace.jsonl --base OWNER/NAME -o sft",
+    "train sft run.jsonl --data-only --reasoning cited -o sft",
+    "train sft run.jsonl.trace.jsonl --base model --epochs 1 --merge -o sft",
+)
 @opt.options(
     _FILES,
     opt.output("Folder of the training.", "DIR", required=True),
@@ -266,7 +291,12 @@ def sft(sources: tuple[Path, ...], **given: Any) -> None:
     _print_result(result, *_serve_lines(result), quiet=given["quiet"])
 
 
-@_subcommand("preferences", "train preferences a.jsonl b.jsonl -o pairs.jsonl")
+@_subcommand(
+    "preferences",
+    "train preferences a.jsonl b.jsonl -o pairs.jsonl",
+    "train preferences a.jsonl b.jsonl --margin 0.2 --by each -o pairs.jsonl",
+    "train preferences contests.jsonl outcomes.jsonl --pairing sides -o pairs.jsonl",
+)
 @opt.options(
     _FILES,
     opt.output("Pairs to write.", required=True),
@@ -327,7 +357,12 @@ def _margins(given: tuple[str, ...]) -> tuple[float, dict[str, float]]:
     return least, margins
 
 
-@_subcommand("dpo", "train dpo pairs.jsonl --from sft -o dpo")
+@_subcommand(
+    "dpo",
+    "train dpo pairs.jsonl --from sft -o dpo",
+    "train dpo pairs.jsonl --base OWNER/NAME -o dpo",
+    "train dpo pairs.jsonl --from sft --beta 0.5 --merge -o dpo",
+)
 @opt.options(
     _FILES,
     opt.output("Folder of the training.", "DIR", required=True),
@@ -357,7 +392,12 @@ def dpo(sources: tuple[Path, ...], begins: Path | None, **given: Any) -> None:
     _print_result(result, *_serve_lines(result), quiet=given["quiet"])
 
 
-@_subcommand("merge", "train merge sft -o model")
+@_subcommand(
+    "merge",
+    "train merge sft",
+    "train merge dpo",
+    "train merge sft -o model",
+)
 @opt.path_argument("folder", "DIR")
 @opt.options(opt.output("Folder of the model. [default: DIR/merged]", "DIR"), opt.QUIET)
 def merge(folder: Path, output: Path | None, quiet: bool) -> None:
