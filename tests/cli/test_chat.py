@@ -260,7 +260,7 @@ def test_who_stood_in_is_said_above_the_answer(tmp_path: Path) -> None:
 
 
 def test_without_an_index_the_demo_collection_is_named() -> None:
-    assert "demo collection" in chat("/quit", args=()).err
+    assert chat("/quit", args=()).out.startswith("note: this is the demo collection")
 
 
 def test_a_judge_can_be_left_out_and_a_panel_is_refused() -> None:

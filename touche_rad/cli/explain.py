@@ -154,7 +154,7 @@ def _feature_line(
 
     line = Text(" " * 5)
     for name, feature in counting(candidate):
-        drawn = bar(abs(feature.adds) / scale, _SMALL_BAR, ascii_only=ascii_only)
+        drawn = bar(feature.adds / scale, _SMALL_BAR, ascii_only=ascii_only)
         part = Text(f" {name} ")
         part.append(drawn, "red" if feature.adds < 0 else "green")
         part.append(f"{feature.adds:.1f} ")

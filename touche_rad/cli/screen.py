@@ -50,8 +50,10 @@ def shorten(text: str, cells: int) -> str:
 
 
 def bar(share: float, cells: int, *, ascii_only: bool) -> str:
-    """Return a bar for a share from 0 to 1, without trailing spaces."""
-    share = min(1.0, max(0.0, share))
+    """Return a bar for a share from -1 to 1, without trailing spaces; negative ones are dotted."""
+    if share < 0:
+        return ("-" if ascii_only else "░") * max(1, round(min(1.0, -share) * cells))
+    share = min(1.0, share)
     if ascii_only:
         return "#" * round(share * cells)
     full, rest = divmod(round(share * cells * 8), 8)

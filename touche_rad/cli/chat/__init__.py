@@ -48,6 +48,8 @@ def chat_command(ctx: click.Context, /, **given: Any) -> int:
     from touche_rad.cli.chat.session import Session, select_judge
     from touche_rad.cli.chat.view import View
     from touche_rad.cli.options import PluginSpec
+    from touche_rad.cli.prepare import MAKE_INDEX
+    from touche_rad.demo import DEMO
     from touche_rad.plugins import parse_plugin
 
     state = store.StateFile(enabled=given["history"])
@@ -59,6 +61,9 @@ def chat_command(ctx: click.Context, /, **given: Any) -> int:
     debater = prepare.select_main("debater", given)
     judge = select_judge(given["judge"], given["options"].get("judge"))
     view = View()
+    if not given["index"]:
+        given["index"] = DEMO
+        view.note(f"this is the demo collection, on ten topics only; for your own: {MAKE_INDEX}")
     with _notes(view):
         session = Session(given, debater, judge)
         _chat(session, view, state, resumed)

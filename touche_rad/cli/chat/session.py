@@ -58,7 +58,7 @@ class Session:
         """
         self.given = given
         plugins = [one.plugin for one in (debater, judge) if one is not None]
-        self._services = prepare.open_services(given, *plugins, index=True, or_demo=True)
+        self._services = prepare.open_services(given, *plugins, index=True)
         self.debate = Debate()
         self.replies: list[Reply | None] = []
         """One per turn; None for turns that were loaded from a file."""
