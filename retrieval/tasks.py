@@ -14,8 +14,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from retrieval.index.analyser import analyse
 from touche_rad.debate import Argument
-from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.errors import OptionError, UserError, nearest, refuse_newer
 from touche_rad.evidence.paraphrase import paraphrase
+from touche_rad.training.folder import FORMAT
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,9 @@ class TrainingReport(BaseModel):
     def read(cls, folder: Path, trainer: str) -> Self:
         """Read the report of a model that a trainer made."""
         try:
-            return cls.model_validate(json.loads((folder / "report.json").read_text("utf-8")))
+            record = json.loads((folder / "report.json").read_text("utf-8"))
+            refuse_newer(folder, record, FORMAT)
+            return cls.model_validate(record)
         except (OSError, ValueError, ValidationError):
             raise UserError(f"{folder} was not made by: touche-rad train {trainer}") from None
 

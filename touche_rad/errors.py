@@ -9,7 +9,8 @@ ToucheRadError
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from os import PathLike
 
@@ -65,3 +66,30 @@ def nearest(wrong: str, right: Iterable[str]) -> str:
 def why(error: Exception) -> str:
     """Return the reason of an error, without the error number and path of an OSError."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+_LAST_NUMBER = re.compile(r"\d+$")
+
+
+def refuse_newer(place: str | PathLike[str], record: object, known: int) -> None:
+    """Refuse a file of ours that a newer version wrote; its readers call this first.
+
+    Files that are not official have a key `format`: a number, or a text that ends with one.
+
+    Args:
+        place: The file or folder.
+        record: What was read; anything without a format is accepted.
+        known: The newest format that this version reads.
+
+    Raises:
+        UserError: The format is newer.
+    """
+    value = record.get("format") if isinstance(record, Mapping) else None
+    if isinstance(value, str):
+        number = _LAST_NUMBER.search(value)
+        value = int(number[0]) if number else None
+    if isinstance(value, int) and value > known:
+        raise UserError(
+            f"{place}: made by a newer touche-rad (format {value}; this one reads {known}): "
+            "upgrade touche-rad"
+        )

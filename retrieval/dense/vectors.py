@@ -24,7 +24,7 @@ from retrieval.dense.encoders import Encoder, Vectors
 from retrieval.dense.neighbours import Graph, Neighbours, Precision, write_graph, write_vectors
 from retrieval.index.analyser import content
 from retrieval.index.store import DENSE, Store
-from touche_rad.errors import UserError, WorkError, nearest
+from touche_rad.errors import UserError, WorkError, nearest, refuse_newer
 from touche_rad.plugins.contracts import Report
 
 FORMAT: Final = 2
@@ -116,8 +116,10 @@ def _before(target: Path) -> About | None:
     if not target.exists():
         return None
     try:
-        return About.model_validate_json((target / "about.json").read_bytes())
-    except (OSError, ValidationError):
+        record = json.loads((target / "about.json").read_bytes())
+        refuse_newer(target, record, FORMAT)
+        return About.model_validate(record)
+    except (OSError, ValueError):
         raise UserError(
             f"{target} cannot be read: delete the folder and add the vectors again"
         ) from None
@@ -281,7 +283,9 @@ def open_vectors(folder: Path, collection: str) -> dict[str, DenseVectors]:
     for place in sorted((folder / DENSE).glob("[!.]*/about.json")):
         again = f"delete {place.parent} and add the vectors again: touche-rad index --dense"
         try:
-            about = About.model_validate(json.loads(place.read_text("utf-8")))
+            record = json.loads(place.read_text("utf-8"))
+            refuse_newer(place.parent, record, FORMAT)
+            about = About.model_validate(record)
         except (OSError, ValueError, ValidationError):
             raise UserError(f"{place}: cannot be read; {again}") from None
         if about.format != FORMAT or about.collection != collection:

@@ -15,7 +15,7 @@ from retrieval.index.analyser import FIELDS, known
 from retrieval.index.analyser import NAME as ANALYSER
 from retrieval.searching import FieldSearch
 from touche_rad.debate import Argument, Hit
-from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.errors import OptionError, UserError, nearest, refuse_newer
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
@@ -286,6 +286,7 @@ def _check_ours(location: str, ours: Mapping[str, Any]) -> None:
     """Reject an index of ours that is incomplete or was built differently."""
     name = _OF_A_NAME.sub("", location)
     again = f"build it again: touche-rad index SOURCE --to {name} --replace"
+    refuse_newer(location, ours, shape.FORMAT)
     if ours.get("format") != shape.FORMAT:
         raise UserError(f"{location}: built by another version of touche-rad; {again}")
     if ours.get("analyser") != ANALYSER:

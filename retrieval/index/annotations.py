@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from retrieval.index.store import Store
-from touche_rad.errors import UserError, WorkError
+from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.plugins import Annotator
 from touche_rad.plugins.contracts import Report
 
@@ -261,8 +261,10 @@ def _read_about(folder: Path) -> About | None:
     if not folder.exists():
         return None
     try:
-        return About.model_validate_json((folder / ABOUT).read_bytes())
-    except (OSError, ValidationError):
+        record = json.loads((folder / ABOUT).read_bytes())
+        refuse_newer(folder, record, FORMAT)
+        return About.model_validate(record)
+    except (OSError, ValueError):
         raise UserError(f"{folder} cannot be read; {_again(folder)}") from None
 
 

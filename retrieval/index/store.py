@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from retrieval.index.analyser import NAME as ANALYSER
 from touche_rad import __version__, files
 from touche_rad.debate import Argument
-from touche_rad.errors import UserError, WorkError
+from touche_rad.errors import UserError, WorkError, refuse_newer
 
 FILE = "manifest.json"
 FORMAT = 4
@@ -66,7 +66,9 @@ def read_manifest(folder: Path) -> Manifest:
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no index; build it: touche-rad index SOURCE -o DIR")
     try:
-        manifest = Manifest.model_validate(json.loads((folder / FILE).read_text("utf-8")))
+        record = json.loads((folder / FILE).read_text("utf-8"))
+        refuse_newer(folder, record, FORMAT)
+        manifest = Manifest.model_validate(record)
     except FileNotFoundError:
         raise UserError(f"{folder} is not an index: it has no {FILE}") from None
     except (OSError, ValueError, ValidationError):

@@ -6,6 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -130,12 +131,15 @@ def merge(folder: Path, others: tuple[Path, ...], quiet: bool) -> None:
 def _read_export(path: Path) -> Iterator[Row]:
     from pydantic import TypeAdapter, ValidationError
 
-    from touche_rad.errors import InputError
+    from touche_rad.errors import InputError, refuse_newer
     from touche_rad.files.records import numbered_lines
-    from touche_rad.models.cache import Row
+    from touche_rad.models.cache import VERSION, Row
 
     adapter = TypeAdapter(Row)
     for number, line in numbered_lines(path):
+        with suppress(ValueError, AttributeError):  # pydantic reports what is no object
+            version = json.loads(line).get("version")
+            refuse_newer(path, {"format": version}, VERSION)
         try:
             row = adapter.validate_json(line, strict=True)
         except ValidationError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -29,14 +29,28 @@ class Judgement(NamedTuple):
     swapped: Outcome | None = None
 
 
+FORMAT: Final = 1
+"""The format of contests and of verdicts on them, in each line."""
+
+
 def contest_line(contest: Contest) -> str:
     """Write a contest."""
-    return dump(contest.model_dump(mode="json"))
+    return dump({"format": FORMAT, **contest.model_dump(mode="json")})
+
+
+def _record_of(line: Line) -> dict[str, Any]:
+    """Return the record of a line without its format."""
+    record = require_object(line.value, "")
+    found = record.get("format")
+    if isinstance(found, int) and found > FORMAT:
+        what = f"made by a newer touche-rad (format {found}; this one reads {FORMAT}): upgrade"
+        raise FieldError("", f"{what} touche-rad")
+    return {key: value for key, value in record.items() if key != "format"}
 
 
 def contest_from(line: Line) -> Contest:
     """Read a contest."""
-    record = require_object(line.value, "")
+    record = _record_of(line)
     for key in ("motion", "sides", "speeches"):
         require_field(record, key)
     require_object(record["sides"], "sides")
@@ -50,7 +64,7 @@ def contest_from(line: Line) -> Contest:
 def judgement_line(judgement: Judgement) -> str:
     """Write a panel's verdict."""
     record: dict[str, Any] = {
-        "id": judgement.id, "judge": judgement.judge,
+        "format": FORMAT, "id": judgement.id, "judge": judgement.judge,
         "outcome": judgement.outcome.model_dump(mode="json"),
     }  # fmt: skip
     if judgement.swapped is not None:
@@ -60,7 +74,7 @@ def judgement_line(judgement: Judgement) -> str:
 
 def judgement_from(line: Line) -> Judgement:
     """Read a panel's verdict."""
-    record = require_object(line.value, "")
+    record = _record_of(line)
     outcome = require_object(*require_field(record, "outcome"))
     swapped = record.get("swapped")
     other = None

@@ -7,8 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from touche_rad.errors import refuse_newer
+
 TRACE: Final = ".trace.jsonl"
 """The suffix of a trace file, which is written beside the run."""
+TRACE_FORMAT: Final = 1
+"""The format of a trace, in each of its lines."""
 
 
 def read_trace(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -20,6 +24,7 @@ def read_trace(path: Path) -> Iterator[Mapping[str, Any]]:
             except ValueError:
                 continue
             if isinstance(row, dict):
+                refuse_newer(path, row, TRACE_FORMAT)
                 yield row
 
 

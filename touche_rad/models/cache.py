@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 
 import anyio
 
-from touche_rad.errors import UserError
+from touche_rad.errors import UserError, refuse_newer
 from touche_rad.models.usage import Call, Trace
 from touche_rad.secrets import redact
 
@@ -78,6 +78,10 @@ class Cache:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with self._opened() as database:
+                (found,) = database.execute("PRAGMA user_version").fetchone()
+                refuse_newer(f"--cache {folder}", {"format": found}, VERSION)
+                if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                    database.execute(f"PRAGMA user_version={VERSION}")
                 database.execute("PRAGMA journal_mode=WAL")
                 database.execute(_TABLE)
                 have = {row[1] for row in database.execute("PRAGMA table_info(answers)")}

@@ -183,6 +183,9 @@ log = logging.getLogger("touche_rad")
 class Trace:
     """A file with one JSON line per call; a write error is only logged."""
 
+    FORMAT: Final = 1
+    """The format of a line; `touche_rad.files.traces` reads it."""
+
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._lock = threading.Lock()
@@ -200,7 +203,8 @@ class Trace:
         """Append a request and its answer or error; without `begun` the cache answered."""
         seconds = None if begun is None else round(time.monotonic() - begun, 4)
         self._append({
-            **call.context.record(), "step": call.step, "cached": begun is None,
+            "format": self.FORMAT, **call.context.record(),
+            "step": call.step, "cached": begun is None,
             "seconds": seconds, "asked": body, "answer": answer, "fault": fault,
         })  # fmt: skip
 

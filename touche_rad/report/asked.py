@@ -9,7 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from touche_rad.errors import refuse_newer
 from touche_rad.files.traces import TRACE, answer_text, read_trace
+from touche_rad.runs.runner import STATUS_FORMAT
 
 STATUS: Final = ".status.json"
 _LONGEST: Final = 6_000
@@ -64,6 +66,7 @@ def costs(name: str, run: Path) -> list[Cost]:
             status = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError):
             continue
+        refuse_newer(path, status, STATUS_FORMAT)
         if not isinstance(status, dict) or Path(str(status.get("output"))).name != run.name:
             continue
         plugins = (status.get("usage") or {}).get("plugins") or {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,8 +14,13 @@ from markupsafe import Markup
 from pydantic import ValidationError
 
 from touche_rad.contests.tournament.folder import CONTESTS, OUTCOMES, RATINGS
-from touche_rad.contests.tournament.result import FORMAT, Standing, Tournament
-from touche_rad.errors import InputError, UserError
+from touche_rad.contests.tournament.result import (
+    FORMAT_NAME,
+    VERSION,
+    Standing,
+    Tournament,
+)
+from touche_rad.errors import InputError, UserError, refuse_newer
 from touche_rad.plots.svg import circle, figure, line, shorten, text
 
 _NAME, _ROOM = 30, 10
@@ -53,7 +60,7 @@ def split_runs_and_ratings(paths: Sequence[Path]) -> tuple[list[Path], list[Path
 def _is_ratings(path: Path) -> bool:
     try:
         with path.open("rb") as file:
-            return FORMAT.encode() in file.read(_LOOKED_AT)
+            return FORMAT_NAME.encode() in file.read(_LOOKED_AT)
     except OSError:
         return False
 
@@ -61,7 +68,10 @@ def _is_ratings(path: Path) -> bool:
 def read_tournament(path: Path) -> TournamentSection:
     """Read a tournament's result and plot its ratings."""
     try:
-        result = Tournament.model_validate_json(path.read_bytes())
+        record = path.read_bytes()
+        with suppress(ValueError):  # pydantic reports what is no JSON
+            refuse_newer(path, json.loads(record), VERSION)
+        result = Tournament.model_validate_json(record)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))

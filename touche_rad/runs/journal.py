@@ -22,11 +22,13 @@ from typing import Any, Final
 import jsonlines
 
 from touche_rad import files
-from touche_rad.errors import UserError, WorkError
+from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.secrets import redact_data, redact_line
 
 SUFFIX: Final = ".part"
-_MARK: Final = b'{"journal": "touche-rad 1", '
+VERSION: Final = 1
+_NAME: Final = b'{"journal": "touche-rad '
+_MARK: Final = _NAME + b'%d", ' % VERSION
 _SYNC_SECONDS: Final = 1.0
 
 
@@ -124,6 +126,9 @@ class Journal:
             os.ftruncate(self._file, 0)
         with self.path.open("rb") as stream:
             header = stream.readline()
+            if header.startswith(_NAME):
+                number = header.removeprefix(_NAME).partition(b'"')[0].decode("ascii", "replace")
+                refuse_newer(self.path, {"format": number}, VERSION)
             if not header.startswith(_MARK[: len(header)]):
                 raise UserError(
                     f"{self.path} is not a journal of touche-rad: move it, or choose another output"

@@ -35,11 +35,15 @@ REPLACED = "replaced"
 """The count of results of a fallback instead of the selected plugin."""
 
 
+STATUS_FORMAT: Final = 1
+
+
 class Status(BaseModel):
     """The result of a run. `counts` counts results, `notes` counts failures and changes by kind."""
 
     model_config = ConfigDict(frozen=True)
 
+    format: int = STATUS_FORMAT
     verb: str
     state: State
     error: str | None = None

@@ -13,9 +13,10 @@ from typing import Any, Final, Literal, NamedTuple
 
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response
-from touche_rad.errors import InputError
+from touche_rad.errors import InputError, refuse_newer
 from touche_rad.files import Evaluation, Kind
 from touche_rad.plugins import ArgumentIndex
+from touche_rad.runs.runner import STATUS_FORMAT
 from touche_rad.text import clean, count_words, printable
 
 WORDS: Final = 60
@@ -319,6 +320,7 @@ def _status_of(run: Path) -> dict[str, Any]:
             status = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError):
             continue
+        refuse_newer(path, status, STATUS_FORMAT)
         if isinstance(status, dict) and Path(str(status.get("output"))).name == run.name:
             return status
     return {}

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad import files
-from touche_rad.errors import UserError
+from touche_rad.errors import UserError, refuse_newer
 
 MARK: Final = "complete"
 _OURS: Final = (
@@ -25,6 +25,10 @@ _OURS: Final = (
     "loss.svg", "accuracy.svg", "margin.svg",
 )  # fmt: skip
 _NUMBER: Final = re.compile(r"checkpoint-(\d+)")
+
+
+FORMAT: Final = 1
+"""The format of training.json and report.json."""
 
 
 class Folder:
@@ -59,15 +63,17 @@ class Folder:
             return True
         self._clear()
         with files.atomic_write(self.identity) as stream:
-            stream.write(json.dumps(given, indent=1) + "\n")
+            stream.write(json.dumps({"format": FORMAT, **given}, indent=1) + "\n")
         return False
 
     def _compare(self, identity: Mapping[str, Any]) -> None:
         try:
-            earlier = _flat(json.loads(self.identity.read_text("utf-8")))
-        except (ValueError, AttributeError):
+            record = json.loads(self.identity.read_text("utf-8"))
+            refuse_newer(self.root, record, FORMAT)
+            earlier = _flat({"format": FORMAT, **record})
+        except (ValueError, AttributeError, TypeError):
             raise UserError(f"{self.identity} is damaged: start again with --restart") from None
-        now = _flat(identity)
+        now = _flat({"format": FORMAT, **identity})
         for key in sorted({*now, *earlier}):
             if now.get(key) != earlier.get(key):
                 raise UserError(
@@ -115,6 +121,7 @@ class Folder:
             return None
         try:
             report: dict[str, Any] = json.loads(self.report.read_text("utf-8"))
+            refuse_newer(self.root, report, FORMAT)
             report["recipe"]["base"]
         except (ValueError, KeyError, TypeError):
             raise UserError(f"{self.report} is damaged: start again with --restart") from None
@@ -123,7 +130,7 @@ class Folder:
     def finish(self, report: Mapping[str, Any]) -> None:
         """Write the report; it comes last, so it shows that everything else is there."""
         with files.atomic_write(self.report) as stream:
-            stream.write(json.dumps(report, indent=1) + "\n")
+            stream.write(json.dumps({"format": FORMAT, **report}, indent=1) + "\n")
 
 
 def steps_of(checkpoint: Path | None) -> int:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
-from touche_rad.errors import UserError
+from touche_rad.errors import UserError, refuse_newer
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, find
 from touche_rad.text import count_words, sentences
@@ -70,6 +72,7 @@ class Combiner(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    format: Literal[1] = 1
     how: str
     with_model: Mapping[Maxim, Sum]
     without_model: Mapping[Maxim, Sum]
@@ -98,7 +101,10 @@ def combiner(path: Path | None) -> Combiner:
     if path is None:
         return ours()
     try:
-        return Combiner.model_validate_json(path.read_bytes())
+        weights = path.read_bytes()
+        with suppress(ValueError):  # pydantic reports what is no JSON
+            refuse_newer(path, json.loads(weights), Combiner.model_fields["format"].default)
+        return Combiner.model_validate_json(weights)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
     except ValidationError as error:

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from touche_rad import __version__, files
 from touche_rad.contest import Contest, Outcome
-from touche_rad.contests.tournament.result import FORMAT, Tournament
-from touche_rad.errors import UserError, WorkError
+from touche_rad.contests.tournament.result import FORMAT, VERSION, Tournament
+from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.runs.journal import SUFFIX
 from touche_rad.runs.runner import sha256_of
 
@@ -40,6 +40,7 @@ class Folder:
             raise UserError(
                 f"{self.path / _STATE} is damaged: start again with --restart"
             ) from None
+        refuse_newer(self.path / _STATE, state, VERSION)
         return state if isinstance(state, dict) else {}
 
     def restart(self) -> None:

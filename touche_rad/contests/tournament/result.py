@@ -13,6 +13,8 @@ from touche_rad.contests.tournament.ratings import rate
 from touche_rad.contests.two_sides import DEBATERS, FALLBACK
 from touche_rad.score.tables import NONE, Item, Part, Printed, Table, cell
 
+VERSION: Final = 1
+FORMAT_NAME: Final = "touche-rad tournament "
 FORMAT: Final = "touche-rad tournament 1"
 
 

@@ -1,0 +1,157 @@
+"""A file of ours that a newer version made is refused in one line; without a format it is read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.terminal import Ended, touche_rad
+from touche_rad.demo import demo_file
+from touche_rad.errors import UserError
+from touche_rad.plugins import annotations_of, meaning_of, open_index
+from touche_rad.training.folder import Folder
+
+CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
+NEWER = 99
+
+
+def write(path: Path, record: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(record) + "\n")
+    return path
+
+
+def set_format(path: Path, key: str = "format", value: object = NEWER) -> Path:
+    return write(path, {**json.loads(path.read_text()), key: value})
+
+
+def status(place: Path, index: Path) -> Ended:
+    run = Path(shutil.copy(DEBATES, place / "run.jsonl"))
+    write(place / "run.jsonl.status.json", {"format": NEWER, "output": "run.jsonl"})
+    return touche_rad("check", run)
+
+
+def status_of_a_report(place: Path, index: Path) -> Ended:
+    run = Path(shutil.copy(DEBATES, place / "run.jsonl"))
+    write(place / "run.jsonl.status.json", {"format": NEWER, "output": "run.jsonl"})
+    return touche_rad("report", run, "-o", place / "report.html")
+
+
+def journal(place: Path, index: Path) -> Ended:
+    write(place / "run.jsonl.part", {"journal": f"touche-rad {NEWER}", "identity": {}})
+    return touche_rad("simulate", CLAIMS, "-i", index, "-o", place / "run.jsonl")
+
+
+def trace(place: Path, index: Path) -> Ended:
+    run = Path(shutil.copy(DEBATES, place / "run.jsonl"))
+    write(place / "run.jsonl.trace.jsonl", {"format": NEWER, "plugin": "x"})
+    return touche_rad("report", run, "-o", place / "report.html")
+
+
+def tournament(place: Path, index: Path) -> Ended:
+    ratings = write(place / "ratings.json", {"format": f"touche-rad tournament {NEWER}"})
+    return touche_rad("report", ratings, "-o", place / "report.html")
+
+
+def tournament_folder(place: Path, index: Path) -> Ended:
+    words = ("tournament", CLAIMS, "-d", "verbatim", "-d", "grounded", "-j", "length", "-i", index)
+    write(place / "tournament" / "tournament.json", {"format": f"touche-rad tournament {NEWER}"})
+    return touche_rad(*words, "-o", place / "tournament")
+
+
+def cache(place: Path, index: Path) -> Ended:
+    (place / "cache").mkdir()
+    with sqlite3.connect(place / "cache" / "answers.sqlite") as database:
+        database.execute(f"PRAGMA user_version={NEWER}")
+    return touche_rad("cache", "show", place / "cache")
+
+
+def cache_export(place: Path, index: Path) -> Ended:
+    export = write(place / "export.jsonl", {"version": NEWER, "key": "x"})
+    return touche_rad("cache", "merge", place / "cache", export)
+
+
+def index_folder(place: Path, index: Path) -> Ended:
+    shutil.copytree(index, place / "index")
+    set_format(place / "index" / "manifest.json")
+    return touche_rad("respond", "--say", "Zoos are bad.", "-i", place / "index")
+
+
+def weights(place: Path, index: Path) -> Ended:
+    made = write(place / "weights.json", {"format": NEWER})
+    words = ("judge", DEBATES, "-j", "calibrated", "-O", f"weights={made}")
+    return touche_rad(*words, "-o", place / "run.jsonl")
+
+
+def contests(place: Path, index: Path) -> Ended:
+    made = set_format(write(place / "contests.jsonl", _first(demo_file("contests.jsonl"))))
+    return touche_rad("report", made, "-o", place / "report.html")
+
+
+def outcomes(place: Path, index: Path) -> Ended:
+    made = write(place / "x.jsonl", {"format": NEWER, "id": "1", "outcome": {"winner": None}})
+    return touche_rad("report", made, "-o", place / "report.html")
+
+
+def _first(path: Path) -> object:
+    return json.loads(path.read_text("utf-8").splitlines()[0])
+
+
+READERS: list[Callable[[Path, Path], Ended]] = [
+    status, status_of_a_report, journal, trace, tournament, tournament_folder, cache, cache_export,
+    index_folder, weights, contests, outcomes,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
+def test_a_newer_file_is_refused_in_one_line(
+    tmp_path: Path, demo_index_path: Path, reader: Callable[[Path, Path], Ended]
+) -> None:
+    ended = reader(tmp_path, demo_index_path)
+    assert ended.code == 2, (ended.out, ended.err)
+    assert "made by a newer touche-rad (format 99; this one reads " in ended.err
+    assert ended.err.endswith("): upgrade touche-rad\n")
+
+
+@pytest.mark.parametrize("name", ["training.json", "report.json"])
+def test_a_training_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> None:
+    folder = Folder(tmp_path)
+    folder.start_or_resume({"recipe": {"base": "x"}})
+    folder.finish({"recipe": {"base": "x"}})
+    assert folder.start_or_resume({"recipe": {"base": "x"}})
+    assert folder.finished() is not None
+    set_format(tmp_path / name)
+    with pytest.raises(UserError, match="made by a newer touche-rad"):
+        _ = folder.start_or_resume({"recipe": {"base": "x"}}), folder.finished()
+
+
+@pytest.mark.parametrize(
+    ("kind", "open_part"), [("annotations", annotations_of), ("dense", meaning_of)]
+)
+def test_a_newer_part_of_an_index_is_refused(
+    tmp_path: Path, demo_index_path: Path, kind: str, open_part: Callable[[Any], object]
+) -> None:
+    shutil.copytree(demo_index_path, tmp_path / "index")
+    write(tmp_path / "index" / kind / "x" / "about.json", {"format": NEWER})
+    with pytest.raises(UserError, match="made by a newer touche-rad"):
+        open_part(open_index(str(tmp_path / "index")))
+
+
+def test_files_of_ours_carry_a_format(tmp_path: Path) -> None:
+    answers = tmp_path / "said.jsonl"
+    answers.write_text('{"answer": {"number": 1, "frame": "not so"}}\n')
+    out = tmp_path / "run.jsonl"
+    words = ("simulate", CLAIMS, "-i", "demo", "--turns", "1", "-m", f"scripted:{answers}")
+    assert touche_rad(*words, "-o", out).code == 0
+    assert json.loads((tmp_path / "run.jsonl.status.json").read_text())["format"] == 1
+    traced = (tmp_path / "run.jsonl.trace.jsonl").read_text().splitlines()
+    assert {json.loads(line)["format"] for line in traced} == {1}
+    both = tmp_path / "contests.jsonl"
+    assert touche_rad("simulate", CLAIMS, "-i", "demo", "--both-sides", "-o", both).code == 0
+    assert {json.loads(line)["format"] for line in both.read_text().splitlines()} == {1}
