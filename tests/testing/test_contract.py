@@ -10,7 +10,15 @@ import pytest
 
 from touche_rad.debate import Argument, Debate, Hit, Maxim, Response, Verdict
 from touche_rad.errors import WorkError
-from touche_rad.plugins import Services, debater, judge, registered, registry, retriever
+from touche_rad.plugins import (
+    ExplainedCandidate,
+    Services,
+    debater,
+    judge,
+    registered,
+    registry,
+    retriever,
+)
 from touche_rad.testing import (
     ContractError,
     check_debater,
@@ -87,6 +95,36 @@ def test_a_debater_that_breaks_a_rule_is_refused(rule: str) -> None:
     with pytest.raises(ContractError, match="broken breaks its contract") as raised:
         check_debater("broken")
     assert rule in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("listed", "rule"),
+    [
+        ([{"id": "1"}], "expected a list of ExplainedCandidate, got list"),
+        (None, "expected a list of ExplainedCandidate, got NoneType"),
+        (
+            [ExplainedCandidate("1", "Low.", 1.0), ExplainedCandidate("2", "High.", 2.0)],
+            "the candidates are not sorted by score",
+        ),
+    ],
+)
+def test_a_debater_whose_explanation_is_wrong_is_refused(listed: Any, rule: str) -> None:
+    @debater("odd")
+    class Odd:
+        """Explains wrongly."""
+
+        def __init__(self, options: object, services: Services) -> None:
+            pass
+
+        def answer(self, debate: Debate) -> Response:
+            return Response(content="So.")
+
+        async def explain(self, debate: Debate) -> Any:
+            return listed
+
+    with pytest.raises(ContractError) as raised:
+        check_debater("odd")
+    assert f"explain: {rule}" in str(raised.value)
 
 
 def test_a_debater_may_leave_a_message_to_the_fallback() -> None:

@@ -18,7 +18,16 @@ from touche_rad.errors import WorkError
 from touche_rad.models import Model
 from touche_rad.models.context import Calls
 from touche_rad.models.examples import Examples
-from touche_rad.plugins import ArgumentIndex, JudgesAll, Kind, Services, find, open_index
+from touche_rad.plugins import (
+    ArgumentIndex,
+    ExplainedCandidate,
+    Explains,
+    JudgesAll,
+    Kind,
+    Services,
+    find,
+    open_index,
+)
 from touche_rad.text import count_words
 
 MAX_WORDS: Final = 60
@@ -50,8 +59,8 @@ def check_debater(
 
     It answers user messages with text, within the word limit, cites only arguments of the index
     with their text, gives the same answer to the same debate, and answers several debates at the
-    same time as it answers them alone. It may raise WorkError for a message that it cannot answer;
-    then the fallback debater answers.
+    same time as it answers them alone. If it has `explain`, the candidates are sorted by score. It
+    may raise WorkError for a message that it cannot answer; then the fallback debater answers.
 
     Args:
         name: Name of the debater.
@@ -72,6 +81,14 @@ def check_debater(
         ]
 
     alone, again = work.run(answers), work.run(answers)
+
+    async def explanations(debater: Any) -> None:
+        for what, debate in _unanswered().items():
+            if isinstance(debater, Explains):
+                listed = await work.call(debater.explain, debate, where=f"{what}, explain")
+                work.broken.extend(f"{what}, explain: {one}" for one in _explain_faults(listed))
+
+    work.run(explanations)
     for (what, _), response, other in zip(cases.items(), alone, again, strict=True):
         if response is _FAILED:
             continue
@@ -311,6 +328,19 @@ def _plain(value: Any) -> str:
     elif hasattr(value, "model_dump"):
         value = value.model_dump(mode="json")
     return json.dumps(value, sort_keys=True, default=str)
+
+
+def _explain_faults(listed: object) -> Iterator[str]:
+    if listed is _FAILED:
+        return
+    if not isinstance(listed, Sequence) or not all(
+        isinstance(one, ExplainedCandidate) for one in listed
+    ):
+        yield f"expected a list of ExplainedCandidate, got {type(listed).__name__}"
+        return
+    scores = [one.score for one in listed]
+    if scores != sorted(scores, reverse=True):
+        yield "the candidates are not sorted by score"
 
 
 def _response_faults(
