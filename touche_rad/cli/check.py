@@ -28,7 +28,8 @@ ROOM: Final = 20
     "check simulations.jsonl --input touche_rad/demo/claims.tsv -i demo",
     "check evaluations.jsonl --input simulations.jsonl",
     "check simulations.jsonl -i demo --fix -o fixed.jsonl",
-)
+)  # fmt: skip
+@opt.path_argument("runs", "RUN...", nargs=-1, required=True)
 @opt.options(
     click.option("--input", "source", type=click.Path(path_type=Path), metavar="FILE",
                  help="Input of the runs, to find missing debates."),
