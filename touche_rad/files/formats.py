@@ -178,12 +178,20 @@ def _each(path: Place, bad: BadLines | None, kind: Kind, read: Callable[[Line], 
 
 
 def _numbered(
-    path: Place, bad: BadLines | None, kind: Kind, read: Callable[[Line], T]
+    path: Place,
+    bad: BadLines | None,
+    kind: Kind,
+    read: Callable[[Line], T],
+    lost: T | None = None,
 ) -> Iterator[tuple[int, T]]:
+    """Read each line; an empty record is read as `lost`, or it is an invalid line without it."""
     bad = bad or BadLines()
     for line in records(path, bad):
         try:
             if line.value == {}:
+                if lost is not None:
+                    yield line.number, lost
+                    continue
                 raise FieldError("", EMPTY_RECORD)
             one = read(line)
         except FieldError as miss:
@@ -232,14 +240,21 @@ def read_numbered(
             yield number, debate, None
 
 
-def read_views(path: Place, bad: BadLines | None = None) -> Iterator[Judgeable]:
-    """Read each debate with its views, one for each response (see Debate.view)."""
+def read_views(
+    path: Place, bad: BadLines | None = None, *, keep_lost: bool = False
+) -> Iterator[Judgeable]:
+    """Read each debate with its views, one for each response (see Debate.view).
+
+    With `keep_lost`, an empty record, which the official client writes where a debate failed, is a
+    debate without turns instead of an invalid line.
+    """
     kind = _kind(path, DEBATES)
     if kind is Kind.RESPONSES:
         return _answered(path, bad)
+    lost = Debate() if keep_lost else None
     return (
         (debate, [debate.view(at) for at, turn in enumerate(debate.turns) if turn.response])
-        for debate in _each(path, bad, kind, _OF[kind])
+        for _, debate in _numbered(path, bad, kind, _OF[kind], lost)
     )
 
 

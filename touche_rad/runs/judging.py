@@ -12,9 +12,9 @@ import hashlib
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,6 +45,9 @@ PRIOR: Final = 1.0
 
 NO_VERDICT: Final = "no verdict"
 """The beginning of the explanation of such a score."""
+
+LOST: Final = "the debate was lost: the line of the run is empty"
+"""The explanation of the verdicts on a lost debate."""
 
 _ROUNDING = 1e-6
 _TRIES = 2
@@ -152,6 +155,9 @@ async def judge(
 ) -> Status:
     """Judge every response in a file, and write one official evaluation per debate.
 
+    A lost debate, for which the official client wrote an empty record, keeps its line. If all
+    other debates have the same number of responses, each of as many of its verdicts is no.
+
     Args:
         source: Any file of debates with responses.
         out: The evaluations to write.
@@ -161,13 +167,19 @@ async def judge(
         options: Settings that do not change the output.
     """
     cached = CachedJudge(judge, deadline)
+    turns_if_equal = cache(partial(_turns_if_equal, source))
+
+    def read(bad: files.BadLines) -> Iterator[tuple[Debate, Sequence[Debate]]]:
+        return files.read_views(source, bad, keep_lost=True)
 
     async def do(item: tuple[Debate, Sequence[Debate]]) -> Done:
         debate, views = item
+        if not debate.turns and not debate.wire:
+            return _lost(await anyio.to_thread.run_sync(turns_if_equal))
         turns = await _judge_whole(judge, views, deadline)
         return _done(debate, turns or await asyncio.gather(*map(cached.judge, views)))
 
-    work = Work("judge", source, out, partial(files.read_views, source), do, identity)
+    work = Work("judge", source, out, read, do, identity)
     return await run_work(work, options)
 
 
@@ -180,6 +192,20 @@ def _done(debate: Debate, turns: Sequence[ViewVerdicts]) -> Done:
     verdicts = tuple(of_turn.verdicts for of_turn in turns)
     line = files.evaluation_line(files.Evaluation(debate, verdicts, {}))
     return Done((line,), {"verdicts": len(Maxim) * len(turns), REPLACED: len(notes)}, notes)
+
+
+def _turns_if_equal(source: Path) -> int:
+    """Return the number of responses of each debate, or 0 if the debates differ."""
+    counts = {len(views) for _, views in files.read_views(source, files.BadLines(skip=True))}
+    return counts.pop() if len(counts) == 1 else 0
+
+
+def _lost(turns: int) -> Done:
+    """Return the line of a lost debate: its verdicts are no."""
+    verdicts = dict.fromkeys(Maxim, Verdict(score=0.0, rationale=LOST))
+    line = files.evaluation_line(files.Evaluation(Debate(), (verdicts,) * turns, {}))
+    note = f"lost debate: {turns} turns, all verdicts no" if turns else "lost debate: no verdicts"
+    return Done((line,), {"verdicts": len(Maxim) * turns}, (note,))
 
 
 class CachedJudge:

@@ -91,11 +91,19 @@ class Aligner:
         scores = [
             self._debate(position, places.get(position)) for position in range(len(self.labels))
         ]
-        official = all(row.official for row in self.run.rows) and not any(
-            problem.kind is not ProblemKind.ODD_SCORE for problem in self.problems
-        )
         present = sum(row.trouble is None and bool(row.turns) for row in places.values())
-        return Alignment(scores, tuple(self.problems), official, len(self.labels) - present)
+        lost = len(self.labels) - present
+        return Alignment(scores, tuple(self.problems), self._is_official(), lost)
+
+    def _is_official(self) -> bool:
+        """Whether the official scorer accepts the run and gives the same scores."""
+        shape = [len(row.turns) for row in self.run.rows]
+        return (
+            not self.run.blank
+            and shape == [len(turns) for turns in self.labels]
+            and all(row.official for row in self.run.rows)
+            and not any(one.kind is ProblemKind.REORDERED for one in self.problems)
+        )
 
     def _by_position(self) -> dict[int, Row]:
         rows = self.run.rows
@@ -122,9 +130,11 @@ class Aligner:
                 )
             else:
                 places[place] = row
-                if place != position:
-                    message = f"stands at place {position + 1}, matched to debate {place + 1}"
-                    self._note(ProblemKind.REORDERED, message, line=row.line, debate=place + 1)
+        for place, ordered in zip(places, sorted(places), strict=True):
+            if place != ordered:
+                line = places[place].line
+                message = f"stands in line {line}, matched to debate {place + 1}"
+                self._note(ProblemKind.REORDERED, message, line=line, debate=place + 1)
         self._refuse_strangers(homeless, places, reference)
         for position, row in homeless:
             self._keep_in_place(row, position, places)

@@ -159,8 +159,10 @@ def _row(path: Path, number: int, line: str, bad: files.BadLines, talks: Talks) 
         return Row(number, ProblemKind.BAD_LINE)
     if not data:
         return Row(number, ProblemKind.LOST)
+    simulation = _object(data.get("simulation"))
     return Row(
         line=number,
+        trouble=ProblemKind.LOST if simulation.get("userTurns") == [] else None,
         official=_is_official(line),
         talk=_talk(data, talks),
         turns=tuple(_verdicts(_object(turn)) for turn in _array(data.get("userTurnsEvaluations"))),

@@ -102,10 +102,13 @@ class Reference:
     def difference(self, run: Run, row: Row, place: int) -> InputError:
         """Return the error that names the first difference of a line and a labelled debate."""
         field, wanted, got = _first_difference(self.debate(place), debate_at(run.path, row.line))
+        pairs = enumerate(zip(wanted, got, strict=False))
+        same = next((at for at, (one, other) in pairs if one != other), min(len(wanted), len(got)))
+        wanted, got = _quoted(wanted, same), _quoted(got, same)
         return InputError(
             run.path,
-            f"expected {_quoted(wanted)} as in debate {place + 1} of {self.source}, got "
-            f"{_quoted(got)}: score a judge's run on the labelled debates ({BY_PLACE})",
+            f"expected {wanted} as in debate {place + 1} of {self.source}, got "
+            f"{got}: score a judge's run on the labelled debates ({BY_PLACE})",
             line=row.line, field=field,
         )  # fmt: skip
 
@@ -124,9 +127,12 @@ def _first_difference(wanted: Debate, got: Debate) -> tuple[str, str, str]:
     return "simulation.userTurns", f"{len(wanted.turns)} turns", f"{len(got.turns)} turns"
 
 
-def _quoted(text: str) -> str:
-    text = " ".join(text.split())
-    return repr(text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…")
+def _quoted(text: str, same: int) -> str:
+    """Quote the part of a text around the first `same` characters, which are not different."""
+    start = max(0, same - _SHOWN // 2)
+    part = " ".join(text[start : start + _SHOWN].split())
+    before, after = "…" if start else "", "…" if start + _SHOWN < len(text) else ""
+    return repr(f"{before}{part}{after}")
 
 
 def find_reference(

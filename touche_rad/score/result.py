@@ -23,9 +23,12 @@ Missing = Literal["no", "skip", "error"]
 
 
 class ProblemKind(StrEnum):
-    """Problems of a run; the value is the text for the terminal."""
+    """Problems of a run; the value is the text for the terminal.
 
-    LOST = "lost debate ({} line)"
+    A lost debate is an empty record in the run, or an evaluation of a debate without turns.
+    """
+
+    LOST = "lost debate"
     BAD_LINE = "unreadable line"
     BLANK = "blank line"
     MISSING_DEBATE = "missing debate"
