@@ -226,11 +226,21 @@ def test_what_needs_its_context_comes_after_what_does_not_in_the_lean_profile(
     assert "These advantages" not in alike, "though they have more words of the idea"
 
 
+def test_what_needs_its_context_is_left_out_unless_there_is_nothing_else(server: Scripted) -> None:
+    unclear = argument(50, PENNY, WORTHLESS, WORTH, "These advantages of the penny are great.")
+    clear = argument(60, PENNY, WORTHLESS, WORTH, "The penny helps charities.")
+    for arguments, shown in (((unclear, clear), False), ((unclear,), True)):
+        answering(server, lean({"SEARCH_1": query(IDEA)}, 1))
+        answer(server, index=BothSides(arguments))
+        assert ("These advantages" in prompts(server, "Numbers")[-1]) is shown
+
+
 def test_where_the_numbers_do_not_exist_what_attacks_goes_before_what_is_only_alike(
     server: Scripted,
 ) -> None:
     answering(server, lean({"SEARCH_1": query(IDEA)}, 99))
-    answer(server)
+    tags = argument(8, PENNY, WORTHLESS, WORTH, "Shops would have to reprint each price tag.")
+    answer(server, index=BothSides([*ARGUMENTS, tags]))
     (told,) = prompts(server, "Written")
     shown = told[told.index("The retrieved arguments:") :]
     assert ROUNDED in shown

@@ -144,11 +144,11 @@ class Grounded:
 
         The latter if there is none, or if it has too few words in common with the user.
         """
-        if quotables and self._link(debate, quotables[0].argument) >= self.options.floor:
+        if quotables and self.link(debate, quotables[0].argument) >= self.options.floor:
             return self.quote(debate, quotables[0])
         return Response(content=cut_to_words(NOTHING_FOUND, self.options.max_words))
 
-    def _link(self, debate: Debate, argument: Argument) -> float:
+    def link(self, debate: Debate, argument: Argument) -> float:
         """Return the similarity of the words of the user and of an argument, from 0 to 1."""
         reading, vector = read(debate), self._load_library().lexis.vector
         said = " ".join((*reading.earlier, reading.message))

@@ -117,7 +117,10 @@ class SearchOptions:
     excluded: frozenset[str] = frozenset()
     """Ids of arguments that were cited before."""
     spare: int = 0
-    """Additional hits per search, to replace excluded, repeated and unclear arguments."""
+    """Additional hits per search, to replace excluded, repeated and unclear arguments.
+
+    An argument that needs another text is only taken if no argument of the query stands alone.
+    """
     chain: Chain = "attackers"
     """What is taken for a chained argument: what attacks it (figure 5 of the paper), or what
     supports the claim that it attacks (section 2.1)."""
@@ -195,7 +198,18 @@ def search(index: ArgumentIndex, query: Query, how: SearchOptions) -> Retrieved:
                 seen |= _ids(linked) if how.spare else set()
         found[strategy] = tuple(taken)
         seen |= _ids(taken) if how.spare else set()
-    return Retrieved(query, found, how)
+    return Retrieved(query, _clear(found) if how.spare else found, how)
+
+
+def _clear(
+    found: Mapping[Strategy, tuple[Argument, ...]],
+) -> Mapping[Strategy, tuple[Argument, ...]]:
+    """Leave out the arguments that need another text, unless there are no others."""
+    clear = {
+        strategy: tuple(one for one in arguments if not missing_context(one.text))
+        for strategy, arguments in found.items()
+    }
+    return clear if any(clear.values()) else found
 
 
 def _ids(arguments: Iterable[Argument]) -> set[str]:
