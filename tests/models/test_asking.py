@@ -494,5 +494,5 @@ def test_where_the_model_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_MODEL")
     with pytest.raises(UserError, match="OPENAI_MODEL"):
         parse_address("http://h:1/v1")
-    with pytest.raises(UserError, match="no model"):
+    with pytest.raises(UserError, match="user name or password"):
         parse_address("http://user:secret@h:1/v1#m")

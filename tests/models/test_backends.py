@@ -18,8 +18,8 @@ from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.errors import ToucheRadError
 from touche_rad.models import Message, Model
-from touche_rad.models import endpoint as pool_module
 from touche_rad.models import errors as faults
+from touche_rad.models import pool as pool_module
 from touche_rad.models.backends import open_backend
 from touche_rad.models.model import Settings
 
@@ -141,7 +141,8 @@ def test_a_wrong_script_is_told_in_one_line(tmp_path: Path, text: str, told: str
 
 @pytest.mark.parametrize(
     ("at", "told"),
-    [("ftp://x/v1#m", "no model"), ("http://me:pw@x/v1#m", "no model"), ("http://x/v1", "no model name"),
+    [("ftp://x/v1#m", "-m http://x/v1#m"), ("x:1/v1#m", "-m http://x:1/v1#m"),
+     ("http://me:pw@x/v1#m", "user name or password"), ("http://x/v1", "no model name"),
      ("http://x/v1,,http://y/v1#m", "single commas"), ("vllm:", "which model"),
      ("vllm:/no/such/folder", "there is no such folder"), ("hf:/no/such", "this folder does not exist"),
      ("scripted:/no/such", "cannot be read")],

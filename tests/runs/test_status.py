@@ -10,13 +10,13 @@ from touche_rad.debate import Debate
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import (
     MOST_EXAMPLES,
-    REPLACED,
     Status,
     Tally,
     at_turn,
     sha256_of,
     write_status,
 )
+from touche_rad.runs.stand_ins import StandIn
 
 
 def status(**fields: Any) -> Status:
@@ -37,10 +37,13 @@ def test_a_tally_adds_up_and_keeps_a_few_examples() -> None:
     tally = Tally()
     for number in range(8):
         notes = (f"cut: debate {number}: 70 words to 55", "last-resort: x") if number % 2 else ()
-        tally.add(Done((), {"answers": 5, REPLACED: number % 2}, (*notes, f"cut: again {number}")))
+        other = StandIn("debater x", "verbatim", "answers", "KeyError", f"failure {number}")
+        stand_ins = (other,) * (number % 2)
+        tally.add(Done((), {"answers": 5}, (*notes, f"cut: again {number}"), stand_ins))
     fields = tally.fields()
     assert fields["counts"] == {"answers": 40}
     assert fields["replaced"] == 4
+    assert [(one["count"], one["reason"]) for one in fields["stand_ins"]] == [(4, "failure 1")]
     assert list(fields["notes"].items()) == [("cut", 12), ("last-resort", 4)]
     assert fields["examples"]["cut"][1] == "debate 1: 70 words to 55"
     assert len(fields["examples"]["cut"]) == MOST_EXAMPLES

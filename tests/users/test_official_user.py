@@ -141,7 +141,7 @@ def test_where_a_fault_stays_the_rules_stand_in_and_the_status_says_why(
 ) -> None:
     server.always = fault
     played = stage.play(url(server), turns=3)
-    assert played.code == 0
+    assert played.code == 1
     (said,) = played.said
     assert OFTEN.rstrip(".") in said[0]
     assert len({*said}) == 3
@@ -185,7 +185,7 @@ def test_a_refusal_is_not_asked_again(server: Scripted, stage: Stage, status: in
 
 def test_nobody_there(stage: Stage) -> None:
     played = stage.play("http://127.0.0.1:9/chat", "-O", "user.tries=2", turns=1)
-    assert played.code == 0
+    assert played.code == 1
     assert "Unreachable: http://127.0.0.1:9/chat" in played.stood_in[0]
 
 
@@ -201,14 +201,14 @@ def test_where_every_request_takes_too_long_the_rules_stand_in(
 ) -> None:
     server.always = slow
     played = stage.play(url(server), "-O", "user.timeout=0.2", "-O", "user.tries=2", turns=1)
-    assert played.code == 0
+    assert played.code == 1
     assert f"Slow: {url(server)}: no answer within 0.2 s" in played.stood_in[0]
 
 
 def test_the_deadline_of_a_turn_holds_for_the_user_too(server: Scripted, stage: Stage) -> None:
     server.always = scripted.silent
     played = stage.play(url(server), "--deadline", "2", turns=1)
-    assert played.code == 0
+    assert played.code == 1
     assert "no answer within 1." in played.stood_in[0]
     assert len(server.asked) < 4
 

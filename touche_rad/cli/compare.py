@@ -93,11 +93,11 @@ def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> M
     opt.integer("--max-calls", "Maximum model calls per debater and debate. [default: no limit]",
                 least=0),
     opt.integer("--max-tokens", "Maximum tokens per debater and debate. [default: no limit]"),
-    opt.RUN_DEADLINE, opt.WITH_TRACE,
+    opt.RUN_DEADLINE, opt.WAIT, opt.WITH_TRACE,
     click.option("--prior", type=click.FloatRange(0, min_open=True), default=1.0,
                  show_default=True, help="Prior: number of virtual draws per debater."),
     opt.integer("--samples", "Bootstrap samples of the claims for confidence intervals.", 1000, 0),
-    opt.DEADLINE, opt.WORKERS, opt.SEED, opt.SKIP_BAD, opt.RESTART, opt.JSON, opt.QUIET,
+    opt.DEADLINE, opt.WORKERS, opt.SEED, opt.SKIP_BAD, opt.STRICT, opt.RESTART, opt.JSON, opt.QUIET,
     *opt.DRY_RUN,
 )  # fmt: skip
 def tournament_command(claims: Path, **given: Any) -> int:
@@ -130,8 +130,8 @@ def tournament_command(claims: Path, **given: Any) -> int:
     judging = _Judging(given, folder)
     if given["restart"]:
         folder.restart()
-    _play(claims, given, folder, entrants, services, identity, budgets)
-    judging.run()
+    code = _play(claims, given, folder, entrants, services, identity, budgets)
+    code = max(code, judging.run())
     model = services.model
     settings = {
         "judge": judging.identity["judge"], "model": model.name if model else None,
@@ -149,7 +149,7 @@ def tournament_command(claims: Path, **given: Any) -> int:
     say(f"written: {folder.path / RATINGS}", quiet=given["quiet"])
     page = folder.path.with_name(f"{folder.path.name}.html")
     next_step(["report", folder.path, "-o", page], quiet=given["quiet"])
-    return 0
+    return code
 
 
 def _select_debaters(specs: Sequence[opt.PluginSpec]) -> list[Selected]:
@@ -171,12 +171,13 @@ def _play(
     services: Services,
     identity: Mapping[str, Any],
     budgets: Budgets,
-) -> None:
-    """Play the debates, unless an earlier call played them."""
+) -> int:
+    """Play the debates, unless an earlier call played them; return the exit code."""
     from touche_rad import files
     from touche_rad.contests.tournament.budget import costs_in
     from touche_rad.contests.two_sides import Stage, play_both_sides
     from touche_rad.runs.runner import RunOptions, run, sha256_of
+    from touche_rad.runs.stand_ins import ERRORS
 
     if not claims.is_file():
         raise UserError(f"{claims} does not exist")
@@ -184,7 +185,7 @@ def _play(
     played = {**identity, "max_calls": given["max_calls"], "max_tokens": given["max_tokens"]}
     whole = {**played, "debaters": names, "rounds": given["rounds"], "input": sha256_of(claims)}
     if folder.played(whole):
-        return
+        return 0
     demo, warnings = prepare.check_demo(given, services.index)
     stage = Stage(given["rounds"], services.index, budgets.costs)
     describe = prepare.count_calls(services.model)
@@ -193,6 +194,7 @@ def _play(
             workers=given["workers"], bad=files.BadLines(skip=given["skip_bad"]),
             progress=report, model=services.model,
             status_path=folder.path / "contests.jsonl.status.json", warnings=warnings, demo=demo,
+            strict=given["strict"], errors=folder.path / f"contests.jsonl{ERRORS}",
         )  # fmt: skip
         status = run(
             lambda: play_both_sides(
@@ -203,7 +205,8 @@ def _play(
         )  # fmt: skip
     folder.set_played(whole, costs_in(status.counts, names))
     for line in status.warnings:
-        say(f"warning: {line}", quiet=given["quiet"])
+        say(f"warning: {line}")
+    return prepare.end_of_run(status, folder.contests)
 
 
 def _panel_of(given: prepare.Given) -> tuple[Selected, prepare.Given]:
@@ -290,22 +293,24 @@ class _Judging:
         used = self.model is not None and prepare.uses_model(_model_user(panel))
         self.model_name = self.model.name if self.model is not None and used else None
 
-    def run(self) -> None:
-        """Judge the debates, unless an earlier call judged them."""
+    def run(self) -> int:
+        """Judge the debates, unless an earlier call judged them; return the exit code."""
         from touche_rad.runs.panels import judge_contests
         from touche_rad.runs.runner import RunOptions, run
+        from touche_rad.runs.stand_ins import ERRORS
 
         folder, given = self.folder, self.given
         if folder.judged(self.identity):
-            return
+            return 0
         folder.begin_judging(self.identity)
         describe = prepare.count_calls(self.model)
         with progress("judging", quiet=given["quiet"], describe=describe) as report:
             run_options = RunOptions(
                 workers=given["workers"], progress=report, model=self.model,
                 status_path=folder.path / "outcomes.jsonl.status.json",
+                strict=given["strict"], errors=folder.path / f"outcomes.jsonl{ERRORS}",
             )  # fmt: skip
-            run(
+            status = run(
                 lambda: judge_contests(
                     folder.contests, folder.outcomes, self.panel, identity=self.identity,
                     options=run_options,
@@ -313,6 +318,9 @@ class _Judging:
                 folder.outcomes,
             )  # fmt: skip
         folder.set_judged(self.identity)
+        for line in status.warnings:
+            say(f"warning: {line}")
+        return prepare.end_of_run(status, folder.outcomes)
 
 
 def _model_user(panel: Selected) -> Plugin:

@@ -15,8 +15,9 @@ from touche_rad.cli import prepare
 from touche_rad.debate import Maxim
 from touche_rad.errors import ToucheRadError, UserError
 from touche_rad.models.dry_run import LENGTHS, Answers
-from touche_rad.models.endpoint import Address, Endpoint, Pool
+from touche_rad.models.endpoint import Address, Endpoint
 from touche_rad.models.errors import BadRequest, ModelError
+from touche_rad.models.pool import Pool
 from touche_rad.runs.estimate import (
     Choose,
     Estimate,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -143,12 +143,21 @@ class Command(click.Command):
         return 0
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Require no argument with `--show-config`."""
+        """Require no argument with `--show-config`, and no number after `--wait`."""
+        args = list(_with_seconds(args))
         ctx.meta["show_config"] = "--show-config" in args
         if ctx.meta["show_config"]:
             for parameter in self.params:
                 parameter.required = False
         return super().parse_args(ctx, args)
+
+
+def _with_seconds(args: list[str]) -> Iterator[str]:
+    """Give `--wait` its default where no number follows it."""
+    for place, one in enumerate(args):
+        follows = args[place + 1] if place + 1 < len(args) else ""
+        bare = one == "--wait" and not follows.replace(".", "", 1).isdigit()
+        yield f"--wait={WAIT_SECONDS}" if bare else one
 
 
 def _stop_message(ctx: click.Context) -> str:
@@ -380,10 +389,13 @@ METADATA: Final = click.option(
     "[default: only under TIRA]",
 )  # fmt: skip
 SKIP_BAD: Final = flag("--skip-bad", "Skip invalid input lines and report how many.")
+STRICT: Final = flag(
+    "--strict", "Stop with exit code 1 at the first result that is not from the selected plugin."
+)
 RESTART: Final = flag("--restart", "Start from the beginning instead of resuming.")
 QUIET: Final = flag("-q", "Print errors only.", "--quiet")
 JSON: Final = flag("--json", "Print JSON.", "as_json")
-RUN: Final = (DEADLINE, WORKERS, SEED, SKIP_BAD, RESTART, METADATA, QUIET)
+RUN: Final = (DEADLINE, WORKERS, SEED, SKIP_BAD, STRICT, RESTART, METADATA, QUIET)
 """The options of all runs over debates."""
 
 MODEL: Final = click.option(
@@ -412,7 +424,12 @@ WITH_TRACE: Final = click.option(
     "--trace/--no-trace", default=True, show_default=True, envvar="TOUCHE_RAD_TRACE",
     help="Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
 )  # fmt: skip
-MODEL_OPTIONS: Final = (MODEL, CACHE, MAX_CALLS, MAX_TOKENS, RUN_DEADLINE)
+WAIT_SECONDS: Final = 600
+WAIT: Final = seconds(
+    "--wait", f"Wait for the model's endpoint up to this many seconds; --wait alone: "
+    f"{WAIT_SECONDS}. [default: stop at once]",
+)  # fmt: skip
+MODEL_OPTIONS: Final = (MODEL, CACHE, MAX_CALLS, MAX_TOKENS, RUN_DEADLINE, WAIT)
 
 
 def _parse_price(

@@ -110,6 +110,10 @@ def _respond_on_screen(source: Path | None, utterance: str | None, given: dict[s
         return 0
     import anyio
 
+    from touche_rad.cli.console import say
+    from touche_rad.runs.runner import WARNING
+    from touche_rad.runs.stand_ins import FailureLog
+
     async def answer(debate: Debate) -> Answer:
         try:
             return await answerer.answer(debate)
@@ -117,10 +121,14 @@ def _respond_on_screen(source: Path | None, utterance: str | None, given: dict[s
             if services.model is not None:
                 await services.model.close()
 
-    _print_answer(
-        anyio.run(answer, Debate().with_utterance(utterance or "")), as_json=given["as_json"]
-    )
-    return 0
+    answerer.failures = FailureLog(shows=False)  # the notices say it
+    answered = anyio.run(answer, Debate().with_utterance(utterance or ""))
+    for notice in answered.notices:
+        say(f"{WARNING}{notice}")
+    if answered.stand_in is not None and given["strict"]:
+        return 1
+    _print_answer(answered, as_json=given["as_json"])
+    return 1 if answered.stand_in is not None else 0
 
 
 def _explain(
@@ -155,7 +163,7 @@ def _print_answer(answer: Answer, *, as_json: bool) -> None:
     click.echo(printable(answer.response.content))
     for argument in answer.response.arguments:
         click.echo(printable(f"  [{argument.id}] {argument.text}"))
-    for note in answer.notes:
+    for note in answer.notes if answer.stand_in is None else ():
         say(f"note: {note}")
 
 
@@ -347,7 +355,9 @@ def serve_command(**given: Any) -> None:
     logging.basicConfig(level=level.upper())
     debater = prepare.select_main("debater", given)
     judge = prepare.select_main("judge", given)
-    services = prepare.open_services(given, debater.plugin, judge.plugin, index=True)
+    services = prepare.open_services(
+        given, debater.plugin, judge.plugin, index=True, must_answer=False
+    )
     app = create_app(
         prepare.make_answerer(given, debater, services), judge.make(services),
         debater_name=debater.tag, judge_name=judge.tag, max_body=given["max_body"] * 2**20,

@@ -88,7 +88,7 @@ def is_panel(name: str) -> bool:
 
 def open_services(
     given: Given, *plugins: Plugin, out: Path | None = None, index: bool | None = None,
-    or_demo: bool = False,
+    or_demo: bool = False, must_answer: bool = True,
 ) -> Services:  # fmt: skip
     """Open what the plugins share: the index and the language model.
 
@@ -98,10 +98,11 @@ def open_services(
         out: The run, beside which the trace of the model calls is written.
         index: Whether to open an index. Default: if the user or a plugin asks for one.
         or_demo: Open the demo collection, and say so, if the user gives no index.
+        must_answer: Whether to stop if the model's endpoint cannot be used.
     """
     from touche_rad.plugins import Services
 
-    model = model_for(given, *plugins, out=out)
+    model = model_for(given, *plugins, out=out, must_answer=must_answer)
     if index is None:
         index = bool(given["index"]) or any("index" in plugin.needs for plugin in plugins)
     opened = open_index_of(given, or_demo=or_demo) if index else None
@@ -169,8 +170,13 @@ def names_model(given: Given) -> bool:
     return bool(given.get("model") or os.environ.get(URL))
 
 
-def model_for(given: Given, *plugins: Plugin, out: Path | None = None) -> Model | None:
-    """Return the model if a plugin needs one, or uses one and the user names one."""
+def model_for(
+    given: Given, *plugins: Plugin, out: Path | None = None, must_answer: bool = True
+) -> Model | None:
+    """Return the model if a plugin needs one, or uses one and the user names one.
+
+    Its endpoint is checked first.
+    """
     from touche_rad.cli.console import say
     from touche_rad.plugins.registry import A_MODEL
 
@@ -180,7 +186,9 @@ def model_for(given: Given, *plugins: Plugin, out: Path | None = None) -> Model 
             if "model" in plugin.needs:
                 raise UserError(f"{plugin.kind} {plugin.name} needs {A_MODEL}")
     elif any(map(uses_model, plugins)):
-        return make_model(given, out)
+        model = make_model(given, out)
+        check_endpoint(model, given, must_answer=must_answer and not (out and is_tira(out)))
+        return model
     if given.get("model"):
         names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in plugins)
         say(f"note: -m is not used: {names} works without a model", quiet=given["quiet"])
@@ -190,6 +198,7 @@ def model_for(given: Given, *plugins: Plugin, out: Path | None = None) -> Model 
 def make_model(given: Given, out: Path | None = None) -> Model:
     """Make the model that the options describe; nothing is started yet."""
     from touche_rad.cli.console import say
+    from touche_rad.files.traces import TRACE
     from touche_rad.models import Model
     from touche_rad.models.backends import open_backend
     from touche_rad.models.usage import Usage
@@ -201,7 +210,7 @@ def make_model(given: Given, out: Path | None = None) -> Model:
         log_file=out.with_name(f"{out.name}.vllm.log") if out else None,
     )  # fmt: skip
     usage = Usage(given.get("max_calls"), given.get("max_tokens"), given.get("run_deadline"))
-    trace = _trace_path(out) if out and given.get("trace", True) else None
+    trace = _beside(out, TRACE) if out and given.get("trace", True) else None
     if trace and given.get("restart"):
         trace.unlink(missing_ok=True)
     settings, limits = model_settings(options.get("model", {}), seed)
@@ -210,19 +219,43 @@ def make_model(given: Given, out: Path | None = None) -> Model:
     )
 
 
-def _trace_path(out: Path) -> Path:
-    """Return the path of the trace: beside the run, but under TIRA in a folder of its own.
+def check_endpoint(model: Model, given: Given, *, must_answer: bool = True) -> None:
+    """Check that the model's endpoint can be used; with `--wait`, wait until it can.
+
+    Args:
+        model: The model.
+        given: The values of the command's options.
+        must_answer: Whether to stop otherwise, unless a cache may have the answers.
+
+    Raises:
+        ToucheRadError: The endpoint cannot be used.
+    """
+    import anyio
+
+    from touche_rad.cli.console import say
+    from touche_rad.models import ModelError
+
+    try:
+        anyio.run(model.check)
+    except ModelError as error:
+        from touche_rad.cli.dead_endpoint import wait_or_stop
+
+        wait_or_stop(model, error, given, must_answer=must_answer)
+    for line in model.warnings:
+        say(f"warning: {line}")
+
+
+def _beside(out: Path, suffix: str) -> Path:
+    """Return the path of a trace or log: beside the run, but under TIRA in a folder of its own.
 
     TIRA accepts only one `*.jsonl` in its output folder.
     """
-    from touche_rad.files.traces import TRACE
-
-    name = f"{out.name}{TRACE}"
+    name = f"{out.name}{suffix}"
     if not is_tira_output(out.parent):
         return out.with_name(name)
     folder = out.parent / "trace"
     with suppress(OSError):
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     return folder / name
 
 
@@ -345,6 +378,11 @@ def under_tira() -> bool:
     return bool(os.environ.get("inputDataset") or os.environ.get("outputDir"))
 
 
+def is_tira(out: Path) -> bool:
+    """Whether this is an output that TIRA hands in, so that a run must finish in any case."""
+    return is_tira_output(out.parent)
+
+
 def is_tira_output(folder: Path) -> bool:
     """Whether this is TIRA's output folder, which must have exactly one `*.jsonl`."""
     target = os.environ.get("outputDir")
@@ -380,7 +418,8 @@ def run_on_files(
     """
     from touche_rad import files
     from touche_rad.cli.console import next_after, next_step, progress, say
-    from touche_rad.runs.runner import RunOptions, run
+    from touche_rad.runs.runner import WARNING, RunOptions, run, write_status
+    from touche_rad.runs.stand_ins import ERRORS
 
     demo, warnings = check_demo(given, index)
     status_path = places.status
@@ -395,16 +434,32 @@ def run_on_files(
             given["workers"], given["restart"], files.BadLines(skip=given["skip_bad"]), report,
             status_path, model, warnings, demo,
             estimate=expected.model_dump(mode="json") if expected is not None else {},
+            strict=given.get("strict", False), hand_in=is_tira(places.out),
+            errors=_beside(places.out, ERRORS),
         )  # fmt: skip
         status = run(lambda: work(run_options), places.out)
+    beside = places.out.with_name(f"{places.out.name}{STATUS}")
+    if status_path is None and (status.stand_ins or beside.exists()):
+        write_status(status, beside)
     for line in status.lines():
-        say(line, quiet=given["quiet"])
+        say(line, quiet=given["quiet"] and not line.startswith(WARNING))
     if expected is not None and status.usage and not status.resumed:
         say(expected.compare(status.usage["total"]), quiet=given["quiet"])
     say(f"written: {places.out}", quiet=given["quiet"])
-    if places.status is None:
+    code = end_of_run(status, places.out)
+    if places.status is None and not code:
         next_step(*next_after(places.out, places.source, given["index"]), quiet=given["quiet"])
-    return 0
+    return code
+
+
+def end_of_run(status: Status, out: Path) -> int:
+    """Return the exit code: 1 if everything is a stand-in, unless the run must be handed in."""
+    from touche_rad.cli.console import say
+
+    if not status.all_replaced or is_tira(out):
+        return 0
+    say(f"error: all {status.all_replaced} in {out} are stand-ins: see the warnings above")
+    return 1
 
 
 def estimator(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any, Final
@@ -18,15 +18,17 @@ from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import (
     DEFAULT_OPTIONS,
-    REPLACED,
     RunOptions,
     Status,
     Work,
     at_turn,
     run_work,
 )
+from touche_rad.runs.stand_ins import StandIn
 from touche_rad.users.contest_views import objection, sided_view, task_view
 
+SPEECHES: Final = "speeches"
+"""The name of the count of speeches."""
 FIRST, SECOND = "first", "second"
 """The speakers' names; a judge must not see the debaters' names."""
 DEBATERS: Final = "debaters"
@@ -83,7 +85,7 @@ class Stage:
             opening=objection(self.index, game.claim.claim),
         )  # fmt: skip
         notes: list[str] = []
-        replaced = 0
+        stand_ins: list[StandIn] = []
         for turn in range(self.rounds):
             for speaker, entrant in ((FIRST, game.pro), (SECOND, game.con)):
                 view = task_view(contest, speaker)
@@ -92,9 +94,10 @@ class Stage:
                 speech = _speech(speaker, answer, is_fallback)
                 contest = contest.model_copy(update={"speeches": (*contest.speeches, speech)})
                 notes.extend(at_turn(note, view, turn) for note in answer.notes)
-                replaced += is_fallback
-        counts = {"speeches": len(contest.speeches), REPLACED: replaced, **self.costs(game)}
-        return Done((files.contest_line(contest),), counts, tuple(notes))
+                if answer.stand_in is not None:
+                    stand_ins.append(replace(answer.stand_in, what=SPEECHES))
+        counts = {SPEECHES: len(contest.speeches), **self.costs(game)}
+        return Done((files.contest_line(contest),), counts, tuple(notes), tuple(stand_ins))
 
 
 def _speech(speaker: str, answer: Answer, is_fallback: bool) -> Speech:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 
 import anyio
@@ -13,7 +13,13 @@ from pydantic import Field, field_validator
 
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import OptionError, UserError, WorkError
-from touche_rad.models.context import Calls, current_context
+from touche_rad.models.context import (
+    Calls,
+    ModelUse,
+    call_context,
+    current_context,
+    report_without_model,
+)
 from touche_rad.plugins import (
     Debater,
     ExplainedCandidate,
@@ -43,6 +49,7 @@ class Candidate:
     response: Response | None = None
     reward: float | None = None
     fault: str = ""
+    model_use: ModelUse = field(default_factory=ModelUse)
 
 
 class BestOfN:
@@ -105,6 +112,8 @@ class BestOfN:
         found = await self._candidates(debate)
         best = max(found, key=_rank)
         assert best.response is not None
+        if best.model_use.without is not None:
+            report_without_model(best.model_use.without)
         return best.response
 
     async def explain(self, debate: Debate) -> list[ExplainedCandidate]:
@@ -127,6 +136,9 @@ class BestOfN:
             async with anyio.create_task_group() as group:
                 for one in asked:
                     group.start_soon(self._answer, one, debate)
+        use = current_context().model_use or ModelUse()
+        for one in asked:
+            use.add(one.model_use)
         good = [one for one in asked if one.response is not None]
         if not good:
             faults = "; ".join(dict.fromkeys(one.fault for one in asked if one.fault))
@@ -140,7 +152,8 @@ class BestOfN:
 
     async def _answer(self, candidate: Candidate, debate: Debate) -> None:
         try:
-            given = await self._call(candidate.debater.answer, debate)
+            with call_context(model_use=candidate.model_use):
+                given = await self._call(candidate.debater.answer, debate)
             candidate.response, _ = guard(given, self._index, 0)
         except Exception as error:
             candidate.fault = f"{type(error).__name__}: {error}"[:200]

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from touche_rad.errors import OptionError, UserError
-from touche_rad.models.endpoint import URL, Address, Backend, Endpoint, Pool, parse_address
+from touche_rad.models.endpoint import URL, Address, Backend, Endpoint, parse_address
+from touche_rad.models.pool import Pool
 
 
 def open_backend(

@@ -15,7 +15,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Thread
 from typing import Any, Final, TypeVar
@@ -108,6 +108,28 @@ def _as_exception(raised: BaseException) -> Exception:
     return wrapped
 
 
+@dataclass
+class ModelUse:
+    """The results of the model calls that one answer or verdict made."""
+
+    answered: int = 0
+    failures: list[Exception] = field(default_factory=list)
+    without: Exception | None = None
+    """Why the plugin gave a result that the model did not make, if it reported that."""
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why the result was made without the model; None if the model took part."""
+        if self.without is None and self.failures and not self.answered:
+            return self.failures[0]
+        return self.without
+
+    def add(self, other: ModelUse) -> None:
+        """Add the calls of another result that this one was made from."""
+        self.answered += other.answered
+        self.failures += other.failures
+
+
 @dataclass(frozen=True)
 class CallContext:
     """The plugin, debate and turn of a model call, and its deadline."""
@@ -121,6 +143,8 @@ class CallContext:
     """Folder of prompt files that replace the plugin's own."""
     rendered: set[str] | None = None
     """Collects the names of the prompt files that were rendered, if somebody wants them."""
+    model_use: ModelUse | None = None
+    """Collects the results of the model calls."""
 
     def record(self) -> dict[str, Any]:
         """Return the known values, for a line of the trace."""
@@ -153,6 +177,20 @@ def call_context(**values: Any) -> Iterator[None]:
         yield
     finally:
         _NOW.reset(before)
+
+
+def report_without_model(error: Exception) -> None:
+    """Report that the plugin's answer or verdict is made without its model.
+
+    A plugin calls this where it catches a model's error and answers by other means. The run then
+    counts the result as a stand-in. A result whose model calls all failed is counted anyway.
+
+    Args:
+        error: Why the model did not take part.
+    """
+    use = current_context().model_use
+    if use is not None:
+        use.without = error
 
 
 _lock = threading.Lock()

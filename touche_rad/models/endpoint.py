@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import ssl
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -73,6 +72,10 @@ _OVERFLOW: Final = (
     "max_model_len",
     "max_tokens must be at least 1",
 )
+CHECK: Final = 2.4
+"""Time limit in seconds of the check before a run."""
+_CONNECT: Final = 2.0
+_LONGEST_CONNECT: Final = 20.0
 _NO_MODEL: Final = ("does not exist", "not found", "unknown model", "no such model")
 
 
@@ -96,8 +99,16 @@ def parse_address(given: str | None = None) -> Address:
     model = model or os.environ.get(MODEL, "")
     if url == NONE:
         return Address(NONE, model)
-    if not url.startswith(("http://", "https://")) or "@" in url.split("/")[2]:
+    if not url:
         raise UserError(f"no model: pass -m http://HOST:PORT/v1#MODEL or set {URL} and {MODEL}")
+    if not url.startswith(("http://", "https://")):
+        rest = url.partition("://")[2].lstrip("/") or url.lstrip("/")
+        raise UserError(
+            f"-m {redact(url)}: expected an address that begins with http:// or https://, such as "
+            f"-m http://{redact(rest)}#{model or 'MODEL'}"
+        )
+    if "@" in url.split("/")[2]:
+        raise UserError(f"-m: the address contains a user name or password; set {KEY} instead")
     if not model:
         raise UserError(f"no model name: pass -m {url}#MODEL or set {MODEL}")
     return Address(url.rstrip("/"), model)
@@ -120,8 +131,8 @@ class Endpoint:
 
     @property
     def place(self) -> str:
-        """The address."""
-        return self.at.url
+        """The address without its query, which may contain a key."""
+        return self.at.url.partition("?")[0]
 
     async def ready(self) -> float:
         """The server is not ours: nothing to wait for."""
@@ -136,7 +147,8 @@ class Endpoint:
             key = os.environ.get(KEY, "")
             headers = {"Authorization": f"Bearer {key}"} if key and key != NONE else {}
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=256)
-            client = httpx.AsyncClient(headers=headers, limits=limits, timeout=None)
+            timeout = httpx.Timeout(None, connect=_LONGEST_CONNECT)
+            client = httpx.AsyncClient(headers=headers, limits=limits, timeout=timeout)
             self._clients[loop] = client
         return client
 
@@ -168,12 +180,65 @@ class Endpoint:
                 reply = await self._client.get(f"{self.at.url}/models")
             listed = reply.json().get("data", []) if reply.status_code == httpx.codes.OK else []
         except TimeoutError:
-            raise Timeout(f"{self.at.url}: no answer within {seconds:.3g} s") from None
+            raise Timeout(f"{self.place}: no answer within {seconds:.3g} s") from None
         except (httpx.HTTPError, ssl.SSLError, OSError) as error:
-            raise Unreachable(f"{self.at.url}: {' '.join(str(error).split())[:200]}") from None
+            raise Unreachable(f"{self.place}: {' '.join(str(error).split())[:200]}") from None
         except (ValueError, AttributeError):
-            raise BadReply(f"{self.at.url}: the reply to /models is not JSON") from None
+            raise BadReply(f"{self.place}: the reply to /models is not JSON") from None
         return [one for one in listed if isinstance(one, dict)]
+
+    async def check(self) -> list[str]:
+        """Check that the server can be reached and has the model; return warnings.
+
+        A server that has no list of models, or that answers slowly, is accepted.
+
+        Raises:
+            Unreachable: There is no connection.
+            Unauthorized: The server does not accept the API key.
+            WrongModel: The server has no such model, or no API at this address.
+        """
+        try:
+            with anyio.fail_after(CHECK):
+                await self._check_list()
+        except TimeoutError:  # connected, and slow
+            return []
+        except (httpx.TransportError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
+            from touche_rad.models import hints
+
+            raise Unreachable(hints.unreachable(self.place, error)) from None
+        return []
+
+    async def _check_list(self) -> None:
+        reply = await self._get("/models")
+        if reply.status_code == httpx.codes.UNAUTHORIZED:
+            raise Unauthorized(f"{self.place}: the API key is not accepted; set {KEY}")
+        names = _names(reply)
+        if not names and reply.status_code == httpx.codes.NOT_FOUND and _names(
+            await self._get("/v1/models")
+        ):  # fmt: skip
+            from touche_rad.models import hints
+
+            raise WrongModel(hints.wrong_path(self.place, f"{self.place}/v1", self.at.model))
+        if names and self.at.model not in names:
+            await self._check_name(names)
+
+    async def _check_name(self, names: Sequence[str]) -> None:
+        """Ask for one token: some servers accept names that they do not list."""
+        message = {"role": "user", "content": "Hello"}
+        asked = {"model": self.at.model, "messages": [message], "max_tokens": 1}
+        try:
+            await self._complete(json.dumps(asked).encode("ascii"))
+        except WrongModel:
+            from touche_rad.models import hints
+
+            line = hints.unknown_model(self.place, self.at.model, names)
+            raise WrongModel(line) from None
+        except ModelError:
+            return
+
+    async def _get(self, path: str) -> httpx.Response:
+        timeout = httpx.Timeout(None, connect=_CONNECT)
+        return await self._client.get(f"{self.at.url}{path}", timeout=timeout)
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Send a request and return the reply.
@@ -186,10 +251,10 @@ class Endpoint:
             with anyio.fail_after(seconds):
                 return await self._complete(sent)
         except TimeoutError:
-            raise Timeout(f"{self.at.url}: no answer within {seconds:.3g} s") from None
+            raise Timeout(f"{self.place}: no answer within {seconds:.3g} s") from None
         except (httpx.TransportError, ssl.SSLError, OSError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
-            raise Unreachable(f"{self.at.url}: {reason[:200]}") from None
+            raise Unreachable(f"{self.place}: {reason[:200]}") from None
 
     async def _complete(self, sent: bytes) -> Mapping[str, Any]:
         headers = {"Content-Type": "application/json"}
@@ -199,7 +264,7 @@ class Endpoint:
             async for part in reply.aiter_bytes():
                 held += part
                 if len(held) > LARGEST:
-                    raise BadReply(f"{self.at.url}: the answer is larger than {LARGEST} bytes")
+                    raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes")
             if reply.status_code != httpx.codes.OK:
                 raise self._fault(reply.status_code, bytes(held), reply.headers)
         return self._read(bytes(held))
@@ -208,11 +273,11 @@ class Endpoint:
         try:
             value = json.loads(held)
         except (ValueError, RecursionError):
-            raise BadReply(f"{self.at.url}: expected JSON, got {held[:60]!r}") from None
+            raise BadReply(f"{self.place}: expected JSON, got {held[:60]!r}") from None
         if not isinstance(value, dict):
-            raise BadReply(f"{self.at.url}: expected an object, got {type(value).__name__}")
+            raise BadReply(f"{self.place}: expected an object, got {type(value).__name__}")
         if "error" in value and "choices" not in value:
-            raise BadReply(f"{self.at.url}: {_reason(value)}")
+            raise BadReply(f"{self.place}: {_reason(value)}")
         return value
 
     def _fault(self, status: int, held: bytes, headers: httpx.Headers) -> ModelError:
@@ -220,17 +285,26 @@ class Endpoint:
             reason = _reason(json.loads(held))
         except (ValueError, RecursionError):
             reason = ""
-        message = f"{self.at.url}: {status}{f': {reason}' if reason else ''}"
+        message = f"{self.place}: {status}{f': {reason}' if reason else ''}"
         low = reason.lower()
         if status in (401, 403):
-            return Unauthorized(f"{self.at.url}: the API key is not accepted; set {KEY}")
+            return Unauthorized(f"{self.place}: the API key is not accepted; set {KEY}")
         if status == 404 or (status == 400 and any(word in low for word in _NO_MODEL)):
-            return WrongModel(f"{self.at.url}: there is no model {self.at.model!r}")
+            return WrongModel(f"{self.place}: there is no model {self.at.model!r}")
         if status in (400, 413, 422) and any(word in low for word in _OVERFLOW):
             return PromptTooLong(message)
         if status in (408, 409, 425, 429) or status >= 500:
-            return Busy(message, after=_after(headers))
+            return Busy(message, after=_after(headers), is_down=status >= 500)
         return BadRequest(message)
+
+
+def _names(reply: httpx.Response) -> list[str]:
+    """Return the names in a list of models; none if the reply is something else."""
+    try:
+        listed = reply.json()["data"] if reply.status_code == httpx.codes.OK else []
+        return [str(one["id"]) for one in listed]
+    except (ValueError, LookupError, TypeError):
+        return []
 
 
 def _reason(value: Any) -> str:
@@ -247,94 +321,6 @@ def _after(headers: httpx.Headers) -> float | None:
     except ValueError:
         return None
     return seconds if 0 <= seconds < 3600 else None
-
-
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-
-
-class _Member:
-    """One endpoint, its open calls, and the time until which it is not used."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint = endpoint
-        self.flying = 0
-        self.until = 0.0
-        self.pause = FIRST_PAUSE
-
-    def failed(self) -> None:
-        self.until = time.monotonic() + self.pause
-        self.pause = min(2 * self.pause, LONGEST_PAUSE)
-
-    def answered(self) -> None:
-        self.until, self.pause = 0.0, FIRST_PAUSE
-
-
-class Pool:
-    """Several endpoints with the same model."""
-
-    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
-        self._members = [_Member(endpoint) for endpoint in endpoints]
-
-    @property
-    def model(self) -> str:
-        """Name of the model."""
-        return self._members[0].endpoint.model
-
-    @property
-    def place(self) -> str:
-        """All addresses."""
-        return ",".join(member.endpoint.place for member in self._members)
-
-    async def ready(self) -> float:
-        """The servers are not ours: nothing to wait for."""
-        return 0.0
-
-    async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
-        """Send to the endpoint with the fewest open calls; on failure, to the next."""
-        end = time.monotonic() + seconds
-        problem: ModelError = Unreachable(f"{self.place}: no endpoint answers")
-        for member in self._order():
-            left = end - time.monotonic()
-            if left <= 0:
-                break
-            member.flying += 1
-            try:
-                reply = await member.endpoint.complete(body, left)
-            except Unreachable as error:
-                member.failed()
-                problem = error
-            except Busy as error:
-                problem = error
-            else:
-                member.answered()
-                return reply
-            finally:
-                member.flying -= 1
-        raise problem
-
-    def _order(self) -> list[_Member]:
-        """Order by open calls; endpoints that failed recently come last."""
-        now = time.monotonic()
-        return sorted(
-            self._members,
-            key=lambda member: (member.until > now, max(0.0, member.until - now), member.flying),
-        )
-
-    async def context(self) -> int | None:
-        """Return the shortest context length of the endpoints that answer."""
-        lengths = []
-        for member in self._members:
-            try:
-                lengths.append(await member.endpoint.context())
-            except ModelError:
-                continue
-        known = [one for one in lengths if one is not None]
-        return min(known) if known else None
-
-    async def close(self) -> None:
-        """Close all connections."""
-        for member in self._members:
-            await member.endpoint.close()
 
 
 NAMED = ("vllm", "hf", "scripted")

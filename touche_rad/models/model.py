@@ -18,6 +18,7 @@ from touche_rad.models.cache import Answers, key_of
 from touche_rad.models.endpoint import Address, Backend, Endpoint
 from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
 from touche_rad.models.output import Chances, answer_text, bounded_schema, chances, parse_object
+from touche_rad.models.pool import Pool
 from touche_rad.models.prompts import Message
 from touche_rad.models.sending import LIKELY, JsonFormat, Sender, one_of
 from touche_rad.models.usage import Call, Prefixes, Trace, Usage
@@ -91,6 +92,8 @@ Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]
 """Shortens a prompt that is too long for the model; None if it cannot be shortened."""
 
 DEADLINE: Final = 120.0
+_PROBE: Final = 10.0
+"""Time limit in seconds of a request that checks whether the server works."""
 
 
 class Model:
@@ -131,6 +134,8 @@ class Model:
         self._answers = Answers(cache, traced)
         self._format = JsonFormat(self.name)
         self._prefixes = Prefixes()
+        self.warnings: list[str] = []
+        """What a user must know about the endpoints."""
 
     def with_settings(self, **changed: Any) -> Model:
         """Return the same model with other settings; backend, cache and budget are shared."""
@@ -158,6 +163,41 @@ class Model:
         twin = copy.copy(self)
         twin._sender = replace(self._sender, usage=usage)
         return twin
+
+    async def check(self) -> None:
+        """Check before a run that the endpoint can be reached and has the model.
+
+        Endpoints of a list that cannot be used are added to `warnings`.
+
+        Raises:
+            ModelError: No endpoint can be used.
+        """
+        if isinstance(self.backend, Endpoint | Pool):
+            try:
+                self.warnings += await self.backend.check()
+            finally:
+                await self.backend.close()
+
+    def set_down(self, error: ModelError, warning: str) -> None:
+        """Record that the endpoint cannot be used, so that calls are not retried for long."""
+        self.warnings.append(warning)
+        self._sender.health.failed(error)
+
+    async def check_after_failure(self) -> None:
+        """Check that the server works, if the last calls failed because it does not.
+
+        Raises:
+            ModelError: The server does not work.
+        """
+        if self.backend is None or self._sender.health.error is None:
+            return
+        asked = self._body([Message("user", "Hello")]) | {"max_tokens": 1}
+        try:
+            await self.backend.complete(asked, _PROBE)
+        except ModelError as error:
+            if error.is_down:
+                raise
+        self._sender.health.error = None
 
     async def close(self) -> None:
         """Close connections and stop a server that was started."""
@@ -241,12 +281,19 @@ class Model:
         return await all_of(asked, report)
 
     async def _counted(self, call: Call, work: Awaitable[T]) -> T:
-        begun = time.monotonic()
+        begun, use = time.monotonic(), call.context.model_use
         try:
-            return await work
-        except ModelError:
+            value = await work
+        except ModelError as error:
             call.cost.failures += 1
+            self.usage.count_fault(error)
+            if use is not None:
+                use.failures.append(error)
             raise
+        else:
+            if use is not None:
+                use.answered += 1
+            return value
         finally:
             call.cost.seconds = time.monotonic() - begun
             self.usage.note(call.context, call.step, call.cost)

@@ -110,7 +110,32 @@ class Limiter:
 
 Loops = WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter]
 
+
+@dataclass
+class Health:
+    """Whether the server works: while it is down, calls are not retried for long."""
+
+    error: ModelError | None = None
+    """The last error of a call that failed after all its retries; None if the server works."""
+    _retried: float = 0.0
+
+    def failed(self, error: ModelError) -> None:
+        """Record a call that failed because the server does not work."""
+        self.error, self._retried = error, time.monotonic()
+
+    def tries(self) -> int:
+        """Return how often a call is sent at most."""
+        if self.error is None:
+            return TRIES
+        if time.monotonic() - self._retried < _RETRY_AFTER:
+            return 1
+        self._retried = time.monotonic()
+        return TRIES
+
+
 TRIES: Final = 6
+_RETRY_AFTER: Final = 15.0
+"""Seconds after which one call of a server that is down is retried again."""
 FIRST_WAIT, LONGEST_WAIT = 0.25, 20.0
 
 
@@ -125,6 +150,7 @@ class Sender:
     _limiters: Loops = field(default_factory=WeakKeyDictionary)
     _accepted: dict[str, int] = field(default_factory=dict)
     """For each kind of request, how many of its bodies the server refused before one."""
+    health: Health = field(default_factory=Health)
 
     @property
     def place(self) -> str:
@@ -150,7 +176,7 @@ class Sender:
             check: Raises a ModelError if the reply is not usable.
             kind: The next request of this kind begins with the body that was accepted.
         """
-        wait, tries = FIRST_WAIT, 0
+        wait, tries, most = FIRST_WAIT, 0, self.health.tries()
         at = self._accepted.get(kind, 0)
         while True:
             try:
@@ -164,7 +190,9 @@ class Sender:
             except ModelError as error:
                 tries += 1
                 pause = error.after if error.after is not None else wait * random.uniform(0.5, 1.5)
-                if not error.retryable or tries >= TRIES or pause >= call.left:
+                if not error.retryable or tries >= most or pause >= call.left:
+                    if error.is_down:
+                        self.health.failed(error)
                     raise
                 call.cost.retries += 1
                 await anyio.sleep(pause)
@@ -199,6 +227,7 @@ class Sender:
                 limiter.busy()
             self.trace.write(call, body, None, fault=str(error), begun=begun)
             raise
+        self.health.error = None
         limiter.answered(time.monotonic() - begun)
         used = cost_of(reply)
         self.usage.spend(used)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.models.context import CallContext, current_context
-from touche_rad.models.errors import OverBudget
+from touche_rad.models.errors import ModelError, OverBudget
 from touche_rad.models.prompts import Message
 from touche_rad.secrets import redact
 
@@ -57,6 +57,9 @@ class Usage:
     total: Cost = field(default_factory=Cost)
     steps: dict[str, dict[str, Cost]] = field(default_factory=dict)
     debates: dict[str, Cost] = field(default_factory=dict)
+    faults: dict[str, int] = field(default_factory=dict)
+    """Failed calls by kind of error."""
+    first_fault: str = ""
     begun: float = field(default_factory=time.monotonic)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -93,6 +96,13 @@ class Usage:
             if context.debate:
                 self.debates.setdefault(context.debate, Cost()).add(cost)
 
+    def count_fault(self, error: ModelError) -> None:
+        """Count a call that failed after all its retries."""
+        with self._lock:
+            kind = type(error).__name__
+            self.faults[kind] = self.faults.get(kind, 0) + 1
+            self.first_fault = self.first_fault or redact(f"{kind}: {error}")
+
     @property
     def used(self) -> bool:
         """Whether any call was made."""
@@ -109,6 +119,8 @@ class Usage:
                 "total": self.total.record(),
                 "plugins": plugins,
                 "debates": _spread(list(self.debates.values())),
+                "faults": dict(sorted(self.faults.items(), key=lambda one: -one[1])),
+                "first_fault": self.first_fault,
             }
 
 

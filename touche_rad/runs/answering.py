@@ -6,7 +6,6 @@ improve answers: their content is the debater's task.
 
 from __future__ import annotations
 
-import logging
 import tomllib
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,13 +19,14 @@ from pydantic import ValidationError
 from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response
 from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.files.records import writable
-from touche_rad.models.context import Calls, call_context, deadline_in
+from touche_rad.models.context import Calls, ModelUse, call_context, deadline_in
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
+from touche_rad.runs.stand_ins import FailureLog, InvalidResult, StandIn, stand_in_for
 from touche_rad.text import clean, content_words, count_words, cut_to_words
 
-log = logging.getLogger("touche_rad")
-
 LAST_RESORT: Final = "last-resort"
+ANSWERS: Final = "answers"
+"""The name of the count of answers."""
 
 _FALLBACK_SECONDS = 2.0
 """Least time limit of a fallback."""
@@ -46,6 +46,13 @@ class Answer:
     response: Response
     by: str
     notes: tuple[str, ...] = ()
+    stand_in: StandIn | None = None
+    """Why the answer is not from the selected debater, or was made without its model."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Lines that a person who reads the answer must see above it."""
+        return (self.stand_in.notice,) if self.stand_in else ()
 
 
 class Answerer:
@@ -73,7 +80,7 @@ class Answerer:
         self.max_words = max_words
         self.deadline = deadline
         self._call = Calls()
-        self._logged: set[tuple[str, str]] = set()
+        self.failures = FailureLog()
 
     @property
     def chosen(self) -> str:
@@ -86,9 +93,14 @@ class Answerer:
         Args:
             debate: The debate.
             sided: The same debate for debaters that take sides (`Debate.side`).
+
+        Raises:
+            StandInStop: Another debater answered, and the run is strict.
         """
         notes: list[str] = []
+        cause: Exception | None = None
         for place, (name, debater) in enumerate(self.chain):
+            use = ModelUse()
             try:
                 seconds = self.deadline
                 if seconds is not None and place:
@@ -96,26 +108,32 @@ class Answerer:
                 turn = len(debate.turns) - 1
                 view = sided if sided and getattr(debater, "takes_sides", False) else debate
                 with call_context(
-                    plugin=name, debate=debate.key, turn=turn, deadline=deadline_in(seconds)
-                ):
+                    plugin=name, debate=debate.key, turn=turn, deadline=deadline_in(seconds),
+                    model_use=use,
+                ):  # fmt: skip
                     response, done = await self._ask(debater, view, seconds)
             except Exception as error:
-                reason = _describe(error)
-                self._log(name, error, reason)
-                notes.append(f"fallback from {name}: {reason}")
+                notes.append(f"fallback from {name}: {_describe(error)}")
+                cause = cause or error
                 continue
-            return Answer(response, name, (*notes, *done))
+            by = name
+            if not place and use.failure is not None:
+                cause, by = use.failure, f"{name} without its model"
+                notes.append(f"without model: {name}: {_describe(cause)}")
+            return Answer(response, name, (*notes, *done), self._stand_in(by, cause))
         response, _ = guard(Response(content=NOTHING_FOUND), None, self.max_words)
-        return Answer(response, LAST_RESORT, (*notes, f"{LAST_RESORT}: no debater answered"))
+        notes.append(f"{LAST_RESORT}: no debater answered")
+        cause = cause or Refused("there is no debater")
+        return Answer(response, LAST_RESORT, tuple(notes), self._stand_in(LAST_RESORT, cause))
 
-    def _log(self, name: str, error: Exception, reason: str) -> None:
-        """Log the first failure of each kind as a warning, and repetitions at the level DEBUG."""
-        kind = name, type(error).__name__
-        log.log(
-            logging.DEBUG if kind in self._logged else logging.WARNING,
-            "debater %s failed: %s", name, reason, exc_info=log.isEnabledFor(logging.DEBUG),
+    def _stand_in(self, by: str, cause: Exception | None) -> StandIn | None:
+        if cause is None:
+            return None
+        debater = self.chain[0][1] if self.chain else None
+        return stand_in_for(
+            f"debater {self.chosen}", debater, cause, by=by, what=ANSWERS,
+            default=self.failures,
         )  # fmt: skip
-        self._logged.add(kind)
 
     async def _ask(
         self, debater: Debater, debate: Debate, seconds: float | None
@@ -180,7 +198,7 @@ class _Fallback:
         return self._debater.answer(debate)
 
 
-class Refused(ValueError):
+class Refused(InvalidResult):
     """An answer that cannot be made valid; the next fallback answers."""
 
 

@@ -23,6 +23,7 @@ import jsonlines
 
 from touche_rad import files
 from touche_rad.errors import UserError, WorkError, refuse_newer
+from touche_rad.runs.stand_ins import StandIn
 from touche_rad.secrets import redact_data, redact_line
 
 SUFFIX: Final = ".part"
@@ -34,11 +35,12 @@ _SYNC_SECONDS: Final = 1.0
 
 @dataclass(frozen=True)
 class Done:
-    """The result of one unit: output lines, counts, and notes."""
+    """The result of one unit: output lines, counts, notes, and stand-ins."""
 
     lines: tuple[str, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    stand_ins: tuple[StandIn, ...] = ()
 
 
 class Journal:
@@ -94,6 +96,7 @@ class Journal:
         """Append one finished unit."""
         values = asdict(done) | {
             "lines": [redact_line(line) for line in done.lines], "notes": redact_data(done.notes),
+            "stand_ins": redact_data([vars(one) for one in done.stand_ins]),
         }  # fmt: skip
         record = json.dumps({"unit": unit, **values}, ensure_ascii=False, allow_nan=False)
         offset = self._end
@@ -224,7 +227,10 @@ def _read(line: bytes) -> tuple[int, Done]:
     record = json.loads(line)
     try:
         unit = int(record["unit"])
-        return unit, Done(tuple(record["lines"]), record["counts"], tuple(record["notes"]))
+        stand_ins = tuple(StandIn(**one) for one in record.get("stand_ins", ()))
+        return unit, Done(
+            tuple(record["lines"]), record["counts"], tuple(record["notes"]), stand_ins
+        )
     except (TypeError, KeyError) as error:
         raise ValueError("no record") from error
 

@@ -24,24 +24,27 @@ from pydantic import ValidationError
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
 from touche_rad.files.records import writable
-from touche_rad.models.context import Calls, call_context, deadline_in
+from touche_rad.models.context import Calls, ModelUse, call_context, current_context, deadline_in
 from touche_rad.plugins import Judge, JudgesAll, name_of
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import (
     DEFAULT_OPTIONS,
-    REPLACED,
     RunOptions,
     Status,
     Work,
     at_turn,
     run_work,
 )
+from touche_rad.runs.stand_ins import FailureLog, InvalidResult, StandIn, stand_in_for
 from touche_rad.text import clean
 
 log = logging.getLogger("touche_rad")
 
 PRIOR: Final = 1.0
 """The score if the judge has no verdict."""
+
+VERDICTS: Final = "verdicts"
+"""The name of the count of verdicts."""
 
 NO_VERDICT: Final = "no verdict"
 """The beginning of the explanation of such a score."""
@@ -52,6 +55,7 @@ LOST: Final = "the debate was lost: the line of the run is empty"
 _ROUNDING = 1e-6
 _TRIES = 2
 _calls = Calls()
+_failures = FailureLog()
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class ViewVerdicts:
 
     verdicts: Verdicts
     unscored: Mapping[Maxim, str] = field(default_factory=dict)
+    stand_ins: tuple[StandIn, ...] = ()
 
 
 async def verdicts_for(judge: Judge, view: Debate, *, deadline: float | None = None) -> Verdicts:
@@ -77,8 +82,10 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
     """
     good: dict[Maxim, Verdict] = {}
     reasons: dict[Maxim, str] = {}
+    use = ModelUse()
+    raised: list[Exception] = []
     for _ in range(_tries(judge)):
-        given = await _ask(judge, view, deadline)
+        given = await _ask(judge, view, deadline, use, raised)
         for maxim in Maxim:
             verdict = given if isinstance(given, str) else _verdict(given, maxim)
             if isinstance(verdict, str):
@@ -94,7 +101,34 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
         maxim: Verdict(score=PRIOR, rationale=f"{NO_VERDICT} ({why}); {PRIOR} stands in for it")
         for maxim, why in unscored.items()
     }
-    return ViewVerdicts({maxim: (good | filled)[maxim] for maxim in Maxim}, unscored)
+    stand_ins = _stand_ins(judge, unscored, use, raised)
+    return ViewVerdicts({maxim: (good | filled)[maxim] for maxim in Maxim}, unscored, stand_ins)
+
+
+def _stand_ins(
+    judge: Judge, unscored: Mapping[Maxim, str], use: ModelUse, raised: Sequence[Exception]
+) -> tuple[StandIn, ...]:
+    """Return the stand-ins among the verdicts on a response.
+
+    They are the missing verdicts; if none is missing and the judge worked without its model, all.
+    """
+    outer = current_context().model_use
+    if outer is not None:
+        outer.add(use)
+    name = f"judge {name_of(judge)}"
+    if unscored:
+        count, by = len(unscored), f"the fixed score {PRIOR:g}"
+        missing = NoVerdict("; ".join(dict.fromkeys(unscored.values())))
+        cause = next(iter(raised), None) or use.failure or missing
+    elif use.failure is not None:
+        count, by, cause = len(Maxim), f"{name_of(judge)} without its model", use.failure
+    else:
+        return ()
+    return (stand_in_for(name, judge, cause, by=by, what=VERDICTS, count=count, default=_failures),)
+
+
+class NoVerdict(InvalidResult):
+    """The judge gave no valid verdict."""
 
 
 def _tries(judge: Judge) -> int:
@@ -102,8 +136,10 @@ def _tries(judge: Judge) -> int:
     return 1 if "model" in getattr(judge, "needs", ()) else _TRIES
 
 
-async def _ask(judge: Judge, view: Debate, deadline: float | None) -> Mapping[Any, Any] | str:
-    """Return the judge's verdicts, or the reason of its failure."""
+async def _ask(
+    judge: Judge, view: Debate, deadline: float | None, use: ModelUse, raised: list[Exception]
+) -> Mapping[Any, Any] | str:
+    """Return the judge's verdicts, or the reason of its failure; add what it raised to `raised`."""
     try:
         with (
             anyio.move_on_after(deadline),
@@ -112,6 +148,7 @@ async def _ask(judge: Judge, view: Debate, deadline: float | None) -> Mapping[An
                 debate=view.key,
                 turn=len(view.turns) - 1,
                 deadline=deadline_in(deadline),
+                model_use=use,
             ),
         ):
             given: Any = await _calls(judge.judge, view)
@@ -121,6 +158,7 @@ async def _ask(judge: Judge, view: Debate, deadline: float | None) -> Mapping[An
         return f"the judge gave nothing within {deadline:g} seconds"
     except Exception as error:
         log.debug("the judge failed", exc_info=error)
+        raised.append(error)
         return f"{type(error).__name__}: {error}"[:300]
 
 
@@ -191,7 +229,8 @@ def _done(debate: Debate, turns: Sequence[ViewVerdicts]) -> Done:
     )
     verdicts = tuple(of_turn.verdicts for of_turn in turns)
     line = files.evaluation_line(files.Evaluation(debate, verdicts, {}))
-    return Done((line,), {"verdicts": len(Maxim) * len(turns), REPLACED: len(notes)}, notes)
+    stand_ins = tuple(one for of_turn in turns for one in of_turn.stand_ins)
+    return Done((line,), {VERDICTS: len(Maxim) * len(turns)}, notes, stand_ins)
 
 
 def _turns_if_equal(source: Path) -> int:
@@ -240,12 +279,17 @@ async def _judge_whole(
     whole = views[-1]
     if [whole.view(turn) for turn in range(len(whole.turns))] != list(views):
         return []
+    use = ModelUse()
     try:
         with (
             anyio.move_on_after(deadline),
-            call_context(plugin=name_of(judge), debate=whole.key, deadline=deadline_in(deadline)),
-        ):
-            return _all_good(await judge.judge_all(whole), len(views))
+            call_context(
+                plugin=name_of(judge), debate=whole.key, deadline=deadline_in(deadline),
+                model_use=use,
+            ),
+        ):  # fmt: skip
+            turns = _all_good(await judge.judge_all(whole), len(views))
+            return [] if use.failure is not None else turns
     except Exception as error:
         log.debug("the judge failed on a whole debate", exc_info=error)
     return []

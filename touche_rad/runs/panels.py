@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,38 +14,71 @@ import anyio
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.files.contests import Judgement
-from touche_rad.models.context import Calls, call_context, deadline_in
+from touche_rad.models.context import Calls, ModelUse, call_context, current_context, deadline_in
 from touche_rad.plugins import Panel, name_of
 from touche_rad.runs.journal import Done
+from touche_rad.runs.judging import VERDICTS
 from touche_rad.runs.runner import DEFAULT_OPTIONS, RunOptions, Status, Work, run_work
+from touche_rad.runs.stand_ins import FailureLog, InvalidResult, StandIn, stand_in_for
 
 log = logging.getLogger("touche_rad")
 
 _calls = Calls()
+_failures = FailureLog()
 
 
 async def judge_contest(
     panel: Panel, contest: Contest, *, deadline: float | None = None
 ) -> Outcome:
     """Return the panel's verdict; it has no winner if the panel fails or times out."""
+    return (await _judge_contest(panel, contest, deadline))[0]
+
+
+async def _judge_contest(
+    panel: Panel, contest: Contest, deadline: float | None
+) -> tuple[Outcome, StandIn | None]:
+    """Return the panel's verdict, and why it is missing or made without the panel's model."""
+    use = ModelUse()
+    cause: Exception | None = None
     try:
         with (
-            anyio.move_on_after(deadline),
-            call_context(plugin=name_of(panel), debate=contest.id, deadline=deadline_in(deadline)),
-        ):
+            anyio.move_on_after(deadline) as cut,
+            call_context(
+                plugin=name_of(panel), debate=contest.id, deadline=deadline_in(deadline),
+                model_use=use,
+            ),
+        ):  # fmt: skip
             given: Any = await _calls(panel.judge, contest)
-            return _checked(given, contest)
-        return Outcome(winner=None, reason=f"no verdict within {deadline:g} seconds")
+            outcome, cause = _checked(given, contest), use.failure
+        if cut.cancelled_caught:
+            raise NoOutcome(f"no verdict within {deadline:g} seconds")
+    except NoOutcome as error:
+        outcome, cause = Outcome(winner=None, reason=str(error)), error
     except Exception as error:
         log.debug("the panel failed", exc_info=error)
-        return Outcome(winner=None, reason=f"{type(error).__name__}: {error}"[:300])
+        reason = f"{type(error).__name__}: {error}"[:300]
+        outcome, cause = Outcome(winner=None, reason=reason), error
+    outer = current_context().model_use
+    if outer is not None:
+        outer.add(use)
+    return outcome, None if cause is None else _stand_in(panel, outcome, cause)
+
+
+def _stand_in(panel: Panel, outcome: Outcome, cause: Exception) -> StandIn:
+    name = name_of(panel)
+    by = "nobody" if outcome.winner is None else f"{name} without its model"
+    return stand_in_for(f"panel {name}", panel, cause, by=by, what=VERDICTS, default=_failures)
+
+
+class NoOutcome(InvalidResult):
+    """The panel gave no valid verdict."""
 
 
 def _checked(given: Any, contest: Contest) -> Outcome:
     if not isinstance(given, Outcome):
-        return Outcome(winner=None, reason=f"the panel gave {type(given).__name__}, no outcome")
+        raise NoOutcome(f"the panel gave {type(given).__name__}, no outcome")
     if given.winner not in (None, TIE, *contest.sides):
-        return Outcome(winner=None, reason="the panel named a winner who did not speak")
+        raise NoOutcome("the panel named a winner who did not speak")
     if given.winner is None and not given.reason:
         return given.model_copy(update={"reason": "the panel named no winner"})
     return given
@@ -58,23 +92,17 @@ class _Bench:
     deadline: float | None
 
     async def sit(self, contest: Contest) -> Done:
-        swapped: list[Outcome] = []
-
-        async def other() -> None:
-            swapped.append(
-                await judge_contest(self.panel, contest.swapped(), deadline=self.deadline)
-            )
-
-        async with anyio.create_task_group() as group:
-            if self.swap:
-                group.start_soon(other)
-            outcome = await judge_contest(self.panel, contest, deadline=self.deadline)
-        found = [outcome, *swapped]
+        both = [contest, contest.swapped()] if self.swap else [contest]
+        given = await asyncio.gather(
+            *(_judge_contest(self.panel, one, self.deadline) for one in both)
+        )
+        found = [outcome for outcome, _ in given]
         lost = [one.reason for one in found if one.winner is None]
         line = files.judgement_line(Judgement(contest.id, self.judge, *found))
-        counts = {"verdicts": len(found), "without a winner": len(lost)}
+        counts = {VERDICTS: len(found), "without a winner": len(lost)}
         notes = tuple(f"unjudged: {reason} ({contest.id})" for reason in lost)
-        return Done((line,), counts, notes)
+        stand_ins = tuple(stand_in for _, stand_in in given if stand_in is not None)
+        return Done((line,), counts, notes, stand_ins)
 
 
 async def judge_contests(

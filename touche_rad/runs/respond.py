@@ -10,11 +10,10 @@ from typing import Any, Literal
 
 from touche_rad import files
 from touche_rad.debate import Debate, Response, Turn
-from touche_rad.runs.answering import Answerer
+from touche_rad.runs.answering import ANSWERS, Answerer
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import (
     DEFAULT_OPTIONS,
-    REPLACED,
     RunOptions,
     Status,
     Work,
@@ -22,6 +21,7 @@ from touche_rad.runs.runner import (
     run_work,
 )
 from touche_rad.runs.simulate import simulation_line
+from touche_rad.runs.stand_ins import StandIn
 
 Shape = Literal["responses", "simulations"]
 
@@ -66,14 +66,14 @@ _Writer = Callable[[Debate, Mapping[int, Response]], tuple[str, ...]]
 async def _answer_turns(debate: Debate, asked: range, answerer: Answerer, write: _Writer) -> Done:
     notes: list[str] = []
     responses: dict[int, Response] = {}
-    replaced = 0
+    stand_ins: list[StandIn] = []
     for turn in asked:
         answer = await answerer.answer(debate.before_response(turn))
         responses[turn] = answer.response
         notes.extend(at_turn(note, debate, turn) for note in answer.notes)
-        replaced += answer.by != answerer.chosen
-    counts = {"answers": len(responses), REPLACED: replaced}
-    return Done(write(debate, responses), counts, tuple(notes))
+        stand_ins += [answer.stand_in] if answer.stand_in else []
+    counts = {ANSWERS: len(responses)}
+    return Done(write(debate, responses), counts, tuple(notes), tuple(stand_ins))
 
 
 def _writer(shape: Shape, system: str) -> _Writer:

@@ -24,15 +24,28 @@ from pydantic import BaseModel, ConfigDict, Field
 from touche_rad import __version__, files
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, UserError, WorkError
-from touche_rad.models import Model
+from touche_rad.models import Model, ModelError
 from touche_rad.runs.journal import SUFFIX, Done, Journal
+from touche_rad.runs.stand_ins import (
+    RUN_FAILURES,
+    FailureLog,
+    StandIn,
+    StandInStop,
+    by_what,
+    grouped,
+    total_of,
+    warnings_of,
+)
 from touche_rad.secrets import redact_data
+from touche_rad.text import printable
 
 State = Literal["done", "stopped", "failed"]
 
 MOST_EXAMPLES = 5
-REPLACED = "replaced"
-"""The count of results of a fallback instead of the selected plugin."""
+WARNING: Final = "warning: "
+"""The beginning of a line of the terminal that says what is wrong with a result."""
+_IN_WARNINGS: Final = ("fallback from", "without model", "user fallback", "unscored", "last-resort")
+"""Kinds of notes that the warnings about stand-ins contain."""
 
 
 STATUS_FORMAT: Final = 1
@@ -53,6 +66,11 @@ class Status(BaseModel):
     resumed: int = 0
     skipped: int = 0
     replaced: int = 0
+    """Results that are not from the selected plugin, or that it made without its model."""
+    stand_ins: tuple[Mapping[str, Any], ...] = ()
+    """These results by plugin, cause and what stands in, with counts."""
+    errors: str = ""
+    """The file with the first traceback of each kind of failure."""
     counts: Mapping[str, int] = Field(default_factory=dict)
     notes: Mapping[str, int] = Field(default_factory=dict)
     examples: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -69,6 +87,15 @@ class Status(BaseModel):
     seconds: float
     version: str = __version__
 
+    @property
+    def all_replaced(self) -> str:
+        """The kind of results that are all stand-ins: answers, verdicts or utterances; or empty."""
+        if not self.stand_ins:
+            return ""
+        found = by_what(StandIn(**one) for one in self.stand_ins)
+        every = (what for what, number in found.items() if number >= total_of(what, self.counts))
+        return next(every, "")
+
     def lines(self) -> list[str]:
         """Return the status as lines for the terminal."""
         made = ", ".join(f"{count} {what}" for what, count in self.counts.items())
@@ -77,10 +104,15 @@ class Status(BaseModel):
         said = [f"{first} ({made})" if made else first]
         if self.resumed:
             said.append(f"{self.resumed} of them were taken over from an earlier run")
-        said.extend(f"{kind}: {count}" for kind, count in self.notes.items())
+        said.extend(
+            f"{kind}: {count}" for kind, count in self.notes.items()
+            if not self.stand_ins or not kind.startswith(_IN_WARNINGS)
+        )  # fmt: skip
         if self.usage:
             said.append(_cost(self.usage["total"]))
-        said.extend(f"warning: {warning}" for warning in self.warnings)
+        said.extend(f"{WARNING}{warning}" for warning in self.warnings)
+        if self.errors:
+            said.append(f"tracebacks: {self.errors}")
         return said
 
 
@@ -90,8 +122,6 @@ def _cost(total: Mapping[str, Any]) -> str:
     if total["prompt_letters"]:
         share = total["shared_letters"] / total["prompt_letters"]
         parts.append(f"{share:.0%} of the prompts shared")
-    if total["failures"]:
-        parts.append(f"{total['failures']} failed")
     return f"model: {', '.join(parts)}"
 
 
@@ -108,10 +138,13 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
+    stand_ins: list[StandIn] = field(default_factory=list)
 
     def add(self, done: Done) -> None:
         """Add one unit; the first few notes of each kind are kept as examples."""
         self.counts.update(done.counts)
+        if done.stand_ins:
+            self.stand_ins = grouped([*self.stand_ins, *done.stand_ins])
         for note in done.notes:
             kind, _, what = note.partition(": ")
             self.notes[kind] += 1
@@ -121,10 +154,10 @@ class Tally:
 
     def fields(self) -> dict[str, Any]:
         """Return the fields of a status."""
-        counts = dict(self.counts)
         return {
-            "replaced": counts.pop(REPLACED, 0),
-            "counts": counts,
+            "replaced": sum(one.count for one in self.stand_ins),
+            "stand_ins": tuple(vars(one) for one in self.stand_ins),
+            "counts": dict(self.counts),
             "notes": dict(self.notes.most_common()),
             "examples": {kind: tuple(few) for kind, few in self.examples.items()},
         }
@@ -191,6 +224,12 @@ class RunOptions:
     """Takes the place of the run, for an estimate: nothing is written."""
     estimate: Mapping[str, Any] = field(default_factory=dict)
     """The estimated calls and tokens, for the status."""
+    strict: bool = False
+    """Stop at the first stand-in."""
+    hand_in: bool = False
+    """Finish also without the model, because the output must be handed in (under TIRA)."""
+    errors: Path | None = None
+    """File for the first traceback of each kind of failure."""
 
 
 DEFAULT_OPTIONS: Final = RunOptions()
@@ -223,8 +262,11 @@ async def run_work(work: Work[Any], options: RunOptions) -> Status:
         bad = options.bad or files.BadLines()
         total, identity = _check_input(work, bad)
         report.units, report.identity, report.bad = total, identity, bad
+        RUN_FAILURES.set(FailureLog(options.errors, options.strict))
         with Journal(work.out, identity, restart=options.restart) as journal:
             report.journal = journal
+            if options.errors is not None and not journal.resumed:
+                options.errors.unlink(missing_ok=True)
             await _work_through(work, options, journal, total)
             journal.finish(report.tally.add)
     except asyncio.CancelledError:
@@ -269,10 +311,14 @@ async def _work_through(work: Work[T], options: RunOptions, journal: Journal, to
             for number, unit in units:
                 try:
                     done = await work.do(unit)
+                except StandInStop:
+                    raise
                 except Exception as error:
                     log.debug("number %d failed", number + 1, exc_info=error)
                     failures.append(f"number {number + 1}: {type(error).__name__}: {error}")
                     continue
+                if done.stand_ins and not options.hand_in and options.model is not None:
+                    await options.model.check_after_failure()
                 journal.append(number, done)
                 report(len(journal), total)
         except Exception as error:
@@ -283,7 +329,10 @@ async def _work_through(work: Work[T], options: RunOptions, journal: Journal, to
         for _ in range(min(options.workers, total)):
             group.start_soon(take)
     if fatal:
-        raise fatal[0]
+        first = fatal[0]
+        if isinstance(first, StandInStop | ModelError):
+            raise WorkError(f"{first}; {journal.kept()}") from first
+        raise first
     if failures:
         raise WorkError(f"{len(failures)} of {total} failed, first {failures[0]}; {journal.kept()}")
 
@@ -318,8 +367,9 @@ class _Report:
             done=len(journal) if journal else 0,
             resumed=journal.resumed if journal else 0,
             skipped=skipped,
-            warnings=(*self.options.warnings, *_warnings(totals, skipped, self.bad)),
+            warnings=(*self.options.warnings, *self._warnings(skipped)),
             demo=self.options.demo,
+            errors=self._errors(),
             identity=self.identity,
             usage=model.usage.record() if model is not None and model.usage.used else {},
             estimate=self.options.estimate,
@@ -336,10 +386,20 @@ class _Report:
                     raise
         return status
 
+    def _errors(self) -> str:
+        path = self.options.errors
+        return str(path) if path is not None and path.exists() else ""
 
-def _warnings(totals: Mapping[str, Any], skipped: int, bad: files.BadLines | None) -> Iterator[str]:
-    if skipped and bad:
-        yield f"{skipped} bad lines were skipped; the first: {bad.first}"
-    if totals["replaced"]:
-        made = ", ".join(f"{count} {what}" for what, count in totals["counts"].items())
-        yield f"{totals['replaced']} of {made} stand in for what failed; `examples` says why"
+    def _warnings(self, skipped: int) -> Iterator[str]:
+        if skipped and self.bad:
+            yield f"{skipped} bad lines were skipped; the first: {self.bad.first}"
+        if self.tally.stand_ins:
+            yield from warnings_of(self.tally.stand_ins, self.tally.counts)
+        model = self.options.model
+        if model is not None:
+            yield from map(printable, model.warnings)
+        if model is not None and model.usage.faults:
+            usage = model.usage
+            kinds = ", ".join(f"{count} {kind}" for kind, count in usage.faults.items())
+            failed = f"{sum(usage.faults.values())} model calls failed ({kinds})"
+            yield f"{failed}; the first: {printable(usage.first_fault)}"

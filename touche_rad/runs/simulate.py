@@ -10,18 +10,19 @@ from typing import Any
 
 from touche_rad import files
 from touche_rad.debate import Debate
-from touche_rad.runs.answering import Answerer
+from touche_rad.runs.answering import ANSWERS, Answerer
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import (
     DEFAULT_OPTIONS,
-    REPLACED,
     RunOptions,
     Status,
     Work,
     at_turn,
     run_work,
 )
+from touche_rad.runs.stand_ins import UTTERANCES, StandIn, stand_in_for
 from touche_rad.users import Speaker, UserSimulator, describe_user
+from touche_rad.users.simulator import Utterance
 
 
 async def simulate(
@@ -62,21 +63,30 @@ class _Simulation:
         """Play one claim to the end."""
         debate = claim.model_copy(update={"turns": (), "wire": {}})
         notes: list[str] = []
-        replaced = 0
+        stand_ins: list[StandIn] = []
         for turn in range(self.turns):
             spoken = await self.speaker.speak(debate)
+            stand_ins += self._of_user(spoken)
             debate = debate.with_utterance(spoken.utterance)
             answer = await self.answerer.answer(debate)
             debate = debate.with_response(answer.response)
             notes.extend(at_turn(note, claim, turn) for note in (*spoken.notes, *answer.notes))
-            replaced += (answer.by != self.answerer.chosen) + spoken.replaced
+            stand_ins += [answer.stand_in] if answer.stand_in else []
         configuration = {
             "topic": {"description": debate.claim},
             "user": describe_user(self.speaker.user, debate),
             "maxTurns": self.turns,
         }
         line = simulation_line(debate, configuration, self.system)
-        return Done((line,), {"answers": self.turns, REPLACED: replaced}, tuple(notes))
+        return Done((line,), {ANSWERS: self.turns}, tuple(notes), tuple(stand_ins))
+
+    def _of_user(self, spoken: Utterance) -> list[StandIn]:
+        """Return the stand-in of an utterance that is not from the selected user."""
+        if spoken.error is None:
+            return []
+        user = f"user {self.speaker.name}"
+        by = "the user rules"
+        return [stand_in_for(user, self.speaker.user, spoken.error, by=by, what=UTTERANCES)]
 
 
 def simulation_line(debate: Debate, configuration: Mapping[str, Any], system: str) -> str:

@@ -62,8 +62,13 @@ class Utterance:
 
     utterance: str
     notes: tuple[str, ...] = ()
-    replaced: bool = False
-    """Whether it is from the fallback user."""
+    error: Exception | None = None
+    """Why it is from the fallback user instead of the selected one."""
+
+    @property
+    def replaced(self) -> bool:
+        """Whether it is from the fallback user."""
+        return self.error is not None
 
 
 class Speaker:
@@ -105,8 +110,8 @@ class Speaker:
                 return self._bounded(await self._called(_method_of(self.user, debate), debate))
         except Exception as error:
             log.debug("the simulated user failed", exc_info=error)
-            failure = f"user fallback: {_describe(error)}"
-        return Utterance(await self._from_fallback(debate), (failure,), replaced=True)
+            cause, note = error, f"user fallback: {_describe(error)}"
+        return Utterance(await self._from_fallback(debate), (note,), cause)
 
     async def _from_fallback(self, debate: Debate) -> str:
         """Return the fallback's utterance; without an index if the index fails."""

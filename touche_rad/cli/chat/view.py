@@ -84,12 +84,8 @@ class View:
     def reply(self, reply: Reply, max_words: int) -> None:
         """Print an answer with its citations; above it, who stood in for another debater."""
         answer = reply.answer
-        stood_in = answer.by != reply.answerer.chosen
-        if stood_in:
-            why = "; ".join(answer.notes).removeprefix(f"fallback from {reply.answerer.chosen}: ")
-            self.note(f"{answer.by} answered instead of {reply.answerer.chosen}: {why}")
-        for note in () if stood_in else answer.notes:
-            self.note(note)
+        for notice in answer.notices or answer.notes:
+            self.note(notice)
         self.response(answer.response, answer.by)
         words = count_words(answer.response.content)
         of = f" of {max_words}" if max_words else ""

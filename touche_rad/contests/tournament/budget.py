@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from touche_rad.contests.two_sides import Game
 from touche_rad.models import Model
 from touche_rad.models.context import CallContext, current_context
-from touche_rad.models.errors import OverBudget
+from touche_rad.models.errors import ModelError, OverBudget
 from touche_rad.models.usage import Cost, Usage
 
 COST_FIELDS = ("calls", "from_cache", "prompt_tokens", "completion_tokens", "failures")
@@ -52,6 +52,10 @@ class PerDebate(Usage):
             used = cost.prompt_tokens + cost.completion_tokens
             self._tokens[debate] = self._tokens.get(debate, 0) + used
         self.whole.spend(cost)
+
+    def count_fault(self, error: ModelError) -> None:
+        """Count a failed call for the run."""
+        self.whole.count_fault(error)
 
     def note(self, context: CallContext, step: str, cost: Cost) -> None:
         """Record a call here and for the run."""

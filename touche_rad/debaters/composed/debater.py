@@ -25,6 +25,7 @@ from touche_rad.evidence.findings import sentences_to_judge
 from touche_rad.evidence.guard import Checked, Entails, Guard, describe_unsupported
 from touche_rad.evidence.words import lexicon, read_passage
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
+from touche_rad.models.context import report_without_model
 from touche_rad.models.output import Paragraph
 from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.plugins import ExplainedCandidate, Services
@@ -100,7 +101,7 @@ class Composed:
         try:
             draft = await self._checked_draft(debate, found)
         except ModelError as error:
-            log.info("composed quotes because the model failed: %s", error)
+            report_without_model(error)
         content = cut_to_words(" ".join(draft.checked.stands), self.options.max_words)
         used = _used(content, draft.cited)
         if draft.checked.entailed:  # an entailed sentence may share no word with its argument

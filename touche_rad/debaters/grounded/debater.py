@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Awaitable, Sequence
 from itertools import islice
@@ -31,11 +30,10 @@ from touche_rad.errors import WorkError
 from touche_rad.evidence.echo import Earlier
 from touche_rad.evidence.guard import FixedAnswer, Guard
 from touche_rad.models import Model, ModelError
+from touche_rad.models.context import report_without_model
 from touche_rad.plugins import ExplainedCandidate, Feature, Services, setting
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, count_words, cut_to_words
-
-log = logging.getLogger("touche_rad")
 
 FLOOR: Final = "minimum word similarity of user and argument, else 'nothing found' (0 = off)"
 
@@ -100,7 +98,7 @@ class Grounded:
         try:
             choice = await self._choice(model, debate, quotables)
         except ModelError as error:
-            log.info("grounded used its own ranking because the model failed: %s", error)
+            report_without_model(error)
             choice = None
         if choice is None:
             return self.quote_best(debate, quotables)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import ClassVar, Literal
 
 import anyio
@@ -36,11 +35,10 @@ from touche_rad.debaters.inspiredebate.speech import (
 from touche_rad.errors import WorkError
 from touche_rad.evidence.guard import Checked, Guard
 from touche_rad.models import ModelError
+from touche_rad.models.context import report_without_model
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
 from touche_rad.text import clean, count_words, cut_to_words, sentences
-
-log = logging.getLogger("touche_rad")
 
 Shows = Literal["argument", "both"]
 _MIN_WORDS = 6
@@ -113,7 +111,7 @@ class InspireDebate:
                 new_attempts=options.new_attempts,
             )  # fmt: skip
         except ModelError as error:
-            log.info("inspiredebate quotes evidence: %s", error)
+            report_without_model(error)
             return self._quote(debate, evidence)
         return self._response(debate, draft, evidence)
 

@@ -29,6 +29,7 @@ from touche_rad.debaters.rdebater.turn import Allowance, opponent_texts
 from touche_rad.debaters.rdebater.writing import Brief, Candidate, draft, plain
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
+from touche_rad.models.context import report_without_model
 from touche_rad.plugins import Services
 from touche_rad.text import clean, count_words, cut_to_words, words
 
@@ -144,7 +145,8 @@ class Rdebater:
         try:
             allowance.take()
             first = await draft(self.model, brief)
-        except ModelError:
+        except ModelError as error:
+            report_without_model(error)
             return None
         if not self.options.optimization_module:
             return Revised((Attempt(first),), "unasked")

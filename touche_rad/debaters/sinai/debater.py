@@ -33,6 +33,7 @@ from touche_rad.debaters.sinai.step3_4_selection import (
 from touche_rad.debaters.sinai.step5_response import Wording, write_response
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
+from touche_rad.models.context import report_without_model
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
 from touche_rad.text import clean, cut_to_words
@@ -188,7 +189,8 @@ class Sinai:
                 self.model, debate, plan, selected, words=options.max_words,
                 wording=options.wording, shorter_attempts=options.shorter_attempts,
             )  # fmt: skip
-        except ModelError:
+        except ModelError as error:
+            report_without_model(error)
             return "", []
 
 

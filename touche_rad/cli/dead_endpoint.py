@@ -1,0 +1,72 @@
+"""What a command does if the endpoint of its model cannot be used: wait, stop, or say so."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from touche_rad.cli.console import say
+from touche_rad.errors import ToucheRadError, UserError, WorkError
+from touche_rad.models import ModelError
+from touche_rad.models.errors import Unreachable
+
+if TYPE_CHECKING:
+    from touche_rad.cli.prepare import Given
+    from touche_rad.models import Model
+
+_PAUSE: Final = 1.0
+_REPORT: Final = 10.0
+"""Seconds between two lines that say what the command waits for."""
+
+
+def wait_or_stop(model: Model, problem: ModelError, given: Given, *, must_answer: bool) -> None:
+    """Wait with `--wait`; then stop, or go on without the model.
+
+    Args:
+        model: The model.
+        problem: Why its endpoint cannot be used.
+        given: The values of the command's options.
+        must_answer: Whether to stop, unless the cache may have the answers.
+
+    Raises:
+        ToucheRadError: The endpoint cannot be used.
+    """
+    left = _wait(model, problem, given)
+    if left is None:
+        return
+    line = _line(left)
+    cache = given.get("cache")
+    has_cache = cache is not None and cache.is_dir() and any(cache.iterdir())
+    if must_answer and not has_cache:
+        raise _error(left, line)
+    instead = "only cached answers are used" if has_cache else "plugins work without the model"
+    model.set_down(left, f"{line}; {instead}")
+
+
+def _wait(model: Model, problem: ModelError, given: Given) -> ModelError | None:
+    """Return the problem that is left after the seconds of `--wait`, or None."""
+    end, reported = time.monotonic() + (given.get("wait") or 0.0), float("-inf")
+    while (left := end - time.monotonic()) > 0:
+        if time.monotonic() - reported >= _REPORT:
+            reported = time.monotonic()
+            say(f"waiting up to {left:.0f} s: {_line(problem)}", quiet=given["quiet"])
+        time.sleep(min(left, _PAUSE))
+        try:
+            anyio.run(model.check)
+        except ModelError as error:
+            problem = error
+        else:
+            return None
+    return problem
+
+
+def _line(problem: ModelError) -> str:
+    return f"{problem.problem}: {problem}"
+
+
+def _error(problem: ModelError, line: str) -> ToucheRadError:
+    if isinstance(problem, Unreachable):
+        return WorkError(f"{line}; or wait for it with --wait SECONDS")
+    return UserError(line)

@@ -1,0 +1,239 @@
+"""Stand-ins: results that are not from the selected plugin, or that it made without its model.
+
+Each has a cause. The first failure of each kind is logged with its place in the plugin's code, and
+its traceback is written to a file beside the run.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from touche_rad.errors import WorkError
+from touche_rad.models import ModelError
+from touche_rad.models.context import current_context
+from touche_rad.secrets import redact
+from touche_rad.text import printable
+
+log = logging.getLogger("touche_rad")
+
+ERRORS: Final = ".errors.txt"
+"""Suffix of the file with the tracebacks of a run."""
+UTTERANCES: Final = "utterances"
+"""The kind of the simulated user's results; a debate has as many utterances as answers."""
+_LONGEST: Final = 300
+
+
+class StandInStop(WorkError):
+    """The first stand-in of a run with `--strict`."""
+
+
+class InvalidResult(ValueError):
+    """A plugin returned something that is not a valid result."""
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """Results of one plugin's call that something else stands in for."""
+
+    plugin: str
+    """What failed, such as `debater sinai`."""
+    by: str
+    """What stands in."""
+    what: str
+    """The kind of result, such as `answers`; also the name of its count in the status."""
+    kind: str
+    """The class of the error."""
+    reason: str
+    """What happened, in one line."""
+    place: str = ""
+    """File, line and function of the plugin's code where the error was raised."""
+    count: int = 1
+
+    @property
+    def cause(self) -> str:
+        """What failed, why and where."""
+        return f"{self.reason} ({self.place})" if self.place else self.reason
+
+    @property
+    def notice(self) -> str:
+        """One line for a user who sees the answer."""
+        thing = self.what.removesuffix("s")
+        return printable(f"{self.cause}: this {thing} is from {self.by}")
+
+
+@dataclass
+class FailureLog:
+    """Where failures of plugins are reported to: the log, and a file of tracebacks."""
+
+    path: Path | None = None
+    """The file of tracebacks; it is made at the first failure."""
+    strict: bool = False
+    """Whether to stop at the first stand-in."""
+    shows: bool = True
+    """Whether to log the first failure of each kind as a warning."""
+    _seen: set[tuple[str, ...]] = field(default_factory=set)
+
+    def add(self, stand_in: StandIn, error: BaseException) -> None:
+        """Log the first failure of its kind and write its traceback.
+
+        Raises:
+            StandInStop: The run is strict.
+        """
+        kind = (stand_in.plugin, stand_in.kind, stand_in.place)
+        is_new = kind not in self._seen
+        self._seen.add(kind)
+        log.log(
+            logging.WARNING if is_new and self.shows else logging.DEBUG, "%s",
+            printable(redact(stand_in.cause)), exc_info=_shown_by_debug(error),
+        )  # fmt: skip
+        if is_new:
+            self._write(stand_in, error)
+        if self.strict and not current_context().plugin:  # a plugin may call other plugins
+            raise StandInStop(f"stopped at the first stand-in (--strict): {stand_in.cause}")
+
+    def _write(self, stand_in: StandIn, error: BaseException) -> None:
+        if self.path is None:
+            return
+        lines = traceback.format_exception(type(error), error, error.__traceback__)
+        text = redact(f"{stand_in.cause}\n\n{''.join(lines)}\n\n")
+        try:
+            with self.path.open("a", encoding="utf-8", errors="backslashreplace") as stream:
+                stream.write(text)
+        except OSError as problem:
+            log.warning("%s cannot be written: %s", self.path, problem.strerror)
+            self.path = None
+
+
+def _shown_by_debug(error: BaseException) -> BaseException | None:
+    return error if log.isEnabledFor(logging.DEBUG) else None
+
+
+RUN_FAILURES: Final[ContextVar[FailureLog | None]] = ContextVar("run_failures", default=None)
+"""Where the failures of the current run are reported to."""
+
+
+def stand_in_for(
+    plugin: str,
+    made: object,
+    error: Exception,
+    *,
+    by: str,
+    what: str,
+    count: int = 1,
+    default: FailureLog | None = None,
+) -> StandIn:
+    """Report a failure of a plugin, and return the stand-in.
+
+    Args:
+        plugin: Kind and name of the plugin.
+        made: The plugin, by which its code is found in a traceback.
+        error: Why it gave no result of its own.
+        by: What stands in.
+        what: The kind of result.
+        count: The number of results.
+        default: The log outside of runs.
+
+    Raises:
+        StandInStop: The run is strict.
+    """
+    inner = _innermost(error)
+    one = StandIn(
+        plugin, by, what, type(inner).__name__, describe_failure(plugin, inner),
+        "" if isinstance(inner, ModelError | TimeoutError) else _place(inner, made), count,
+    )  # fmt: skip
+    reports_to = RUN_FAILURES.get() or default
+    if reports_to is not None:
+        reports_to.add(one, inner)
+    return one
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """Return the first error of a group, such as that of a task group."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def describe_failure(plugin: str, error: BaseException) -> str:
+    """Return what happened, in one line."""
+    words = " ".join(redact(str(error)).split())[:_LONGEST]
+    if isinstance(error, ModelError):
+        return f"{plugin}: {error.problem} ({words})" if words else f"{plugin}: {error.problem}"
+    if isinstance(error, InvalidResult):
+        return f"{plugin} gave no valid result: {words}"
+    name = type(error).__name__
+    return f"{plugin} failed: {name}: {words}" if words else f"{plugin} failed: {name}"
+
+
+def _place(error: BaseException, made: object) -> str:
+    """Return file, line and function of the innermost frame in the plugin's code."""
+    own = _files_of(made)
+    best = ""
+    for frame in _frames(error.__traceback__):
+        code = frame.tb_frame.f_code
+        path = Path(code.co_filename)
+        if own is not None and (path == own or (own.is_dir() and own in path.parents)):
+            best = f"{path.name}:{frame.tb_lineno} in {code.co_name}"
+    return best
+
+
+def _frames(start: TracebackType | None) -> Iterator[TracebackType]:
+    while start is not None:
+        yield start
+        start = start.tb_next
+
+
+def _files_of(made: object) -> Path | None:
+    """Return the plugin's file, or the folder of its package."""
+    kind = made if hasattr(made, "__qualname__") else type(made)
+    module = sys.modules.get(getattr(kind, "__module__", ""))
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return None
+    return Path(file).parent if getattr(module, "__package__", "") else Path(file)
+
+
+def grouped(stand_ins: Iterable[StandIn]) -> list[StandIn]:
+    """Add the counts of equal causes; each group has the first reason, most frequent first."""
+    groups: dict[tuple[str, ...], StandIn] = {}
+    for one in stand_ins:
+        key = (one.plugin, one.by, one.what, one.kind, one.place)
+        known = groups.get(key)
+        groups[key] = one if known is None else replace(known, count=known.count + one.count)
+    return sorted(groups.values(), key=lambda one: -one.count)
+
+
+def by_what(stand_ins: Iterable[StandIn]) -> dict[str, int]:
+    """Return the number of stand-ins of each kind of result."""
+    counts: Counter[str] = Counter()
+    for one in stand_ins:
+        counts[one.what] += one.count
+    return dict(counts)
+
+
+def total_of(what: str, counts: Mapping[str, int]) -> int:
+    """Return how many results of a kind a run has."""
+    return counts.get(what, max(counts.values(), default=0))
+
+
+def warnings_of(stand_ins: Iterable[StandIn], counts: Mapping[str, int]) -> Iterator[str]:
+    """Yield lines that say how many results are stand-ins, by whom and why."""
+    groups = grouped(stand_ins)
+    for what, number in by_what(groups).items():
+        mine = [one for one in groups if one.what == what]
+        begin = f"{number} of {total_of(what, counts)} {what}"
+        if len(mine) == 1:
+            yield f"{begin} are from {mine[0].by}: {printable(mine[0].cause)}"
+            continue
+        yield f"{begin} are not from the selected plugin"
+        for one in mine:
+            yield f"{one.count} {what} are from {one.by}: {printable(one.cause)}"
