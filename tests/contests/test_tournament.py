@@ -342,13 +342,13 @@ def test_killed_while_it_plays_and_while_it_judges_it_ends_in_the_same_bytes(
 # --- with a model
 
 
-def with_a_model(folder: Path, index: Path, *more: str) -> tuple[Tournament, int]:
+def with_a_model(folder: Path, index: Path, *more: str, code: int = 0) -> tuple[Tournament, int]:
     """Let a debater that asks play one that does not; return the result and the calls made."""
     with scripted.serving() as server:
         answering(server, {"Choice": {"number": 2, "frame": "not so"}})
         made = call(claims(folder, 1), folder / "out", index, *BOTH, "--rounds", "2",
                     "-m", f"{server.url}#tiny", *more)  # fmt: skip
-        assert terminal(made) == 0
+        assert terminal(made) == code
         return ratings(folder / "out"), len(server.asked)
 
 
@@ -396,7 +396,7 @@ def test_the_judge_may_ask_another_model_than_the_debaters(
 ) -> None:
     with scripted.serving() as other:
         judge = ("-j", "zsl", "--judge-model", f"{other.url}#wise", "--max-calls", "0")
-        result, calls = with_a_model(tmp_path, demo_index_path, *judge)
+        result, calls = with_a_model(tmp_path, demo_index_path, *judge, code=1)
         assert calls == 0, "the debaters' budget"
         assert other.asked, "is not the judge's"
         assert {body["model"] for body in other.asked} == {"wise"}
