@@ -25,6 +25,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Submit": {
         "check": ("check", "Validate runs before submission."),
+        "schema": ("schema", "Print the JSON schemas of the task's files."),
         "submit": ("submit", "Try a plugin, and print the command that submits it to TIRA."),
     },
     "Tools": {

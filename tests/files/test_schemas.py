@@ -1,0 +1,178 @@
+"""The JSON schemas accept the demo's files and everything that we write, and refuse broken records."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.contest import Outcome
+from touche_rad.demo import demo_file
+from touche_rad.files.schemas import names, schema_of
+
+CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
+DEMO = sorted(path.name for path in CLAIMS.parent.iterdir() if path.suffix in (".jsonl", ".tsv"))
+Row = dict[str, Any]
+
+
+def records(path: Path) -> list[Any]:
+    """The records of a file; those of a TSV by its header."""
+    lines = path.read_text("utf-8").splitlines()
+    if path.suffix == ".tsv":
+        head, *rows = (line.split("\t") for line in lines)
+        return [dict(zip(head, row, strict=True)) for row in rows]
+    return [json.loads(line) for line in lines]
+
+
+def faults(path: Path) -> list[str]:
+    validator = Draft202012Validator(schema_of(files.detect_kind(path)))
+    return [error.message for row in records(path) for error in validator.iter_errors(row)]
+
+
+@pytest.mark.parametrize("name", DEMO)
+def test_the_demo_files_have_the_form_of_their_schema(name: str) -> None:
+    path = demo_file(name)
+    assert records(path)
+    assert faults(path) == []
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Path:
+    """One file of each kind that we write."""
+    place = tmp_path_factory.mktemp("written")
+    index = ("-i", demo_index_path, "-q")
+    for words in (
+        ("simulate", CLAIMS, "--turns", "1", "-o", place / "simulations.jsonl", *index),
+        ("judge", place / "simulations.jsonl", "-o", place / "evaluations.jsonl", "-q"),
+        ("respond", DEBATES, "-o", place / "responses.jsonl", *index),
+        ("respond", DEBATES, "--as", "simulations", "-o", place / "other.jsonl", *index),
+        (
+            "simulate",
+            CLAIMS,
+            "--both-sides",
+            "--rounds",
+            "1",
+            "-o",
+            place / "contests.jsonl",
+            *index,
+        ),
+    ):
+        ended = touche_rad(*words)
+        assert ended.code == 0, ended.err
+    debates = list(files.read_debates(DEBATES))
+    for name, line in (("annotated", files.annotated_line), ("chat", files.chat_line)):
+        (place / f"{name}.jsonl").write_text("".join(f"{line(one)}\n" for one in debates), "utf-8")
+    (place / "claims.tsv").write_text(files.claims_text(debates), "utf-8")
+    arguments = files.read_arguments(demo_file("arguments.jsonl"))
+    text = "".join(f"{files.argument_line(one)}\n" for one in arguments)
+    (place / "arguments.jsonl").write_text(text, "utf-8")
+    labels = files.read_labels(demo_file("labels.jsonl"))
+    (place / "labels.jsonl").write_text("".join(f"{files.labels_line(one)}\n" for one in labels))
+    judgement = files.Judgement("1", "x", Outcome(winner="tie"), Outcome(winner=None))
+    (place / "outcomes.jsonl").write_text(files.judgement_line(judgement) + "\n")
+    return place
+
+
+def test_everything_that_we_write_has_the_form_of_its_schema(written: Path) -> None:
+    kinds = set()
+    for path in sorted(written.iterdir()):
+        if not path.name.endswith(".status.json"):
+            kinds.add(files.detect_kind(path))
+            assert faults(path) == [], path.name
+    assert kinds == set(names().values()) - {files.Kind.ANNOTATIONS}
+
+
+def turn(row: Row) -> Row:
+    found: Row = row["simulation"]["userTurns"][0]
+    return found
+
+
+def body(row: Row) -> Row:
+    found: Row = turn(row)["systemResponse"]["response"]
+    return found
+
+
+def verdict(row: Row) -> Row:
+    found: Row = row["userTurnsEvaluations"][0]
+    return found
+
+
+BROKEN: list[tuple[str, str, Callable[[Any], Any]]] = [
+    ("simulations", "a lost debate", lambda row: row.clear()),
+    ("simulations", "no configuration", lambda row: row["simulation"].pop("configuration")),
+    ("simulations", "no turns", lambda row: row["simulation"].update(userTurns=[])),
+    ("simulations", "no answer", lambda row: turn(row).pop("systemResponse")),
+    ("simulations", "null content", lambda row: body(row).update(content=None)),
+    ("simulations", "empty content", lambda row: body(row).update(content=" ")),
+    ("simulations", "null arguments", lambda row: body(row).update(arguments=None)),
+    ("simulations", "an id only", lambda row: body(row).update(arguments=[{"id": "1"}])),
+    (
+        "simulations",
+        "a numeric id",
+        lambda row: body(row)["arguments"].append({"id": 1, "text": ""}),
+    ),
+    ("evaluations", "no maxim", lambda row: verdict(row).pop("Manner")),
+    (
+        "evaluations",
+        "lower case",
+        lambda row: verdict(row).update(quality=verdict(row).pop("Quality")),
+    ),
+    ("evaluations", "a null score", lambda row: verdict(row)["Quality"].update(score=None)),
+    ("evaluations", "a score as text", lambda row: verdict(row)["Quality"].update(score="0.9")),
+    ("evaluations", "a boolean score", lambda row: verdict(row)["Quality"].update(score=True)),
+    ("evaluations", "a score above 1", lambda row: verdict(row)["Quality"].update(score=7.5)),
+    ("evaluations", "no verdicts", lambda row: row.pop("userTurnsEvaluations")),
+    ("responses", "no content", lambda row: row.pop("content")),
+    ("responses", "another role", lambda row: row["messages"][0].update(role="system")),
+    ("chat", "no messages", lambda row: row.update(messages=[])),
+    ("annotated", "no messages", lambda row: row.pop("simulated_debate")),
+    ("annotated", "no claim", lambda row: row.pop("claim")),
+    ("labels", "a label of 2", lambda row: row[0].update(quantity=2)),
+    ("labels", "a label as text", lambda row: row[0].update(quantity="1")),
+    ("arguments", "no text", lambda row: row.pop("text")),
+    ("arguments", "an empty id", lambda row: row.update(id="")),
+    ("arguments", "tags as text", lambda row: row.update(tags="a, b")),
+    ("contests", "an unknown side", lambda row: row["sides"].update(x="left")),
+    ("contests", "no motion", lambda row: row.pop("motion")),
+    ("contests", "a newer format", lambda row: row.update(format=2)),
+    ("outcomes", "no winner", lambda row: row["outcome"].pop("winner")),
+]
+
+
+@pytest.mark.parametrize(("name", "what", "change"), BROKEN, ids=lambda one: str(one))
+def test_a_broken_record_is_refused(
+    written: Path, name: str, what: str, change: Callable[[Any], Any]
+) -> None:
+    path = written / f"{name}.jsonl"
+    row = records(path)[0]
+    validator = Draft202012Validator(schema_of(files.detect_kind(path)))
+    broken = copy.deepcopy(row)
+    change(broken)
+    assert validator.is_valid(row)
+    assert not validator.is_valid(broken), what
+
+
+@pytest.mark.parametrize("row", [{"USER": "base-user"}, {"TOPIC_DESCRIPTION": "", "USER": "x"}])
+def test_a_broken_claim_is_refused(row: Row) -> None:
+    assert not Draft202012Validator(schema_of(files.Kind.CLAIMS)).is_valid(row)
+
+
+def test_the_command_prints_and_writes_the_schemas(tmp_path: Path) -> None:
+    whole = json.loads(touche_rad("schema").out)
+    assert list(whole) == list(names())
+    for name, schema in whole.items():
+        Draft202012Validator.check_schema(schema)
+        assert json.loads(touche_rad("schema", name).out) == schema
+    assert touche_rad("schema", "-o", tmp_path / "schemas").code == 0
+    found = {path.name for path in (tmp_path / "schemas").iterdir()}
+    assert found == {f"{name}.schema.json" for name in whole}
+    wrong = touche_rad("schema", "simulation")
+    assert (wrong.code, len(wrong.err.splitlines())) == (2, 1)
+    assert "did you mean 'simulations'?" in wrong.err

@@ -1,0 +1,44 @@
+"""The command `schema`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from touche_rad.cli import options as opt
+from touche_rad.cli.console import say
+from touche_rad.errors import OptionError, nearest
+
+
+@opt.command("schema", "schema simulations", "schema evaluations", "schema -o schemas")
+@click.argument("kind", required=False, metavar="[KIND]")
+@opt.options(opt.output("Folder: write one file per kind.", "DIR"), opt.QUIET)
+def schema_command(kind: str | None, output: Path | None, quiet: bool) -> None:
+    """Print the JSON schema of a KIND of file, or of all kinds.
+
+    A schema describes one line of a file. KIND is simulations, evaluations, chat-messages,
+    responses, annotated-debates, claims (the columns of the TSV), labels, arguments, contests,
+    outcomes or annotations.
+    """
+    from touche_rad import files
+    from touche_rad.files.schemas import names, schema_of
+
+    known = names()
+    if kind is not None and kind not in known:
+        raise OptionError(f"there is no schema {kind!r}{nearest(kind, known)}")
+    schemas = {name: schema_of(known[name]) for name in ([kind] if kind else known)}
+    if output is None:
+        click.echo(_text(schemas[kind] if kind else schemas), nl=False)
+        return
+    for name, schema in schemas.items():
+        path = output / f"{name}.schema.json"
+        with files.atomic_write(path) as stream:
+            stream.write(_text(schema))
+        say(f"written: {path}", quiet=quiet)
+
+
+def _text(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
