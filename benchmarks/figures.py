@@ -13,9 +13,10 @@ A figure is a part of a Markdown file between two comments. The first one holds 
 
 The standard output of the last command is written between them, as a code block. `figure session`
 writes `$ COMMAND` above it; `figure table` writes the output as it is, for Markdown tables;
-`head=N` keeps the first N lines, and `wrap` breaks long ones. The commands run in an empty folder with `touche_rad/` and
-`benchmarks/` of this repository, without a model and without settings, in a terminal of 80 columns.
-They must give the same output on every machine: no times, no sizes, no extras.
+`head=N` keeps the first N lines, and `wrap` breaks long ones. The commands run in an empty folder
+with `touche_rad/` and `benchmarks/` of this repository, without a model and without settings, in a
+terminal of 80 columns. They must give the same output on every machine: no times, no sizes, no
+extras.
 """
 
 from __future__ import annotations

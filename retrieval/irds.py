@@ -1,14 +1,16 @@
 """The collections as ir_datasets; importing this module registers them.
 
 `touche-rad/demo` is the bundled collection, and `touche-rad/claimrev` reads the file that the
-environment variable TOUCHE_RAD_CLAIMREV names. Both have the test collections of `retrieval.tasks`,
-such as `touche-rad/demo/counter/orig/test`. In PyTerrier the names start with `irds:`.
+environment variable TOUCHE_RAD_CLAIMREV names. Their topics are the claims of the arguments: an
+argument that attacks the claim has relevance 2, one that supports it 1. Both have the test
+collections of `retrieval.tasks`, such as `touche-rad/demo/counter/orig/test`; the ten claims for
+debates are `touche-rad/demo/claims`. In PyTerrier the names start with `irds:`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -170,6 +172,46 @@ class TaskQrels(BaseQrels):
         return topics(self._docs.arguments(), self._task)
 
 
+AGAINST, FOR = 2, 1
+"""Relevance of an argument that attacks the claim, and of one that supports it."""
+
+
+class ClaimQrels(BaseQrels):
+    """All claims of a collection, and the arguments that attack or support them."""
+
+    def __init__(self, docs: ArgumentDocs) -> None:
+        self._docs = docs
+
+    def queries(self) -> Iterator[tuple[str, str]]:
+        """Yield each claim once."""
+        return ((qid, claim) for qid, claim, _ in self._claims())
+
+    def qrels_iter(self) -> Iterator[TrecQrel]:
+        """Yield each judgement."""
+        for qid, _, levels in self._claims():
+            for name, level in levels.items():
+                yield TrecQrel(qid, name, level, "0")
+
+    def qrels_cls(self) -> type[TrecQrel]:
+        """Return the judgements' type."""
+        return TrecQrel
+
+    def qrels_defs(self) -> dict[int, str]:
+        """Describe the relevance levels."""
+        return {AGAINST: "attacks the claim", FOR: "supports the claim"}
+
+    def _claims(self) -> Iterator[tuple[str, str, Mapping[str, int]]]:
+        """Return id, text and relevant arguments of each claim, in the collection's order."""
+        found: dict[str, tuple[str, dict[str, int]]] = {}
+        for argument in self._docs.arguments():
+            for field, level in (("attacks", AGAINST), ("supports", FOR)):
+                claim = getattr(argument, field)
+                if claim.strip():
+                    _, levels = found.setdefault(claim, (f"{field}-{argument.id}", {}))
+                    levels[argument.id] = level
+        return ((qid, claim, levels) for claim, (qid, levels) in found.items())
+
+
 class ClaimDoc(NamedTuple):
     """One of the two claims of an argument."""
 
@@ -217,11 +259,11 @@ def _doc(argument: Argument) -> ArgumentDoc:
     )  # fmt: skip
 
 
-def register(name: str, source: Callable[[], Path], queries: Any = None) -> None:
+def register(name: str, source: Callable[[], Path]) -> None:
     """Register a collection as `touche-rad/NAME`, with its test collections."""
     docs = ArgumentDocs(source)
-    parts = [docs] if queries is None else [docs, queries]
-    _register(f"touche-rad/{name}", Dataset(*parts))
+    whole = ClaimQrels(docs)
+    _register(f"touche-rad/{name}", Dataset(docs, ClaimQueries(whole.queries), whole))
     claims = ClaimDocs(docs)
     for one in every():
         qrels = TaskQrels(docs, one)
@@ -257,8 +299,9 @@ def _demo_claims() -> Iterator[tuple[str, str]]:
     return ((one.id, one.claim) for one in files.read_claims(demo_file("claims.tsv")))
 
 
-register("demo", lambda: demo_file("arguments.jsonl"), ClaimQueries(_demo_claims))
+register("demo", lambda: demo_file("arguments.jsonl"))
 register("claimrev", _claimrev)
+_register("touche-rad/demo/claims", Dataset(ClaimQueries(_demo_claims)))
 
 
 class ArgumentDatasets(pt.datasets.DatasetProvider):

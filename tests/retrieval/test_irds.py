@@ -69,11 +69,32 @@ def test_another_file_may_be_named(bees: Path, tmp_path: Path) -> None:
     assert ir_datasets.load("touche-rad/claimrev").docs_count() == 1
 
 
-def test_the_demos_queries_are_its_claims() -> None:
-    demo = ir_datasets.load("touche-rad/demo")
+def test_the_claims_for_debates_are_queries() -> None:
+    demo = ir_datasets.load("touche-rad/demo/claims")
     claims = [(one.id, one.claim) for one in files.read_claims(demo_file("claims.tsv"))]
     assert [(query.query_id, query.text) for query in demo.queries_iter()] == claims
     assert not demo.has_qrels()
+
+
+def test_qrels_of_a_collection_grade_attacks_above_support(bees: Path) -> None:
+    irds.register_claimrev(bees)
+    whole = ir_datasets.load("touche-rad/claimrev")
+    asked = {query.query_id: query.text for query in whole.queries_iter()}
+    assert len(set(asked.values())) == len(asked)
+    judged = {(asked[one.query_id], one.doc_id): one.relevance for one in whole.qrels_iter()}
+    expected = {(one.supports, one.id): 1 for one in BEES} | {
+        (one.attacks, one.id): 2 for one in BEES
+    }
+    assert judged == expected
+
+
+def test_pyterrier_has_topics_and_qrels_of_the_demo() -> None:
+    demo = pt.get_dataset("irds:touche-rad/demo")
+    topics, qrels = demo.get_topics(), demo.get_qrels()
+    assert set(qrels["qid"]) == set(topics["qid"])
+    assert set(qrels["label"]) == {1, 2}
+    counter = pt.get_dataset("irds:touche-rad/demo/counter").get_qrels()
+    assert sum(qrels["label"] == 2) == len(counter)
 
 
 def test_pyterrier_knows_them_by_its_provider() -> None:
@@ -89,4 +110,4 @@ def test_pyterrier_knows_them_by_its_provider() -> None:
     ]
     with pytest.raises(KeyError):
         provider.get_dataset("nothing")
-    assert len(pt.get_dataset("irds:touche-rad/demo").get_topics()) == 10
+    assert len(pt.get_dataset("irds:touche-rad/demo/claims").get_topics()) == 10
