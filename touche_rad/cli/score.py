@@ -26,7 +26,7 @@ _FORMATS: Final = ("as_markdown", "as_csv", "as_json")
 
 @opt.command(
     "score",
-    "score evaluations.jsonl labels.jsonl",
+    "score rj.jsonl touche_rad/demo/labels.jsonl",
     "score a.jsonl b.jsonl labels.jsonl --pairs",
     "score runs/*.jsonl labels.jsonl --csv > scores.csv",
     "score attack.run qrels.txt",

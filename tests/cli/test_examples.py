@@ -1,0 +1,113 @@
+"""The examples in the help of each command: they parse, and those that need nothing else run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from tests.cli.test_help import _commands
+from tests.terminal import touche_rad
+from touche_rad.cli import touche_rad as program
+from touche_rad.cli.options import Command, PluginSpec
+from touche_rad.errors import ToucheRadError
+from touche_rad.plugins import KINDS, registered
+
+ROOT = Path(__file__).parent.parent.parent
+NEEDS = re.compile(
+    r" -m |URL#|vllm:|elasticsearch:|--dense |OWNER/|nli-model"  # a model, a server or an extra
+    r"|^(demo|serve|chat|submit|cache|train (encoder|sft|preferences|dpo|merge)|completion)\b"
+    r"|debateart|panelbench| (debates|labels|arguments|a|other)\.jsonl|qrels|INDEX|\.\./"  # files
+)
+"""Examples that need more than the repository and the files of earlier examples."""
+
+
+def _examples() -> Iterator[tuple[str, Command]]:
+    for _, command in _commands():
+        if isinstance(command, Command):
+            for example in command.examples:
+                yield example, command
+
+
+def _documented() -> Iterator[tuple[str, str]]:
+    """Yield the file and the command line of each command in the code blocks of the documents."""
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]:
+        for block in re.findall(r"^```.*?\n(.*?)^```", path.read_text("utf-8"), re.S | re.M):
+            for line in block.replace("\\\n", " ").splitlines():
+                call = re.match(r"(?:\$ )?(?:\w+=\S* )*touche-rad ((?!\.\.\.).*)", line)
+                if call:
+                    yield path.name, call.group(1)
+
+
+def _parse(line: str) -> click.Context:
+    """Parse a command line, as the command does; shell syntax after it is left out."""
+    words = shlex.split(re.split(r" [|&>] ?|;|\)$| #", line)[0], comments=True)
+    context = click.Context(program)
+    command: click.Command = program
+    while isinstance(command, click.Group):
+        while words[0] in ("--plugin", "--config"):
+            words = words[2:]
+        if words[0].startswith("-"):
+            return context
+        found = command.get_command(context, words.pop(0))
+        assert found is not None, line
+        command = found
+    return command.make_context(str(command.name), words, parent=context)
+
+
+def _check(line: str) -> None:
+    context = _parse(line)
+    for spec in _specs(context.params.values()):
+        found = [registered(kind)[spec.name] for kind in KINDS if spec.name in registered(kind)]
+        if "--plugin" in line or spec.name.isupper() or spec.name == "off":
+            continue
+        assert found, line
+        found[0].parse(spec.options)
+
+
+def _specs(values: Iterable[Any]) -> Iterator[PluginSpec]:
+    for value in values:
+        if isinstance(value, PluginSpec):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _specs(value)
+
+
+def test_each_command_has_three_examples_and_each_example_parses() -> None:
+    for words, command in _commands():
+        if isinstance(command, Command):
+            assert 3 <= len(set(command.examples)) <= 5, words
+    for example, _ in _examples():
+        _check(example)
+
+
+def test_the_commands_in_the_documents_parse() -> None:
+    lines = list(_documented())
+    assert len(lines) > 60
+    wrong = []
+    for name, line in lines:
+        try:
+            _check(line)
+        except (click.ClickException, ToucheRadError, ValueError, AssertionError) as error:
+            wrong.append(f"{name}: touche-rad {line}: {error}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.long
+def test_the_examples_run_as_written(tmp_path: Path) -> None:
+    (tmp_path / "touche_rad").symlink_to(ROOT / "touche_rad")
+    (tmp_path / "tira.yml").symlink_to(ROOT / "tira.yml")
+    first = ["judge touche_rad/demo/debates.jsonl -o rj.jsonl"]
+    ran = 0
+    for example in [*first, *(example for example, _ in _examples())]:
+        if NEEDS.search(example):
+            continue
+        ended = touche_rad(*shlex.split(example), cwd=tmp_path)
+        assert ended.code == 0, (example, ended.err)
+        ran += 1
+    assert ran > 30
