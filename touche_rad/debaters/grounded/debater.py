@@ -13,7 +13,7 @@ from pydantic import Field
 from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response, with_path
 from touche_rad.debaters.grounded.choosing import QuotationChoice, choose_quotation
 from touche_rad.debaters.grounded.guard import GUARD, SURE, GuardName, by_nli
-from touche_rad.debaters.grounded.library import Library, cosine, sampled
+from touche_rad.debaters.grounded.library import Library, cosine, sampled, shares_by_chance
 from touche_rad.debaters.grounded.phrases import PHRASES
 from touche_rad.debaters.grounded.quoting import STANCES, Quotable, clear, opposes, quotation
 from touche_rad.debaters.grounded.ranking import (
@@ -149,8 +149,9 @@ class Grounded:
     def link(self, debate: Debate, argument: Argument) -> float:
         """Return the similarity of the words of the user and of an argument, from 0 to 1."""
         reading, vector = read(debate), self._load_library().lexis.vector
-        said = " ".join((*reading.earlier, reading.message))
-        return cosine(vector(said), vector(f"{argument.topic} {argument.attacks} {argument.text}"))
+        said = vector(" ".join((*reading.earlier, reading.message)))
+        about = vector(f"{argument.topic} {argument.attacks} {argument.text}")
+        return 0.0 if shares_by_chance(said, about) else cosine(said, about)
 
     def quote(
         self, debate: Debate, one: Quotable, frame: str | None = None, link: str = ""
