@@ -183,6 +183,11 @@ class Model:
         self.warnings.append(warning)
         self._sender.health.failed(error)
 
+    @property
+    def problem(self) -> ModelError | None:
+        """Why the last calls failed if the server does not work; None if it works."""
+        return self._sender.health.error
+
     async def check_after_failure(self) -> None:
         """Check that the server works, if the last calls failed because it does not.
 

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -21,8 +22,9 @@ from touche_rad.files.records import FieldError, check_depth, whole_characters
 from touche_rad.files.simulations import body_of, parse_simulation
 from touche_rad.models import Model
 from touche_rad.plugins import Judge
-from touche_rad.runs.answering import Answerer
+from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import CachedJudge, verdicts_for
+from touche_rad.secrets import redact
 from touche_rad.serve.bodies import (
     MAX_TURNS,
     ChatRequest,
@@ -168,14 +170,39 @@ def create_app(
     app.add_middleware(BodyLimit, limit=max_body)
     app.add_exception_handler(RequestValidationError, _refuse)
     app.add_exception_handler(RequestFault, _refuse)
-    _add_debater(app, answerer)
     _add_judge(app, judge, deadline)
     health = Health(
         version=__version__, debater=debater_name, judge=judge_name,
         arguments=None if answerer.index is None else len(answerer.index),
     )  # fmt: skip
-    _add_pages(app, health)
+    state = _State(health, model)
+    _add_debater(app, answerer, state)
+    _add_pages(app, state)
     return app
+
+
+@dataclass
+class _State:
+    """What GET /health reports."""
+
+    started: Health
+    model: Model | None
+    stand_ins: int = 0
+    last: str = ""
+
+    def add(self, answer: Answer) -> None:
+        """Count an answer that is a stand-in."""
+        if answer.stand_in is not None:
+            self.stand_ins += 1
+            self.last = redact(answer.stand_in.cause)
+
+    def health(self) -> Health:
+        """Return the state now."""
+        problem = self.model.problem if self.model is not None else None
+        return self.started.model_copy(update={
+            "model_problem": redact(f"{problem.problem}: {problem}") if problem else "",
+            "stand_ins": self.stand_ins, "last_stand_in": self.last,
+        })  # fmt: skip
 
 
 @asynccontextmanager
@@ -195,11 +222,12 @@ async def _warm_up(
             await model.close()
 
 
-def _add_debater(app: FastAPI, answerer: Answerer) -> None:
+def _add_debater(app: FastAPI, answerer: Answerer, state: _State) -> None:
     @app.post("/", response_model=Response, responses=REFUSALS, summary="Answer the user")
     async def answer(request: ChatRequest) -> JSONResponse:
         """Answer the last message in at most 60 words, with the cited arguments."""
         answered = await answerer.answer(to_debate(request))
+        state.add(answered)
         for note in answered.notes:
             log.info("answered by %s: %s", answered.by, note)
         return JSONResponse(body_of(answered.response))
@@ -224,10 +252,10 @@ def _add_judge(app: FastAPI, judge: Judge, deadline: float | None) -> None:
         )(endpoint_of(maxim))
 
 
-def _add_pages(app: FastAPI, health: Health) -> None:
+def _add_pages(app: FastAPI, state: _State) -> None:
     @app.get("/health", summary="State of the server and its plugins")
     async def healthy() -> Health:
-        return health
+        return state.health()
 
     @app.get("/", include_in_schema=False)
     async def home() -> RedirectResponse:
@@ -237,7 +265,7 @@ def _add_pages(app: FastAPI, health: Health) -> None:
     async def docs() -> HTMLResponse:
         template = files(__package__).joinpath("docs.html.jinja").read_text("utf-8")
         page = Environment(autoescape=True).from_string(template)
-        return HTMLResponse(page.render(api=app.openapi(), health=health, dumps=_pretty))
+        return HTMLResponse(page.render(api=app.openapi(), health=state.health(), dumps=_pretty))
 
 
 def _pretty(value: Any) -> str:

@@ -1,0 +1,250 @@
+"""Results that are not from the selected plugin: counted, explained, and visible at the terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.models import scripted
+from tests.models.scripted import Scripted, content, fails
+from tests.terminal import touche_rad
+
+DEAD = "http://127.0.0.1:9/v1#tiny"
+BUGGY = """
+from touche_rad.plugins import debater, judge
+
+
+@debater("buggy")
+class Buggy:
+    def __init__(self, options, services):
+        pass
+
+    def answer(self, debate):
+        if "fine" in debate.last.utterance:
+            return {"content": "I disagree."}
+        return self.best({})
+
+    def best(self, found):
+        return found["nothing"]
+
+
+@judge("buggy-judge")
+class BuggyJudge:
+    def __init__(self, options, services):
+        pass
+
+    def judge(self, debate):
+        raise ZeroDivisionError("a bug of the judge")
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    with scripted.serving() as made:
+        yield made
+
+
+@pytest.fixture
+def buggy(tmp_path: Path) -> Path:
+    path = tmp_path / "buggy_plugins.py"
+    path.write_text(BUGGY)
+    return path
+
+
+@pytest.fixture
+def index(demo_index_path: Path) -> tuple[str, str]:
+    return "-i", str(demo_index_path)
+
+
+def debates(folder: Path, *utterances: str) -> Path:
+    path = folder / "debates.jsonl"
+    rows = [{"messages": [{"role": "user", "content": one}]} for one in utterances]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def status_of(out: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(out.with_name(f"{out.name}.status.json").read_text())
+    return found
+
+
+def test_a_bug_of_a_debater_reaches_its_author(
+    tmp_path: Path, buggy: Path, index: tuple[str, str]
+) -> None:
+    out = tmp_path / "run.jsonl"
+    source = debates(tmp_path, "Zoos are bad.", "All is fine.", "Cars are bad.")
+    ended = touche_rad("--plugin", buggy, "respond", source, "-d", "buggy", *index, "-o", out)
+    assert ended.code == 0, "one answer is the debater's"
+    assert ended.err.count("KeyError: 'nothing' (buggy_plugins.py:16 in best)") == 2
+    assert "2 of 3 answers are from grounded: debater buggy failed: KeyError" in ended.err
+    errors = tmp_path / "run.jsonl.errors.txt"
+    assert f"tracebacks: {errors}" in ended.err
+    assert errors.read_text().count("Traceback") == 1
+    assert 'return found["nothing"]' in errors.read_text()
+    status = status_of(out)
+    assert (status["replaced"], status["errors"]) == (2, str(errors))
+    (one,) = status["stand_ins"]
+    assert (one["plugin"], one["by"], one["kind"]) == ("debater buggy", "grounded", "KeyError")
+    assert (one["place"], one["count"]) == ("buggy_plugins.py:16 in best", 2)
+
+
+def test_a_run_of_nothing_but_stand_ins_ends_with_exit_code_1(
+    tmp_path: Path, buggy: Path, index: tuple[str, str]
+) -> None:
+    source, out = debates(tmp_path, "Zoos are bad."), tmp_path / "run.jsonl"
+    ended = touche_rad("--plugin", buggy, "respond", source, "-d", "buggy", *index, "-o", out)
+    assert ended.code == 1
+    assert "all answers in" in ended.err
+    assert out.is_file()
+    verdicts = tmp_path / "evaluations.jsonl"
+    ended = touche_rad("--plugin", buggy, "judge", out, "-j", "buggy-judge", "-o", verdicts)
+    assert ended.code == 1
+    assert "ZeroDivisionError: a bug of the judge (buggy_plugins.py:" in ended.err
+    assert "4 of 4 verdicts are from the fixed score 1" in ended.err
+
+
+def test_strict_stops_at_the_first_stand_in_and_the_run_resumes(
+    tmp_path: Path, buggy: Path, index: tuple[str, str]
+) -> None:
+    source, out = debates(tmp_path, "All is fine.", "Zoos are bad."), tmp_path / "run.jsonl"
+    command = ("--plugin", buggy, "respond", source, "-d", "buggy", *index, "-o", out)
+    ended = touche_rad(*command, "--strict", "--workers", "1")
+    assert ended.code == 1
+    assert "stopped at the first stand-in (--strict): debater buggy failed: KeyError" in ended.err
+    assert "1 unit done and kept" in ended.err
+    assert not out.exists()
+    buggy.write_text(BUGGY.replace('"fine" in', '"" in'))
+    ended = touche_rad(*command, "--strict")
+    assert ended.code == 0, ended.err
+    assert "1 of them were taken over" in ended.err
+    assert len(out.read_text().splitlines()) == 2
+
+
+def test_one_answer_on_the_screen_says_above_it_who_stands_in(
+    buggy: Path, index: tuple[str, str]
+) -> None:
+    ended = touche_rad("--plugin", buggy, "respond", "--say", "Zoos.", "-d", "buggy", *index)
+    assert ended.code == 1
+    assert ended.err.count("\n") == 1
+    assert "(buggy_plugins.py:16 in best): this answer is from grounded" in ended.err
+    assert ended.out
+
+
+@pytest.mark.parametrize("debater", ["sinai", "composed", "rdebater", "best-of-n(of=composed)"])
+def test_an_answer_without_the_model_counts_as_a_stand_in(
+    tmp_path: Path, server: Scripted, index: tuple[str, str], debater: str
+) -> None:
+    server.always = content("I only talk.")
+    source, out = debates(tmp_path, "Zoos should be closed."), tmp_path / "run.jsonl"
+    ended = touche_rad(
+        "respond", source, "-d", debater, *index, "-m", f"{server.url}#tiny", "-o", out
+    )
+    assert ended.code == 1
+    assert "1 of 1 answers are from" in ended.err
+    assert "model calls failed (" in ended.err
+    status = status_of(out)
+    assert status["replaced"] == 1
+    assert status["stand_ins"][0]["kind"] == "InvalidAnswer"
+    assert status["usage"]["faults"]["InvalidAnswer"] >= 1
+
+
+@pytest.mark.parametrize("words", [("respond", "--say", "Zoos."), ("simulate", "--user", "model")])
+def test_a_dead_endpoint_stops_a_command_before_any_work(
+    tmp_path: Path, index: tuple[str, str], words: tuple[str, ...]
+) -> None:
+    claims = tmp_path / "claims.tsv"
+    claims.write_text("TOPIC_DESCRIPTION\tUSER\nZoos are bad.\t\n")
+    more = (claims, "-o", tmp_path / "out.jsonl") if words[0] == "simulate" else ()
+    ended = touche_rad(*words, *more, *index, "-m", DEAD)
+    assert ended.code == 1
+    assert ended.err.count("\n") == 1
+    assert "model unreachable: http://127.0.0.1:9/v1: connection refused" in ended.err
+    assert "--wait" in ended.err
+    assert not (tmp_path / "out.jsonl.part").exists()
+
+
+def listing(server: Scripted, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Let the server list these models at GET /v1/models."""
+    data = json.dumps({"data": [{"id": name} for name in names]}).encode()
+
+    def do_get(handler: scripted.Handler) -> None:
+        found = handler.path == "/v1/models"
+        handler.say(200 if found else 404, data if found else b"{}")
+
+    monkeypatch.setattr(scripted.Handler, "do_GET", do_get, raising=False)
+
+
+def test_an_unknown_model_is_named_with_the_nearest_one(
+    server: Scripted, monkeypatch: pytest.MonkeyPatch, index: tuple[str, str]
+) -> None:
+    listing(server, monkeypatch, "Qwen/Qwen3-8B", "llama-3")
+    server.always = fails(404, "The model does not exist.")
+    ended = touche_rad("respond", "--say", "Zoos.", *index, "-m", f"{server.url}#qwen3-8b")
+    assert ended.code == 2
+    assert f"did you mean -m '{server.url}#Qwen/Qwen3-8B'?" in ended.err
+    assert "llama-3" in ended.err
+
+
+def test_a_missing_path_is_named(
+    server: Scripted, monkeypatch: pytest.MonkeyPatch, index: tuple[str, str]
+) -> None:
+    listing(server, monkeypatch, "tiny")
+    bare = server.url.removesuffix("/v1")
+    ended = touche_rad("respond", "--say", "Zoos.", *index, "-m", f"{bare}#tiny")
+    assert ended.code == 2
+    assert f"did you mean -m '{server.url}#tiny'?" in ended.err
+
+
+def test_one_live_endpoint_of_a_list_is_enough(
+    tmp_path: Path, server: Scripted, index: tuple[str, str]
+) -> None:
+    server.always = content("I only talk.")
+    at = f"http://127.0.0.1:9/v1,{server.url}#tiny"
+    ended = touche_rad("respond", "--say", "Zoos.", *index, "-m", at)
+    assert "warning: http://127.0.0.1:9/v1: connection refused" in ended.err
+    assert "1 of 2 endpoints work" in ended.err
+
+
+def test_under_tira_a_run_finishes_without_its_model(
+    tmp_path: Path, index: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    monkeypatch.setenv("inputDataset", str(debates(tmp_path, "Zoos are bad.").parent))
+    monkeypatch.setenv("outputDir", str(folder))
+    ended = touche_rad("respond", "-d", "composed", *index, "-m", DEAD, "--no-metadata")
+    assert ended.code == 0, ended.err
+    assert "plugins work without the model" in ended.err
+    status = json.loads((folder / "status.json").read_text())
+    assert status["replaced"] == 1
+    assert any("connection refused" in line for line in status["warnings"])
+    assert os.path.dirname(status["errors"]) == str(folder / "trace")
+    assert [path.name for path in folder.glob("*.jsonl")] == ["responses.jsonl"]
+
+
+@pytest.mark.long
+def test_an_endpoint_that_dies_stops_the_run_and_the_same_command_continues(
+    tmp_path: Path, server: Scripted, index: tuple[str, str]
+) -> None:
+    server.always = fails(500)
+    source, out = debates(tmp_path, "Zoos are bad.", "Cars are bad."), tmp_path / "run.jsonl"
+    command = ("respond", source, "-d", "composed", *index, "-m", f"{server.url}#tiny", "-o", out)
+    ended = touche_rad(*command)
+    assert ended.code == 1
+    assert "500" in ended.err
+    assert "run the same command to continue" in ended.err
+    assert not out.exists()
+    server.always = content("I only talk.")
+    touche_rad(*command)
+    assert len(out.read_text().splitlines()) == 2
+
+
+def test_wait_ends_with_the_reason(index: tuple[str, str]) -> None:
+    ended = touche_rad("respond", "--say", "Zoos.", *index, "-m", DEAD, "--wait", "0.1")
+    assert ended.code == 1
+    assert ended.err.startswith("waiting up to 0 s: model unreachable")
