@@ -179,6 +179,14 @@ def test_a_broken_state_file_is_named(state: Path) -> None:
     assert (ended.code, "chat-1.json: expected an unfinished chat" in ended.err) == (2, True)
 
 
+def test_a_state_file_of_a_newer_version_is_refused(state: Path) -> None:
+    state.mkdir(parents=True)
+    (state / "chat-1.json").write_text('{"format": 99}')
+    ended = chat(args=("-i", "demo", "--resume"))
+    assert (ended.code, "newer" in ended.err) == (2, True)
+    assert (state / "chat-1.json").exists()
+
+
 def test_a_new_debate_keeps_the_one_before(state: Path) -> None:
     ended = chat(ZOOS, "/new", "Schools should ban phones.", "/undo")
     assert "the chat before is kept" in said(ended, "/new")

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from touche_rad.errors import InputError, UserError, why
+from touche_rad.errors import InputError, UserError, refuse_newer, why
 
 if TYPE_CHECKING:
     from touche_rad.debate import Debate
@@ -117,8 +117,7 @@ class StateFile:
         for old in _unfinished():
             try:
                 state = json.loads(old.read_text("utf-8"))
-                if state["format"] > _FORMAT:
-                    raise UserError(f"{old} was written by a newer touche-rad")
+                refuse_newer(old, state, _FORMAT)
                 state["debate"] = parse_simulation(state["debate"], lenient=True)
                 old.rename(self.path)
             except FileNotFoundError:  # another chat has just taken it over
