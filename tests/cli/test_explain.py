@@ -116,6 +116,31 @@ def test_a_debater_that_lists_no_candidates_says_so(tmp_path: Path) -> None:
     assert "debater sinai does not list its candidates" in refused.err
 
 
+def test_an_explanation_of_another_debaters_answer_says_so(tmp_path: Path) -> None:
+    plugin = tmp_path / "failing.py"
+    plugin.write_text(
+        "from touche_rad.plugins import debater\n"
+        '@debater("failing")\n'
+        "class Failing:\n"
+        '    """Fails."""\n'
+        "    def __init__(self, options, services): pass\n"
+        '    def answer(self, debate): raise ValueError("no luck")\n'
+    )
+    call = ("--plugin", plugin, *ZOOS, "-d", "failing", "--explain")
+    shown = touche_rad(*call)
+    assert shown.code == 1
+    assert "no luck" in shown.err
+    assert "candidates of grounded" in shown.out
+    strict = touche_rad(*call, "--strict")
+    assert (strict.code, strict.out) == (1, "")
+
+
+def test_an_answer_that_cites_nothing_is_explained() -> None:
+    shown = touche_rad("respond", "--say", "Pineapple does not belong on pizza.", "--explain")
+    assert (shown.code, "as none fits the message" in " ".join(shown.out.split())) == (0, True)
+    assert "▶" not in shown.out
+
+
 def _parts(sentence: str, text: str) -> Iterator[str]:
     return (text[start:end] for start, end in supporting_spans(sentence, text))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad.cli.screen import bar, open_console, plain, shorten, wrapped
+from touche_rad.debate import NOTHING_FOUND
 from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
@@ -66,12 +67,21 @@ async def explain(name: str, debater: Debater, debate: Debate, response: Respons
     return Explanation(name, tuple(candidates), response)
 
 
+def answering(answerer: Answerer, answer: Answer) -> tuple[str, Debater | None]:
+    """Return the debater that gave an answer, with its name; None for the fixed last answer."""
+    for name, debater in answerer.chain:
+        if answer.by == name or answer.by.startswith(f"{name} without"):
+            return name, debater
+    return answer.by, None
+
+
 async def explain_answer(answerer: Answerer, debate: Debate) -> tuple[Answer, Explanation]:
     """Answer a debate, and explain the answer of the debater that gave it."""
     answer = await answerer.answer(debate)
-    debaters = dict(answerer.chain)
-    name = answer.by if answer.by in debaters else answerer.chosen
-    return answer, await explain(name, debaters[name], debate, answer.response)
+    name, debater = answering(answerer, answer)
+    if debater is None:
+        return answer, Explanation(name, (), answer.response)
+    return answer, await explain(name, debater, debate, answer.response)
 
 
 def print_explanation(
@@ -174,7 +184,8 @@ def _reason(explanation: Explanation, ranked: list[tuple[int, ExplainedCandidate
     if not ranked:
         return Text(f"{count}: it has nothing to cite.")
     if not chosen:
-        return Text(f"{count}: the answer cites none of them.")
+        why = ", as none fits the message" if explanation.response.content == NOTHING_FOUND else ""
+        return Text(f"{count}: the answer cites none of them{why}.")
     rank, one = chosen[0]
     text = Text(f"{count}: the answer cites ")
     text.append(" and ".join(plain(each.id) for _, each in chosen), "bold")
@@ -242,20 +253,32 @@ def all_lines(explanation: Explanation) -> list[str]:
 
 
 async def print_explanations(
-    answerer: Answerer, debates: Iterable[Debate], *, of_file: bool, as_json: bool, every: bool
-) -> None:
-    """Answer each debate and print why the answer cites what it cites."""
-    from touche_rad.cli.console import say
+    answerer: Answerer, debates: Iterable[Debate], *, of_file: bool, as_json: bool, every: bool,
+    strict: bool = False,
+) -> bool:  # fmt: skip
+    """Answer each debate and print why the answer cites what it cites.
 
-    console = open_console()
+    With `strict`, stop at the first answer that is not from the selected debater.
+
+    Returns:
+        Whether every answer is from the selected debater.
+    """
+    from touche_rad.cli.console import say
+    from touche_rad.runs.runner import WARNING
+    from touche_rad.runs.stand_ins import FailureLog
+
+    answerer.failures = FailureLog(shows=False)
+    console, good = open_console(), True
     for debate in debates:
         answer, explanation = await explain_answer(answerer, debate)
-        for note in answer.notes:
-            say(f"note: {note}")
+        good = good and answer.stand_in is None
+        for notice in answer.notices:
+            say(f"{WARNING}{notice}")
+        if strict and not good:
+            break
         if as_json:
             print_json(explanation, debate, of_file=of_file)
             continue
         turn = f"{debate.id} turn {len(debate.turns) - 1}: {debate.last.utterance}"
-        print_explanation(
-            explanation, console, header=turn if of_file else "", everything=every
-        )  # fmt: skip
+        print_explanation(explanation, console, header=turn if of_file else "", everything=every)
+    return good

@@ -106,8 +106,7 @@ def _respond_on_screen(source: Path | None, utterance: str | None, given: dict[s
     )
     answerer = prepare.make_answerer(given, debater, services)
     if given["explain"]:
-        _explain(source, utterance, answerer, services.model, given)
-        return 0
+        return _explain(source, utterance, answerer, services.model, given)
     import anyio
 
     from touche_rad.cli.console import say
@@ -134,7 +133,7 @@ def _respond_on_screen(source: Path | None, utterance: str | None, given: dict[s
 def _explain(
     source: Path | None, utterance: str | None, answerer: Answerer, model: Model | None,
     given: dict[str, Any],
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
     """Print why an answer, or each answer to a turn of a file, cites what it cites."""
     import anyio
 
@@ -143,17 +142,17 @@ def _explain(
 
     debates = [Debate().with_utterance(utterance)] if utterance is not None else _each_turn(source)
 
-    async def explain() -> None:
+    async def explain() -> bool:
         try:
-            await print_explanations(
+            return await print_explanations(
                 answerer, debates, of_file=utterance is None, as_json=given["as_json"],
-                every=given["every"],
+                every=given["every"], strict=given["strict"],
             )  # fmt: skip
         finally:
             if model is not None:
                 await model.close()
 
-    anyio.run(explain)
+    return 0 if anyio.run(explain) else 1
 
 
 def _print_answer(answer: Answer, *, as_json: bool) -> None:

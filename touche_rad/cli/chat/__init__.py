@@ -95,10 +95,9 @@ def _chat(session: Session, view: View, state: StateFile, resumed: dict[str, Any
 
 @contextmanager
 def _notes(view: View) -> Iterator[None]:
-    """Show warnings of the program as notes; the failures of debaters are shown with the answer."""
+    """Show warnings of the program as notes."""
     log = logging.getLogger("touche_rad")
     handler = logging.Handler(logging.WARNING)
-    handler.addFilter(lambda record: record.module != "answering")
     handler.emit = lambda record: view.note(record.getMessage())  # type: ignore[method-assign]
     log.addHandler(handler)
     try:

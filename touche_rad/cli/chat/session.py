@@ -68,7 +68,7 @@ class Session:
         """The verdicts on the last answer."""
         self._attempts = 0
         self.debater = debater
-        self.answerer = prepare.make_answerer(given, debater, self._services)
+        self.answerer = self._make_answerer(debater, self._services)
         self.judge: Selected | None = None
         self._judge: Judge | None = None
         self.set_judge(judge)
@@ -92,8 +92,16 @@ class Session:
         """Let another debater answer from now on; the debate goes on."""
         debater = prepare.select("debater", spec)
         services = self._services_for(debater.plugin)
-        self.answerer = prepare.make_answerer(self.given, debater, services)
+        self.answerer = self._make_answerer(debater, services)
         self.debater = debater
+
+    def _make_answerer(self, debater: Selected, services: Services) -> Answerer:
+        """Make an answerer that logs no failures: the notices of its answers name them."""
+        from touche_rad.runs.stand_ins import FailureLog
+
+        answerer = prepare.make_answerer(self.given, debater, services)
+        answerer.failures = FailureLog(shows=False)
+        return answerer
 
     def set_judge(self, judge: Selected | None) -> None:
         """Let another judge, or none, judge from now on."""
@@ -130,7 +138,7 @@ class Session:
         services = replace(self._services, seed=seed)
         if services.model is not None:
             services = replace(services, model=services.model.with_settings(seed=seed))
-        return prepare.make_answerer(self.given, self.debater, services)
+        return self._make_answerer(self.debater, services)
 
     def undo(self) -> str:
         """Take back the last turn and return its message."""
