@@ -1,0 +1,83 @@
+"""Corrected shares of yes and F1: their values and their intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from touche_rad.score import correction
+from touche_rad.score.correction import Sample
+
+DEBATES = np.repeat(np.arange(40), 5)
+CHANCE = np.random.default_rng(7)
+TRUTH = (CHANCE.random(200) < 0.7).astype(float)
+SAID = np.where(CHANCE.random(200) < 0.85, TRUTH, 1 - TRUTH)
+
+
+def sample(*, labelled: int = 40, said: np.ndarray = SAID, truth: np.ndarray = TRUTH) -> Sample:
+    """The first `labelled` debates have labels."""
+    return Sample(DEBATES, said, np.where(labelled > DEBATES, truth, np.nan))
+
+
+def plain_f1(said: np.ndarray, truth: np.ndarray) -> float:
+    return float(2 * (said * truth).sum() / (said.sum() + truth.sum()))
+
+
+def test_with_all_turns_labelled_the_corrected_figures_are_the_plain_ones() -> None:
+    whole = sample()
+    assert correction.yes_rate(whole).value == pytest.approx(TRUTH.mean())
+    assert correction.rogan_gladen(whole).value == pytest.approx(TRUTH.mean())
+    assert correction.f1(whole).value == pytest.approx(plain_f1(SAID, TRUTH))
+
+
+def test_a_judge_that_is_always_right_needs_few_labels() -> None:
+    few = sample(labelled=10, said=TRUTH)
+    powered, plain = correction.yes_rate(few), correction.labels_only(few)
+    assert powered.value == pytest.approx(TRUTH.mean(), abs=0.005)
+    assert powered.half_width is not None and plain.half_width is not None
+    assert powered.half_width < 0.6 * plain.half_width
+
+
+def test_a_judge_that_ignores_the_turn_adds_nothing() -> None:
+    constant = sample(labelled=10, said=np.ones(200))
+    assert correction.yes_rate(constant) == correction.labels_only(constant)
+    assert np.isnan(correction.rogan_gladen(constant).value)
+
+
+def test_rogan_and_gladen_undo_a_lenient_judge() -> None:
+    lenient = np.where((TRUTH == 1) | (np.arange(200) % 2 == 0), 1.0, 0.0)
+    found = correction.rogan_gladen(sample(labelled=20, said=lenient)).value
+    assert abs(found - TRUTH.mean()) < abs(lenient.mean() - TRUTH.mean()) / 2
+
+
+def test_labels_that_do_not_look_like_the_rest_are_noticed() -> None:
+    shifted = np.where(DEBATES < 20, 1.0, SAID * (np.arange(200) % 3 > 0))
+    seen = correction.transfer(sample(labelled=20, said=shifted))
+    assert seen is not None and not seen.alike
+    same = correction.transfer(sample(labelled=20))
+    assert same is not None and same.alike
+    assert correction.transfer(sample()) is None
+
+
+def test_with_few_labelled_debates_there_is_no_interval() -> None:
+    assert correction.yes_rate(sample(labelled=4)).half_width is None
+    assert correction.yes_rate(sample(labelled=5)).half_width is not None
+
+
+def test_more_labels_halve_the_interval_as_promised() -> None:
+    few = sample(labelled=8)
+    more = correction.labels_to_halve(few)
+    before, after = correction.yes_rate(few), correction.yes_rate(sample(labelled=8 + more // 5))
+    assert before.half_width is not None and after.half_width is not None
+    assert 0.3 < after.half_width / before.half_width < 0.7
+
+
+def test_every_interval_contains_its_value_and_lies_between_0_and_1() -> None:
+    for seed in range(50):
+        chance = np.random.default_rng(seed)
+        truth = (chance.random(200) < chance.random()).astype(float)
+        said = np.where(chance.random(200) < 0.5 + chance.random() / 2, truth, 1 - truth)
+        for estimate in (correction.yes_rate, correction.f1, correction.rogan_gladen):
+            found = estimate(sample(labelled=12, said=said, truth=truth))
+            if found.low is not None and found.high is not None:
+                assert 0 <= found.low <= found.value <= found.high <= 1

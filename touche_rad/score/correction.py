@@ -1,0 +1,264 @@
+"""Correct what a judge says about a run by a sample of human labels.
+
+A judge gives verdicts on all turns, people label some of them. Three estimates use both:
+
+- Rogan and Gladen (1978): the share of yes, corrected by the judge's sensitivity and specificity on
+  the labelled turns. It is right where the judge errs alike on labelled and other turns.
+- Prediction-powered inference (Angelopoulos et al. 2023), with its power tuning: the mean of the
+  labels plus a multiple of what the judge says about all turns more than about the labelled ones.
+  It is right where the labelled turns are a random sample, however poor the judge is.
+- The F1 of the judge on all turns: prediction-powered means of label and of label times verdict.
+
+Turns of one debate are alike, so each error is summed by debate. `benchmarks/coverage.py` measures
+how often the intervals contain the truth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+Floats = NDArray[np.float64]
+CONFIDENCE: Final = 0.95
+FEWEST_DEBATES: Final = 5
+"""With fewer labelled debates no interval is given."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The turns of a run on one maxim."""
+
+    debates: NDArray[np.int64]
+    """The number of each turn's debate."""
+    scores: Floats
+    """The judge's score of each turn, 0 to 1; yes from 0.5."""
+    labels: Floats
+    """1 or 0 by people, nan where nobody labelled the turn."""
+
+    @property
+    def verdicts(self) -> Floats:
+        """The judge's verdicts, 1 or 0."""
+        return (self.scores >= 0.5).astype(np.float64)
+
+    @property
+    def labelled(self) -> NDArray[np.bool_]:
+        """Which turns have a label."""
+        return ~np.isnan(self.labels)
+
+    @property
+    def labelled_debates(self) -> int:
+        """The number of debates with a labelled turn."""
+        return len(np.unique(self.debates[self.labelled]))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate with its interval, which is None with too few labelled debates."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    effective: float | None = None
+    """The number of independent labels that would give the same interval."""
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the interval."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+@dataclass(frozen=True)
+class _Mean:
+    """An estimated mean, and each debate's part of its error."""
+
+    value: float
+    parts: Floats
+
+
+def uncorrected(sample: Sample) -> float:
+    """Return the share of yes among the judge's verdicts."""
+    return float(sample.verdicts.mean())
+
+
+def labels_only(sample: Sample) -> Estimate:
+    """Return the share of yes among the labels."""
+    chosen = sample.labelled.astype(np.float64)
+    return _interval(_weighted(sample, np.nan_to_num(sample.labels), chosen), sample)
+
+
+def yes_rate(sample: Sample) -> Estimate:
+    """Return the share of yes that people would give to all turns, prediction-powered."""
+    return _interval(_powered(sample, np.nan_to_num(sample.labels), sample.scores), sample)
+
+
+def f1(sample: Sample) -> Estimate:
+    """Return the F1 that the judge would have if all turns were labelled."""
+    labels, verdicts = np.nan_to_num(sample.labels), sample.verdicts
+    everywhere = np.ones_like(verdicts)
+    said = _weighted(sample, verdicts, everywhere)
+    true = _powered(sample, labels, sample.scores)
+    both = _powered(sample, labels * verdicts, verdicts * sample.scores)
+    whole = said.value + true.value
+    if whole <= 0 or both.value <= 0:
+        return Estimate(0.0)
+    value = min(2 * both.value / whole, 1.0)
+    parts = (2 * both.parts - value * (said.parts + true.parts)) / whole
+    return _interval(_Mean(value, parts), sample)
+
+
+def rogan_gladen(sample: Sample) -> Estimate:
+    """Return the share of yes on all turns, corrected by sensitivity and specificity.
+
+    The value is nan if the judge says yes as often where people say no: then its verdicts say
+    nothing about the labels. Without an interval, too few labels show that they say something.
+    """
+    labels, verdicts = np.nan_to_num(sample.labels), sample.verdicts
+    chosen = sample.labelled.astype(np.float64)
+    positive, negative = chosen * labels, chosen * (1 - labels)
+    if not positive.any() or not negative.any():
+        return Estimate(float("nan"))
+    said = _weighted(sample, verdicts, np.ones_like(verdicts))
+    hits, alarms = _weighted(sample, verdicts, positive), _weighted(sample, verdicts, negative)
+    informed = hits.value - alarms.value
+    if informed <= 0:
+        return Estimate(float("nan"))
+    gain = _Mean(said.value - alarms.value, said.parts - alarms.parts)
+    power = _Mean(informed, hits.parts - alarms.parts)
+    return _ratio(gain, power, sample)
+
+
+def labels_to_halve(sample: Sample) -> int | None:
+    """Return how many more labels would halve the interval of `yes_rate`.
+
+    None if no number would, because the number of unlabelled turns limits the interval too.
+    """
+    now = int(sample.labelled.sum())
+    labels = np.nan_to_num(sample.labels)
+    mean = _powered(sample, labels, sample.scores)
+    whole = float((mean.parts**2).sum())
+    slope = _slope(sample, labels, sample.scores)
+    rest = _weighted(sample, sample.scores, np.ones_like(sample.scores))
+    floor = slope**2 * float((rest.parts**2).sum())
+    if whole <= 0 or whole / 4 <= floor:
+        return None
+    needed = now * (whole - floor) / (whole / 4 - floor)
+    return int(np.ceil(needed)) - now if needed <= len(sample.labels) else None
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Whether the labelled turns look like the others to the judge."""
+
+    labelled: float
+    """Share of yes among the verdicts on labelled turns."""
+    others: float
+    p: float
+
+    @property
+    def alike(self) -> bool:
+        """Whether nothing speaks against a transfer."""
+        return self.p >= 0.01
+
+
+def transfer(sample: Sample) -> Transfer | None:
+    """Compare the judge's scores on labelled and on other turns; None if all are labelled."""
+    chosen = sample.labelled.astype(np.float64)
+    if chosen.all() or not chosen.any():
+        return None
+    inside = _weighted(sample, sample.scores, chosen)
+    outside = _weighted(sample, sample.scores, 1 - chosen)
+    error = float(np.sqrt(_variance(inside.parts - outside.parts)))
+    freedom = max(sample.labelled_debates - 1, 1)
+    gap = abs(inside.value - outside.value)
+    p = 1.0 if gap == 0 else 0.0 if error == 0 else float(2 * stdtr(freedom, -gap / error))
+    verdicts = sample.verdicts
+    rates = [float(verdicts[chosen == which].mean()) for which in (1, 0)]
+    return Transfer(rates[0], rates[1], p)
+
+
+def _weighted(sample: Sample, values: Floats, weights: Floats) -> _Mean:
+    """Return a weighted mean of all turns."""
+    total = weights.sum()
+    value = float((weights * values).sum() / total)
+    return _Mean(value, _by_debate(sample, weights * (values - value) / total))
+
+
+def _by_debate(sample: Sample, values: Floats) -> Floats:
+    return np.bincount(sample.debates, weights=values).astype(np.float64)
+
+
+def _powered(sample: Sample, labels: Floats, predicted: Floats) -> _Mean:
+    """Return the mean of the labels, corrected by what is predicted for all turns."""
+    own, gap = _own_and_gap(sample, labels, predicted)
+    slope = _slope(sample, labels, predicted)
+    debates = sample.labelled_debates
+    # The slope was chosen so that the parts are small: one more degree of freedom is spent.
+    wider = np.sqrt((debates - 1) / (debates - 2)) if slope and debates > 2 else 1.0
+    return _Mean(own.value - slope * gap.value, wider * (own.parts - slope * gap.parts))
+
+
+def _slope(sample: Sample, labels: Floats, predicted: Floats) -> float:
+    """Return the multiple of the predictions that makes the interval smallest."""
+    own, gap = _own_and_gap(sample, labels, predicted)
+    spread = float((gap.parts**2).sum())
+    return float((own.parts * gap.parts).sum()) / spread if spread > 1e-12 else 0.0
+
+
+def _own_and_gap(sample: Sample, labels: Floats, predicted: Floats) -> tuple[_Mean, _Mean]:
+    """Return the mean label, and how much more is predicted for labelled turns than for all."""
+    chosen = sample.labelled.astype(np.float64)
+    own = _weighted(sample, labels, chosen)
+    inside = _weighted(sample, predicted, chosen)
+    everywhere = _weighted(sample, predicted, np.ones_like(predicted))
+    return own, _Mean(inside.value - everywhere.value, inside.parts - everywhere.parts)
+
+
+def _variance(parts: Floats, other: Floats | None = None) -> float:
+    used = max(int(np.count_nonzero(parts)), 2)
+    return float((parts * (parts if other is None else other)).sum()) * used / (used - 1)
+
+
+def _ratio(above: _Mean, below: _Mean, sample: Sample) -> Estimate:
+    """Return a ratio between 0 and 1 with Fieller's interval (1954)."""
+    value = float(np.clip(above.value / below.value, 0.0, 1.0))
+    debates = sample.labelled_debates
+    if debates < FEWEST_DEBATES:
+        return Estimate(value)
+    tail = _tail(debates) ** 2
+    square = below.value**2 - tail * _variance(below.parts)
+    middle = above.value * below.value - tail * _variance(above.parts, below.parts)
+    rest = above.value**2 - tail * _variance(above.parts)
+    root = middle**2 - square * rest
+    if square <= 0 or root < 0:
+        return Estimate(value)
+    low, high = ((middle + sign * float(np.sqrt(root))) / square for sign in (-1, 1))
+    return Estimate(value, *(float(np.clip(end, 0.0, 1.0)) for end in (low, high)))
+
+
+def _tail(debates: int) -> float:
+    """Return the quantile of Student's t, with one degree of freedom less than debates."""
+    return float(stdtrit(debates - 1, (1 + CONFIDENCE) / 2))
+
+
+def _interval(mean: _Mean, sample: Sample) -> Estimate:
+    """Return the interval of a share (Wilson 1927) with the effective number of labels."""
+    value = float(np.clip(mean.value, 0.0, 1.0))
+    debates = sample.labelled_debates
+    if debates < FEWEST_DEBATES:
+        return Estimate(value)
+    variance = _variance(mean.parts)
+    tail = _tail(debates)
+    # A share of 0 or 1 has no measured variance; then each debate counts as one label.
+    spread = value * (1 - value)
+    effective = spread / variance if variance > 1e-12 and spread > 1e-12 else float(debates)
+    middle = (value + tail**2 / (2 * effective)) / (1 + tail**2 / effective)
+    reach = (
+        tail
+        * np.sqrt(spread / effective + tail**2 / (4 * effective**2))
+        / (1 + tail**2 / effective)
+    )
+    return Estimate(value, float(max(middle - reach, 0)), float(min(middle + reach, 1)), effective)
