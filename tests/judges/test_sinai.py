@@ -401,6 +401,12 @@ def test_reasons_that_cannot_be_derived_cost_one_maxim(server: Scripted, profile
     assert "Reasons" in str(verdicts[Maxim.QUALITY].rationale)
 
 
+def test_reasons_that_a_model_cannot_derive_are_asked_for_once(server: Scripted) -> None:
+    answering(server, {**ANSWERS, "Reasons": "none"})
+    judged(server, "analysis1", [DEBATE.view(turn) for turn in range(3)])
+    assert called(server).count("Reasons") == 2 * len(Maxim)  # one repair each
+
+
 @pytest.mark.parametrize("per", ["turn", "debate"])
 def test_the_model_quotes_evidence_before_its_verdicts_in_the_profiles_for_it(
     server: Scripted, tmp_path: Path, per: str

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from touche_rad.debate import Argument, Debate, Maxim, Turn, Verdict
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
+from touche_rad.models.errors import InvalidAnswer, Refusal, Truncated
 from touche_rad.models.errors import InvalidAnswer
 from touche_rad.models.output import Line, Page
 from touche_rad.models.prompts import render_dialogue
@@ -147,7 +148,7 @@ class _SinaiJudge:
                 self._examples[maxim] = [*shown[first], *shown[then]]
         quoted = {"none": (), "quality": (Maxim.QUALITY,), "all": tuple(Maxim)}
         self._evidence: tuple[Maxim, ...] = quoted[options.evidence]
-        self._reasons: dict[Maxim, Reasons] = {}
+        self._reasons: dict[Maxim, Reasons | ModelError] = {}
         self._deriving = {maxim: anyio.Lock() for maxim in self._analysed}
 
     async def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
@@ -252,14 +253,27 @@ class _SinaiJudge:
         return guidance, missing
 
     async def _reasons_on(self, maxim: Maxim) -> Reasons:
-        """Derive the reasons on a maxim from examples; the first success is kept."""
+        """Derive the reasons on a maxim from examples.
+
+        Reasons are kept, and so is an answer that stays invalid after all repairs: the prompt is
+        the same for each response, so a model that cannot answer it is asked only once.
+        """
         async with self._deriving[maxim]:
             if maxim not in self._reasons:
                 messages = Prompt.load(__package__, "reasons").messages(
                     maxim=maxim, question=criteria()[maxim].question, **self._analysed[maxim]
                 )
-                self._reasons[maxim] = await self.model.ask(messages, Reasons, step="sinai.reasons")
-            return self._reasons[maxim]
+                try:
+                    derived: Reasons | ModelError = await self.model.ask(
+                        messages, Reasons, step="sinai.reasons"
+                    )
+                except (InvalidAnswer, Truncated, Refusal) as error:
+                    derived = error
+                self._reasons[maxim] = derived
+            reasons = self._reasons[maxim]
+            if isinstance(reasons, ModelError):
+                raise reasons
+            return reasons
 
 
 def _answer(evidence: Sequence[Maxim]) -> type[BaseModel]:
