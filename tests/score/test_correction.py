@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from tests.score.makers import evaluation, labels_file, run_file
+from tests.terminal import touche_rad
 from touche_rad.score import correction
 from touche_rad.score.correction import Sample
 
@@ -34,7 +39,8 @@ def test_a_judge_that_is_always_right_needs_few_labels() -> None:
     few = sample(labelled=10, said=TRUTH)
     powered, plain = correction.yes_rate(few), correction.labels_only(few)
     assert powered.value == pytest.approx(TRUTH.mean(), abs=0.005)
-    assert powered.half_width is not None and plain.half_width is not None
+    assert powered.half_width is not None
+    assert plain.half_width is not None
     assert powered.half_width < 0.6 * plain.half_width
 
 
@@ -53,9 +59,11 @@ def test_rogan_and_gladen_undo_a_lenient_judge() -> None:
 def test_labels_that_do_not_look_like_the_rest_are_noticed() -> None:
     shifted = np.where(DEBATES < 20, 1.0, SAID * (np.arange(200) % 3 > 0))
     seen = correction.transfer(sample(labelled=20, said=shifted))
-    assert seen is not None and not seen.alike
+    assert seen is not None
+    assert seen.p < correction.UNLIKELY
     same = correction.transfer(sample(labelled=20))
-    assert same is not None and same.alike
+    assert same is not None
+    assert same.p > correction.UNLIKELY
     assert correction.transfer(sample()) is None
 
 
@@ -68,7 +76,8 @@ def test_more_labels_halve_the_interval_as_promised() -> None:
     few = sample(labelled=8)
     more = correction.labels_to_halve(few)
     before, after = correction.yes_rate(few), correction.yes_rate(sample(labelled=8 + more // 5))
-    assert before.half_width is not None and after.half_width is not None
+    assert before.half_width is not None
+    assert after.half_width is not None
     assert 0.3 < after.half_width / before.half_width < 0.7
 
 
@@ -81,3 +90,49 @@ def test_every_interval_contains_its_value_and_lies_between_0_and_1() -> None:
             found = estimate(sample(labelled=12, said=said, truth=truth))
             if found.low is not None and found.high is not None:
                 assert 0 <= found.low <= found.value <= found.high <= 1
+
+
+def study(tmp_path: Path, *, labelled: int) -> tuple[Path, Path]:
+    """A run of 40 debates, and labels of the first of them."""
+    said, truth = SAID.reshape(40, 5), TRUTH.reshape(40, 5)
+    run = run_file(
+        tmp_path / "judge.jsonl",
+        [evaluation([(score,) * 4 for score in debate]) for debate in said],
+    )
+    labels = [
+        [(int(label) if number < labelled else None,) * 4 for label in debate]
+        for number, debate in enumerate(truth)
+    ]
+    return run, labels_file(tmp_path / "labels.jsonl", labels)
+
+
+def test_the_command_prints_the_corrected_figures_of_each_maxim(tmp_path: Path) -> None:
+    run, labels = study(tmp_path, labelled=12)
+    shown = touche_rad("score", run, labels, "--correct")
+    assert shown.out.splitlines()[0] == "judge: 200 turns, 60 of them labelled in 12 debates"
+    assert max(map(len, shown.out.splitlines())) <= 80
+    rows = json.loads(touche_rad("score", run, labels, "--correct", "--json").out)["rows"]
+    assert [row["maxim"] for row in rows] == ["quantity", "quality", "relation", "manner"]
+    expected = correction.yes_rate(sample(labelled=12))
+    for row in rows:
+        assert row["judge_yes"] == pytest.approx(SAID.mean())
+        assert (row["yes"], row["yes_low"]) == pytest.approx((expected.value, expected.low))
+        assert row["yes_low"] < TRUTH.mean() < row["yes_high"]
+        assert row["f1_low"] < plain_f1(SAID, TRUTH) < row["f1_high"]
+
+
+def test_the_command_says_when_labels_do_not_transfer(tmp_path: Path) -> None:
+    run, _ = study(tmp_path, labelled=20)
+    lines = [evaluation([(1.0 if number < 20 else 0.0,) * 4] * 5) for number in range(40)]
+    run_file(run, lines)
+    labels = tmp_path / "labels.jsonl"
+    shown = touche_rad("score", run, labels, "--correct").out
+    assert "the labels do not transfer to this" in shown
+    assert "100% of the labelled turns" in shown
+
+
+def test_labels_without_a_label_cannot_correct(tmp_path: Path) -> None:
+    run, labels = study(tmp_path, labelled=0)
+    refused = touche_rad("score", run, labels, "--correct")
+    assert refused.code == 2
+    assert "has no label: label some turns first" in refused.err

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from touche_rad.contests.score_report import ContestReport
     from touche_rad.score import Report
     from touche_rad.score.agreement import AgreementReport
+    from touche_rad.score.corrected import CorrectionReport
 
-_FOR_LABELS: Final = ("strict", "missing", "debates", "by_place", "exclude", "details")
+_FOR_LABELS: Final = ("strict", "missing", "debates", "by_place", "exclude", "details", "correct")
 _FOR_PAIRS: Final = ("baseline", "pairs", "all_pairs")
 _WIDEST: Final = 200
 _FORMATS: Final = ("as_markdown", "as_csv", "as_json")
@@ -47,6 +48,8 @@ _FORMATS: Final = ("as_markdown", "as_csv", "as_json")
     opt.file("--debates", "Labelled debates in the labels' order, to match runs by id and text."),
     opt.flag("--by-place", "Match lines to labels by their order only."),
     opt.file("--exclude", "Leave out the turns that are examples in this file.", "EXAMPLES"),
+    opt.flag("--correct", "TRUTH labels some turns only: estimate the share of yes and F1 on "
+             "all turns, corrected for the judge's errors."),
     opt.flag("--votes", "Whole debates: compare with each vote instead of the winner."),
     opt.integer("--samples", "Bootstrap samples for confidence intervals and comparisons.", 10_000,
                 100),
@@ -71,6 +74,9 @@ def score_command(paths: tuple[Path, ...], **given: Any) -> None:
         raise OptionError("--md, --csv and --json cannot be used together")
     *runs, truth = paths
     report = _score(runs, truth, given)
+    if given["correct"]:
+        click.echo(_printed(_correct(report, given), given))
+        return
     if given["output"] is not None:
         from touche_rad.score import Report, export
 
@@ -79,6 +85,15 @@ def score_command(paths: tuple[Path, ...], **given: Any) -> None:
         for path in export(report, given["output"]):
             say(f"written: {path}", quiet=given["quiet"])
     click.echo(_printed(report, given))
+
+
+def _correct(report: Any, given: dict[str, Any]) -> CorrectionReport:
+    """Correct a report on labels; other reports were refused before."""
+    from touche_rad.score.corrected import correct
+
+    if given["output"] is not None or given["pairs"] or given["all_pairs"] or given["details"]:
+        raise OptionError("--correct cannot be used with -o, --pairs, --all-pairs or --details")
+    return correct(report)
 
 
 def _score(
@@ -132,7 +147,9 @@ def _compared(runs: list[Path], given: dict[str, Any]) -> Any:
     return "top" if given["pairs"] or len(runs) == 1 else "none"
 
 
-def _printed(report: Report | ContestReport | AgreementReport, given: dict[str, Any]) -> str:
+def _printed(
+    report: Report | ContestReport | AgreementReport | CorrectionReport, given: dict[str, Any]
+) -> str:
     from touche_rad.score import JudgementReport
     from touche_rad.score.tables import csv_text, markdown_lines, terminal_lines
 

@@ -26,6 +26,8 @@ Floats = NDArray[np.float64]
 CONFIDENCE: Final = 0.95
 FEWEST_DEBATES: Final = 5
 """With fewer labelled debates no interval is given."""
+UNLIKELY: Final = 0.01
+"""Labelled turns that differ so from the others by chance this rarely are not alike."""
 
 
 @dataclass(frozen=True)
@@ -157,11 +159,7 @@ class Transfer:
     """Share of yes among the verdicts on labelled turns."""
     others: float
     p: float
-
-    @property
-    def alike(self) -> bool:
-        """Whether nothing speaks against a transfer."""
-        return self.p >= 0.01
+    """How likely so different scores are by chance."""
 
 
 def transfer(sample: Sample) -> Transfer | None:

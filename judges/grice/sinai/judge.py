@@ -16,7 +16,6 @@ from touche_rad.debate import Argument, Debate, Maxim, Turn, Verdict
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.errors import InvalidAnswer, Refusal, Truncated
-from touche_rad.models.errors import InvalidAnswer
 from touche_rad.models.output import Line, Page
 from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import Options as PluginOptions

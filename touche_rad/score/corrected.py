@@ -1,0 +1,174 @@
+"""The report of `touche-rad score --correct`: what people would say about all turns of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from touche_rad.debate import Maxim
+from touche_rad.errors import UserError
+from touche_rad.score import correction
+from touche_rad.score.correction import Estimate, Sample
+from touche_rad.score.reports import JudgementReport
+from touche_rad.score.tables import NONE, Item, Part, Printed, Table
+
+
+class Corrected(Item):
+    """One run on one maxim."""
+
+    run: str
+    maxim: Maxim
+    turns: int
+    labelled: int
+    debates: int
+    """Debates with a labelled turn."""
+    judge_yes: float
+    """The judge's share of yes on all turns."""
+    yes: float
+    """The share of yes that people would give to all turns, prediction-powered."""
+    yes_low: float | None
+    yes_high: float | None
+    rogan_gladen: float | None
+    """The same share, corrected by sensitivity and specificity."""
+    rogan_gladen_low: float | None
+    rogan_gladen_high: float | None
+    f1: float
+    """The F1 that the judge would have if all turns were labelled."""
+    f1_low: float | None
+    f1_high: float | None
+    labels_to_halve: int | None
+    """How many more labels would halve the interval of `yes`; None: no number of them."""
+    transfer_p: float | None
+    """How likely so different scores on labelled and other turns are by chance."""
+    labelled_judge_yes: float | None
+    other_judge_yes: float | None
+
+    @property
+    def alike(self) -> bool:
+        """Whether the labelled turns look like the others to the judge."""
+        return self.transfer_p is None or self.transfer_p >= correction.UNLIKELY
+
+
+class CorrectionReport(Printed):
+    """All runs, by run and maxim."""
+
+    truth: str
+    rows: tuple[Corrected, ...]
+
+    def records(self) -> Iterable[Mapping[str, Any]]:
+        """Return a row per run and maxim."""
+        return (row.model_dump(mode="json") for row in self.rows)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield a table per run, and what one must know to read it."""
+        for run in dict.fromkeys(row.run for row in self.rows):
+            rows = [row for row in self.rows if row.run == run]
+            first = rows[0]
+            yield [
+                f"{run}: {first.turns} turns, {first.labelled} of them labelled in "
+                f"{first.debates} debates"
+            ]
+            yield Table(
+                ("maxim", "judge", "people", "95 %", "R-G", "95 %", "F1", "95 %"),
+                [_cells(row) for row in rows],
+            )  # fmt: skip
+            yield list(_notes(rows))
+        yield [
+            "judge: its share of yes; people: the share that people would give to all turns, "
+            "prediction-powered; right for a random sample of labels",
+            "R-G: the same by the judge's error rates (Rogan and Gladen); right where these hold "
+            "for all turns",
+            "F1: of the judge on all turns; intervals by debate",
+        ]
+
+
+def correct(report: JudgementReport) -> CorrectionReport:
+    """Estimate the labels of all turns from the judge's verdicts and the labels there are."""
+    rows = [
+        _row(run, maxim, sample)
+        for run in report.runs
+        for maxim in Maxim
+        if (sample := _sample(report, run, maxim)) is not None
+    ]
+    if not rows:
+        raise UserError(f"{report.truth} has no label: label some turns first")
+    return CorrectionReport(truth=report.truth, rows=tuple(rows))
+
+
+def _sample(report: JudgementReport, run: str, maxim: Maxim) -> Sample | None:
+    """Return the turns that the run judged; None if none of them has a label."""
+    debates, scores, labels = [], [], []
+    pairs = zip(report.scores[run], report.labels, strict=True)
+    for number, (scored, labelled) in enumerate(pairs):
+        for given, known in zip(scored, labelled, strict=True):
+            score, label = given.get(maxim), known.get(maxim)
+            if score is not None:
+                debates.append(number)
+                scores.append(float(score))
+                labels.append(math.nan if label is None else float(label))
+    sample = Sample(np.array(debates, dtype=np.int64), np.array(scores), np.array(labels))
+    return sample if sample.labelled.any() else None
+
+
+def _row(run: str, maxim: Maxim, sample: Sample) -> Corrected:
+    yes, other, f1 = (
+        one(sample) for one in (correction.yes_rate, correction.rogan_gladen, correction.f1)
+    )
+    moved = correction.transfer(sample)
+    return Corrected(
+        run=run, maxim=maxim, turns=len(sample.labels), labelled=int(sample.labelled.sum()),
+        debates=sample.labelled_debates, judge_yes=correction.uncorrected(sample),
+        **_fields("yes", yes), **_fields("rogan_gladen", other), **_fields("f1", f1),
+        labels_to_halve=correction.labels_to_halve(sample),
+        transfer_p=moved.p if moved else None,
+        labelled_judge_yes=moved.labelled if moved else None,
+        other_judge_yes=moved.others if moved else None,
+    )  # fmt: skip
+
+
+def _fields(name: str, one: Estimate) -> dict[str, Any]:
+    value = None if math.isnan(one.value) else one.value
+    return {name: value, f"{name}_low": one.low, f"{name}_high": one.high}
+
+
+def _cells(row: Corrected) -> list[str]:
+    return [
+        row.maxim.value, f"{row.judge_yes:.3f}",
+        f"{row.yes:.3f}", _range(row.yes_low, row.yes_high),
+        NONE if row.rogan_gladen is None else f"{row.rogan_gladen:.3f}",
+        _range(row.rogan_gladen_low, row.rogan_gladen_high),
+        f"{row.f1:.3f}", _range(row.f1_low, row.f1_high),
+    ]  # fmt: skip
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return NONE if low is None or high is None else f"{low:.2f} to {high:.2f}"
+
+
+def _notes(rows: Sequence[Corrected]) -> Iterator[str]:
+    for row in rows:
+        if not row.alike:
+            yield (
+                f"warning: {row.maxim.value}: the judge says yes to "
+                f"{row.labelled_judge_yes:.0%} of the labelled turns and to "
+                f"{row.other_judge_yes:.0%} of the others: the labels do not transfer to this "
+                "run; label a random sample of its turns"
+            )
+        if row.debates < correction.FEWEST_DEBATES:
+            yield (
+                f"{row.maxim.value}: no intervals with labels in {row.debates} debates; label "
+                f"turns of at least {correction.FEWEST_DEBATES}"
+            )
+    more = [
+        f"{row.maxim.value} {'all' if row.labels_to_halve is None else row.labels_to_halve}"
+        for row in rows
+        if row.labelled < row.turns and row.debates >= correction.FEWEST_DEBATES
+    ]
+    if more:
+        yield (
+            "more labels that would halve the interval of people (all: not even labels on "
+            f"all turns): {', '.join(more)}"
+        )
