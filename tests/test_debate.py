@@ -54,3 +54,9 @@ def test_half_is_yes(score: float | None, yes: bool) -> None:
 def test_the_maxims_have_the_official_names() -> None:
     assert [maxim.value for maxim in Maxim] == ["quantity", "quality", "relation", "manner"]
     assert [maxim.key for maxim in Maxim] == ["Quantity", "Quality", "Relation", "Manner"]
+
+
+def test_responses_with_further_fields_can_be_in_a_set() -> None:
+    same = {Response(content="S", extra={"trace": [{}]}) for _ in range(2)}
+    assert len(same) == 1
+    assert len({Verdict(score=1.0), Verdict(score=1.0, extra={"a": []})}) == 2

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from touche_rad.errors import nearest
 
 Role = Literal["user", "assistant"]
 
@@ -40,6 +42,31 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow")
 
 
+class Result(BaseModel):
+    """A frozen record that plugins make: a field that it does not have is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_names(cls, data: Any) -> Any:
+        """Refuse an unknown field like Python refuses an unknown argument, with the nearest name.
+
+        Raises:
+            TypeError: A field is unknown.
+        """
+        for name in data if isinstance(data, dict) else ():
+            if name not in cls.model_fields:
+                raise TypeError(
+                    f"{cls.__name__} has no field {name!r}{nearest(str(name), cls.model_fields)}"
+                )
+        return data
+
+    def __hash__(self) -> int:
+        """Return a hash without the further fields, which may hold lists and objects."""
+        return hash(tuple(value for name, value in self.__dict__.items() if name != "extra"))
+
+
 class Argument(Record):
     """An argument of the collection: `text` argues against `attacks` and for `supports`."""
 
@@ -53,11 +80,13 @@ class Argument(Record):
     original: str | None = None
 
 
-class Response(Record):
+class Response(Result):
     """The system's answer: its text and the cited arguments, in the order of use."""
 
     content: str
     arguments: Annotated[tuple[Argument, ...], BeforeValidator(_none_to_empty)] = ()
+    extra: Mapping[str, Any] = Field(default_factory=dict)
+    """Further fields of the official record, such as a debater's reasoning."""
 
 
 NOTHING_FOUND: Final = "I have found no argument in my collection that answers this point."
@@ -129,7 +158,7 @@ class Debate(Record):
         return self.model_copy(update={"turns": turns})
 
 
-class Verdict(Record):
+class Verdict(Result):
     """A judge's verdict on one maxim: a score in 0..1; 0.5 and more means yes.
 
     `score` is None if the judge has no verdict; `rationale` then says why.
@@ -137,6 +166,8 @@ class Verdict(Record):
 
     score: float | None
     rationale: str = ""
+    extra: Mapping[str, Any] = Field(default_factory=dict)
+    """Further fields of the official record."""
 
     @property
     def yes(self) -> bool:
@@ -147,7 +178,7 @@ class Verdict(Record):
 Verdicts = Mapping[Maxim, Verdict]
 
 
-class Hit(Record):
+class Hit(Result):
     """A search result: an argument, with the chain of arguments that led to it."""
 
     argument: Argument

@@ -29,7 +29,7 @@ def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
     assert len(list(files.read_evaluations(out / "judge-grounded.jsonl"))) == 20
     assert "quality f1" in (out / "scores" / "judge-grounded" / "evaluation.prototext").read_text()
     assert (out / "debaters.html").read_text().startswith("<!doctype html>")
-    again = touche_rad("demo", "-o", out, "--quiet")
+    again = touche_rad("demo", "-o", out, "--quiet", "--replace")
     assert again.code == 0, again.err
 
 

@@ -240,14 +240,18 @@ def test_a_finished_tournament_is_printed_again_and_another_judge_judges_again(
     for name in ("contests.jsonl", "outcomes.jsonl"):
         assert (out / name).stat().st_mtime_ns == before[name][1], "nothing is done twice"
     assert (out / "ratings.json").read_bytes() == before["ratings.json"][0]
-    assert terminal([*made, "-j", "length", "-O", "margin=0.5"]) == 0
+    other = [*made, "-j", "length", "-O", "margin=0.5"]
+    assert terminal(other) == 2
+    assert "contains the verdicts of another judge: judge was" in capsys.readouterr().err
+    assert terminal([*other, "--replace"]) == 0
     assert (out / "contests.jsonl").stat().st_mtime_ns == before["contests.jsonl"][1]
     assert ratings(out).judge == "grice(judge=length,margin=0.5)"
-    assert terminal([*made, "--words", "20"]) == 2
-    assert "words was 60 and is now 20" in capsys.readouterr().err
-    assert terminal([*made, "--words", "20", "--restart", "-j", "nobody"]) == 2
-    assert (out / "contests.jsonl").read_bytes() == before["contests.jsonl"][0]
-    assert terminal([*made, "--words", "20", "--restart"]) == 0
+    for more in ((), ("--restart",), ("--replace", "-j", "nobody")):
+        assert terminal([*made, "--words", "20", *more]) == 2
+        assert (out / "contests.jsonl").read_bytes() == before["contests.jsonl"][0]
+        if more != ("--replace", "-j", "nobody"):
+            assert "words was 60 and is now 20" in capsys.readouterr().err
+    assert terminal([*made, "--words", "20", "--replace"]) == 0
     assert ratings(out).words == 20
 
 
@@ -473,7 +477,7 @@ def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_
     )  # fmt: skip
     alone = tmp_path / "ratings.json"
     alone.write_text(result.model_dump_json(indent=2))
-    assert terminal(["report", str(alone), "-o", str(page), "-q"]) == 0
+    assert terminal(["report", str(alone), "-o", str(page), "-q", "--replace"]) == 0
     assert EVIL not in page.read_text("utf-8")
     assert EVIL.replace("<", "&lt;").replace(">", "&gt;") in page.read_text("utf-8")
 

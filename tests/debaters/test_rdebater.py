@@ -633,7 +633,7 @@ def test_the_loop_ends_and_the_best_candidate_stands(
     answering(server, PAPER | script)
     response = answer(server, profile="paper", annotate="never", trace="yes",
                       max_revisions=str(revisions))  # fmt: skip
-    found = dict(response)["rdebater"]
+    found = response.extra["rdebater"]
     assert (found["stop"], response.content) == (stop, said)
     assert found["accepted"] is (stop == "accepted")
 
@@ -884,7 +884,7 @@ def test_a_step_of_the_paper_that_fails_leaves_the_others(
     monkeypatch.setattr("touche_rad.models.sending.LONGEST_WAIT", 0.001)
     answering(server, PAPER | {step: RuntimeError()})
     response = answer(server, profile="paper", annotate="never", trace="yes")
-    found = dict(response)["rdebater"]
+    found = response.extra["rdebater"]
     assert response.content == UTTERANCE
     assert found["accepted"] is (step not in ("Summary", "Judgement"))
     assert (found["flaws"] == []) is (step in ("Predicates", "Chain", "Flaws"))

@@ -134,7 +134,7 @@ def test_the_judged_debate_is_written_without_the_judging(tmp_path: Path) -> Non
 
 def test_judged_anew_nothing_of_the_old_judging_stays(tmp_path: Path) -> None:
     debate = one(tmp_path / "f", JUDGED)
-    verdicts = {Maxim.QUALITY: Verdict(score=0.25, rationale="bad", why="w")}  # type: ignore[call-arg]
+    verdicts = {Maxim.QUALITY: Verdict(score=0.25, rationale="bad", extra={"why": "w"})}
     line = json.loads(files.evaluation_line(files.Evaluation(debate, (verdicts,))))
     quality = {"score": 0.25, "explanation": "bad", "why": "w"}
     assert line == {**VALUE, "userTurnsEvaluations": [{"Quality": quality}]}

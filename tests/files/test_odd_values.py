@@ -33,7 +33,7 @@ def test_half_a_character_is_whole_in_the_debate_and_stands_in_the_file(tmp_path
     value = simulation(utterance=HALF, response={"content": HALF, HALF: [HALF]})
     (debate,) = files.read_debates(write(tmp_path / "f", value))
     assert debate.system_texts == (WHOLE,)
-    assert debate.model_dump(exclude={"wire"})["turns"][0]["response"][WHOLE] == [WHOLE]
+    assert debate.model_dump(exclude={"wire"})["turns"][0]["response"]["extra"][WHOLE] == [WHOLE]
     line = files.simulation_line(debate)
     line.encode("utf-8")
     assert json.loads(line) == value
@@ -246,7 +246,7 @@ def test_a_responses_own_role_does_not_hide_who_speaks(tmp_path: Path) -> None:
     (debate,) = files.read_debates(write(tmp_path / "f", simulation(response=body)))
     roles = [one["role"] for one in json.loads(files.annotated_line(debate))["simulated_debate"]]
     assert roles == ["user", "assistant"]
-    answered = debate.with_response(Response(content="N", role="tool"))  # type: ignore[call-arg]
+    answered = debate.with_response(Response(content="N", extra={"role": "tool"}))
     assert json.loads(files.chat_line(answered))["messages"][1] == {
         "role": "assistant",
         "content": "N",

@@ -11,6 +11,7 @@ from pydantic import Field
 from tests.runs.fakes import SmallIndex
 from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Response
+from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import (
     Options,
@@ -175,3 +176,101 @@ def test_a_plugins_options_are_listed() -> None:
     wrong = touche_rad("respond", "x.jsonl", "-d", "echo", "-O", "shurg=x", stranger=True)
     assert (wrong.code, wrong.out) == (2, "")
     assert "did you mean 'shrug'?" in wrong.err
+
+
+MISTAKEN = """
+from touche_rad.debate import Hit, Maxim, Response, Verdict
+from touche_rad.plugins import Options, Services, debater, judge, retriever
+
+class Made:
+    def __init__(self, options: Options, services: Services) -> None:
+        self.index = services.index
+
+@debater("names-arguments-wrongly")
+class D(Made):
+    def answer(self, debate):
+        return Response(content="Zoos are fine.", argument=())
+
+@debater("gives-a-dict")
+class F(Made):
+    def answer(self, debate):
+        return {"content": "Zoos are fine.", "citations": []}
+
+@judge("explains")
+class J(Made):
+    def judge(self, debate):
+        return {maxim: Verdict(score=1.0, explanation="why") for maxim in Maxim}
+
+@judge("explains-in-a-dict")
+class K(Made):
+    def judge(self, debate):
+        return {maxim: {"score": 1.0, "explanation": "why"} for maxim in Maxim}
+
+@retriever("points")
+class R(Made):
+    def search(self, query, k):
+        return [Hit(argument=next(self.index.arguments()), points=1.0)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (("respond", "-d", "names-arguments-wrongly"),
+         "Response has no field 'argument' (did you mean 'arguments'?)"),
+        (("respond", "-d", "gives-a-dict"), "Response has no field 'citations'"),
+        (("judge", "-j", "explains"),
+         "Verdict has no field 'explanation' (did you mean 'rationale'?)"),
+        (("judge", "-j", "explains-in-a-dict"),
+         "Verdict has no field 'explanation' (did you mean 'rationale'?)"),
+        (("retrieve", "-r", "points"), "Hit has no field 'points'"),
+    ],
+)  # fmt: skip
+def test_an_unknown_field_is_named_with_the_nearest_right_one(
+    tmp_path: Path, call: tuple[str, str, str], told: str
+) -> None:
+    plugin, out = tmp_path / "mistaken.py", tmp_path / "out"
+    plugin.write_text(MISTAKEN)
+    source = tmp_path / "in.jsonl"
+    source.write_text(demo_file("debates.jsonl").read_text().splitlines()[0] + "\n")
+    verb, *plugin_name = call
+    ended = touche_rad("--plugin", plugin, verb, source, *plugin_name, "-i", "demo", "-o", out)
+    status = out.with_name("out.status.json")
+    said = ended.err + (status.read_text() if status.exists() else "")
+    assert told in said
+
+
+def test_fields_of_official_files_survive_a_plugin(tmp_path: Path) -> None:
+    """A judge reads a response with fields that we do not know; the evaluation still has them."""
+    record = json.loads(demo_file("debates.jsonl").read_text().splitlines()[0])
+    said = record["simulation"]["userTurns"][0]["systemResponse"]["response"]
+    said |= {"reasoning": "because", "extra": {"extra": 1}}
+    said["arguments"][0] |= {"key": 3, "score": 7.5, "of": "another system"}
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text(json.dumps(record) + "\n")
+    assert touche_rad("judge", source, "-j", "length", "-o", out).code == 0
+    written = json.loads(out.read_text())["simulation"]["userTurns"][0]
+    assert written["systemResponse"]["response"] == said
+
+
+def test_a_debater_may_add_fields_to_the_official_record(tmp_path: Path) -> None:
+    plugin, out = tmp_path / "adds.py", tmp_path / "out.jsonl"
+    plugin.write_text(MISTAKEN.replace("argument=()", 'extra={"reasoning": "R", "odd": {1, 2}}'))
+    source = demo_file("debates.jsonl")
+    ended = touche_rad(
+        "--plugin",
+        plugin,
+        "respond",
+        source,
+        "-d",
+        "names-arguments-wrongly",
+        "-i",
+        "demo",
+        "-o",
+        out,
+    )
+    assert ended.code == 0, ended.err
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert {row["reasoning"] for row in rows} == {"R"}
+    assert not any("extra" in row or "odd" in row for row in rows)
+    assert "unwritable field" in ended.err

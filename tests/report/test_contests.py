@@ -39,7 +39,7 @@ def outcomes(path: Path, **change: Any) -> Path:
 
 def page(tmp_path: Path, run: Path, *more: str | Path) -> str:
     out = tmp_path / "report.html"
-    ended = touche_rad("report", run, *more, "-o", out)
+    ended = touche_rad("report", run, *more, "-o", out, "--replace")
     assert ended.code == 0, ended.err
     return out.read_text("utf-8")
 

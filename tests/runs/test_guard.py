@@ -38,8 +38,8 @@ def test_what_is_no_response_is_refused(wrong: object) -> None:
 
 
 def test_a_dict_of_the_right_shape_is_a_response() -> None:
-    valid, _ = guard({"content": "Yes.", "model": "m"}, None, 60)  # type: ignore[arg-type]
-    assert valid == Response(content="Yes.", model="m")
+    valid, _ = guard({"content": "Yes.", "extra": {"model": "m"}}, None, 60)  # type: ignore[arg-type]
+    assert valid == Response(content="Yes.", extra={"model": "m"})
 
 
 def test_words_are_cut_at_a_sentence_end_and_the_cut_is_noted() -> None:
@@ -115,12 +115,13 @@ def test_a_shared_word_alone_does_not_keep_an_argument() -> None:
 
 def test_fields_that_no_file_can_hold_go_and_are_noted() -> None:
     given_ = Response(
-        content="Yes.", good={"a": [1, None]}, bad=float("nan"), worse=object(), lone="\ud800",
+        content="Yes.",
+        extra={"good": {"a": [1, None]}, "bad": float("nan"), "worse": object(), "lone": "\ud800"},
         arguments=(Argument.model_construct(id="x", text="t\ud800", tags=(), references=(),
                                             topic="", attacks="", supports="", original=None),),
     )  # fmt: skip
     valid, notes = guard(given_, None, 60)
-    assert valid.model_extra == {"good": {"a": [1, None]}}
+    assert valid.extra == {"good": {"a": [1, None]}}
     assert valid.arguments[0].text == "t?"
     assert {note.partition(":")[0] for note in notes} == {"unwritable field"}
     assert len(notes) == 4

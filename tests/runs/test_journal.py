@@ -32,6 +32,7 @@ def left_by(out: Path, *units: int, finish: bool = False, **changed: object) -> 
             journal.append(unit, done(unit))
         if finish:
             journal.finish(lambda _: None)
+            journal.remove()
 
 
 def test_the_output_is_in_the_order_of_the_input(out: Path) -> None:
@@ -50,6 +51,7 @@ def test_an_earlier_run_is_taken_up(out: Path) -> None:
         journal.append(1, done(1))
         told: list[Done] = []
         journal.finish(told.append)
+        journal.remove()
     assert told == [done(0), done(1), done(2)]
 
 
@@ -126,6 +128,7 @@ def test_restart_throws_the_earlier_run_away(out: Path) -> None:
         assert len(journal) == 0
         journal.append(0, Done(("new",)))
         journal.finish(lambda _: None)
+        journal.remove()
     assert out.read_text() == "new\n"
 
 

@@ -111,10 +111,11 @@ def test_what_was_good_the_first_time_stands() -> None:
 
 def test_official_names_dicts_and_rounding_are_understood() -> None:
     given = {
-        maxim.key: {"score": 1.0000001, "rationale": "a\x00b", "model": "m"} for maxim in Maxim
+        maxim.key: {"score": 1.0000001, "rationale": "a\x00b", "extra": {"model": "m"}}
+        for maxim in Maxim
     }
     for verdict in ask(Giving(given)).verdicts.values():
-        assert verdict == Verdict(score=1.0, rationale="a b", model="m")
+        assert verdict == Verdict(score=1.0, rationale="a b", extra={"model": "m"})
 
 
 def test_a_judge_that_hangs_is_given_up() -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from touche_rad.debate import Debate
+from touche_rad.files.outputs import sha256_of
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import (
     MOST_EXAMPLES,
     Status,
     Tally,
     at_turn,
-    sha256_of,
     write_status,
 )
 from touche_rad.runs.stand_ins import StandIn

@@ -215,7 +215,7 @@ def test_a_teacher_must_be_named(quoted: Path, tmp_path: Path) -> None:
 
 
 def test_reasoning_beside_a_response_is_taken(tmp_path: Path) -> None:
-    said = Response(content="The penny stays.", arguments=(), reasoning="MINE")  # type: ignore[call-arg]
+    said = Response(content="The penny stays.", arguments=(), extra={"reasoning": "MINE"})
     (tmp_path / "run.jsonl").write_text(files.response_line(ASKED, 1, said) + "\n")
     (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
     assert json.loads(record["messages"][-1]["content"])["reasoning"] == "MINE"

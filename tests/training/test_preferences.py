@@ -35,7 +35,9 @@ def evaluated(
     lines = []
     for content, relation, quality in answers:
         debate = Debate(id=path.stem, claim=motion).with_utterance(f"{motion}!")
-        debate = debate.with_response(Response(content=content, reasoning=f"why {content}"))  # type: ignore[call-arg]
+        debate = debate.with_response(
+            Response(content=content, extra={"reasoning": f"why {content}"})
+        )
         verdicts = {
             Maxim.RELATION: Verdict(score=relation),
             Maxim.QUALITY: Verdict(score=1.0, rationale=f"{NO_VERDICT} (x); 1 stands in for it")
@@ -206,7 +208,7 @@ def test_plays_of_the_shared_task_are_told_apart_by_the_order_of_their_files(
     sources = []
     for name, score in (("a", 0.2), ("b", 0.8)):
         asked = Debate(id="d", claim="Coins go").with_utterance("Coins go!")
-        response = Response(content=f"No, says {name}.", reasoning="r")  # type: ignore[call-arg]
+        response = Response(content=f"No, says {name}.", extra={"reasoning": "r"})
         run, verdicts = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.outcomes.jsonl"
         run.write_text(files.response_line(asked, 0, response) + "\n")
         scores = {"system": {"clarity": score}, "user": {"clarity": 1.0}}
@@ -294,7 +296,7 @@ def test_the_terminal_makes_pairs_and_tells_wrong_margins(tmp_path: Path) -> Non
 
     both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.6), ("Dull.", 0.2, 0.5))
     out = tmp_path / "pairs.jsonl"
-    args = [str(both), "-o", str(out), "--margin", "0.3", "--margin", "quality=0.1"]
+    args = [str(both), "-o", str(out), "--replace", "--margin", "0.3", "--margin", "quality=0.1"]
     done = CliRunner().invoke(train.preferences, args)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["pairs"] == 1

@@ -172,7 +172,7 @@ def test_two_turns_of_a_debate_share_their_beginning(server: Scripted) -> None:
 def test_the_seed_decides_the_moves_and_goes_to_the_model(server: Scripted, stage: Stage) -> None:
     def asked(seed: int) -> list[Any]:
         server.asked.clear()
-        stage.play("model", "--seed", str(seed), "--no-trace")
+        stage.play("model", "--seed", str(seed), "--no-trace", "--replace")
         return list(server.asked)
 
     once = asked(1)

@@ -89,8 +89,10 @@ def _date(seconds: float) -> str:
     ),
 )  # fmt: skip
 @_FOLDER
-@opt.options(opt.output("JSONL file to write. [default: the screen]"), opt.QUIET)
-def export(folder: Path, output: Path | None, quiet: bool) -> None:
+@opt.options(
+    opt.output("JSONL file to write. [default: the screen]", checked=True), opt.REPLACE, opt.QUIET
+)
+def export(folder: Path, output: Path | None, replace: bool, quiet: bool) -> None:
     """Write all answers as JSONL, for touche-rad cache merge."""
     from touche_rad import files
 

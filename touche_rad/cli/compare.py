@@ -97,8 +97,8 @@ def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> M
     click.option("--prior", type=click.FloatRange(0, min_open=True), default=1.0,
                  show_default=True, help="Prior: number of virtual draws per debater."),
     opt.integer("--samples", "Bootstrap samples of the claims for confidence intervals.", 1000, 0),
-    opt.DEADLINE, opt.WORKERS, opt.SEED, opt.SKIP_BAD, opt.STRICT, opt.RESTART, opt.JSON, opt.QUIET,
-    *opt.DRY_RUN,
+    opt.DEADLINE, opt.WORKERS, opt.SEED, opt.SKIP_BAD, opt.STRICT, opt.REPLACE, opt.RESTART,
+    opt.JSON, opt.QUIET, *opt.DRY_RUN,
 )  # fmt: skip
 def tournament_command(claims: Path, **given: Any) -> int:
     """Let each pair of debaters debate each claim in CLAIMS twice, with sides exchanged.
@@ -128,8 +128,6 @@ def tournament_command(claims: Path, **given: Any) -> int:
     )
     identity = prepare.identify(unlimited, services, *plugins, words=given["words"])
     judging = _Judging(given, folder)
-    if given["restart"]:
-        folder.restart()
     code = _play(claims, given, folder, entrants, services, identity, budgets)
     code = max(code, judging.run())
     model = services.model
@@ -176,7 +174,8 @@ def _play(
     from touche_rad import files
     from touche_rad.contests.tournament.budget import costs_in
     from touche_rad.contests.two_sides import Stage, play_both_sides
-    from touche_rad.runs.runner import RunOptions, run, sha256_of
+    from touche_rad.files.outputs import sha256_of
+    from touche_rad.runs.runner import RunOptions, run
     from touche_rad.runs.stand_ins import ERRORS
 
     if not claims.is_file():
@@ -184,15 +183,18 @@ def _play(
     names = [one.name for one in entrants]
     played = {**identity, "max_calls": given["max_calls"], "max_tokens": given["max_tokens"]}
     whole = {**played, "debaters": names, "rounds": given["rounds"], "input": sha256_of(claims)}
-    if folder.played(whole):
+    finished = folder.played(whole, replace=given["replace"])
+    if finished and not given["restart"]:
         return 0
+    if given["restart"]:
+        folder.restart()
     demo, warnings = prepare.check_demo(given, services.index)
     stage = Stage(given["rounds"], services.index, budgets.costs)
     describe = prepare.count_calls(services.model)
     with progress("debating", quiet=given["quiet"], describe=describe) as report:
         run_options = RunOptions(
             workers=given["workers"], bad=files.BadLines(skip=given["skip_bad"]),
-            progress=report, model=services.model,
+            progress=report, model=services.model, replace=given["replace"],
             status_path=folder.path / "contests.jsonl.status.json", warnings=warnings, demo=demo,
             strict=given["strict"], errors=folder.path / f"contests.jsonl{ERRORS}",
         )  # fmt: skip
@@ -300,7 +302,7 @@ class _Judging:
         from touche_rad.runs.stand_ins import ERRORS
 
         folder, given = self.folder, self.given
-        if folder.judged(self.identity):
+        if folder.judged(self.identity, replace=given["replace"]):
             return 0
         folder.begin_judging(self.identity)
         describe = prepare.count_calls(self.model)
@@ -340,8 +342,10 @@ def _model_user(panel: Selected) -> Plugin:
     "contests simulations.jsonl -o contests.jsonl",
 )
 @opt.path_argument("source", "SOURCE")
-@opt.options(opt.output("Contests to write."), opt.SKIP_BAD, opt.QUIET)
-def contests_command(source: Path, output: Path | None, skip_bad: bool, quiet: bool) -> None:
+@opt.options(opt.output("Contests to write.", checked=True), opt.REPLACE, opt.SKIP_BAD, opt.QUIET)
+def contests_command(
+    source: Path, output: Path | None, replace: bool, skip_bad: bool, quiet: bool
+) -> None:
     """Convert whole debates to contests, which panels judge and touche-rad score reads.
 
     SOURCE is a JSON or JSONL file in the format of DebateArt or Debate.org (speeches by side,

@@ -17,7 +17,7 @@ from touche_rad.errors import WorkError
 
 STEPS: Final = (
     ("Build an argument index of the demo collection",
-     "index {arguments} -o {out}/index --replace"),
+     "index {arguments} -o {out}/index"),
     *((f"Play ten debates of 3 turns with the debater {name}",
        f"simulate {{claims}} -d {name} -i {{out}}/index -o {{out}}/simulations-{name}.jsonl"
        " --turns 3 --seed {seed}") for name in ("grounded", "verbatim")),
@@ -45,21 +45,27 @@ STEPS: Final = (
     "demo -o my-demo",
     "demo --seed 7 --quiet",
 )
-@opt.options(opt.output("Folder for all files. [default: demo]", "DIR"), opt.SEED, opt.QUIET)
-def demo_command(output: Path | None, seed: int, quiet: bool) -> None:
+@opt.options(
+    opt.output("Folder for all files. [default: demo]", "DIR"), opt.REPLACE, opt.SEED, opt.QUIET
+)
+def demo_command(output: Path | None, replace: bool, seed: int, quiet: bool) -> None:
     """Index, simulate, judge, score and report on the bundled data, in about a minute.
 
     Each step is printed as the command line that you could type.
     """
     from touche_rad.cli import run
+    from touche_rad.files import check_output
 
     out = output or Path("demo")
+    check_output(out, replace=replace)
     out.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     files = {path.partition(".")[0]: str(demo_file(path)) for path in
              ("arguments.jsonl", "claims.tsv", "debates.jsonl", "labels.jsonl")}  # fmt: skip
     for title, template in STEPS:
         words = [part.format(out=out, seed=seed, **files) for part in shlex.split(template)]
+        if replace:
+            words.append("--replace")
         line = f"touche-rad {shlex.join(words)}"
         if quiet and words[0] != "score":
             words.append("--quiet")

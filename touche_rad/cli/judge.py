@@ -115,7 +115,7 @@ def _dry_run(given: dict[str, Any], plugin: Plugin, make: Any, *, panel: bool) -
 )
 @opt.path_argument("runs", "RUN...", nargs=-1, required=True)
 @opt.options(
-    opt.output("Folder for audit.json.", "DIR"),
+    opt.output("Folder for audit.json.", "DIR", checked=True), opt.REPLACE,
     opt.plugin("-j", "--judge", "judges", multiple=True,
                  default=["grounded"], show_default=True, help="Judge to audit; repeatable."),
     opt.plugin_options("judge"),
@@ -178,7 +178,7 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
 )
 @opt.path_argument("runs", "RUN...", nargs=-1, required=True)
 @opt.options(
-    opt.output("HTML page to write. [default: report.html]"),
+    opt.output("HTML page to write. [default: report.html]"), opt.REPLACE,
     opt.file("--labels", "Labels by hand, or qrels for TREC runs."),
     click.option("--title", help="Title of the page."),
     opt.integer("--max-debates", "Show at most N debates; scores include all. [default: all]"),
@@ -196,6 +196,8 @@ def report_command(runs: tuple[Path, ...], **given: Any) -> None:
     from touche_rad.report import write_exports, write_report
 
     out = given["output"] or Path("report.html")
+    files.check_output(out, replace=given["replace"])
+    files.check_output(given["graphs"], replace=given["replace"])
     bad = files.BadLines(skip=given["skip_bad"])
     chosen = {key: given[key] for key in ("labels", "title", "max_debates", "seed")}
     write_report(runs, out, bad=bad, **chosen)

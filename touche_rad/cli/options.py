@@ -300,12 +300,25 @@ def seconds(name: str, text: str, **more: Any) -> Option:
                         envvar=variable, help=text, **more)  # fmt: skip
 
 
-def output(text: str, metavar: str = "FILE", *, required: bool = False) -> Option:
-    """Return the option `-o`, the output path."""
+def output(
+    text: str, metavar: str = "FILE", *, required: bool = False, checked: bool = False
+) -> Option:
+    """Return the option `-o`, the output path.
+
+    Args:
+        text: The help.
+        metavar: The value in the help.
+        required: Whether the option is required.
+        checked: Refuse an output that holds something, without REPLACE; runs check it themselves.
+    """
 
     def parse(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
         if value and _KEY_VALUE.match(value):
             raise UserError(f"-o {value}: -o is the output; set an option with -O {value}")
+        if checked and not ctx.meta.get("show_config"):
+            from touche_rad.files import check_output
+
+            check_output(value, replace=ctx.params["replace"])
         return Path(value) if value else None
 
     paths = complete.folders if metavar == "DIR" else complete.files
@@ -392,10 +405,13 @@ SKIP_BAD: Final = flag("--skip-bad", "Skip invalid input lines and report how ma
 STRICT: Final = flag(
     "--strict", "Stop with exit code 1 at the first result that is not from the selected plugin."
 )
+REPLACE: Final = click.option(
+    "--replace", is_flag=True, is_eager=True, help="Replace an output that exists."
+)
 RESTART: Final = flag("--restart", "Start from the beginning instead of resuming.")
 QUIET: Final = flag("-q", "Print errors only.", "--quiet")
 JSON: Final = flag("--json", "Print JSON.", "as_json")
-RUN: Final = (DEADLINE, WORKERS, SEED, SKIP_BAD, STRICT, RESTART, METADATA, QUIET)
+RUN: Final = (DEADLINE, WORKERS, SEED, SKIP_BAD, STRICT, REPLACE, RESTART, METADATA, QUIET)
 """The options of all runs over debates."""
 
 MODEL: Final = click.option(

@@ -157,7 +157,8 @@ def _explain(
 
 def _print_answer(answer: Answer, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(answer.response.model_dump(mode="json"), ensure_ascii=False))
+        record = answer.response.model_dump(mode="json")
+        click.echo(json.dumps(record | record.pop("extra"), ensure_ascii=False))
         return
     click.echo(printable(answer.response.content))
     for argument in answer.response.arguments:
@@ -265,7 +266,7 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
     return prepare.run_on_files(
         "simulate", "simulating", given, places, debater.method({**identity, "turns": turns}),
         make(services), model=services.model, index=services.index,
-        elsewhere=user.is_external, estimate=prepare.estimator(given, plugins, sampled, services),
+        estimate=prepare.estimator(given, plugins, sampled, services),
     )  # fmt: skip
 
 

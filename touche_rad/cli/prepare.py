@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 Given = Mapping[str, Any]
 """The values of a command's options."""
-STATUS: Final = ".status.json"
 METADATA: Final = "ir-metadata.yml"
 """The name that TIRA expects in its output folder."""
 MAKE_INDEX: Final = "touche-rad index ARGUMENTS -o index, then add -i index"
@@ -211,8 +210,6 @@ def make_model(given: Given, out: Path | None = None) -> Model:
     )  # fmt: skip
     usage = Usage(given.get("max_calls"), given.get("max_tokens"), given.get("run_deadline"))
     trace = _beside(out, TRACE) if out and given.get("trace", True) else None
-    if trace and given.get("restart"):
-        trace.unlink(missing_ok=True)
     settings, limits = model_settings(options.get("model", {}), seed)
     return Model(
         backend, cache=given.get("cache"), usage=usage, trace=trace, settings=settings, **limits
@@ -399,7 +396,6 @@ def run_on_files(
     *,
     model: Model | None = None,
     index: ArgumentIndex | None = None,
-    elsewhere: bool = False,
     estimate: Callable[[], Estimate | None] | None = None,
 ) -> int:
     """Run a command from an input file to an output file, and print its status.
@@ -413,34 +409,29 @@ def run_on_files(
         work: Does the work.
         model: The language model, if there is one.
         index: The index that the results depend on, if there is one.
-        elsewhere: Whether an external server takes part; then a status file is written.
         estimate: Estimates the calls of a run with a model.
     """
     from touche_rad import files
     from touche_rad.cli.console import next_after, next_step, progress, say
-    from touche_rad.runs.runner import WARNING, RunOptions, run, write_status
+    from touche_rad.files.outputs import status_beside
+    from touche_rad.runs.runner import WARNING, RunOptions, run
     from touche_rad.runs.stand_ins import ERRORS
 
     demo, warnings = check_demo(given, index)
-    status_path = places.status
-    if status_path is None and (model is not None or elsewhere):
-        status_path = places.out.with_name(f"{places.out.name}{STATUS}")
+    replace = given["replace"] or is_tira_output(places.out.parent)
     expected = estimate() if model is not None and estimate is not None else None
     with (
         _metadata(verb, places, given, method),
         progress(title, quiet=given["quiet"], describe=count_calls(model)) as report,
     ):
         run_options = RunOptions(
-            given["workers"], given["restart"], files.BadLines(skip=given["skip_bad"]), report,
-            status_path, model, warnings, demo,
+            given["workers"], given["restart"], replace, files.BadLines(skip=given["skip_bad"]),
+            report, places.status or status_beside(places.out), model, warnings, demo,
             estimate=expected.model_dump(mode="json") if expected is not None else {},
             strict=given.get("strict", False), hand_in=is_tira(places.out),
             errors=_beside(places.out, ERRORS),
         )  # fmt: skip
         status = run(lambda: work(run_options), places.out)
-    beside = places.out.with_name(f"{places.out.name}{STATUS}")
-    if status_path is None and (status.stand_ins or beside.exists()):
-        write_status(status, beside)
     for line in status.lines():
         say(line, quiet=given["quiet"] and not line.startswith(WARNING))
     if expected is not None and status.usage and not status.resumed:

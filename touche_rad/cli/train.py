@@ -153,7 +153,7 @@ _LABELLED: Final = (
 )
 @opt.options(
     *_LABELLED,
-    opt.output("Weights to write.", required=True),
+    opt.output("Weights to write.", required=True, checked=True), opt.REPLACE,
     click.option("--asks", default="zsl", show_default=True, metavar="JUDGE",
                  help="Judge that asks the model, if there is a model."),
     *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.QUIET,
@@ -187,11 +187,13 @@ def judge(debates: Path, labels: Path, **given: Any) -> None:
 )
 @opt.options(
     *_LABELLED,
-    opt.output("Examples to write.", required=True),
+    opt.output("Examples to write.", required=True, checked=True), opt.REPLACE,
     opt.integer("--count", "Examples per maxim and label.", 5),
     opt.SEED, opt.QUIET,
 )  # fmt: skip
-def examples(debates: Path, labels: Path, output: Path, count: int, seed: int, quiet: bool) -> None:
+def examples(
+    debates: Path, labels: Path, output: Path, replace: bool, count: int, seed: int, quiet: bool
+) -> None:
     """Select the examples that SINAI's judges show to a model from labelled debates.
 
     Each maxim gets as many positive as negative examples: those that the judge "grounded" gets
@@ -299,7 +301,7 @@ def sft(sources: tuple[Path, ...], **given: Any) -> None:
 )
 @opt.options(
     _FILES,
-    opt.output("Pairs to write.", required=True),
+    opt.output("Pairs to write.", required=True, checked=True), opt.REPLACE,
     click.option("--margin", multiple=True, metavar="NUMBER|DIMENSION=NUMBER",
                  help="Minimum difference of the mean or of a dimension. [default: 0.1]"),
     click.option("--reward", default="all", show_default=True, metavar="all|DIMENSION,...",

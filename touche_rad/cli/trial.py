@@ -173,8 +173,8 @@ class Trial:
         """Build the index, unless it is there from the last trial of this collection."""
         from touche_rad import files
         from touche_rad.demo import is_demo
+        from touche_rad.files.outputs import sha256_of
         from touche_rad.plugins import build_index, open_index
-        from touche_rad.runs.runner import sha256_of
 
         self.folder.mkdir(parents=True, exist_ok=True)
         mark, digest = self.folder / "collection.sha256", sha256_of(self.collection)
@@ -334,8 +334,10 @@ class Trial:
 
 
 def _status(run: Path) -> Mapping[str, Any]:
+    from touche_rad.files.outputs import status_beside
+
     try:
-        status = json.loads(run.with_name(run.name + prepare.STATUS).read_text("utf-8"))
+        status = json.loads(status_beside(run).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
     return status if isinstance(status, dict) else {}

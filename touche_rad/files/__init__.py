@@ -22,6 +22,7 @@ from touche_rad.files.formats import (
     read_views,
 )
 from touche_rad.files.messages import annotated_line, chat_line, response_line
+from touche_rad.files.outputs import check_output
 from touche_rad.files.records import EMPTY_RECORD, BadLines, atomic_write
 from touche_rad.files.simulations import (
     Evaluation,
@@ -35,9 +36,9 @@ from touche_rad.files.trec import Qrel, Ranked, qrels_lines, read_qrels, read_ru
 __all__ = [
     "DEBATES", "EMPTY_RECORD", "BadLines", "Evaluation", "Judgement", "Kind", "Labels", "Qrel",
     "Ranked", "annotated_line", "argument_line", "argument_of", "atomic_write", "chat_line",
-    "claims_text", "contest_line", "count_arguments", "detect_kind", "evaluation_line",
-    "has_configuration", "judgement_line", "labels_line", "qrels_lines", "read_annotations",
-    "read_arguments", "read_claims", "read_contests", "read_debates", "read_evaluations",
-    "read_labels", "read_numbered", "read_outcomes", "read_qrels", "read_queries", "read_run",
-    "read_views", "response_line", "run_lines", "simulation_line",
+    "check_output", "claims_text", "contest_line", "count_arguments", "detect_kind",
+    "evaluation_line", "has_configuration", "judgement_line", "labels_line", "qrels_lines",
+    "read_annotations", "read_arguments", "read_claims", "read_contests", "read_debates",
+    "read_evaluations", "read_labels", "read_numbered", "read_outcomes", "read_qrels",
+    "read_queries", "read_run", "read_views", "response_line", "run_lines", "simulation_line",
 ]  # fmt: skip

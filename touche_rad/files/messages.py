@@ -52,7 +52,7 @@ def turns_of(value: Any, place: str) -> tuple[Turn, ...]:
             turns.append(Turn(utterance=content, **rest))
         else:
             rest = drop_keys(record, (*_SAID, "arguments"))
-            response = Response(content=content, arguments=arguments_of(record, at), **rest)
+            response = Response(content=content, arguments=arguments_of(record, at), extra=rest)
             turns[-1] = turns[-1].model_copy(update={"response": response})
     return tuple(turns)
 
@@ -163,7 +163,7 @@ def response_of(line: Line) -> tuple[str, int, Debate]:
     response = Response(
         content=content_of(*require_field(record, "content")),
         arguments=arguments_of(record, ""),
-        **drop_keys(record, _RESPONSE),
+        extra=drop_keys(record, _RESPONSE),
     )
     turn = record.get("turn", len(asked.turns) - 1)
     if not isinstance(turn, int) or isinstance(turn, bool) or turn < 0:

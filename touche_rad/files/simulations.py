@@ -163,7 +163,7 @@ def plain(word: BaseModel) -> JsonObject:
 def body_of(response: Response) -> JsonObject:
     """Write the official body of a response; the arguments are always a list."""
     cited = [plain(argument) for argument in response.arguments]
-    rest = drop_keys(response.model_extra or {}, _BODY)
+    rest = drop_keys(response.extra, _BODY)
     return {"content": response.content, "arguments": cited, **rest}
 
 
@@ -195,7 +195,7 @@ def _response_of(system: JsonObject, place: str, lenient: bool) -> Response:
     return Response(
         content=parse_content(said, f"{place}.utterance"),
         arguments=arguments_of(body, f"{place}.response", lenient=lenient),
-        **drop_keys(body, _BODY),
+        extra=drop_keys(body, _BODY),
     )
 
 
@@ -399,7 +399,7 @@ def _verdict(value: Any, place: str) -> Verdict:
     return Verdict(
         score=_score(*require_field(record, "score", place)),
         rationale=rationale if isinstance(rationale, str) else "",
-        **drop_keys(record, _VERDICT),
+        extra=drop_keys(record, _VERDICT),
     )
 
 
@@ -441,6 +441,6 @@ def _turn_record(verdicts: Verdicts, before: Verdicts, old: JsonObject) -> JsonO
         if verdict is not None and maxim in before and same(before[maxim], verdict):
             rest[maxim.key] = old[maxim.key]
         elif verdict is not None:
-            more = drop_keys(verdict.model_extra or {}, _VERDICT)
+            more = drop_keys(verdict.extra, _VERDICT)
             rest[maxim.key] = {"score": verdict.score, "explanation": verdict.rationale, **more}
     return rest

@@ -137,6 +137,11 @@ class Model:
         self.warnings: list[str] = []
         """What a user must know about the endpoints."""
 
+    def begin_trace(self) -> None:
+        """Delete the trace of an earlier run: a new run begins."""
+        if self._sender.trace.path is not None:
+            self._sender.trace.path.unlink(missing_ok=True)
+
     def with_settings(self, **changed: Any) -> Model:
         """Return the same model with other settings; backend, cache and budget are shared."""
         other = copy.copy(self)

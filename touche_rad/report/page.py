@@ -19,12 +19,12 @@ from touche_rad.contests.scoring import score_contests
 from touche_rad.contests.tournament.result import format_share
 from touche_rad.debate import Debate, Maxim, Verdicts
 from touche_rad.files import BadLines, Kind, Labels
+from touche_rad.files.outputs import sha256_of
 from touche_rad.plots.svg import Dot, dots, histogram
 from touche_rad.report.asked import calls, costs
 from touche_rad.report.contests import Drawings, contest_sections
 from touche_rad.report.conversations import Conversation, DebateVerdicts, conversations
 from touche_rad.report.tournament import read_tournament, split_runs_and_ratings
-from touche_rad.runs.runner import sha256_of
 from touche_rad.score import score
 from touche_rad.score.naming import names
 from touche_rad.score.reports import JudgementReport, Report

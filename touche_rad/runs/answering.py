@@ -225,15 +225,15 @@ def guard(
     if content != whole:
         notes.append(f"cut: {count_words(whole)} words to {count_words(content)}")
         arguments = list(_still_used(arguments, whole, content, notes))
-    extra = _noted(response.model_extra or {}, "response", notes)
-    valid = Response(content=content, arguments=tuple(arguments), **extra)
+    extra = _noted(response.extra, "response", notes)
+    valid = Response(content=content, arguments=tuple(arguments), extra=extra)
     return valid, tuple(notes)
 
 
 def _as_response(given: object) -> Response:
     """Validate what a debater returned, which may be a dict or an unvalidated record."""
     if isinstance(given, Response):
-        given = {**(given.model_extra or {}), **given.__dict__}
+        given = dict(given.__dict__)
     try:
         return Response.model_validate(given)
     except ValidationError as error:

@@ -43,6 +43,12 @@ class Done:
     stand_ins: tuple[StandIn, ...] = ()
 
 
+def as_written(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an identity as files have it: JSON values, without secrets."""
+    written: dict[str, Any] = redact_data(json.loads(json.dumps(identity, default=str)))
+    return written
+
+
 class Journal:
     """The journal of one run, a context manager; leaving it keeps the file."""
 
@@ -60,7 +66,7 @@ class Journal:
         """
         self.out = out
         self.path = out.with_name(out.name + SUFFIX)
-        self._identity = redact_data(json.loads(json.dumps(identity, default=str)))
+        self._identity = as_written(identity)
         self._offsets = array("Q")
         self._done = 0
         self._synced = time.monotonic()
@@ -112,7 +118,7 @@ class Journal:
                     yield _read(stream.readline())[1]
 
     def finish(self, add: Callable[[Done], None]) -> None:
-        """Write the output, pass each unit to `add`, and remove the journal."""
+        """Write the output, and pass each unit to `add`; the journal remains until `remove`."""
         try:
             with files.atomic_write(self.out) as stream:
                 writer = jsonlines.Writer(stream, dumps=str)  # the lines are JSON already
@@ -121,6 +127,9 @@ class Journal:
                     writer.write_all(done.lines)
         except OSError as error:
             raise self._unwritten(self.out, error) from error
+
+    def remove(self) -> None:
+        """Remove the journal: the output is written, and so is its status."""
         self.path.unlink()
 
     def _resume(self, restart: bool) -> int:

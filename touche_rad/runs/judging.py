@@ -169,8 +169,10 @@ def _verdict(given: Mapping[Any, Any], maxim: Maxim) -> Verdict | str:
         return "the judge left it out"
     try:
         verdict = Verdict.model_validate(
-            found.model_dump() if isinstance(found, Verdict) else found
+            dict(found.__dict__) if isinstance(found, Verdict) else found
         )
+    except TypeError as error:
+        return str(error)
     except ValidationError as error:
         return f"not a verdict: {error.errors()[0]['msg']}"
     score = verdict.score
@@ -178,8 +180,10 @@ def _verdict(given: Mapping[Any, Any], maxim: Maxim) -> Verdict | str:
         return clean(verdict.rationale) or "the judge gave no score"
     if not -_ROUNDING <= score <= 1 + _ROUNDING:  # so is NaN
         return f"a score of {score:g} is not between 0 and 1"
-    extra = writable(verdict.model_extra or {})
-    return Verdict(score=min(max(score, 0.0), 1.0), rationale=clean(verdict.rationale), **extra)
+    return Verdict(
+        score=min(max(score, 0.0), 1.0), rationale=clean(verdict.rationale),
+        extra=writable(verdict.extra),
+    )  # fmt: skip
 
 
 async def judge(

@@ -7,7 +7,6 @@ TIRA drops the exit code, so `status.json` beside the output says what a user mu
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import logging
 import time
@@ -24,8 +23,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from touche_rad import __version__, files
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, UserError, WorkError
+from touche_rad.files.outputs import is_output_of, sha256_of, status_beside
 from touche_rad.models import Model, ModelError
-from touche_rad.runs.journal import SUFFIX, Done, Journal
+from touche_rad.runs.journal import SUFFIX, Done, Journal, as_written
 from touche_rad.runs.stand_ins import (
     RUN_FAILURES,
     FailureLog,
@@ -75,6 +75,8 @@ class Status(BaseModel):
     notes: Mapping[str, int] = Field(default_factory=dict)
     examples: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    sha256: str = ""
+    """The digest of the finished output."""
     demo: bool = False
     """Whether the index is the demo collection's: such a run is not fit to hand in."""
     identity: Mapping[str, Any] = Field(default_factory=dict)
@@ -170,12 +172,6 @@ def write_status(status: Status, path: Path) -> None:
         stream.write(json.dumps(record, ensure_ascii=False, indent=2) + "\n")
 
 
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 digest of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 log = logging.getLogger("touche_rad")
 
 T = TypeVar("T")
@@ -208,6 +204,8 @@ class RunOptions:
     """Number of units processed in parallel."""
     restart: bool = False
     """Start again instead of continuing an earlier run."""
+    replace: bool = True
+    """Whether the output of another run may be replaced."""
     bad: files.BadLines | None = None
     """Handling of invalid lines; None raises an error."""
     progress: Progress | None = None
@@ -260,15 +258,21 @@ async def run_work(work: Work[Any], options: RunOptions) -> Status:
     report = _Report(work, options)
     try:
         bad = options.bad or files.BadLines()
-        total, identity = _check_input(work, bad)
+        identity = _identify(work)
+        _check_output(work.out, identity, options)
+        total = _check_input(work, bad)
         report.units, report.identity, report.bad = total, identity, bad
         RUN_FAILURES.set(FailureLog(options.errors, options.strict))
         with Journal(work.out, identity, restart=options.restart) as journal:
             report.journal = journal
             if options.errors is not None and not journal.resumed:
                 options.errors.unlink(missing_ok=True)
+            if options.model is not None and not journal.resumed:
+                options.model.begin_trace()
             await _work_through(work, options, journal, total)
             journal.finish(report.tally.add)
+            status = report.write("done")
+            journal.remove()  # last: a kill in between leaves a run that the next call finishes
     except asyncio.CancelledError:
         report.write("stopped", "stopped before the end")
         raise
@@ -276,25 +280,40 @@ async def run_work(work: Work[Any], options: RunOptions) -> Status:
         report.write("failed", str(error))
         raise
     else:
-        return report.write("done")
+        return status
     finally:
         if options.model is not None:
             with anyio.CancelScope(shield=True):
                 await options.model.close()
 
 
-def _check_input(work: Work[Any], bad: files.BadLines) -> tuple[int, dict[str, Any]]:
-    """Validate every line before any work begins; return their number and the run's identity."""
+def _identify(work: Work[Any]) -> dict[str, Any]:
+    """Return the identity of a run, with its input; check that this is a file of its own."""
     if not work.source.is_file():
         problem = "is not a regular file" if work.source.exists() else "does not exist"
         raise UserError(f"{work.source} {problem}: expected a file to read")
     if work.out.exists() and work.out.samefile(work.source):
         raise UserError(f"{work.out} is the input too: choose another output")
+    identity = {"verb": work.verb, **work.identity}
+    return identity | {"input": sha256_of(work.source), "version": __version__}
+
+
+def _check_output(out: Path, identity: Mapping[str, Any], options: RunOptions) -> None:
+    """Refuse to replace what another run or program wrote; a run may be made again.
+
+    An unfinished run is left to its journal, which knows its identity.
+    """
+    unfinished = out.with_name(f"{out.name}{SUFFIX}").exists() and not options.restart
+    if not options.replace and not unfinished and not is_output_of(out, as_written(identity)):
+        files.check_output(out, replace=False)
+
+
+def _check_input(work: Work[Any], bad: files.BadLines) -> int:
+    """Validate every line before any work begins, and return their number."""
     total = sum(1 for _ in work.read(bad))
     if not total:
         raise InputError(work.source, "expected at least one debate, found none")
-    identity = {"verb": work.verb, **work.identity}
-    return total, identity | {"input": sha256_of(work.source), "version": __version__}
+    return total
 
 
 async def _work_through(work: Work[T], options: RunOptions, journal: Journal, total: int) -> None:
@@ -363,6 +382,7 @@ class _Report:
             state=state,
             error=error,
             output=str(self.work.out),
+            sha256=sha256_of(self.work.out) if state == "done" else "",
             units=self.units,
             done=len(journal) if journal else 0,
             resumed=journal.resumed if journal else 0,
@@ -378,9 +398,12 @@ class _Report:
             seconds=round(time.monotonic() - self.clock, 3),
             **totals,
         )
-        if self.options.status_path is not None:
+        path = self.options.status_path
+        if error and journal is None and path == status_beside(self.work.out):
+            return status  # nothing has happened to the output, so its status remains
+        if path is not None:
             try:
-                write_status(status, self.options.status_path)
+                write_status(status, path)
             except OSError:
                 if error is None:  # otherwise the first error is reported
                     raise

@@ -27,6 +27,7 @@ from touche_rad.runs.judging import CachedJudge, verdicts_for
 from touche_rad.secrets import redact
 from touche_rad.serve.bodies import (
     MAX_TURNS,
+    AnswerBody,
     ChatRequest,
     Fault,
     Health,
@@ -223,7 +224,7 @@ async def _warm_up(
 
 
 def _add_debater(app: FastAPI, answerer: Answerer, state: _State) -> None:
-    @app.post("/", response_model=Response, responses=REFUSALS, summary="Answer the user")
+    @app.post("/", response_model=AnswerBody, responses=REFUSALS, summary="Answer the user")
     async def answer(request: ChatRequest) -> JSONResponse:
         """Answer the last message in at most 60 words, with the cited arguments."""
         answered = await answerer.answer(to_debate(request))

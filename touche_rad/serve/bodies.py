@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from touche_rad.debate import Argument
 from touche_rad.text import clean
 
 
@@ -61,6 +62,15 @@ class JudgeRequest(Body):
 
     simulation: Annotated[dict[str, Any], WithJsonSchema(_SIMULATION_SCHEMA)]
     userTurnIndex: int | None = None
+
+
+class AnswerBody(BaseModel):
+    """The answer; a debater may add fields."""
+
+    model_config = ConfigDict(extra="allow")
+
+    content: str
+    arguments: list[Argument]
 
 
 class Score(Body):

@@ -351,6 +351,9 @@ def _response_faults(
     except ValidationError:
         yield f"{where}: expected a Response, got {type(given).__name__}"
         return
+    except TypeError as error:
+        yield f"{where}: {error}"
+        return
     if not response.content.strip():
         yield f"{where}: the answer is empty"
     if (words := count_words(response.content)) > max_words:

@@ -115,7 +115,7 @@ def _view(contest: Contest, speaker: str, claim: str, opening: str) -> Debate:
 def _response(speech: Speech) -> Response:
     extra: Mapping[str, Any] = speech.model_extra or {}
     reasoning = {REASONING: extra[REASONING]} if REASONING in extra else {}
-    return Response(content=speech.text, arguments=tuple(citations(speech)), **reasoning)
+    return Response(content=speech.text, arguments=tuple(citations(speech)), extra=reasoning)
 
 
 def citations(speech: Speech) -> Sequence[Argument]:

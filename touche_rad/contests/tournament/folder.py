@@ -11,8 +11,8 @@ from touche_rad import __version__, files
 from touche_rad.contest import Contest, Outcome
 from touche_rad.contests.tournament.result import FORMAT, VERSION, Tournament
 from touche_rad.errors import UserError, WorkError, refuse_newer
+from touche_rad.files.outputs import sha256_of
 from touche_rad.runs.journal import SUFFIX
-from touche_rad.runs.runner import sha256_of
 
 CONTESTS, OUTCOMES, RATINGS = "contests.jsonl", "outcomes.jsonl", "ratings.json"
 _STATE: Final = "tournament.json"
@@ -51,23 +51,24 @@ class Folder:
         (self.path / RATINGS).unlink(missing_ok=True)
         self._write({})
 
-    def played(self, identity: Mapping[str, Any]) -> bool:
+    def played(self, identity: Mapping[str, Any], *, replace: bool) -> bool:
         """Whether the debates with these settings are complete.
+
+        Args:
+            identity: The settings.
+            replace: Delete a finished tournament with other settings.
 
         Raises:
             UserError: The folder has debates with other settings.
         """
-        before, now = self._state.get("playing"), _plain(identity)
-        if before is None or not self.contests.is_file():
+        if "playing" not in self._state or not self.contests.is_file():
             return False
-        for key in (*now, *before):
-            if before.get(key) != now.get(key):
-                raise UserError(
-                    f"{self.path} contains another tournament: {key} was "
-                    f"{_shown(before.get(key))} and is now {_shown(now.get(key))}; start again "
-                    "with --restart, or name another folder"
-                )
-        return True
+        difference = _difference(self._state["playing"], _plain(identity))
+        if difference and replace:
+            self.restart()
+        elif difference:
+            raise UserError(f"{self.path} contains another tournament: {difference}")
+        return not difference
 
     def set_played(self, identity: Mapping[str, Any], costs: Mapping[str, Any]) -> None:
         """Record that all debates are played, and their costs."""
@@ -79,9 +80,18 @@ class Folder:
         costs: Mapping[str, Mapping[str, int]] = self._state.get("costs") or {}
         return costs
 
-    def judged(self, identity: Mapping[str, Any]) -> bool:
-        """Whether this panel has judged all of these debates."""
-        return self.outcomes.is_file() and self._state.get("judging") == self._judging(identity)
+    def judged(self, identity: Mapping[str, Any], *, replace: bool) -> bool:
+        """Whether this panel has judged all of these debates.
+
+        Raises:
+            UserError: Another panel has judged them, and its verdicts must not be replaced.
+        """
+        if "judging" not in self._state or not self.outcomes.is_file():
+            return False
+        difference = _difference(self._state["judging"], self._judging(identity))
+        if difference and not replace:
+            raise UserError(f"{self.path} contains the verdicts of another judge: {difference}")
+        return not difference
 
     def begin_judging(self, identity: Mapping[str, Any]) -> None:
         """Delete the journal of another panel or of other debates."""
@@ -120,6 +130,17 @@ class Folder:
 def _plain(identity: Mapping[str, Any]) -> dict[str, Any]:
     plain: dict[str, Any] = json.loads(json.dumps(identity, default=str))
     return {**plain, "version": __version__}
+
+
+def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Describe the first setting that differs, and what to do; empty if none differs."""
+    for key in (*now, *before):
+        if before.get(key) != now.get(key):
+            return (
+                f"{key} was {_shown(before.get(key))} and is now {_shown(now.get(key))}; replace "
+                "it with --replace, or name another folder"
+            )
+    return ""
 
 
 def _shown(value: Any) -> str:

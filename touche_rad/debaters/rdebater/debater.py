@@ -74,7 +74,7 @@ class Rdebater:
         response = await self._response(brief, recall, made)
         if self.options.trace:
             trace = traced(found, recall, made, allowance, notes)
-            response = Response(**{**dict(response), "rdebater": trace})
+            response = response.model_copy(update={"extra": {"rdebater": trace}})
         return response
 
     @property

@@ -55,7 +55,7 @@ class Hindsight(BaseModel):
 
 def given_reasoning(response: Response) -> str:
     """Return the reasoning that a file contains for a response, or an empty text."""
-    reasoning = (response.model_extra or {}).get(REASONING)
+    reasoning = response.extra.get(REASONING)
     return clean(reasoning) if isinstance(reasoning, str) else ""
 
 

@@ -1,0 +1,167 @@
+"""An output that exists is replaced only by the same run, or where the user says so."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import Ended, touche_rad
+from touche_rad.demo import demo_file
+
+CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
+ARGUMENTS = demo_file("arguments.jsonl")
+Call = Callable[..., Ended]
+
+
+@pytest.fixture
+def respond(tmp_path: Path, demo_index_path: Path) -> Call:
+    """A short run; the options decide which."""
+    source = tmp_path / "in.jsonl"
+    source.write_text(DEBATES.read_text().splitlines()[0] + "\n")
+
+    def call(*more: str | Path, out: Path = tmp_path / "run.jsonl") -> Ended:
+        first = ("respond", source, "--last-only", "-d", "verbatim", "-i", demo_index_path)
+        return touche_rad(*first, "-o", out, *more)
+
+    return call
+
+
+def refused(ended: Ended, *told: str) -> bool:
+    return (ended.code, ended.err.count("\n")) == (2, 1) and all(
+        one in ended.err for one in ("exists already", "--replace", *told)
+    )
+
+
+def test_another_run_does_not_replace_a_finished_one(tmp_path: Path, respond: Call) -> None:
+    out = tmp_path / "run.jsonl"
+    assert respond().code == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for other in (("-d", "grounded"), ("--max-words", "20"), ("--seed", "7"), ("--restart",)):
+        ended = respond(*other)
+        if other == ("--restart",):
+            assert ended.code == 0, "the same run, made again"
+            continue
+        assert refused(ended, "respond by verbatim, 20"), ended.err
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    replaced = respond("-d", "grounded", "--replace")
+    assert (replaced.code, out.read_bytes() != before["run.jsonl"]) == (0, True)
+    assert refused(respond(), "respond by grounded")
+
+
+def test_the_same_run_is_made_again_with_the_same_bytes(tmp_path: Path, respond: Call) -> None:
+    out = tmp_path / "run.jsonl"
+    assert respond().code == 0
+    before = out.read_bytes()
+    assert (respond().code, out.read_bytes()) == (0, before)
+    out.write_bytes(before + before)
+    assert refused(respond(), "changed since then")
+    assert out.read_bytes() == before + before
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [(DEBATES.read_text(), "simulations"), ("my notes\n", "9 bytes"), (None, "a folder")],
+)
+def test_what_is_not_ours_is_not_replaced(
+    tmp_path: Path, respond: Call, written: str | None, told: str
+) -> None:
+    out = tmp_path / "run.jsonl"
+    if written is not None:
+        out.write_text(written)
+        assert refused(respond(), told)
+        assert out.read_text() == written
+        assert respond("--replace").code == 0
+    else:
+        out.mkdir()
+        ended = respond()
+        assert (ended.code, told in ended.err) == (2, True)
+
+
+def test_an_empty_file_and_a_device_are_free(tmp_path: Path, respond: Call) -> None:
+    (tmp_path / "run.jsonl").touch()
+    assert respond().code == 0
+    retrieve = ("retrieve", CLAIMS, "-i", "demo", "-k", "1", "-q", "-o")
+    assert touche_rad(*retrieve, os.devnull).code == 0
+    assert touche_rad(*retrieve, "-").out.count("\n") == 10
+
+
+def test_a_run_that_was_stopped_goes_on_without_a_word(tmp_path: Path, respond: Call) -> None:
+    """The consent of the stopped call holds, and its journal names the run."""
+    assert respond().code == 0
+    out = tmp_path / "run.jsonl"
+    status = json.loads((tmp_path / "run.jsonl.status.json").read_text())
+    (tmp_path / "run.jsonl.part").write_text(
+        '{"journal": "touche-rad 1", ' + json.dumps({"identity": status["identity"]})[1:] + "\n"
+    )
+    out.write_text("of another run\n")
+    assert respond().code == 0
+    assert "of another run" not in out.read_text()
+
+
+def test_a_run_whose_output_was_deleted_is_made_again(tmp_path: Path, respond: Call) -> None:
+    assert respond().code == 0
+    before = (tmp_path / "run.jsonl").read_bytes()
+    (tmp_path / "run.jsonl").unlink()
+    assert (respond().code, (tmp_path / "run.jsonl").read_bytes()) == (0, before)
+
+
+def test_a_wrong_input_leaves_the_status_of_the_finished_run(tmp_path: Path, respond: Call) -> None:
+    assert respond().code == 0
+    status = (tmp_path / "run.jsonl.status.json").read_bytes()
+    (tmp_path / "in.jsonl").write_text("no debate\n")
+    assert respond("--replace").code == 2
+    assert (tmp_path / "run.jsonl.status.json").read_bytes() == status
+
+
+def test_under_tira_the_output_is_always_replaced(tmp_path: Path, demo_index_path: Path) -> None:
+    given, out = tmp_path / "in", tmp_path / "out"
+    given.mkdir()
+    (given / "claims.tsv").write_text("\n".join(CLAIMS.read_text().splitlines()[:2]) + "\n")
+    env = {"inputDataset": str(given), "outputDir": str(out)}
+    for debater in ("verbatim", "grounded"):
+        call = ("simulate", "-d", debater, "-i", demo_index_path, "--turns", "1")
+        assert touche_rad(*call, env=env).code == 0
+    assert json.loads((out / "status.json").read_text())["identity"]["debater"] == "grounded"
+    assert {path.name for path in out.glob("*.jsonl*")} == {"simulations.jsonl"}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("judge", DEBATES, "-j", "length"),
+        ("retrieve", CLAIMS, "-i", "demo"),
+        ("contests", DEBATES),
+        ("report", DEBATES),
+        ("index", ARGUMENTS),
+        ("score", "e.jsonl", demo_file("labels.jsonl")),
+        ("audit", DEBATES, "-j", "length"),
+        ("train", "examples", DEBATES, demo_file("labels.jsonl")),
+        ("demo",),
+    ],
+)
+def test_every_command_refuses_before_it_works(
+    tmp_path: Path, call: tuple[str | Path, ...]
+) -> None:
+    for out, made in (("file", False), ("folder", True)):
+        if made:
+            (tmp_path / out).mkdir()
+        mine = tmp_path / out / "mine" if made else tmp_path / out
+        mine.write_text("mine\n")
+        before = sorted(tmp_path.rglob("*"))
+        ended = touche_rad(*call, "-o", out, cwd=tmp_path)
+        assert ended.code == 2, ended.err
+        assert ended.err.count("\n") == 1
+        if call[0] != "judge" or not made:
+            assert "exists already" in ended.err
+            assert "--replace" in ended.err
+        assert (sorted(tmp_path.rglob("*")), mine.read_text()) == (before, "mine\n")
+
+
+def test_the_default_page_is_not_replaced_either(tmp_path: Path) -> None:
+    assert touche_rad("report", DEBATES, cwd=tmp_path).code == 0
+    assert refused(touche_rad("report", DEBATES, cwd=tmp_path), "report.html")
+    assert touche_rad("report", DEBATES, "--replace", cwd=tmp_path).code == 0

@@ -1,0 +1,89 @@
+"""Outputs that exist already: what they are, and the one rule for replacing them.
+
+An output that holds something is replaced only if the user says so. A run that is made again (same
+command, plugin, options and input) replaces its own output: `OUT.status.json` has its identity and
+the digest of what it wrote.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from touche_rad.errors import UserError
+from touche_rad.files.records import STANDARD_OUTPUT, Place
+
+STATUS: Final = ".status.json"
+_PLUGINS: Final = ("debater", "judge", "debaters")
+
+
+def check_output(path: Place | None, *, replace: bool) -> None:
+    """Raise an error if a file or a folder holds something and must not be replaced.
+
+    Args:
+        path: The output; None and the standard output are always free, and so are pipes.
+        replace: Whether the user allows to replace it.
+    """
+    if replace or path is None or str(path) in STANDARD_OUTPUT or not _holds(Path(path)):
+        return
+    raise UserError(
+        f"{path} exists already ({_describe(Path(path))}): replace it with --replace, or choose "
+        "another output"
+    )
+
+
+def is_output_of(path: Path, identity: Mapping[str, Any]) -> bool:
+    """Whether a file is the finished output of a run with this identity, and unchanged since."""
+    status = _status(path)
+    return (
+        path.is_file()
+        and status.get("state") == "done"
+        and status.get("identity") == identity
+        and status.get("sha256") == sha256_of(path)
+    )
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 digest of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def status_beside(path: Path) -> Path:
+    """Return the path of the status beside a run's output."""
+    return path.with_name(f"{path.name}{STATUS}")
+
+
+def _holds(path: Path) -> bool:
+    if path.is_dir():
+        return any(path.iterdir())
+    return path.is_file() and path.stat().st_size > 0
+
+
+def _status(path: Path) -> dict[str, Any]:
+    try:
+        status = json.loads(status_beside(path).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return status if isinstance(status, dict) else {}
+
+
+def _describe(path: Path) -> str:
+    """Describe what lies at a path: the run that wrote it, or the kind of file."""
+    if path.is_dir():
+        return "a folder with files"
+    status = _status(path)
+    identity = status.get("identity")
+    if status.get("state") == "done" and isinstance(identity, dict):
+        plugin = next((f" by {identity[key]}" for key in _PLUGINS if key in identity), "")
+        made = f"{status.get('verb')}{plugin}, {str(status.get('finished'))[:16].replace('T', ' ')}"
+        return made if status.get("sha256") == sha256_of(path) else f"{made}, changed since then"
+    from touche_rad.files.formats import detect_kind
+
+    try:
+        return str(detect_kind(path))
+    except UserError:
+        return f"{path.stat().st_size} bytes"
