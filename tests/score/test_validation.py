@@ -38,9 +38,9 @@ def test_our_own_output_is_valid(runs: Path, demo_index_path: Path, name: str) -
     first, *rest = ended.out.splitlines()
     assert ended.code == 0
     assert first == f"{runs / name}.jsonl: {name}, {lines} lines: {verdict}"
-    assert [line.startswith("Write it as simulations: ") for line in rest] == (
-        [True] if name == "responses" else []
-    )
+    hint = [line for line in rest if line.startswith("Write it as simulations: ")]
+    assert len(hint) == (name == "responses")
+    assert not [line for line in rest if line.startswith("fault")]
     quiet = touche_rad(
         "check", "--no-status", runs / f"{name}.jsonl", "-i", demo_index_path, "--quiet"
     )
@@ -85,7 +85,7 @@ SIMULATIONS: dict[str, tuple[Change, str]] = {
     "altered": (lambda row: answer(row)["response"]["arguments"][0].update(text="Other words."),
                 "has another text in the index"),
     "unconfigured": (lambda row: row["simulation"].pop("configuration"),
-                     "the format check of TIRA refuses the file"),
+                     "TIRA refuses a line without simulation.configuration"),
     "no turns": (lambda row: row["simulation"].update(userTurns=[]), "the debate has no turn"),
 }  # fmt: skip
 EVALUATIONS: dict[str, tuple[Change, str]] = {
@@ -127,11 +127,9 @@ def test_an_answer_that_cites_nothing_is_a_warning(runs: Path, tmp_path: Path) -
     answer(rows[0])["response"]["arguments"] = []
     path = tmp_path / "bare.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    ended = touche_rad("check", path)
+    ended = touche_rad("check", path, "--all")
     assert ended.code == 0
-    _, group, example = ended.out.splitlines()
-    assert group.split(maxsplit=2) == ["warning", "1", "nothing is cited"]
-    assert example == f"    {path}:1: turn 2: nothing is cited"
+    assert f"{path}:1: warning: turn 2: nothing is cited" in ended.out.splitlines()
 
 
 @pytest.mark.parametrize("text", ["", "{", "hello\n"])
@@ -156,7 +154,7 @@ def test_a_folder_must_contain_exactly_one_run(runs: Path, tmp_path: Path) -> No
     (folder / "status.json").write_text("{}")
     good = touche_rad("check", folder)
     assert good.code == 0
-    assert good.out == f"{folder / 'simulations.jsonl'}: simulations, 10 lines: valid\n"
+    assert good.out.startswith(f"{folder}/simulations.jsonl: simulations, 10 lines: valid\n")
     (folder / "another.jsonl").write_text("")
     two = touche_rad("check", folder)
     assert two.code == 1

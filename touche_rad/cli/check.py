@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import say
+from touche_rad.cli.console import say, terminal_width
 from touche_rad.errors import UserError
 from touche_rad.text import clean, printable
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 EXAMPLES: Final = 3
 """Examples of each kind of finding."""
-ROOM: Final = 20
+ROOM: Final = 22
 """Lines that the findings of a run take at most without --all."""
 
 
@@ -119,7 +121,8 @@ def _print_repair(made: Repair) -> None:
 def _print(result: Validation, *, everything: bool, fixed: bool) -> None:
     """Print a summary, then the findings by kind with examples."""
     kind = result.kind or "unknown format"
-    lines = f"{result.debates} line{'' if result.debates == 1 else 's'}"
+    count = result.debates + result.unread
+    lines = f"{count} line{'' if count == 1 else 's'}"
     verdict = click.style(result.verdict, fg="green" if result.good else "red")
     click.echo(f"{_one_line(result.path)}: {kind}, {lines}: {verdict}")
     groups = result.groups
@@ -143,9 +146,19 @@ def _print_group(group: Group, examples: int) -> None:
     colour = "red" if group.level == "fault" else "yellow"
     click.secho(f"{group.level:7}", fg=colour, nl=False)
     click.echo(f" {len(group.issues):6}  {group.kind}")
-    for one in group.issues[:examples]:
+    for one in group.examples(examples):
         if one.message != group.kind or one.line is not None:
-            click.echo(f"    {one.place}: {_one_line(one.message)}")
+            click.echo(_indented(f"{one.place}: {_one_line(one.message)}"))
+
+
+def _indented(text: str) -> str:
+    """Indent an example; on a terminal it is wrapped, in a file a finding is one line."""
+    if not sys.stdout.isatty():
+        return f"    {text}"
+    return textwrap.fill(
+        text, terminal_width(), initial_indent=" " * 4, subsequent_indent=" " * 6,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def _one_line(text: str) -> str:

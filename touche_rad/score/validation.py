@@ -77,6 +77,17 @@ class Group:
     level: Level
     issues: Sequence[Issue]
 
+    def examples(self, most: int) -> list[Issue]:
+        """Return a few issues, of different lines where there are enough."""
+        first: dict[int | None, Issue] = {}
+        for one in self.issues:
+            first.setdefault(one.line, one)
+            if len(first) >= most:
+                break
+        chosen = list(first.values())[:most]
+        chosen += [one for one in self.issues[: 2 * most] if one not in chosen]
+        return sorted(chosen[:most], key=lambda one: one.line or 0)
+
 
 @dataclass
 class Validation:
@@ -85,6 +96,8 @@ class Validation:
     path: str
     kind: str = ""
     debates: int = 0
+    unread: int = 0
+    """Lines that cannot be read, and lost debates."""
     turns: int = 0
     unfit: list[str] = field(default_factory=list)
     """Why a valid run is no run to hand in: how it was made."""
@@ -145,6 +158,7 @@ class Validation:
         lost = error.expected == files.EMPTY_RECORD
         kind = "the debate is lost" if lost else "the line cannot be read"
         message = ": ".join(filter(None, (error.field, error.expected)))
+        self.unread += error.line is not None
         self.add(error.line, Problem(kind, message))
 
 
@@ -193,6 +207,7 @@ def check(
         lines = list(files.read_numbered(run, _Collected(result)))
     except InputError as error:
         result.findings.clear()
+        result.unread = 0
         result.add_error(error)
         return result
     seen: set[str] = set()
@@ -226,7 +241,7 @@ def _problems(
         yield from _verdict_problems(debate, evaluation)
         return
     if kind is Kind.SIMULATIONS and not files.has_configuration(debate):
-        message = "simulation.configuration is missing: the format check of TIRA refuses the file"
+        message = "TIRA refuses a line without simulation.configuration"
         yield Problem("the configuration is missing", message)
     first = len(debate.turns) if kind is Kind.RESPONSES else 1
     for number, turn in enumerate(debate.turns, 1):
