@@ -14,7 +14,7 @@ from tests.terminal import touche_rad
 from touche_rad.debate import Debate
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError
-from touche_rad.pipelines import Answer, Judge, answer_topics, judge_topics, label_qrels
+from touche_rad.pipelines import Answer, Judge, Texts, answer_topics, judge_topics, label_qrels
 from touche_rad.plugins import Services, find, open_index
 
 DEBATES, LABELS = demo_file("debates.jsonl"), demo_file("labels.jsonl")
@@ -96,3 +96,24 @@ def test_wrong_input_is_named(tmp_path: Path) -> None:
     short.write_text(LABELS.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
     with pytest.raises(UserError, match="has debate 2"):
         label_qrels(DEBATES, short)
+
+
+def test_results_have_texts_for_a_reader(demo_index_path: Path) -> None:
+    index = open_index(str(demo_index_path))
+    search = find("retriever", "attack").make(Services(index=index)).pipeline(20)
+    topics = pd.DataFrame({"qid": ["1"], "query": ["Zoos should be closed."]})
+    found = (search % 3 >> Texts(index))(topics)
+    argument = index.get(found["docno"][0])
+    assert argument is not None
+    assert found["text"][0] == argument.text
+
+
+def test_answers_of_a_reader_of_pyterrier_rag_are_judged() -> None:
+    """Its readers give `qid`, `prompt`, `qanswer`, and the query as `query_0`."""
+    read = pd.DataFrame({
+        "prompt": ["Answer: Zoos should be closed."], "qid": ["1"],
+        "query_0": ["Zoos should be closed."], "qanswer": ["Zoos keep species alive."],
+    })  # fmt: skip
+    verdicts = Judge("grounded", threshold=0.0)(read)
+    assert set(verdicts["query"]) == {"Zoos should be closed."}
+    assert sorted(verdicts["docno"]) == ["manner", "quality", "quantity", "relation"]

@@ -12,10 +12,11 @@
 
 `retriever % 10 >> Answer("grounded") >> Judge("zsl", model=...)` compares retrievers and debaters
 by the verdicts of a judge. The columns are those of PyTerrier and pyterrier_rag: `qid`, `query`,
-`docno`, `text`, `score`, `rank`, `qanswer`, `qcontext`.
+`docno`, `text`, `score`, `rank`, `qanswer`, `qcontext`. A reader of pyterrier_rag needs texts:
+`retriever % 10 >> Texts(index) >> Concatenator() >> reader >> Judge("grounded")`.
 """
 
 from touche_rad.pipelines.frames import answer_topics, judge_topics, label_qrels
-from touche_rad.pipelines.transformers import Answer, Judge
+from touche_rad.pipelines.transformers import Answer, Judge, Texts
 
-__all__ = ["Answer", "Judge", "answer_topics", "judge_topics", "label_qrels"]
+__all__ = ["Answer", "Judge", "Texts", "answer_topics", "judge_topics", "label_qrels"]

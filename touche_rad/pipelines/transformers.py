@@ -68,6 +68,7 @@ class Answer(_Plugin):
 
     def transform(self, inp: Any) -> Any:
         """Answer each topic; a topic without documents is answered too."""
+        inp = _with_query(inp)
         pt.validate.columns(inp, includes=["qid", "query"], warn=False)
         retrieved = "docno" in inp.columns
         rows = []
@@ -92,6 +93,32 @@ class Answer(_Plugin):
             })  # fmt: skip
         kept = [column for column in inp.columns if column not in (*_ADDED, *_RESULT)]
         return pd.DataFrame(rows, columns=[*kept, *_ADDED])
+
+
+def _with_query(inp: Any) -> Any:
+    """Name the query `query` again: readers of pyterrier_rag keep it as `query_0`."""
+    if "query" in inp.columns or "query_0" not in inp.columns:
+        return inp
+    return inp.rename(columns={"query_0": "query"})
+
+
+class Texts(pt.Transformer):
+    """Adds the column `text` to the results of a retriever, for readers of pyterrier_rag."""
+
+    def __init__(self, index: str | ArgumentIndex) -> None:
+        """Open the index that contains the documents.
+
+        Args:
+            index: Location of an argument index, or an open one.
+        """
+        super().__init__()
+        self.index = open_index(index) if isinstance(index, str) else index
+
+    def transform(self, inp: Any) -> Any:
+        """Add the text of each argument; it is empty if the index does not contain it."""
+        pt.validate.columns(inp, includes=["docno"], warn=False)
+        found = (self.index.get(str(docno)) for docno in inp["docno"])
+        return inp.assign(text=[one.text if one is not None else "" for one in found])
 
 
 _RESULT: Final = ("docno", "text", "score", "rank", "path")
@@ -122,6 +149,7 @@ class Judge(_Plugin):
 
     def transform(self, inp: Any) -> Any:
         """Judge each answer; other columns of the answers are kept."""
+        inp = _with_query(inp)
         pt.validate.columns(inp, includes=["qid", "query", "qanswer"], warn=False)
         kept = [column for column in inp.columns if column not in (*_RESULT, "rationale")]
         rows = []

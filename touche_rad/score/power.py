@@ -2,7 +2,8 @@
 
 A comparison finds a true difference of this size in about 80 % of the cases, with a two-sided test
 at 5 %. Turns of one debate are alike, so the variance grows by the design effect
-1 + (turns per debate - 1) * CORRELATION. `benchmarks/power.py` checks the formulas by simulation.
+1 + (turns per debate - 1) * CORRELATION. `benchmarks/power.py` checks the formula for F1 by
+simulation.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Detectable:
 
     def line(self) -> str:
         """Return the difference for the terminal."""
-        found = f"{self.difference:.3f}" if self.difference < 1 else "none: too few debates"
+        found = f"{self.difference:.3f}" if self.difference < 1 else "too few debates"
         return f"{self.measure}: {found}"
 
 
