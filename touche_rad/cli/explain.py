@@ -69,9 +69,11 @@ async def explain(name: str, debater: Debater, debate: Debate, response: Respons
 
 def answering(answerer: Answerer, answer: Answer) -> tuple[str, Debater | None]:
     """Return the debater that gave an answer, with its name; None for the fixed last answer."""
+    from touche_rad.runs.answering import Fallback
+
     for name, debater in answerer.chain:
-        if answer.by == name or answer.by.startswith(f"{name} without"):
-            return name, debater
+        if answer.by == name or answer.by.startswith(f"{name} without its"):
+            return name, debater.debater if isinstance(debater, Fallback) else debater
     return answer.by, None
 
 

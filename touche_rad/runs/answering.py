@@ -176,26 +176,27 @@ def make_chain(
     if services.model is None or "model" not in plugin.uses:
         known.pop(name)
     return (name, chosen), *(
-        (f"{other} without a model" if other == name else other, _Fallback(known[other], alone))
+        (f"{other} without a model" if other == name else other, Fallback(known[other], alone))
         for other in fallbacks()
         if other in known and (services.index is not None or "index" not in known[other].needs)
     )
 
 
-class _Fallback:
+class Fallback:
     """A fallback debater, which is made when it answers for the first time."""
 
     def __init__(self, plugin: Plugin, services: Services) -> None:
         self._plugin, self._services = plugin, services
 
     @cached_property
-    def _debater(self) -> Debater:
+    def debater(self) -> Debater:
+        """The debater."""
         made: Debater = self._plugin.make(self._services)
         return made
 
     def answer(self, debate: Debate) -> Response | Awaitable[Response]:
         """Answer the user's last message."""
-        return self._debater.answer(debate)
+        return self.debater.answer(debate)
 
 
 class Refused(InvalidResult):
