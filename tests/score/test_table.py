@@ -20,6 +20,17 @@ def test_columns_are_aligned_first_left_then_right() -> None:
     ]
 
 
+def test_a_wide_table_is_split_with_each_interval_beside_its_value() -> None:
+    wide = Table(["", "F1", "95 %", "kappa"], [["a" * 20, "0.5000", "0.4 to 0.6", "0.1000"]])
+    assert wide.lines(40) == [
+        "                      F1        95 %",
+        "aaaaaaaa…aaaaaaa  0.5000  0.4 to 0.6",
+        "",
+        "                   kappa",
+        "aaaaaaaa…aaaaaaa  0.1000",
+    ]
+
+
 @pytest.fixture
 def truth(tmp_path: Path) -> Path:
     return labels_file(tmp_path / "labels.jsonl", [[YES, NO], [YES, YES]])

@@ -28,7 +28,17 @@ from touche_rad.score.result import (
     Ranked,
     RetrievalRow,
 )
-from touche_rad.score.tables import NONE, Columns, Part, Printed, Table, cell, cells, heads
+from touche_rad.score.tables import (
+    INTERVAL,
+    NONE,
+    Columns,
+    Part,
+    Printed,
+    Table,
+    cell,
+    cells,
+    heads,
+)
 
 _POLICIES: Final = {
     "strict": "policy: strict, as in the official scorer",
@@ -193,7 +203,7 @@ def _board(report: JudgementReport) -> Table:
             *([str(report.lost.get(one.run, NONE))] if lost else []),
             *cells(_EXTRA_COLUMNS, mean),
         ])  # fmt: skip
-    names = ("rank", "run", "mean F1", "95 %", "quant.", "qual.", "rel.", "manner")
+    names = ("rank", "run", "mean F1", INTERVAL, "quant.", "qual.", "rel.", "manner")
     columns = [*names, *(["lost"] if lost else []), *heads(_EXTRA_COLUMNS)]
     return Table(columns, table_rows, name=1, optional=len(_EXTRA_COLUMNS))
 
@@ -202,14 +212,15 @@ def _retrieval_board(report: RetrievalReport) -> Table:
     values: dict[str, list[RetrievalRow]] = defaultdict(list)
     for row in report.rows:
         values[row.run].append(row)
-    columns = [head for measure in report.measures for head in (measure, "95 %")]
-    rows = [
-        [_rank(one.rank), one.run,
-         *(text for row in values[one.run]
-           for text in (cell("{value:.4f}", row), cell(_SHORT_INTERVAL, row)))]
-        for one in report.ranking
-    ]  # fmt: skip
-    return Table(["rank", "run", *columns], rows, name=1)
+    first, *others = report.measures
+    intervals = [f"{INTERVAL} of {measure}" for measure in others]
+    rows = []
+    for one in report.ranking:
+        texts = [cell("{value:.4f}", row) for row in values[one.run]]
+        between = [cell(_SHORT_INTERVAL, row) for row in values[one.run]]
+        rows.append([_rank(one.rank), one.run, texts[0], between[0], *texts[1:], *between[1:]])
+    columns = ["rank", "run", first, INTERVAL, *others, *intervals]
+    return Table(columns, rows, name=1, optional=len(intervals))
 
 
 def _rank(rank: int | None) -> str:

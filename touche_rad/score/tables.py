@@ -16,6 +16,8 @@ from touche_rad.text import printable
 
 NONE: Final = "–"
 """The cell of a missing value."""
+INTERVAL: Final = "95 %"
+"""The head of a column of confidence intervals."""
 WIDTH: Final = 80
 _GAP: Final = "  "
 _SHORTEST: Final = 16
@@ -85,12 +87,22 @@ class Table:
     def _split(self, width: int) -> list[str]:
         first = list(range(self.name + 1))
         blocks = [first]
-        for column in range(self.name + 1, len(self.heads)):
-            if len(blocks[-1]) > len(first) and self._width([*blocks[-1], column]) > width:
+        for group in self._groups():
+            if len(blocks[-1]) > len(first) and self._width([*blocks[-1], *group]) > width:
                 blocks.append(first)
-            blocks[-1] = [*blocks[-1], column]
+            blocks[-1] = [*blocks[-1], *group]
         lines = [["", *self._aligned(block)] for block in blocks]
         return [line for block in lines for line in block][1:]
+
+    def _groups(self) -> list[list[int]]:
+        """Return the columns that stay together: an interval stands beside its value."""
+        groups: list[list[int]] = []
+        for column in range(self.name + 1, len(self.heads)):
+            if groups and self.heads[column] == INTERVAL:
+                groups[-1].append(column)
+            else:
+                groups.append([column])
+        return groups
 
     def _aligned(self, columns: Sequence[int]) -> list[str]:
         widths = self._widths()
