@@ -167,6 +167,12 @@ class ElasticIndexes(IndexBackend):
         """Return the number of arguments without annotation, and an estimate of their letters."""
         return left_to_annotate(location, annotator)
 
+    def check_vectors(self, wanted: VectorsWanted) -> None:
+        """Load the encoder, which may need an extra."""
+        from retrieval.dense.search import loaded
+
+        loaded(wanted.encoder)
+
     def add_vectors(
         self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Report | None = None
     ) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import ssl
@@ -74,6 +75,8 @@ SECONDS: Final = 30.0
 """Default timeout of a call in seconds, including retries."""
 ONE_TRY: Final = 10.0
 HEALTH: Final = 2.0
+log = logging.getLogger("touche_rad")
+
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 _LATER: Final = frozenset((408, 425, 429, 502, 503, 504))
 
@@ -156,6 +159,8 @@ class Connection:
                 pause = wait * random.uniform(0.5, 1.5)
                 if not temporary or time.monotonic() + pause > end:
                     raise self._for_red(error) or fault from None
+                if wait == FIRST_WAIT:
+                    log.warning("%s; trying again for %.0f s", fault, end - time.monotonic())
                 time.sleep(pause)
                 wait = min(2 * wait, LONGEST_WAIT)
 

@@ -62,6 +62,12 @@ class PisaIndexes(IndexBackend):
         """Build an index; the folder appears only when it is complete."""
         return build(arguments, _own(location), replace=replace)
 
+    def check_vectors(self, wanted: VectorsWanted) -> None:
+        """Load the encoder, which may need an extra."""
+        from retrieval.dense.search import loaded
+
+        loaded(wanted.encoder)
+
     def add_vectors(
         self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Report | None = None
     ) -> int:

@@ -75,7 +75,10 @@ def index_command(source: str, **given: Any) -> None:
             given["dense"], fields, given["dense_precision"], given["dense_graph"]
         )
     annotator = _make_annotator(given)
-    exists = index_backend_of(str(place), options).exists(str(place)) and not given["replace"]
+    backend = index_backend_of(str(place), options)
+    exists = backend.exists(str(place)) and not given["replace"]
+    if vectors is not None:
+        backend.check_vectors(vectors)
     if exists and vectors is None and annotator is None:
         raise UserError(f"{place} exists already; replace it with --replace")
     builder = _Builder(source, str(place), given["utterances"], given["skip_bad"], given["quiet"])

@@ -204,5 +204,16 @@ def report_command(runs: tuple[Path, ...], **given: Any) -> None:
     say(f"written: {out}", quiet=given["quiet"])
     if given["graphs"] is not None:
         count = len(write_exports(runs, given["graphs"], bad=bad))
-        say(f"graphs: {count} files in {given['graphs'].resolve()}", quiet=given["quiet"])
+        if count:
+            say(f"graphs: {count} files in {given['graphs'].resolve()}", quiet=given["quiet"])
+        else:
+            say(f"graphs: none written: only outcomes of these panels are drawn: {_drawing()}")
     say(f"next: open {out.resolve().as_uri()} in a browser", quiet=given["quiet"])
+
+
+def _drawing() -> str:
+    """Return the names of the panels whose outcomes can be exported as graphs."""
+    from touche_rad.plugins import registered
+
+    plugins = registered("panel").values()
+    return ", ".join(one.name for one in plugins if hasattr(one.factory, "exports"))

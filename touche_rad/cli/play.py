@@ -351,6 +351,7 @@ def serve_command(**given: Any) -> None:
 
     from touche_rad.serve import create_app
 
+    _check_port(given["host"], given["port"])
     level = "warning" if given["quiet"] else "info"
     logging.basicConfig(level=level.upper())
     debater = prepare.select_main("debater", given)
@@ -370,6 +371,32 @@ def serve_command(**given: Any) -> None:
         app, host=given["host"], port=given["port"], log_level=level,
         timeout_keep_alive=_KEEP_ALIVE, backlog=_BACKLOG,
     )  # fmt: skip
+
+
+def _check_port(host: str, port: int) -> None:
+    """Raise an error before any work if the address cannot be listened on."""
+    import errno
+    import socket
+
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise UserError(
+                f"port {port} is in use by another program: choose another with --port N"
+            ) from None
+        if error.errno == errno.EACCES:
+            raise UserError(
+                f"port {port} is not permitted: choose one above 1023 with --port N"
+            ) from None
+        raise UserError(
+            f"--host {host}: cannot be listened on: {error.strerror or error}"
+        ) from None
 
 
 _KEEP_ALIVE: Final = 600

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -60,21 +61,32 @@ DEBATES = frozenset((Kind.SIMULATIONS, Kind.ANNOTATED, Kind.CHAT, Kind.RESPONSES
 """The kinds that hold debates with turns."""
 
 _LOOKED_AT = 100
+_VOTES = 5
+"""Number of first records that decide on the kind, so that one wrong record does not."""
 
 
 def detect_kind(path: Place) -> Kind:
-    """Return the kind of a file, from its first line that shows one."""
+    """Return the kind of most of a file's first records; of the first one if they disagree."""
     bad = BadLines(skip=True)
     problem: InputError | None = None
     looked = 0
+    kinds: Counter[Kind] = Counter()
     for number, line in numbered_lines(path, bad):
-        kind = _of_json(line) if _may_be_json(line) else _of_text(line)
-        if kind is not None:
-            return kind
+        if not _may_be_json(line):
+            kind = _of_text(line)
+            if kind is not None and not kinds:
+                return kind
+        elif (kind := _of_json(line)) is not None:
+            kinds[kind] += 1
+            if kinds.total() == _VOTES:
+                break
+            continue
         problem = problem or InputError(path, _describe_unknown(line), line=number)
         looked += line.strip() != "{}"  # lost debates show no kind
         if looked == _LOOKED_AT:
             break
+    if kinds:
+        return kinds.most_common(1)[0][0]
     faults = [fault for fault in (bad.first, problem) if fault is not None]
     if not faults:
         raise InputError(path, "is empty: expected at least one line")
@@ -325,8 +337,33 @@ def read_arguments(path: Place, bad: BadLines | None = None) -> Iterator[Argumen
     """Read a collection, or the arguments that a file of debates cites, each once."""
     kind = _kind(path, DEBATES | {Kind.ARGUMENTS})
     if kind is Kind.ARGUMENTS:
-        return _each(path, bad, kind, lambda line: argument_of(line.value))
+        return _collection(path, bad or BadLines())
     return _cited(read_debates(path, bad))
+
+
+LONGEST_ID = 512
+"""Maximum bytes of an argument's id in an index."""
+
+
+def _collection(path: Place, bad: BadLines) -> Iterator[Argument]:
+    """Read a collection; report ids that no index can hold, and ids of two different arguments."""
+    seen: dict[str, int] = {}
+    for number, argument in _numbered(path, bad, Kind.ARGUMENTS, _argument):
+        content = hash((argument.text, argument.topic, argument.attacks, argument.supports))
+        if seen.setdefault(argument.id, content) != content:
+            message = f"another argument has the id {short_repr(argument.id)} already"
+            bad.report(InputError(path, message, line=number, field="id"))
+            continue
+        yield argument
+
+
+def _argument(line: Line) -> Argument:
+    argument = argument_of(line.value)
+    size = len(argument.id.encode("utf-8", "surrogatepass"))
+    if not 1 <= size <= LONGEST_ID or "\0" in argument.id:
+        expected = f"expected 1 to {LONGEST_ID} bytes without NUL"
+        raise FieldError("id", f"{expected}, got {short_repr(argument.id)} of {size} bytes")
+    return argument
 
 
 def count_arguments(path: Place) -> int | None:

@@ -154,6 +154,9 @@ class IndexBackend:
         """
         return None
 
+    def check_vectors(self, wanted: VectorsWanted) -> None:
+        """Raise an error if the encoder cannot be loaded; called before an index is built."""
+
     def add_vectors(
         self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Report | None = None
     ) -> int:

@@ -59,7 +59,12 @@ def index_backend_of(location: str, options: Mapping[str, str] | None = None) ->
             (one for one in known.values() if getattr(one.factory, "for_paths", False)), None
         )
     if plugin is None:
-        raise UserError(f"{location!r} is no location of an index (backends: {', '.join(known)})")
+        servers = [name for name, one in known.items() if not getattr(one.factory, "for_paths", 0)]
+        hint = " or ".join(f"{name}:{location}" for name in servers if "://" in location)
+        raise UserError(
+            f"{location!r} is no location of an index: {f'write {hint}' if hint else 'unknown'} "
+            f"(backends: {', '.join(known)})"
+        )
     made: IndexBackend = plugin.make(Services(), options)
     return made
 
