@@ -36,7 +36,8 @@ def test_the_next_steps_of_a_run_work_as_printed(claims: Path) -> None:
     assert made.code == 0, made.err
     check, judge = _next(made.err)
     assert (check[0], judge[0]) == ("check", "judge")
-    assert touche_rad(*check, cwd=folder).code == 0
+    checked = touche_rad(*check, cwd=folder)
+    assert (checked.code, "not fit to hand in: demo index" in checked.out) == (1, True)
     judged = touche_rad(*judge, cwd=folder)
     assert judged.code == 0, judged.err
     check, score, report = _next(judged.err)
