@@ -279,3 +279,12 @@ def test_the_server_says_what_it_is(demo: TestClient) -> None:
     assert set(demo.get("/openapi.json").json()["paths"]) == {
         "/", "/quantity", "/quality", "/relation", "/manner", "/health",
     }  # fmt: skip
+
+
+def test_health_counts_the_answers_that_are_not_the_debaters() -> None:
+    good, failing = Scripted(), Scripted(KeyError("nothing"))
+    client = TestClient(create_app(Answerer([("failing", failing), ("good", good)]), good))
+    client.post("/", json={"messages": [{"role": "user", "content": USER}]})
+    health = client.get("/health").json()
+    assert health["stand_ins"] == 1
+    assert health["last_stand_in"].startswith("debater failing failed: KeyError: 'nothing'")

@@ -9,13 +9,16 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from touche_rad import __version__
 from touche_rad.cli import prepare
 from touche_rad.demo import DEMO
 from touche_rad.errors import ToucheRadError
 from touche_rad.plugins import KINDS, open_index, registered
+
+if TYPE_CHECKING:
+    from touche_rad.models import Model
 
 Check = dict[str, Any]
 
@@ -72,8 +75,7 @@ def _model(given: prepare.Given) -> list[Check]:
     if size is not None:
         results.append(_check(size.what, size.ok, size.found, size.fix))
 
-    async def ask() -> None:
-        model = prepare.make_model({**given, "quiet": False})
+    async def ask(model: Model) -> None:
         try:
             async for one in checks(model):
                 optional = one.what in ("model schemas", "model logprobs")
@@ -82,7 +84,10 @@ def _model(given: prepare.Given) -> list[Check]:
             await model.close()
 
     try:
-        anyio.run(ask)
+        model = prepare.make_model({**given, "quiet": False})
+        if given["wait"]:
+            prepare.check_endpoint(model, {**given, "quiet": False})
+        anyio.run(ask, model)
     except ToucheRadError as error:
         results.append(_check("model", False, str(error), "see -m in: touche-rad respond --help"))
     return results

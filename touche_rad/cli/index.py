@@ -108,7 +108,8 @@ def _make_annotator(given: prepare.Given) -> Annotator | None:
     if not prepare.names_model(given):
         raise UserError(f"index --annotate needs {A_MODEL}")
     annotator = prepare.select("annotator", given["annotate"])
-    made: Annotator = annotator.make(Services(model=prepare.make_model(given)))
+    open_model = prepare.make_model if given["annotate_cost"] else prepare.open_model
+    made: Annotator = annotator.make(Services(model=open_model(given)))
     return made
 
 

@@ -185,13 +185,18 @@ def model_for(
             if "model" in plugin.needs:
                 raise UserError(f"{plugin.kind} {plugin.name} needs {A_MODEL}")
     elif any(map(uses_model, plugins)):
-        model = make_model(given, out)
-        check_endpoint(model, given, must_answer=must_answer and not (out and is_tira(out)))
-        return model
+        return open_model(given, out, must_answer=must_answer and not (out and is_tira(out)))
     if given.get("model"):
         names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in plugins)
         say(f"note: -m is not used: {names} works without a model", quiet=given["quiet"])
     return None
+
+
+def open_model(given: Given, out: Path | None = None, *, must_answer: bool = True) -> Model:
+    """Make the model that the options describe, and check its endpoint."""
+    model = make_model(given, out)
+    check_endpoint(model, given, must_answer=must_answer)
+    return model
 
 
 def make_model(given: Given, out: Path | None = None) -> Model:

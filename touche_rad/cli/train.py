@@ -167,7 +167,7 @@ def judge(debates: Path, labels: Path, **given: Any) -> None:
     from touche_rad.plugins import trainer
 
     out = given["output"]
-    model = prepare.make_model(given, out) if prepare.names_model(given) else None
+    model = prepare.open_model(given, out) if prepare.names_model(given) else None
     with progress("judging", quiet=given["quiet"]) as report:
         result = trainer("judge")(
             debates, labels, out, model=model, asks=given["asks"], seed=given["seed"],
@@ -246,7 +246,7 @@ _RECIPE: Final = (
 def _teacher(given: Mapping[str, Any]) -> Any:
     """Return the model that writes missing reasoning, if `--reasoning teacher` is set."""
     if given["reasoning"] == "teacher":
-        return prepare.make_model(given, given["output"])
+        return prepare.open_model(given, given["output"])
     if given["model"]:
         say("note: -m is not used without --reasoning teacher", quiet=given["quiet"])
     return None
