@@ -6,6 +6,7 @@ A fault loses a debate or a score; a warning makes an answer or a verdict worse.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -24,6 +25,8 @@ NO_VERDICT: Final = "no verdict"
 """How the explanation of a score begins that stands in for a verdict."""
 OFFICIAL: Final = frozenset((Kind.SIMULATIONS, Kind.EVALUATIONS))
 """The kinds of files that can be handed in."""
+_UTTERANCES: Final = "utterances"
+"""What the simulated user said; the debater's answers can still be its own."""
 _ENDINGS = (".jsonl", ".jsonl.gz")
 """The files that TIRA accepts as the run in an output folder."""
 _STATUS = ".status.json"
@@ -35,9 +38,9 @@ _UNKNOWN, _OTHER_TEXT = (
     "a cited argument has another text in the index",
 )
 _LONG, _UNFIT = "the answer has more than", "not fit to hand in"
-_FEW, _RANGE = "some answers are stand-ins", "a score is not 0 to 1"
+_FEW, _RANGE = "are stand-ins", "a score is not 0 to 1"
 _LASTING: Final = frozenset(
-    (_NO_ANSWER, _EMPTY, _UNCITED, _STANDS_IN, _UNKNOWN, _OTHER_TEXT, _FEW, _RANGE)
+    (_NO_ANSWER, _EMPTY, _UNCITED, _STANDS_IN, _UNKNOWN, _OTHER_TEXT, _RANGE)
 )
 """Kinds of problems that no repair of the file can mend, beside an answer that is too long."""
 
@@ -126,7 +129,9 @@ class Validation:
     def repairable(self) -> bool:
         """Whether a fault or warning may be repaired without a new answer."""
         return any(
-            one.kind not in _LASTING and not one.kind.startswith((_LONG, _UNFIT))
+            one.kind not in _LASTING
+            and not one.kind.startswith((_LONG, _UNFIT))
+            and not one.kind.endswith(_FEW)
             for one in self.findings
         )
 
@@ -313,19 +318,30 @@ def _compare_with_input(
 def _read_status(result: Validation, run: Path) -> None:
     """Add what the status beside the run says about how it was made."""
     status = _status_of(run)
-    made = status.get("counts")
-    total = max(made.values(), default=0) if isinstance(made, dict) else 0
-    replaced = status.get("replaced", 0)
+    counts = status.get("counts")
+    made: dict[str, Any] = counts if isinstance(counts, dict) else {}
     if status.get("demo") is True:
         result.unfit.append("demo index")
-    if isinstance(replaced, int) and replaced > 0:
-        if replaced >= total:
-            result.unfit.append("all answers are stand-ins")
+    for what, count in _stand_ins(status).items():
+        total = made.get(what, 0)
+        if what != _UTTERANCES and count >= total > 0:
+            result.unfit.append(f"all {what} are stand-ins")
         else:
-            message = f"{replaced} of {total} answers are stand-ins of a fallback"
-            result.add(None, Problem(_FEW, message, "warning"))
+            of = f" of {total}" if total else ""
+            message = f"{count}{of} {what} are stand-ins of a fallback"
+            result.add(None, Problem(f"some {what} {_FEW}", message, "warning"))
     for reason in result.unfit:
         result.add(None, Problem(f"{_UNFIT}: {reason}", f"{_UNFIT}: {reason}"))
+
+
+def _stand_ins(status: dict[str, Any]) -> Counter[str]:
+    """Count the stand-ins of a run by what they replace: answers, verdicts or utterances."""
+    found: Counter[str] = Counter()
+    rows = status.get("stand_ins")
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, dict) and isinstance(row.get("count"), int):
+            found[clean(str(row.get("what")))] += row["count"]
+    return found
 
 
 def _status_of(run: Path) -> dict[str, Any]:
