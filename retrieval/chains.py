@@ -24,7 +24,7 @@ from touche_rad.plugins import ArgumentIndex, Services
 SIBLING: Final = 0.8
 """The weight of a link over a claim of a third argument; direct links weigh 1."""
 _STARTS: Final = (
-    ("text", "says like you", 1),
+    ("text", "says the same as you", 1),
     ("attacks", "attacks your claim", -1),
     ("supports", "supports your claim", 1),
 )

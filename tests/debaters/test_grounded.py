@@ -236,7 +236,7 @@ def test_each_candidate_tells_the_chain_that_led_to_it() -> None:
     against = Argument(id="b", text="Radios guide any ship.", attacks=own.text, supports="Radios.")
     asked = debate("Lighthouses guide boats.")
     found = {one.argument.id: one for one in gather(BothSides([own, against]), read(asked), 5)}
-    assert found["a"].path == ("says like you",)
+    assert found["a"].path == ("says the same as you",)
     assert found["b"].path == ("attacks a claim like yours",)
-    said = f"a says like you: {own.text}"
+    said = f"a says the same as you: {own.text}"
     assert found["b"].paths["chain"] == (said, "attacks the like of that")

@@ -221,7 +221,7 @@ def test_a_chain_reaches_what_attacks_a_text_like_the_query(index: PisaArguments
     made = find("retriever", "chain").make(Services(index=index))
     best = made.search("Cats just sleep", 5)[0]
     assert best.argument.id == "c"
-    assert best.path == ("a says like you: Cats sleep all day.", "attacks that")
+    assert best.path == ("a says the same as you: Cats sleep all day.", "attacks that")
     assert _search("chain", index, "Cats just sleep", near="1") == ["c"]
     assert _search("chain", index, "whales", near="1") == []
     assert set(

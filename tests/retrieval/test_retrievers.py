@@ -73,7 +73,7 @@ def test_a_chain_goes_by_what_attacks_what_you_say(bees: PisaArguments) -> None:
     hits = {
         hit.argument.id: hit for hit in _made("chain", bees).search("Roofs starve wild bees", 9)
     }
-    assert hits["3"].path == (f"2 says like you: {BEES[1].text}", "attacks that")
+    assert hits["3"].path == (f"2 says the same as you: {BEES[1].text}", "attacks that")
     assert hits["3"].score == pytest.approx(0.8)
 
 

@@ -256,7 +256,7 @@ def _direct(reading: Reading) -> list[_Route]:
             ("denied", "supports", text, ("supports a claim like one you deny",))
             for text in denied[:2]
         ),
-        ("alike", "text", reading.assertion, ("says like you",)),
+        ("alike", "text", reading.assertion, ("says the same as you",)),
         ("context-attacks", "attacks", context, ("attacks a claim like what was said so far",)),
         ("context-text", "text", context, ("says like what was said so far",)),
         ("claim", "attacks", reading.claim, ("attacks a claim like your first",)),
@@ -267,7 +267,7 @@ def _chained(alike: Sequence[Hit]) -> list[_Route]:
     """Return searches for attackers of a text like the user's, and of the claim it supports."""
     routes: list[_Route] = []
     for hit in alike[:CHAINED]:
-        said = f"{hit.argument.id} says like you: {hit.argument.text}"
+        said = f"{hit.argument.id} says the same as you: {hit.argument.text}"
         routes.append(("chain", "attacks", hit.argument.text, (said, "attacks the like of that")))
         routes.append(
             (
