@@ -84,22 +84,19 @@ def play(
     users = [*plugins, *([judge] if judge is not None else [])]
     asked = any("model" in one.needs or (named and prepare.uses_model(one)) for one in users)
     settings, _ = prepare.model_settings(given["options"].get("model", {}), given["seed"])
-    costs, played = {}, Played(Estimate())
+    samples: dict[str, Sample] = {}
+    bodies: Sequence[Mapping[str, Any]] = ()
     for length, share in lengths.items() if asked else (("expected", 0.0),):
         backend, sample = Answers(share), Sample(choose)
         model = Model(backend, settings=settings) if asked else None
         work = make(Services(index, given["seed"], model))
         bad = files.BadLines(skip=given.get("skip_bad", False))
         status = anyio.run(work, RunOptions(bad=bad, model=model, sample=sample))
-        if model is not None:
-            costs[length] = model.usage.total
         sample.scale *= scale
-        estimate = estimate_of(costs, sample, status)
+        samples[length] = sample
         if length == "expected":
-            played = Played(estimate, backend.bodies, sample.lines)
-    usual = played.estimate
-    changes = {"stand_ins": usual.stand_ins, "seconds": usual.seconds}
-    return Played(estimate.model_copy(update=changes), played.bodies, played.lines)
+            usual, bodies = status, backend.bodies
+    return Played(estimate_of(samples, usual), bodies, samples["expected"].lines)
 
 
 def before_run(

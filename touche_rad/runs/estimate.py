@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -154,6 +154,9 @@ class Sample:
     scale: float = 1.0
     """Size of the whole input, in sizes of the sample."""
     seconds: float = 0.0
+    sizes: list[int] = field(default_factory=list)
+    costs: list[Cost] = field(default_factory=list)
+    """Size of each processed unit, and the cost of all units up to it."""
 
     async def __call__(self, work: Work[Any], options: RunOptions) -> Status:
         """Process the units one after the other."""
@@ -176,11 +179,29 @@ class Sample:
                         f"dry run: number {number + 1} failed: {type(error).__name__}: {error}"
                     ) from error
                 tally.add(self.done[-1])
+                self.sizes.append(sizes[number])
+                if options.model is not None:
+                    self.costs.append(replace(options.model.usage.total))
         self.seconds = time.monotonic() - clock
         return Status(
             verb=work.verb, state="done", units=self.units, done=len(self.done), started=started,
             finished=datetime.now().astimezone(), seconds=self.seconds, **tally.fields(),
         )  # fmt: skip
+
+    def extrapolate(self, name: str) -> float:
+        """Return the cost of the whole input.
+
+        What the first unit costs more than the others is counted once: a plugin may prepare itself.
+        """
+        values = [float(getattr(cost, name)) for cost in self.costs]
+        if not values:
+            return 0.0
+        whole = self.scale * values[-1]
+        if len(values) == 1:
+            return whole
+        rate = (values[-1] - values[0]) / sum(self.sizes[1:])
+        more = values[0] - rate * self.sizes[0]
+        return rate * self.scale * sum(self.sizes) + more if more > 0 else whole
 
     @property
     def lines(self) -> list[str]:
@@ -197,21 +218,19 @@ def _size(unit: Any) -> int:
     return max(1, len(unit.speeches)) if isinstance(unit, Contest) else 1
 
 
-def estimate_of(costs: Mapping[str, Cost], sample: Sample, status: Status) -> Estimate:
-    """Extrapolate the costs of a sample.
+def estimate_of(samples: Mapping[str, Sample], status: Status) -> Estimate:
+    """Extrapolate the costs of samples.
 
     Args:
-        costs: Cost of the sample for short, usual and long answers (`models.dry_run.LENGTHS`).
-        sample: The sample.
-        status: Its result.
+        samples: The sample with short, usual and long answers (`models.dry_run.LENGTHS`).
+        status: The result of the sample with usual answers.
     """
+    sample = samples["expected"]
 
     def ranged(name: str) -> Range:
-        values = {length: sample.scale * getattr(cost, name) for length, cost in costs.items()}
+        values = {length: one.extrapolate(name) for length, one in samples.items()}
         return Range(
-            low=min(values.values(), default=0.0),
-            expected=values.get("expected", 0.0),
-            high=max(values.values(), default=0.0),
+            low=min(values.values()), expected=values["expected"], high=max(values.values())
         )
 
     return Estimate(
