@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
@@ -13,7 +14,6 @@ from touche_rad.models import ModelError
 from touche_rad.models.errors import Unreachable
 
 if TYPE_CHECKING:
-    from touche_rad.cli.prepare import Given
     from touche_rad.models import Model
 
 _PAUSE: Final = 1.0
@@ -21,7 +21,9 @@ _REPORT: Final = 10.0
 """Seconds between two lines that say what the command waits for."""
 
 
-def wait_or_stop(model: Model, problem: ModelError, given: Given, *, must_answer: bool) -> None:
+def wait_or_stop(
+    model: Model, problem: ModelError, given: Mapping[str, Any], *, must_answer: bool
+) -> None:
     """Wait with `--wait`; then stop, or go on without the model.
 
     Args:
@@ -45,7 +47,7 @@ def wait_or_stop(model: Model, problem: ModelError, given: Given, *, must_answer
     model.set_down(left, f"{line}; {instead}")
 
 
-def _wait(model: Model, problem: ModelError, given: Given) -> ModelError | None:
+def _wait(model: Model, problem: ModelError, given: Mapping[str, Any]) -> ModelError | None:
     """Return the problem that is left after the seconds of `--wait`, or None."""
     end, reported = time.monotonic() + (given.get("wait") or 0.0), float("-inf")
     while (left := end - time.monotonic()) > 0:
