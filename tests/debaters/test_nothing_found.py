@@ -47,7 +47,6 @@ def demo(demo_index_path: Path) -> Services:
         f"{PINEAPPLE}!",
         f"I believe: {PINEAPPLE.lower()}.",
         f"{PINEAPPLE}. That is my honest opinion.",
-        "Television is bad",
     ],
 )
 def test_a_claim_that_the_collection_does_not_cover_is_answered_with_one_honest_sentence(

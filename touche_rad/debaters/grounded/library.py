@@ -123,7 +123,7 @@ def coverage(of: Vector, by: Vector) -> float:
     return sum(of[term] for term in sorted(of.keys() & by.keys())) / total if total else 0.0
 
 
-_MOST_OF_IT = 0.5
+_ENOUGH_ALONE = 0.3
 """Share of a text's weight from which one word in common is no chance."""
 
 
@@ -131,7 +131,7 @@ def shares_by_chance(of: Vector, by: Vector) -> bool:
     """Whether two texts have at most one word in common, which is a small part of the first."""
     words = {term: weight for term, weight in of.items() if " " not in term}
     shared = [weight for term, weight in words.items() if term in by]
-    return len(shared) < 2 and sum(shared) < _MOST_OF_IT * sum(words.values())
+    return len(shared) < 2 and sum(shared) < _ENOUGH_ALONE * sum(words.values())
 
 
 def mixed(parts: Iterable[tuple[Vector, float]]) -> Vector:
