@@ -67,7 +67,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise UserError(f"{folder}: there is no index; build it: touche-rad index SOURCE -o DIR")
     try:
         record = json.loads((folder / FILE).read_text("utf-8"))
-        refuse_newer(folder, record, FORMAT)
+        if record.get("format") != FORMAT:
+            refuse_newer(folder, record, FORMAT)
         manifest = Manifest.model_validate(record)
     except FileNotFoundError:
         raise UserError(f"{folder} is not an index: it has no {FILE}") from None

@@ -42,8 +42,8 @@ def chat(*lines: str, args: tuple[str | Path, ...] = FAST) -> Ended:
 def said(ended: Ended, after: str = "") -> str:
     """Return what was printed after a line that the user typed, as one line."""
     assert ended.code == 0, ended.err
-    shown = ended.out.split(f"you> {after}\n", 1)[1].split("\nyou> ", 1)[0] if after else ended.out
-    return " ".join(shown.split())
+    shown = " ".join(ended.out.split())
+    return shown.split(f"you> {after} ", 1)[1].split(" you> ", 1)[0] if after else shown
 
 
 def test_a_message_is_answered_with_citations_and_verdicts() -> None:

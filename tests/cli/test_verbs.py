@@ -98,11 +98,11 @@ def test_under_tira_no_argument_is_needed(
 def test_under_tira_the_status_reports_a_failure(tmp_path: Path) -> None:
     given, out = tmp_path / "input", tmp_path / "output"
     given.mkdir()
-    (given / "sim.jsonl").write_text(DEBATES.read_text() + "{}\n")
+    (given / "sim.jsonl").write_text(DEBATES.read_text() + "{\n")
     env = {"inputDataset": str(given), "outputDir": str(out)}
     ended = touche_rad("judge", env=env)
     assert ended.code == 2
-    assert "sim.jsonl:21: an empty record: the official client writes one" in ended.err
+    assert "sim.jsonl:21: " in ended.err
     assert json.loads((out / "status.json").read_text())["state"] == "failed"
     skipped = touche_rad("judge", "--skip-bad", env=env)
     assert skipped.code == 0, skipped.err

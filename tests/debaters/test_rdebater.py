@@ -114,12 +114,12 @@ def answers(
 def paper(server: Scripted, asked: Debate = ASKED, **options: str) -> dict[str, Any]:
     """Answer as the paper does, without annotating; return the trace."""
     given = {"profile": "paper", "annotate": "never", "trace": "yes", **options}
-    found: dict[str, Any] = dict(answer(server, asked, **given))["rdebater"]
+    found: dict[str, Any] = answer(server, asked, **given).extra["rdebater"]
     return found
 
 
 def lean(server: Scripted, asked: Debate = ASKED, index: Any = None, **options: str) -> dict[str, Any]:  # fmt: skip
-    found: dict[str, Any] = dict(answer(server, asked, index, trace="yes", **options))["rdebater"]
+    found: dict[str, Any] = answer(server, asked, index, trace="yes", **options).extra["rdebater"]
     return found
 
 
@@ -757,7 +757,7 @@ def test_a_literal_keyword_stands_in_the_text_and_a_stem_need_not(
         for match, wanted in (("literal", literal), ("index", by_stem)):
             found = answer(server, index=index, profile="paper", annotate="never", trace="yes",
                            rule_match=match)  # fmt: skip
-            told = dict(found)["rdebater"]
+            told = found.extra["rdebater"]
             matched = [] if "no keyword matched" in str(told["notes"]) else told["evidence"]
             assert [one["id"] for one in matched] == wanted
 
@@ -932,5 +932,5 @@ def test_injected_instructions_stay_in_the_material(server: Scripted) -> None:
 def test_annotations_of_the_rule_bound_model_do_not_depend_on_the_profile(server: Scripted) -> None:
     answering(server, PAPER | LEAN | ANSWERS)
     several = lean(server, fields="text", likeness="text", rule_match="literal")
-    singly = dict(answer(server, profile="paper", trace="yes"))["rdebater"]
+    singly = answer(server, profile="paper", trace="yes").extra["rdebater"]
     assert several["means"] == singly["means"]

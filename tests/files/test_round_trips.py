@@ -50,12 +50,16 @@ def record(
 
 
 TEXTS = st.none() | WORDS
-ARGUMENTS = record(
-    {"id": WORDS, "text": WORDS},
+IDS = st.text(
+    st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=20
+).filter(str.strip)
+ARGUMENT_FIELDS: Any = (
     {"topic": TEXTS, "tags": st.none() | st.lists(WORDS, max_size=2), "attacks": TEXTS, "supports": TEXTS,
      "references": st.none() | st.lists(WORDS, max_size=1), "original": st.sampled_from(["attacks", "supports", None]),
-     "key": st.integers(1, 9), "score": st.floats(0, 99)},
+     "key": st.integers(1, 9), "score": st.floats(0, 99)}
 )  # fmt: skip
+ARGUMENTS = record({"id": WORDS, "text": WORDS}, ARGUMENT_FIELDS)
+COLLECTED = record({"id": IDS, "text": WORDS}, ARGUMENT_FIELDS)
 CITED = st.one_of(st.none(), st.lists(ARGUMENTS, max_size=2))
 BODIES = record({}, {"content": WORDS, "arguments": CITED})
 SYSTEMS = record({"utterance": WORDS}, {"response": st.one_of(st.none(), BODIES)})
@@ -111,7 +115,7 @@ KINDS: dict[
     Kind.CHAT: (CHAT, files.read_debates, files.chat_line),
     Kind.EVALUATIONS: (EVALUATIONS, files.read_evaluations, files.evaluation_line),
     Kind.LABELS: (LABELS, files.read_labels, files.labels_line),
-    Kind.ARGUMENTS: (ARGUMENTS, files.read_arguments, files.argument_line),
+    Kind.ARGUMENTS: (COLLECTED, files.read_arguments, files.argument_line),
 }
 
 
@@ -123,7 +127,9 @@ def test_what_is_read_is_written_as_it_stood(
     tmp_path: Path, kind: Kind, zipped: bool, data: st.DataObject
 ) -> None:
     records, read, line = KINDS[kind]
-    given_ = data.draw(st.lists(records.filter(bool), min_size=1, max_size=3))
+    same_id = (lambda one: str(one["id"])) if kind is Kind.ARGUMENTS else json.dumps
+    several = st.lists(records.filter(bool), min_size=1, max_size=3, unique_by=same_id)
+    given_ = data.draw(several)
     if kind is Kind.ARGUMENTS:
         given_ = whole_characters(given_)
     path = tmp_path / "file"

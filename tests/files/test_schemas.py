@@ -146,7 +146,9 @@ BROKEN: list[tuple[str, str, Callable[[Any], Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "what", "change"), BROKEN, ids=lambda one: str(one))
+@pytest.mark.parametrize(
+    ("name", "what", "change"), BROKEN, ids=[f"{name}: {what}" for name, what, _ in BROKEN]
+)
 def test_a_broken_record_is_refused(
     written: Path, name: str, what: str, change: Callable[[Any], Any]
 ) -> None:

@@ -64,10 +64,15 @@ def test_one_call_a_turn_moves_the_scores_to_the_models_side(
     )
 
 
-def test_a_model_that_is_down_leaves_the_model_free_verdicts(tmp_path: Path) -> None:
+def test_under_tira_a_model_that_is_down_leaves_the_model_free_verdicts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     common = ["judge", DEBATES, "-j", "calibrated", "-q"]
     assert run([*common, "-o", str(tmp_path / "free")]) == 0
     down = ["-m", "http://127.0.0.1:9/v1#tiny", "-O", "model.deadline=0.2"]
+    assert run([*common, *down, "-o", str(tmp_path / "down")]) == 1
+    assert not (tmp_path / "down").exists()
+    monkeypatch.setenv("outputDir", str(tmp_path))
     assert run([*common, *down, "-o", str(tmp_path / "down")]) == 0
     assert scores(tmp_path / "down") == scores(tmp_path / "free")
 
@@ -177,7 +182,7 @@ def chosen(tmp_path: Path, labels: list[tuple[str, str, int]], count: int) -> li
             quality = {maxim.value: None for maxim in Maxim} | {"quality": label}
             told.write(json.dumps([quality]) + "\n")
     assert run(["train", "examples", str(debates), str(given), "-o", str(out), "-q",
-                "--count", str(count)]) == 0  # fmt: skip
+                "--count", str(count), "--replace"]) == 0  # fmt: skip
     return [(one.system, one.labels[Maxim.QUALITY]) for one in examples(out)]
 
 

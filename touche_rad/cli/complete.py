@@ -6,7 +6,7 @@ A shell calls `touche-rad` with `_TOUCHE_RAD_COMPLETE=SHELL_complete` and the wo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from touche_rad.plugins import Plugin
 
 Items = list[CompletionItem]
-Completer = Callable[[click.Context, click.Parameter, str], Items]
 VARIABLE: Final = "_TOUCHE_RAD_COMPLETE"
 MODEL_KEYS: Final = ("at_once", "deadline", "max_tokens", "seed", "temperature")
 """The keys of `-O model.KEY=VALUE`."""
@@ -94,13 +93,11 @@ def _items(rows: Iterable[tuple[str, str]], incomplete: str) -> Items:
     ]
 
 
-def plugins(*kinds: str) -> Completer:
-    """Return the completion of the names of plugins."""
-
-    def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
-        return _items(_names(ctx, kinds), incomplete)
-
-    return complete
+def plugins(
+    kinds: Sequence[str], ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> Items:
+    """Complete the names of plugins of these kinds."""
+    return _items(_names(ctx, kinds), incomplete)
 
 
 def _names(ctx: click.Context, kinds: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -146,32 +143,37 @@ def folders(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> 
     return [CompletionItem(incomplete, type="dir")]
 
 
-def plugin_options(main: str | None, known: Sequence[str]) -> Completer:
-    """Return the completion of `-O`: keys, and values where they can be listed.
+def plugin_options(
+    main: str | None,
+    known: Sequence[str],
+    ctx: click.Context,
+    parameter: click.Parameter,
+    incomplete: str,
+) -> Items:
+    """Complete `-O`: keys, and values where they can be listed.
 
     Args:
         main: The plugin of a key without a prefix.
         known: The prefixes that the command has.
+        ctx: The command line.
+        parameter: The option.
+        incomplete: What was typed.
     """
-
-    def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
-        key, equals, _ = incomplete.partition("=")
-        prefix, dot, _ = key.rpartition(".")
-        rows = list(_options(ctx, prefix or main))
-        start = f"{prefix}{dot}"
-        if equals:
-            values = [
-                (f"{key}={value}", "")
-                for name, _, several in rows
-                if f"{start}{name}" == key
-                for value in several
-            ]
-            return _items(values, incomplete)
-        keys = [(f"{start}{name}=", text) for name, text, _ in rows]
-        others = [(f"{one}.", f"options of the {one}") for one in known if one != main]
-        return _items([*keys, *(others if not dot else [])], incomplete)
-
-    return complete
+    key, equals, _ = incomplete.partition("=")
+    prefix, dot, _ = key.rpartition(".")
+    rows = list(_options(ctx, prefix or main))
+    start = f"{prefix}{dot}"
+    if equals:
+        values = [
+            (f"{key}={value}", "")
+            for name, _, several in rows
+            if f"{start}{name}" == key
+            for value in several
+        ]
+        return _items(values, incomplete)
+    keys = [(f"{start}{name}=", text) for name, text, _ in rows]
+    others = [(f"{one}.", f"options of the {one}") for one in known if one != main]
+    return _items([*keys, *(others if not dot else [])], incomplete)
 
 
 def _options(ctx: click.Context, of: str | None) -> Iterator[tuple[str, str, list[str]]]:

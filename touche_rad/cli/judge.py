@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,8 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
 
         return work
 
+    from touche_rad.cli import dry_run
+
     if given["dry_run"]:
         return _dry_run(given, judge.plugin, make, panel=panel)
     services = prepare.open_services(given, judge.plugin, out=places.out)
@@ -90,13 +93,11 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
         "judge", "judging", given, places, judge.method(identity), make(services),
         model=services.model,
         index=services.index if "index" in judge.plugin.needs else None,
-        estimate=prepare.estimator(given, [judge.plugin], make, services),
+        estimate=partial(dry_run.before_run, given, [judge.plugin], make, services),
     )  # fmt: skip
 
 
 def _dry_run(given: dict[str, Any], plugin: Plugin, make: Any, *, panel: bool) -> int:
-    from functools import partial
-
     from touche_rad import files
     from touche_rad.cli import dry_run
     from touche_rad.score import power

@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -272,7 +273,7 @@ def plugin(*flags: str, **more: Any) -> Option:
 
     name = next(one for one in flags if one.startswith("--"))
     return click.option(*flags, metavar="NAME", callback=parse,
-                        shell_complete=complete.plugins(*_KINDS[name]), **more)  # fmt: skip
+                        shell_complete=partial(complete.plugins, _KINDS[name]), **more)  # fmt: skip
 
 
 def flag(name: str, text: str, *more: str) -> Option:
@@ -360,7 +361,7 @@ def plugin_options(main: str | None, *others: str) -> Option:
     what = f"Set an option of the {main}{example}" if main else "Set model.KEY or vllm.KEY"
     return click.option("-O", "--option", "options", multiple=True, metavar="KEY=VALUE",
                         callback=parse, help=f"{what}; repeatable.",
-                        shell_complete=complete.plugin_options(main, known))  # fmt: skip
+                        shell_complete=partial(complete.plugin_options, main, known))  # fmt: skip
 
 
 DEBATER: Final = plugin(

@@ -82,8 +82,9 @@ def respond_command(source: Path | None, utterance: str | None, **given: Any) ->
             last_only=given["last_only"], shape=given["shape"], options=run_options,
         )  # fmt: skip
 
+    from touche_rad.cli import dry_run
+
     if given["dry_run"]:
-        from touche_rad.cli import dry_run
         from touche_rad.score import power
 
         return dry_run.run("respond", given, [debater.plugin], make, power.debaters, index=True)
@@ -92,7 +93,7 @@ def respond_command(source: Path | None, utterance: str | None, **given: Any) ->
     return prepare.run_on_files(
         "respond", "responding", given, places, debater.method(identity), make(services),
         model=services.model, index=services.index,
-        estimate=prepare.estimator(given, [debater.plugin], make, services),
+        estimate=partial(dry_run.before_run, given, [debater.plugin], make, services),
     )  # fmt: skip
 
 
@@ -256,8 +257,9 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
         )  # fmt: skip
 
     sampled = partial(make, sample=True)  # an external user is not called for an estimate
+    from touche_rad.cli import dry_run
+
     if given["dry_run"]:
-        from touche_rad.cli import dry_run
         from touche_rad.score import power
 
         return dry_run.run("simulate", given, plugins, sampled, power.debaters, index=True)
@@ -266,7 +268,7 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
     return prepare.run_on_files(
         "simulate", "simulating", given, places, debater.method({**identity, "turns": turns}),
         make(services), model=services.model, index=services.index,
-        estimate=prepare.estimator(given, plugins, sampled, services),
+        estimate=partial(dry_run.before_run, given, plugins, sampled, services),
     )  # fmt: skip
 
 
@@ -305,8 +307,9 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
             places.source, places.out, players, stage, identity=identity, options=run_options
         )
 
+    from touche_rad.cli import dry_run
+
     if given["dry_run"]:
-        from touche_rad.cli import dry_run
         from touche_rad.score import power
 
         return dry_run.run(
@@ -319,7 +322,7 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
               "run": {**identity, "rounds": rounds}}  # fmt: skip
     return prepare.run_on_files(
         "simulate", "debating", given, places, method, make(services), model=services.model,
-        index=services.index, estimate=prepare.estimator(given, plugins, make, services),
+        index=services.index, estimate=partial(dry_run.before_run, given, plugins, make, services),
     )  # fmt: skip
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+import click
 
 from touche_rad.cli.options import PluginSpec
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest
@@ -114,13 +117,13 @@ def open_index_of(given: Given, *, or_demo: bool = False) -> Any:
     Under TIRA the demo collection stands in for a missing index: a run that does not start has no
     result at all, and a person sees neither.
     """
-    from touche_rad.cli.console import say
     from touche_rad.demo import DEMO
     from touche_rad.plugins import open_index
 
     if not given["index"] and or_demo:
-        say(f"index: the demo collection, on ten topics only; for your own: {MAKE_INDEX}",
-            quiet=given.get("quiet", False))  # fmt: skip
+        if not given.get("quiet"):
+            notice = f"index: the demo collection, on ten topics only; for your own: {MAKE_INDEX}"
+            click.echo(notice, err=True)
     elif not given["index"] and not under_tira():
         raise UserError(NO_INDEX)
     place: str = given["index"] or DEMO
@@ -215,6 +218,9 @@ def make_model(given: Given, out: Path | None = None) -> Model:
     )  # fmt: skip
     usage = Usage(given.get("max_calls"), given.get("max_tokens"), given.get("run_deadline"))
     trace = _beside(out, TRACE) if out and given.get("trace", True) else None
+    if trace:
+        with suppress(OSError):
+            trace.parent.mkdir(parents=True, exist_ok=True)
     settings, limits = model_settings(options.get("model", {}), seed)
     return Model(
         backend, cache=given.get("cache"), usage=usage, trace=trace, settings=settings, **limits
@@ -255,10 +261,7 @@ def _beside(out: Path, suffix: str) -> Path:
     name = f"{out.name}{suffix}"
     if not is_tira_output(out.parent):
         return out.with_name(name)
-    folder = out.parent / "trace"
-    with suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-    return folder / name
+    return out.parent / "trace" / name
 
 
 _MODEL_SETTINGS: Mapping[str, Callable[[str], Any]] = {
@@ -424,7 +427,9 @@ def run_on_files(
 
     demo, warnings = check_demo(given, index)
     replace = given["replace"] or is_tira_output(places.out.parent)
-    expected = estimate() if model is not None and estimate is not None else None
+    expected = None
+    if model is not None and estimate is not None and _is_long(places.source):
+        expected = estimate()
     with (
         _metadata(verb, places, given, method),
         progress(title, quiet=given["quiet"], describe=count_calls(model)) as report,
@@ -448,6 +453,14 @@ def run_on_files(
     return code
 
 
+def _is_long(source: Path) -> bool:
+    """Whether an input has enough lines for an estimate; a short run soon shows its cost."""
+    from touche_rad.files.records import numbered_lines
+    from touche_rad.runs.estimate import LEAST
+
+    return source.is_file() and sum(1 for _ in islice(numbered_lines(source), LEAST)) == LEAST
+
+
 def end_of_run(status: Status, out: Path) -> int:
     """Return the exit code: 1 if everything is a stand-in, unless the run must be handed in."""
     from touche_rad.cli.console import say
@@ -456,19 +469,6 @@ def end_of_run(status: Status, out: Path) -> int:
         return 0
     say(f"error: all {status.all_replaced} in {out} are stand-ins: see the warnings above")
     return 1
-
-
-def estimator(
-    given: Given, plugins: Sequence[Plugin], make: Callable[[Services], Any], services: Services
-) -> Callable[[], Estimate | None]:
-    """Return a function that estimates the run that `make` makes."""
-
-    def estimate() -> Estimate | None:
-        from touche_rad.cli.dry_run import before_run
-
-        return before_run(given, plugins, make, services)
-
-    return estimate
 
 
 @contextmanager

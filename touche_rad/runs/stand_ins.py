@@ -106,6 +106,7 @@ class FailureLog:
         lines = traceback.format_exception(type(error), error, error.__traceback__)
         text = redact(f"{stand_in.cause}\n\n{''.join(lines)}\n\n")
         try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8", errors="backslashreplace") as stream:
                 stream.write(text)
         except OSError as problem:
