@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from unittest.mock import patch
 
@@ -42,8 +43,9 @@ def chat(*lines: str, args: tuple[str | Path, ...] = FAST) -> Ended:
 def said(ended: Ended, after: str = "") -> str:
     """Return what was printed after a line that the user typed, as one line."""
     assert ended.code == 0, ended.err
-    shown = " ".join(ended.out.split())
-    return shown.split(f"you> {after} ", 1)[1].split(" you> ", 1)[0] if after else shown
+    typed = r"\s+".join(map(re.escape, after.split()))  # long lines are wrapped
+    shown = re.split(rf"you> {typed}\n", ended.out, maxsplit=1)[1] if after else ended.out
+    return " ".join((shown.split("\nyou> ", 1)[0] if after else shown).split())
 
 
 def test_a_message_is_answered_with_citations_and_verdicts() -> None:
