@@ -192,10 +192,14 @@ def test_the_demo_collection_is_a_location_of_an_index(tmp_path: Path) -> None:
     out = tmp_path / "run"
     ended = touche_rad("retrieve", CLAIMS, "-i", "demo", "-k", "2", "-o", out)
     assert (ended.code, len(out.read_text().splitlines())) == (0, 20)
-    spare = ("-i", "elasticsearch:http://127.0.0.1:9/none", "--spare-index", "demo")
-    assert touche_rad("respond", "--say", "Zoos are cruel.", *spare).code == 0
     checked = touche_rad("doctor", "-i", "demo", "--json")
     assert any(one["what"] == "index" and one["ok"] for one in json.loads(checked.out))
+
+
+@pytest.mark.services
+def test_the_demo_collection_can_be_the_spare_index() -> None:
+    spare = ("-i", "elasticsearch:http://127.0.0.1:9/none", "--spare-index", "demo")
+    assert touche_rad("respond", "--say", "Zoos are cruel.", *spare).code == 0
 
 
 def test_an_index_in_a_folder_demo_is_not_mistaken_for_the_demo_collection(tmp_path: Path) -> None:

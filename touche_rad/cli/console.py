@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -139,7 +140,18 @@ def say(line: str, *, quiet: bool = False) -> None:
     from touche_rad.text import printable
 
     if not quiet:
-        print(_paint(printable(redact(line)), sys.stderr), file=sys.stderr, flush=True)
+        line = fitted(printable(redact(line)), sys.stderr)
+        print(_paint(line, sys.stderr), file=sys.stderr, flush=True)
+
+
+def fitted(line: str, stream: TextIO, indent: int = 2) -> str:
+    """Wrap a long line at its spaces, if it is written to a terminal."""
+    if not stream.isatty() or line.startswith(("next: ", "      touche-rad ")):
+        return line  # a command that is wrapped cannot be copied
+    return textwrap.fill(
+        line, terminal_width(), subsequent_indent=" " * indent,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def _paint(line: str, stream: TextIO) -> str:

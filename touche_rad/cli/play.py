@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from click.core import ParameterSource
 
 from touche_rad.cli import complete, prepare
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import say
+from touche_rad.cli.console import fitted, say
 from touche_rad.errors import OptionError, UserError
 from touche_rad.text import printable
 
@@ -161,9 +162,9 @@ def _print_answer(answer: Answer, *, as_json: bool) -> None:
         record = answer.response.model_dump(mode="json")
         click.echo(json.dumps(record | record.pop("extra"), ensure_ascii=False))
         return
-    click.echo(printable(answer.response.content))
+    click.echo(fitted(printable(answer.response.content), sys.stdout, 0))
     for argument in answer.response.arguments:
-        click.echo(printable(f"  [{argument.id}] {argument.text}"))
+        click.echo(fitted(printable(f"  [{argument.id}] {argument.text}"), sys.stdout, 4))
     for note in answer.notes if answer.stand_in is None else ():
         say(f"note: {note}")
 
@@ -334,8 +335,8 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
 )
 @opt.options(
     opt.DEBATER, opt.JUDGE, opt.plugin_options("debater", "judge"),
-    click.option("--host", default="0.0.0.0", show_default=True, envvar="TOUCHE_RAD_HOST",
-                 help="Address to listen on."),
+    click.option("--host", metavar="ADDRESS", default="0.0.0.0", show_default=True,
+                 envvar="TOUCHE_RAD_HOST", help="Address to listen on."),
     click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=8080,
                  show_default=True, envvar="TOUCHE_RAD_PORT", help="Port; 0 = any free port."),
     click.option("--max-body", type=click.IntRange(1), default=16, show_default=True,

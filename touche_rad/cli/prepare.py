@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -117,13 +118,14 @@ def open_index_of(given: Given, *, or_demo: bool = False) -> Any:
     Under TIRA the demo collection stands in for a missing index: a run that does not start has no
     result at all, and a person sees neither.
     """
+    from touche_rad.cli.console import fitted
     from touche_rad.demo import DEMO
     from touche_rad.plugins import open_index
 
     if not given["index"] and or_demo:
         if not given.get("quiet"):
             notice = f"index: the demo collection, on ten topics only; for your own: {MAKE_INDEX}"
-            click.echo(notice, err=True)
+            click.echo(fitted(notice, sys.stderr), err=True)
     elif not given["index"] and not under_tira():
         raise UserError(NO_INDEX)
     place: str = given["index"] or DEMO

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +94,7 @@ def doctor_command(**given: Any) -> int:
         click.echo(json.dumps(checks, ensure_ascii=False, indent=2))
     else:
         width = terminal_width()
-        for check in checks:
+        for check in _grouped(checks):
             mark = "ok" if check["ok"] else "optional" if check["optional"] else "missing"
             colour = {"ok": "green", "missing": "red"}.get(mark)
             click.secho(mark.ljust(9), fg=colour, nl=False)
@@ -104,17 +105,32 @@ def doctor_command(**given: Any) -> int:
     return 0 if all(check["ok"] or check["optional"] for check in checks) else 1
 
 
+def _grouped(checks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the checks, with one for all plugins of the same state: `found: debaters a, b; ...`."""
+    from touche_rad.plugins import KINDS
+
+    groups: dict[str, dict[str, list[str]]] = {}
+    for check in checks:
+        kind, _, name = check["what"].partition(" ")
+        if kind in KINDS and name and (check["ok"] or check["optional"]):
+            groups.setdefault(check["found"], {}).setdefault(kind, []).append(name)
+    for check in checks:
+        kind, _, name = check["what"].partition(" ")
+        if kind not in KINDS or not name or not (check["ok"] or check["optional"]):
+            yield check
+        elif check["found"] in groups:
+            kinds = groups.pop(check["found"])
+            names = "; ".join(f"{key} {', '.join(several)}" for key, several in kinds.items())
+            yield {**check, "what": check["found"], "found": names}
+
+
 @opt.command("completion", "completion bash", "completion zsh", "completion fish")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion_command(shell: str) -> None:
-    r"""Print the script that completes commands, plugins, options and files in SHELL.
+    """Print the script that completes commands, plugins, options and files in SHELL.
 
-    For bash, add this line to ~/.bashrc (for zsh, with zsh, to ~/.zshrc):
-
-    \b
-      eval "$(touche-rad completion bash)"
-
-    For fish, write the script to ~/.config/fish/completions/touche-rad.fish.
+    For bash, add the line eval "$(touche-rad completion bash)" to ~/.bashrc; for zsh, the same with
+    zsh to ~/.zshrc. For fish, write the script to ~/.config/fish/completions/touche-rad.fish.
     """
     from touche_rad.cli import touche_rad
 

@@ -29,7 +29,7 @@ _LABEL_COLUMNS: Columns = (
     ("labels", "  {maxim}"), ("yes", "{yes}"), ("no", "{no}"), ("unknown", "{unknown}"),
 )  # fmt: skip
 _COMPARISON_COLUMNS: Columns = (
-    ("difference", "{run} – {against}"), ("by", "{measure}"), ("", "{difference:+.4f}"),
+    ("runs", "{run} – {against}"), ("measure", "{measure}"), ("diff.", "{difference:+.4f}"),
     ("95 %", "{low:+.3f} to {high:+.3f}"), ("p", "{p:.4f}"), ("p (Holm)", "{p_holm:.4f}"),
 )  # fmt: skip
 
