@@ -47,6 +47,7 @@ def demo(demo_index_path: Path) -> Services:
         f"{PINEAPPLE}!",
         f"I believe: {PINEAPPLE.lower()}.",
         f"{PINEAPPLE}. That is my honest opinion.",
+        "Television is bad.",
     ],
 )
 def test_a_claim_that_the_collection_does_not_cover_is_answered_with_one_honest_sentence(
@@ -64,7 +65,7 @@ def test_the_terminal_says_it_too(demo_index_path: Path) -> None:
 
 
 def test_a_claim_that_the_collection_covers_is_answered(demo: Services) -> None:
-    for claim in ("Zoos should be closed.", "Tipping should be abolished."):
+    for claim in ("Zoos should be closed.", "Tipping should be abolished.", "Zoos are cruel."):
         assert Grounded(Grounded.Options(), demo).answer(Debate().with_utterance(claim)).arguments
 
 

@@ -20,7 +20,7 @@ from touche_rad.plugins import Services, find
 
 SAID = "The penny is a burden on everyone."
 """Both claims share the same words with it: words alone cannot tell its side."""
-PLAIN = {"frame": "false", "k": "50"}
+PLAIN = {"frame": "false", "k": "50", "floor": "0"}
 
 
 @pytest.fixture(scope="module")

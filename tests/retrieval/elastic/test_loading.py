@@ -14,6 +14,7 @@ from tests.retrieval.elastic.asking import asked, run
 from tests.retrieval.elastic.servers import Server, address
 from tests.retrieval.small import BEES
 from touche_rad.debate import Argument
+from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
 from touche_rad.plugins import build_index, open_index
 
@@ -204,7 +205,7 @@ def test_what_we_would_not_call_an_index_is_told(server: Server, name: str) -> N
 def test_a_name_that_cannot_be_is_told_in_one_line(server: Server) -> None:
     for words in (
         ("index", "nowhere.jsonl", "--to", server.location("A*")),
-        ("retrieve", "nowhere.tsv", "-i", server.location("A*"), "-o", "nowhere"),
+        ("retrieve", str(demo_file("claims.tsv")), "-i", server.location("A*"), "-o", "nowhere"),
     ):
         ran = run(*words)
         assert ran.returncode == 2

@@ -151,7 +151,8 @@ class Grounded:
         reading, vector = read(debate), self._load_library().lexis.vector
         said = vector(" ".join((*reading.earlier, reading.message)))
         about = vector(f"{argument.topic} {argument.attacks} {argument.text}")
-        return 0.0 if shares_by_chance(said, about) else cosine(said, about)
+        by_chance = shares_by_chance(said, about, vector(argument.topic))
+        return 0.0 if by_chance else cosine(said, about)
 
     def quote(
         self, debate: Debate, one: Quotable, frame: str | None = None, link: str = ""

@@ -123,15 +123,20 @@ def coverage(of: Vector, by: Vector) -> float:
     return sum(of[term] for term in sorted(of.keys() & by.keys())) / total if total else 0.0
 
 
-_ENOUGH_ALONE = 0.3
+_ENOUGH_ALONE = 0.5
 """Share of a text's weight from which one word in common is no chance."""
 
 
-def shares_by_chance(of: Vector, by: Vector) -> bool:
-    """Whether two texts have at most one word in common, which is a small part of the first."""
+def shares_by_chance(of: Vector, by: Vector, topic: Vector) -> bool:
+    """Whether two texts have at most one word in common, by chance.
+
+    It is no chance if the word is a large part of the first text, or names the topic of the second.
+    """
     words = {term: weight for term, weight in of.items() if " " not in term}
-    shared = [weight for term, weight in words.items() if term in by]
-    return len(shared) < 2 and sum(shared) < _ENOUGH_ALONE * sum(words.values())
+    shared = {term: weight for term, weight in words.items() if term in by}
+    if len(shared) > 1 or shared.keys() & topic.keys():
+        return False
+    return sum(shared.values()) < _ENOUGH_ALONE * sum(words.values())
 
 
 def mixed(parts: Iterable[tuple[Vector, float]]) -> Vector:
