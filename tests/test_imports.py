@@ -14,7 +14,7 @@ LAYERS = (
     tuple(f"touche_rad.{name}" for name in VOCABULARY),
     ("touche_rad.files", "touche_rad.models", "touche_rad.evidence", "touche_rad.plots"),
     ("touche_rad.plugins",),
-    ("touche_rad.training", "touche_rad.users", "touche_rad.demo"),
+    ("touche_rad.training", "touche_rad.users", "touche_rad.demo", "touche_rad.pages"),
     ("touche_rad.runs",),
     ("retrieval", "touche_rad.debaters", "judges"),
     ("touche_rad.score", "touche_rad.testing", "touche_rad.pipelines"),

@@ -1,0 +1,183 @@
+"use strict";
+/* What every page's script uses: rad.h, rad.island, rad.keys, rad.address, rad.theme, rad.sort. */
+const rad = {};
+
+/* Control characters and direction overrides, written out so that they change nothing else. */
+rad.visible = (text) => String(text).replace(/\r\n/g, "\n").replace(
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]/g,
+  (one) => `‹U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
+
+/* Make an element. Children are elements or text; text is only ever set as text.
+   Attributes: strings; true for an empty attribute; null, undefined and false for none;
+   functions under "onclick" and the like; "dataset" and "class". Links have fixed targets only. */
+rad.h = (tag, attributes, ...children) => {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) { continue; }
+    if (typeof value === "function") { element.addEventListener(name.replace(/^on/, ""), value); }
+    else if (name === "dataset") { Object.assign(element.dataset, value); }
+    else if (name === "value" || name === "checked" || name === "disabled") { element[name] = value; }
+    else if (/^on/i.test(name) || name === "style" || name === "srcdoc") { throw new Error(`${name} is not allowed`); }
+    else if ((name === "href" || name === "src") && !/^(#|\/(?!\/)|\.\/|data:,|blob:)/.test(value)) { throw new Error(`${value}: expected a link inside the page`); }
+    else { element.setAttribute(name, value === true ? "" : rad.visible(value)); }
+  }
+  rad.add(element, children);
+  return element;
+};
+rad.add = (element, children) => {
+  for (const child of [children].flat(Infinity)) {
+    if (child === null || child === undefined || child === false) { continue; }
+    element.append(child instanceof Node ? child : document.createTextNode(rad.visible(child)));
+  }
+  return element;
+};
+rad.replace = (element, ...children) => { element.replaceChildren(); return rad.add(element, children); };
+
+rad.island = (id) => JSON.parse(document.getElementById(id).textContent);
+
+/* Storage fails in private windows and for files: the page works without it. */
+rad.store = {
+  get(key) { try { return localStorage.getItem(key); } catch { return null; } },
+  set(key, value) { try { localStorage.setItem(key, value); return true; } catch { return false; } },
+};
+
+/* Light, dark, or as the system says. */
+rad.theme = {
+  dark() {
+    const set = document.documentElement.dataset.theme;
+    return set ? set === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  },
+  set(name) { document.documentElement.dataset.theme = name; rad.store.set("rad-theme", name); },
+  toggle() { rad.theme.set(rad.theme.dark() ? "light" : "dark"); },
+};
+{
+  const kept = rad.store.get("rad-theme");
+  if (kept === "dark" || kept === "light") { document.documentElement.dataset.theme = kept; }
+}
+
+/* The address: #TARGET&name=value&... The target is an element's id; plain #TARGET works too. */
+rad.address = {
+  read() {
+    const values = {};
+    for (const part of location.hash.slice(1).split("&")) {
+      const at = part.indexOf("=");
+      try {
+        if (at > 0) { values[decodeURIComponent(part.slice(0, at))] = decodeURIComponent(part.slice(at + 1).replace(/\+/g, " ")); }
+        else if (part) { values.at = decodeURIComponent(part); }
+      } catch { /* a broken escape is left out */ }
+    }
+    return values;
+  },
+  text(values) {
+    const { at, ...rest } = values;
+    const pairs = Object.entries(rest).filter(([, value]) => value !== "" && value !== null && value !== undefined)
+      .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
+    return `#${[at ? encodeURIComponent(at) : "", ...pairs].filter(Boolean).join("&")}`;
+  },
+  write(values) { history.replaceState(null, "", rad.address.text(values)); },
+  /* Show the element that the address names, below the bar. */
+  show() {
+    const { at } = rad.address.read();
+    const target = at && document.getElementById(at);
+    if (target) { target.scrollIntoView({ block: "start" }); }
+    return target;
+  },
+};
+
+/* Keys: rad.keys({ "j": ["Next turn", next], "Shift+1": [...], "Ctrl+Enter": [...] }).
+   Letters and signs are named as typed; digits as "1" and "Shift+1" on any keyboard.
+   Keys without Ctrl do nothing while the reader types in a field. "?" shows all of them. */
+{
+  const actions = new Map();
+  const typing = (target) => target instanceof Element && target.closest("input:not([type=checkbox],[type=radio],[type=button]), textarea, select, [contenteditable]");
+  const names = (event) => {
+    const ctrl = event.ctrlKey || event.metaKey;
+    const digit = /^(?:Digit|Numpad)(\d)$/.exec(event.code);
+    const found = [];
+    if (digit) { found.push((event.shiftKey ? "Shift+" : "") + digit[1]); }
+    if (!(digit && /^\d$/.test(event.key))) {
+      if (event.shiftKey && event.key.length > 1) { found.push(`Shift+${event.key}`); }
+      found.push(event.key);
+    }
+    return ctrl ? found.map((name) => `Ctrl+${name}`) : found;
+  };
+  rad.keys = (map) => { for (const [name, action] of Object.entries(map)) { actions.set(name, action); } };
+  rad.keys.help = () => {
+    let dialog = document.getElementById("rad-keys");
+    if (dialog && dialog.open) { dialog.close(); return; }
+    if (dialog) { dialog.remove(); }
+    const rows = [...actions].map(([name, [what]]) => [rad.h("dt", null, rad.h("kbd", null, name)), rad.h("dd", null, what)]);
+    dialog = rad.h("dialog", { id: "rad-keys", "aria-labelledby": "rad-keys-title" },
+      rad.h("h2", { id: "rad-keys-title" }, "Keys"), rad.h("dl", { class: "keys" }, rows),
+      rad.h("p", { class: "row end" }, rad.h("button", { type: "button", onclick: () => dialog.close() }, "Close")));
+    document.body.append(dialog);
+    dialog.showModal();
+  };
+  rad.keys({ "?": ["Show or hide this help", rad.keys.help] });
+  document.addEventListener("keydown", (event) => {
+    if (event.isComposing || event.altKey || event.defaultPrevented) { return; }
+    const name = names(event).find((one) => actions.has(one));
+    if (!name) { return; }
+    if (typing(event.target) && !event.ctrlKey && !event.metaKey) { return; }
+    const open = document.querySelector("dialog[open]");
+    if (open && !(open.id === "rad-keys" && name === "?")) { return; }
+    if (/^(?:Enter| )$/.test(event.key) && !event.ctrlKey && event.target.closest("button, a, summary")) { return; }
+    event.preventDefault();
+    actions.get(name)[1](event);
+  });
+}
+
+/* Words that belong together: an element's data-marks names its groups; hover or focus lights them. */
+{
+  const light = (element) => {
+    const wanted = element ? element.dataset.marks.split(" ").filter(Boolean) : [];
+    const scope = element ? element.closest("[data-scope]") || document : document;
+    for (const one of document.querySelectorAll(".lit")) { one.classList.remove("lit"); }
+    for (const group of wanted) {
+      for (const one of scope.querySelectorAll(`[data-marks~="${CSS.escape(group)}"]`)) { one.classList.add("lit"); }
+    }
+  };
+  const of = (event) => event.target instanceof Element && event.target.closest("[data-marks]");
+  document.addEventListener("mouseover", (event) => { const one = of(event); if (one) { light(one); } });
+  document.addEventListener("mouseout", (event) => { if (of(event)) { const active = document.activeElement; light(active && active.matches("[data-marks]") ? active : null); } });
+  document.addEventListener("focusin", (event) => { light(of(event) || null); });
+}
+
+/* Sortable tables: <table data-sortable>; cells may have data-value; "–" and empty cells come last. */
+rad.sort = (table) => {
+  const value = (row, at) => {
+    const cell = row.cells[at];
+    const text = cell.dataset.value ?? cell.textContent.trim();
+    const number = Number(text.replace(/,/g, "").replace("−", "-").replace(/%$/, ""));
+    return text === "" || text === "–" ? null : Number.isNaN(number) ? text : number;
+  };
+  [...table.tHead.rows[0].cells].forEach((head, at) => {
+    const button = rad.h("button", { type: "button", class: "sort" }, head.textContent);
+    rad.replace(head, button);
+    button.addEventListener("click", () => {
+      const numeric = head.classList.contains("num");
+      const down = head.ariaSort ? head.ariaSort === "ascending" : numeric;
+      for (const other of table.tHead.rows[0].cells) { other.removeAttribute("aria-sort"); }
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      for (const body of table.tBodies) {
+        const rows = [...body.rows].map((row) => [value(row, at), row]);
+        rows.sort(([a], [b]) => a === null || b === null ? (a === null) - (b === null)
+          : (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true })) * (down ? -1 : 1));
+        body.append(...rows.map(([, row]) => row));
+      }
+    });
+  });
+};
+
+document.addEventListener("click", (event) => {
+  const button = event.target instanceof Element && event.target.closest("[data-action]");
+  if (button && button.dataset.action === "theme") { rad.theme.toggle(); }
+  if (button && button.dataset.action === "keys") { rad.keys.help(); }
+});
+addEventListener("DOMContentLoaded", () => {
+  const bar = document.querySelector(".bar");
+  if (bar) { new ResizeObserver(() => document.documentElement.style.setProperty("--bar", `${bar.offsetHeight}px`)).observe(bar); }
+  document.querySelectorAll("table[data-sortable]").forEach(rad.sort);
+  if (rad.address.read().at) { rad.address.show(); }
+});
+addEventListener("hashchange", () => { if (rad.address.read().at) { rad.address.show(); } });

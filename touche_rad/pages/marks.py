@@ -1,0 +1,96 @@
+"""An answer for the page: its sentences, and its citations with the supporting words marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from touche_rad.debate import Response, path_of
+from touche_rad.evidence.highlights import (
+    SupportedSentence,
+    supported_sentences,
+    supporting_spans,
+)
+from touche_rad.text import count_words, sentences
+
+Part = tuple[str, list[int]]
+"""A piece of an argument, and the numbers of the sentences that it supports."""
+
+
+def marked_answer(response: Response) -> dict[str, Any]:
+    """Return an answer as JSON data: `content`, `words`, `sentences` and `citations`.
+
+    A sentence has `number`, `text`, `state` (supported, unsupported or free), `why`, and `source`,
+    the number of its citation or None. A sentence is free if it claims nothing. A citation has
+    `number`, `id`, `parts`, `topic`, `attacks`, `path`, and `uses`, which says what it supports.
+    """
+    texts = [argument.text for argument in response.arguments]
+    claims = supported_sentences(response.content, texts)
+    shown = _sentences(response.content, claims)
+    return {
+        "content": response.content,
+        "words": count_words(response.content),
+        "sentences": shown,
+        "citations": [
+            {
+                "number": number,
+                "id": argument.id,
+                "parts": mark(argument.text, [
+                    (one["number"], one["text"]) for one in shown
+                    if one["source"] == number and one["state"] == "supported"
+                ]),
+                "topic": argument.topic,
+                "attacks": argument.attacks,
+                "path": list(path_of(argument)),
+                "uses": _uses(number, shown),
+            }
+            for number, argument in enumerate(response.arguments, 1)
+        ],
+    }  # fmt: skip
+
+
+def mark(text: str, supported: Sequence[tuple[int, str]]) -> list[Part]:
+    """Divide an argument's text at the words that it shares with the sentences it supports.
+
+    Args:
+        text: The argument's text.
+        supported: Numbers and texts of the sentences.
+    """
+    spans = [
+        (start, end, number)
+        for number, sentence in supported
+        for start, end in supporting_spans(sentence, text)
+    ]
+    edges = sorted({0, len(text), *(at for span in spans for at in span[:2])})
+    parts: list[Part] = []
+    for start, end in zip(edges, edges[1:], strict=False):
+        numbers = sorted({number for low, high, number in spans if low <= start and end <= high})
+        parts.append((text[start:end], numbers))
+    return parts
+
+
+def _sentences(content: str, claims: Sequence[SupportedSentence]) -> list[dict[str, Any]]:
+    """Return the sentences of the whole text; those that claim something have their support."""
+    left = list(claims)
+    shown = []
+    for number, text in enumerate(sentences(content), 1):
+        one = next((claim for claim in left if claim.text.strip() in text), None)
+        if one is not None:
+            left.remove(one)
+        state = "free" if one is None else "supported" if one.supported else "unsupported"
+        shown.append({
+            "number": number, "text": text, "state": state, "why": one.why if one else "",
+            "source": one.source + 1 if one and one.supported and one.source is not None else None,
+        })  # fmt: skip
+    return shown
+
+
+def _uses(number: int, shown: Sequence[dict[str, Any]]) -> str:
+    by_reason: dict[str, list[str]] = {}
+    for one in shown:
+        if one["source"] == number:
+            by_reason.setdefault(one["why"], []).append(str(one["number"]))
+    return "; ".join(
+        f"sentence{'s' if len(numbers) > 1 else ''} {' and '.join(numbers)}: {why}"
+        for why, numbers in by_reason.items()
+    )

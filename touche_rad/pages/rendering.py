@@ -1,0 +1,143 @@
+"""Render pages: as one self-contained file, or for a server with its files beside the page.
+
+Templates, styles and scripts are named by their path in the package, such as `report/page.js`.
+Text is escaped by default; scripts build elements with `h` of `common.js`, which sets text only.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from touche_rad import __version__
+
+STYLE: Final = "pages/style.css"
+SCRIPTS: Final = ("pages/common.js", "pages/components.js")
+"""The scripts that every page has; `rad.h`, `rad.keys`, ... for the page's own scripts."""
+
+SERVED_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The Content-Security-Policy header of a served page."""
+
+_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_ISLAND = str.maketrans({one: f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"})
+
+
+def visible(text: object) -> str:
+    """Return a text with control characters and direction overrides written as ‹U+202E›."""
+    return _HIDDEN.sub(lambda match: f"‹U+{ord(match[0]):04X}›", str(text).replace("\r\n", "\n"))
+
+
+def json_island(name: str, value: Any) -> Markup:
+    """Return data for the page's scripts: `rad.island(name)` reads it.
+
+    Args:
+        name: The id of the element.
+        value: JSON data. No text in it can end the element.
+    """
+    data = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    safe = Markup(data.translate(_ISLAND))
+    return Markup('<script type="application/json" id="{}">{}</script>').format(name, safe)
+
+
+@cache
+def read_asset(name: str) -> str:
+    """Return the text of a style or a script of this package, such as `pages/style.css`."""
+    return files("touche_rad").joinpath(name).read_text("utf-8")
+
+
+def render_page(
+    template: str,
+    *,
+    scripts: Sequence[str] = (),
+    styles: Sequence[str] = (),
+    policy: Mapping[str, str] | None = None,
+    **context: Any,
+) -> str:
+    """Return one self-contained HTML file with a strict content policy.
+
+    Args:
+        template: A template that extends `pages/base.html.jinja`.
+        scripts: Texts of the page's own scripts (`read_asset`).
+        styles: Texts of the page's own styles.
+        policy: Further sources by directive, such as `{"script-src": "'self'"}`.
+        context: Values of the template.
+    """
+    all_scripts = [*map(read_asset, SCRIPTS), *scripts]
+    all_styles = [read_asset(STYLE), *styles]
+    for text in all_scripts + all_styles:
+        if re.search(r"</(script|style)|<!--", text, re.IGNORECASE):
+            raise ValueError("a script or style contains a tag that ends it")
+    allowed = {
+        "default-src": "'none'",
+        "script-src": _digests(all_scripts),
+        "style-src": _digests(all_styles),
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    for directive, sources in (policy or {}).items():
+        allowed[directive] = f"{allowed.get(directive, '')} {sources}".strip()
+    return _render(
+        template, context, policy="; ".join(" ".join(pair) for pair in allowed.items()),
+        scripts=[Markup(text) for text in all_scripts], styles=[Markup(t) for t in all_styles],
+        linked_scripts=(), linked_styles=(),
+    )  # fmt: skip
+
+
+def render_served(
+    template: str,
+    *,
+    scripts: Sequence[str] = (),
+    styles: Sequence[str] = (),
+    root: str = "/assets/",
+    **context: Any,
+) -> str:
+    """Return a page for a server, which sends the header `SERVED_POLICY` and the named files.
+
+    Args:
+        template: A template that extends `pages/base.html.jinja`.
+        scripts: Names of the page's own scripts; the server sends `read_asset(name)`.
+        styles: Names of the page's own styles.
+        root: The path under which the server has the files.
+        context: Values of the template.
+    """
+    return _render(
+        template, context, policy="", scripts=(), styles=(),
+        linked_scripts=[root + name for name in (*SCRIPTS, *scripts)],
+        linked_styles=[root + name for name in (STYLE, *styles)],
+    )  # fmt: skip
+
+
+def _render(template: str, context: Mapping[str, Any], **frame: Any) -> str:
+    values = {"version": __version__, **context, **frame, "json_island": json_island}
+    page = _environment().get_template(template).render(values)
+    return page.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd").strip() + "\n"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("touche_rad", ""), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["visible"] = visible
+    return environment
+
+
+def _digests(texts: Sequence[str]) -> str:
+    return " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+        for text in texts
+    )
