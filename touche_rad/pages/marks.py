@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from touche_rad.debate import Response, path_of
@@ -63,7 +64,7 @@ def mark(text: str, supported: Sequence[tuple[int, str]]) -> list[Part]:
     ]
     edges = sorted({0, len(text), *(at for span in spans for at in span[:2])})
     parts: list[Part] = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         numbers = sorted({number for low, high, number in spans if low <= start and end <= high})
         parts.append((text[start:end], numbers))
     return parts
