@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-VOCABULARY = ("contest", "debate", "errors", "secrets", "text")
+VOCABULARY = ("contest", "debate", "errors", "text")
 LAYERS = (
     tuple(f"touche_rad.{name}" for name in VOCABULARY),
     ("touche_rad.files", "touche_rad.models", "touche_rad.evidence", "touche_rad.plots"),

@@ -7,6 +7,7 @@ All records are frozen, so that a plugin cannot change what another plugin sees.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, Self
@@ -212,3 +213,16 @@ def path_of(argument: Argument) -> tuple[str, ...]:
         return ()
     steps = [step[: LONGEST_STEP + 1] for step in path if isinstance(step, str)]
     return tuple(steps[:MOST_STEPS])
+
+
+def writable(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that a strict JSON file can hold."""
+    return {key: value for key, value in fields.items() if _is_json({key: value})}
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True

@@ -1,12 +1,15 @@
-"""Count and cut words and sentences as the task does."""
+"""Count and cut words and sentences as the task does, and make texts safe to print."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from typing import Any, Final
 
 _ABBREVIATIONS = frozenset(
     "e.g. i.e. vs. cf. mr. mrs. ms. dr. prof. approx. al. jr. sr. inc. ltd. co. pp. ca.".split()
@@ -155,3 +158,55 @@ def strip_ending(word: str, endings: Sequence[tuple[str, int]], plurals: tuple[s
             break
     word = word.removesuffix("e") if len(word) > 3 else word
     return word[:-1] + "i" if word.endswith("y") and len(word) > 3 else word
+
+
+def colour_setting() -> bool | None:
+    """Whether to use colour: never, always, or (None) on terminals only.
+
+    NO_COLOR and TERM=dumb switch colour off, FORCE_COLOR switches it on; NO_COLOR goes first.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return False if os.environ.get("TERM") == "dumb" else None
+
+
+KEY: Final = "OPENAI_API_KEY"
+"""Variable with the key of the model's endpoint, which no output may contain."""
+HIDDEN: Final = "***"
+_MIN_LENGTH: Final = 6
+_MAX_WORD_LENGTH: Final = 15
+"""A shorter key, or a plain word ("public"), can occur in any text by chance. Redacting it would
+damage quotations and protect nothing."""
+
+
+def redact(text: str) -> str:
+    """Return a text with the key replaced by `***`, in plain form and in both JSON forms."""
+    key = os.environ.get(KEY, "")
+    if len(key) < _MIN_LENGTH or (len(key) <= _MAX_WORD_LENGTH and key.isalpha()):
+        return text
+    for form in (key, json.dumps(key, ensure_ascii=False)[1:-1], json.dumps(key)[1:-1]):
+        text = text.replace(form, HIDDEN)
+    return text
+
+
+def redact_data(value: Any) -> Any:
+    """Return JSON data with the key redacted in its texts; names of fields do not change."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {name: redact_data(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [redact_data(inner) for inner in value]
+    return value
+
+
+def redact_line(line: str) -> str:
+    """Return a line of a run file with the key redacted; a JSON line remains valid JSON."""
+    if redact(line) == line:
+        return line
+    try:
+        return json.dumps(redact_data(json.loads(line)), ensure_ascii=False)
+    except ValueError:
+        return redact(line)

@@ -173,7 +173,7 @@ class Store:
         """Yield all in the order of the collection."""
         with (self.folder / ARGUMENTS).open("rb") as lines:
             for line in lines:
-                yield files.argument_of(json.loads(line))
+                yield _argument(line)
 
     def get(self, argument_id: str) -> Argument | None:
         """Return the argument with this id, or None."""
@@ -197,9 +197,19 @@ class Store:
     def _at(self, number: int) -> Argument:
         try:
             begin, end = self._places[number].tolist()
-            # Not with pydantic's JSON parser, which rejects lone surrogates.
-            return files.argument_of(json.loads(self._lines[begin:end]))
+            return _argument(self._lines[begin:end])
         except (IndexError, ValueError):
             raise WorkError(
                 f"{self.folder}: the index is damaged: argument number {number} cannot be read"
             ) from None
+
+
+def _argument(line: bytes) -> Argument:
+    """Parse a line that an index wrote; a null is written as null again.
+
+    Not with pydantic's JSON parser, which rejects lone surrogates.
+    """
+    record = json.loads(line)
+    if not isinstance(record, dict) or None in record.values():
+        return files.argument_of(record)
+    return Argument.model_validate(record)

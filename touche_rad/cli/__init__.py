@@ -18,8 +18,9 @@ from touche_rad import __version__
 from touche_rad.cli import complete, help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.commands import COMMANDS, GROUPS
-from touche_rad.cli.console import colour_setting, say
+from touche_rad.cli.console import say
 from touche_rad.errors import OptionError, ToucheRadError, nearest
+from touche_rad.text import colour_setting
 
 
 class Commands(click.Group):

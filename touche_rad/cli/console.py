@@ -136,8 +136,7 @@ def _lines(title: str, describe: Callable[[], str], every: float = 10.0) -> Prog
 
 def say(line: str, *, quiet: bool = False) -> None:
     """Print one line; file names and texts in it cannot control the terminal."""
-    from touche_rad.secrets import redact
-    from touche_rad.text import printable
+    from touche_rad.text import printable, redact
 
     if not quiet:
         line = fitted(printable(redact(line)), sys.stderr)
@@ -164,20 +163,10 @@ def _paint(line: str, stream: TextIO) -> str:
     return line
 
 
-def colour_setting() -> bool | None:
-    """Whether to use colour: never, always, or (None) on terminals only.
-
-    NO_COLOR and TERM=dumb switch colour off, FORCE_COLOR switches it on; NO_COLOR goes first.
-    """
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
-        return True
-    return False if os.environ.get("TERM") == "dumb" else None
-
-
 def has_colour(stream: TextIO) -> bool:
     """Whether to write colours to a stream."""
+    from touche_rad.text import colour_setting
+
     setting = colour_setting()
     return stream.isatty() if setting is None else setting
 

@@ -108,7 +108,7 @@ def print_json(explanation: Explanation, debate: Debate, *, of_file: bool) -> No
     """Print one JSON object per candidate; those of a file name their debate and turn."""
     import click
 
-    from touche_rad.secrets import redact_data
+    from touche_rad.text import redact_data
 
     place = {"debate": debate.id, "turn": len(debate.turns) - 1} if of_file else {}
     for record in explanation.records():

@@ -169,7 +169,7 @@ def _stop_message(ctx: click.Context) -> str:
 
 
 def _show(value: Any) -> str:
-    from touche_rad.secrets import redact
+    from touche_rad.text import redact
 
     if isinstance(value, Mapping):
         value = [f"{of}.{key}={text}" for of, inner in value.items() for key, text in inner.items()]

@@ -162,9 +162,10 @@ def _print_answer(answer: Answer, *, as_json: bool) -> None:
         record = answer.response.model_dump(mode="json")
         click.echo(json.dumps(record | record.pop("extra"), ensure_ascii=False))
         return
-    click.echo(fitted(printable(answer.response.content), sys.stdout, 0))
-    for argument in answer.response.arguments:
-        click.echo(fitted(printable(f"  [{argument.id}] {argument.text}"), sys.stdout, 4))
+    sources = (f"  [{argument.id}] {argument.text}" for argument in answer.response.arguments)
+    for indent, line in ((0, answer.response.content), *((4, one) for one in sources)):
+        text = printable(line)
+        click.echo(fitted(text, sys.stdout, indent) if sys.stdout.isatty() else text)
     for note in answer.notes if answer.stand_in is None else ():
         say(f"note: {note}")
 

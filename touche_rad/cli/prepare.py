@@ -118,14 +118,17 @@ def open_index_of(given: Given, *, or_demo: bool = False) -> Any:
     Under TIRA the demo collection stands in for a missing index: a run that does not start has no
     result at all, and a person sees neither.
     """
-    from touche_rad.cli.console import fitted
     from touche_rad.demo import DEMO
     from touche_rad.plugins import open_index
 
     if not given["index"] and or_demo:
         if not given.get("quiet"):
             notice = f"index: the demo collection, on ten topics only; for your own: {MAKE_INDEX}"
-            click.echo(fitted(notice, sys.stderr), err=True)
+            if sys.stderr.isatty():
+                from touche_rad.cli.console import fitted
+
+                notice = fitted(notice, sys.stderr)
+            click.echo(notice, err=True)
     elif not given["index"] and not under_tira():
         raise UserError(NO_INDEX)
     place: str = given["index"] or DEMO

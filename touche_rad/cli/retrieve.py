@@ -53,7 +53,7 @@ def retrieve_command(queries: Path | None, utterance: str | None, **given: Any) 
     With --say, search for one text and print the hits: rank, score, ID and text.
     """
     from touche_rad import files
-    from touche_rad.secrets import redact
+    from touche_rad.text import redact
 
     pairs = _queries(queries, utterance)
     retriever = prepare.select_main("retriever", given)

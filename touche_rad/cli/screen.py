@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from touche_rad.secrets import redact
-from touche_rad.text import printable
+from touche_rad.text import colour_setting, printable, redact
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,8 +19,6 @@ _EIGHTHS: Final = "▏▎▍▌▋▊▉█"
 def open_console(width: int | None = None) -> Console:
     """Return the console of standard output; letters that it cannot write are replaced."""
     from rich.console import Console
-
-    from touche_rad.cli.console import colour_setting
 
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")

@@ -13,7 +13,7 @@ import secrets
 import stat
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
@@ -366,16 +366,3 @@ def _replacing(target: Path, path: Place) -> Iterator[IO[str]]:
         if isinstance(error, OSError) and error.errno in _FULL:
             error.filename = str(path)
         raise
-
-
-def writable(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that a strict JSON file can hold."""
-    return {key: value for key, value in fields.items() if _is_json({key: value})}
-
-
-def _is_json(value: object) -> bool:
-    try:
-        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
-    except (TypeError, ValueError, RecursionError):
-        return False
-    return True

@@ -23,7 +23,7 @@ import anyio
 
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.models.usage import Call, Trace
-from touche_rad.secrets import redact
+from touche_rad.text import redact
 
 log = logging.getLogger("touche_rad")
 

@@ -26,7 +26,7 @@ from touche_rad.models.errors import (
     Unreachable,
     WrongModel,
 )
-from touche_rad.secrets import KEY, redact
+from touche_rad.text import KEY, redact
 
 
 class Backend(Protocol):

@@ -15,7 +15,7 @@ from typing import Any, Final
 from touche_rad.models.context import CallContext, current_context
 from touche_rad.models.errors import ModelError, OverBudget
 from touche_rad.models.prompts import Message
-from touche_rad.secrets import redact
+from touche_rad.text import redact
 
 
 @dataclass

@@ -16,9 +16,8 @@ from typing import Any, Final
 import anyio
 from pydantic import ValidationError
 
-from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response
+from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response, writable
 from touche_rad.errors import ToucheRadError, WorkError
-from touche_rad.files.records import writable
 from touche_rad.models.context import Calls, ModelUse, call_context, deadline_in
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
 from touche_rad.runs.stand_ins import FailureLog, InvalidResult, StandIn, stand_in_for

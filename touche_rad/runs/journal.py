@@ -24,7 +24,7 @@ import jsonlines
 from touche_rad import files
 from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.runs.stand_ins import StandIn
-from touche_rad.secrets import redact_data, redact_line
+from touche_rad.text import redact_data, redact_line
 
 SUFFIX: Final = ".part"
 VERSION: Final = 1

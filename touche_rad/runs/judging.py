@@ -22,8 +22,7 @@ import anyio
 from pydantic import ValidationError
 
 from touche_rad import files
-from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
-from touche_rad.files.records import writable
+from touche_rad.debate import Debate, Maxim, Verdict, Verdicts, writable
 from touche_rad.models.context import Calls, ModelUse, call_context, current_context, deadline_in
 from touche_rad.plugins import Judge, JudgesAll, name_of
 from touche_rad.runs.journal import Done

@@ -36,8 +36,7 @@ from touche_rad.runs.stand_ins import (
     total_of,
     warnings_of,
 )
-from touche_rad.secrets import redact_data
-from touche_rad.text import printable
+from touche_rad.text import printable, redact_data
 
 State = Literal["done", "stopped", "failed"]
 

@@ -20,8 +20,7 @@ from typing import Final
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
 from touche_rad.models.context import current_context
-from touche_rad.secrets import redact
-from touche_rad.text import printable
+from touche_rad.text import printable, redact
 
 log = logging.getLogger("touche_rad")
 

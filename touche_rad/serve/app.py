@@ -24,7 +24,6 @@ from touche_rad.models import Model
 from touche_rad.plugins import Judge
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import CachedJudge, verdicts_for
-from touche_rad.secrets import redact
 from touche_rad.serve.bodies import (
     MAX_TURNS,
     AnswerBody,
@@ -34,6 +33,7 @@ from touche_rad.serve.bodies import (
     JudgeRequest,
     Score,
 )
+from touche_rad.text import redact
 
 
 class _TooLarge(Exception):

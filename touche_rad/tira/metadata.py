@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from touche_rad import __version__, files
-from touche_rad.secrets import redact_data
+from touche_rad.text import redact_data
 from touche_rad.tira import tracking
 
 log = logging.getLogger("touche_rad")
