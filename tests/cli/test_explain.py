@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -156,3 +157,64 @@ def test_the_words_of_an_argument_that_support_a_sentence_are_found() -> None:
     assert list(_parts("Bees hum.", text)) == []
     said = supported_sentences("Closing the zoos would cut off money. Bees love Mozart.", [text])
     assert [one.supported for one in said] == [True, False]
+
+
+JUDGE = ("judge", demo_file("debates.jsonl"), "--explain")
+
+
+def test_the_verdicts_of_a_turn_have_their_features_in_at_most_20_lines() -> None:
+    for columns in (60, 100):
+        shown = touche_rad(
+            *JUDGE, "--debate", "debate-2", "--turn", "0", env={"COLUMNS": str(columns)}
+        )
+        assert shown.code == 0, shown.err
+        lines = shown.out.splitlines()
+        assert lines[0].startswith("debate-2 turn 0: ")
+        assert 10 < len(lines) <= 20
+        assert max(map(cell_len, lines)) <= columns
+    assert all(name in shown.out for name in ("Quantity yes", "Manner   yes", "topic █"))
+
+
+def test_the_features_of_a_verdict_make_its_score() -> None:
+    shown = touche_rad(*JUDGE, "--debate", "1", "--json")
+    assert shown.code == 0, shown.err
+    rows = [json.loads(line) for line in shown.out.splitlines()]
+    assert {row["debate"] for row in rows} == {"debate-1"}
+    assert len(rows) == 4 * len({row["turn"] for row in rows})
+    for row in rows:
+        parts = [one["adds"] for one in row["features"].values()]
+        made = min(parts) if row["maxim"] == "quality" else 1 / (1 + math.exp(-sum(parts)))
+        assert row["score"] == pytest.approx(made, abs=1e-3)
+
+
+def test_another_judge_shows_its_reasons_and_what_its_model_said(tmp_path: Path) -> None:
+    shown = touche_rad(*JUDGE, "--debate", "1", "--turn", "0", "-j", "length", "--all")
+    assert (shown.code, "words; 15 to 60 are a yes" in shown.out) == (0, True)
+    said = dict.fromkeys(("quantity", "quality", "relation", "manner"), "no")
+    script = tmp_path / "script.jsonl"
+    script.write_text(json.dumps({"answer": said}) + "\n")
+    shown = touche_rad(
+        *JUDGE, "--debate", "1", "--turn", "0", "-j", "zsl", "-m", f"scripted:{script}"
+    )
+    assert shown.code == 0, shown.err
+    assert "model 1: {" in shown.out
+    assert shown.out.count(" no  0.00") == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (["--debate", "debate-21"], "has no debate 'debate-21' (did you mean 'debate-2"),
+        (["--turn", "9"], "expected a response in turn 9"),
+        (["-o", "x.jsonl"], "--explain writes nothing"),
+        (["-j", "debatrix"], "--explain is for judges of responses"),
+    ],
+)
+def test_what_cannot_be_explained_is_refused(words: list[str], wrong: str) -> None:
+    refused = touche_rad(*JUDGE, *words)
+    assert (refused.code, wrong in refused.err) == (2, True), refused.err
+
+
+def test_options_of_explain_need_explain(tmp_path: Path) -> None:
+    refused = touche_rad("judge", JUDGE[1], "-o", tmp_path / "out.jsonl", "--turn", "0")
+    assert (refused.code, "--turn is for --explain" in refused.err) == (2, True)

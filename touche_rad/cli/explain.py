@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -139,7 +139,7 @@ def short_lines(explanation: Explanation, console: Console, header: str = "") ->
         head.stylize("bold" if chosen else "", 0, 24)
         top.append(head)
         if len(one.features) > 1:
-            top.append(_feature_line(one, scale, width, ascii_only))
+            top.append(feature_line(one.features, scale, width, ascii_only=ascii_only))
         top.append(Text(f"      {shorten(one.text, width - 6)}", "" if chosen else "dim"))
     return top
 
@@ -153,19 +153,20 @@ def _selected(
     return sorted([*chosen, *others[: _SHOWN - len(chosen)]], key=lambda row: row[0])
 
 
-def counting(candidate: ExplainedCandidate) -> list[tuple[str, Feature]]:
+def counting(features: Mapping[str, Feature]) -> list[tuple[str, Feature]]:
     """Return the features that are part of the score, the biggest part first."""
-    parts = [(name, one) for name, one in candidate.features.items() if abs(one.adds) >= _LEAST]
+    parts = [(name, one) for name, one in features.items() if abs(one.adds) >= _LEAST]
     return sorted(parts, key=lambda part: -abs(part[1].adds))
 
 
-def _feature_line(
-    candidate: ExplainedCandidate, scale: float, width: int, ascii_only: bool
+def feature_line(
+    features: Mapping[str, Feature], scale: float, width: int, *, ascii_only: bool
 ) -> Text:
+    """Return the features that count with bars, as many as fit."""
     from rich.text import Text
 
     line = Text(" " * 5)
-    for name, feature in counting(candidate):
+    for name, feature in counting(features):
         drawn = bar(feature.adds / scale, _SMALL_BAR, ascii_only=ascii_only)
         part = Text(f" {name} ")
         part.append(drawn, "red" if feature.adds < 0 else "green")
@@ -197,7 +198,7 @@ def _reason(explanation: Explanation, ranked: list[tuple[int, ExplainedCandidate
         text.append(", which")
     place = "has the best score" if rank == 1 else f"is number {rank} by score"
     said = [
-        f"{part.phrase} ({name} {part.adds:+.1f})" for name, part in counting(one)
+        f"{part.phrase} ({name} {part.adds:+.1f})" for name, part in counting(one.features)
         if part.phrase and part.adds > 0
     ][:_REASONS]  # fmt: skip
     text.append(f" {place}.")

@@ -11,7 +11,7 @@ import click
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import next_step, progress, say, terminal_width
-from touche_rad.errors import UserError
+from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -25,12 +25,18 @@ if TYPE_CHECKING:
     "judge simulations.jsonl -o evaluations.jsonl",
     "judge contests.jsonl -j grice -o outcomes.jsonl",
     "judge run.jsonl -j fsl1 -m http://localhost:8000/v1#llama -o fsl1.jsonl",
+    "judge simulations.jsonl --explain --debate 2 --turn 0",
 )
 @opt.path_argument("source", "[DEBATES]", required=False)
 @opt.options(
     opt.output("Evaluations to write, or outcomes with a panel."),
     opt.JUDGE, opt.plugin_options("judge"),
     opt.flag("--swap", "With a panel: judge each debate a second time with its sides swapped."),
+    opt.flag("--explain", "Print the verdicts with the features that decide them; no -o."),
+    opt.flag("--all", "With --explain: print all features and whole model answers.", "every"),
+    click.option("--debate", metavar="ID", help="With --explain: only this debate, by its id or "
+                 "its number from 1."),
+    opt.integer("--turn", "With --explain: only this turn, from 0.", least=0),
     opt.JSON, opt.INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, *opt.RUN, *opt.DRY_RUN,
     opt.file("--labels", "With --dry-run: labels of DEBATES, for what they can show."),
 )  # fmt: skip
@@ -43,6 +49,11 @@ def judge_command(source: Path | None, **given: Any) -> int:
     A panel (such as -j debatrix) judges each debate as a whole. Its DEBATES may also be contests
     (touche-rad contests), and it writes outcomes.
     """
+    if given["explain"]:
+        return _explain(source, given)
+    for key, flag in (("every", "all"), ("debate", "debate"), ("turn", "turn")):
+        if given[key] is not None and given[key] is not False:
+            raise OptionError(f"--{flag} is for --explain")
     if not given["as_json"] or given["output"] is not None or given["dry_run"]:
         return _judge(source, given)
     import tempfile
@@ -52,6 +63,20 @@ def judge_command(source: Path | None, **given: Any) -> int:
         code = _judge(source, {**given, "output": out, "quiet": True})
         click.echo(out.read_text("utf-8"), nl=False)
         return code
+
+
+def _explain(source: Path | None, given: dict[str, Any]) -> int:
+    """Print what decides the verdicts on the selected responses."""
+    if prepare.is_panel(given["judge"].name):
+        raise OptionError("--explain is for judges of responses; the outcomes of a panel have its "
+                          "reasons")  # fmt: skip
+    if given["output"] is not None or given["dry_run"]:
+        raise OptionError("--explain writes nothing: leave out -o and --dry-run")
+    if source is None:
+        raise UserError("judge --explain: give a file of debates with responses")
+    from touche_rad.cli.explain_verdicts import explain_file
+
+    return explain_file(source, given)
 
 
 def _judge(source: Path | None, given: dict[str, Any]) -> int:

@@ -15,6 +15,7 @@ from touche_rad.plugins.contracts import (
     Debater,
     DrawsOutcomes,
     Explains,
+    ExplainsVerdicts,
     IndexBackend,
     Judge,
     JudgesAll,
@@ -23,7 +24,7 @@ from touche_rad.plugins.contracts import (
     Retriever,
     VectorsWanted,
 )
-from touche_rad.plugins.explanations import ExplainedCandidate, Feature
+from touche_rad.plugins.explanations import ExplainedCandidate, ExplainedVerdict, Feature
 from touche_rad.plugins.indexes import (
     add_vectors,
     annotations_of,
@@ -54,7 +55,8 @@ from touche_rad.plugins.registry import (
 
 __all__ = [
     "KINDS", "Annotations", "Annotator", "ArgumentIndex", "Debater", "DrawsOutcomes",
-    "ExplainedCandidate", "Explains", "Feature", "IndexBackend", "Judge", "JudgesAll", "Kind",
+    "ExplainedCandidate", "ExplainedVerdict", "Explains", "ExplainsVerdicts", "Feature",
+    "IndexBackend", "Judge", "JudgesAll", "Kind",
     "Meaning", "Options", "Panel", "Plugin", "Profile", "Retriever", "Services", "VectorsWanted",
     "add_vectors", "annotations_of", "arguments_by", "build_index", "debater", "find",
     "import_plugins", "index_backend", "index_backend_of", "judge", "meaning_of", "name_of",

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from touche_rad.contest import Contest, Outcome
-from touche_rad.debate import Argument, Debate, Hit, Response, Verdicts
+from touche_rad.debate import Argument, Debate, Hit, Maxim, Response, Verdicts
 from touche_rad.errors import UserError
 from touche_rad.models import Model
-from touche_rad.plugins.explanations import ExplainedCandidate
+from touche_rad.plugins.explanations import ExplainedCandidate, ExplainedVerdict
 
 JsonObject = Mapping[str, Any]
 Report = Callable[[int, int], None]
@@ -211,6 +211,17 @@ class Judge(Protocol):
 
     def judge(self, debate: Debate) -> Verdicts | Awaitable[Verdicts]:
         """Return a verdict on each maxim."""
+        ...
+
+
+@runtime_checkable
+class ExplainsVerdicts(Protocol):
+    """A judge that shows what decides its verdicts. `explain` may be async."""
+
+    def explain(
+        self, debate: Debate
+    ) -> Mapping[Maxim, ExplainedVerdict] | Awaitable[Mapping[Maxim, ExplainedVerdict]]:
+        """Return what decides each verdict on the last response."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What a debater considered for an answer: candidates with scores and features."""
+"""What decided a result: the candidates for an answer, and the features of a verdict."""
 
 from __future__ import annotations
 
@@ -48,10 +48,29 @@ class ExplainedCandidate:
             "score": self.score,
             "chosen": chosen,
             "routes": dict(self.routes),
-            "features": {
-                name: {"value": one.value, "weight": one.weight, "adds": one.adds}
-                for name, one in self.features.items()
-            },
+            "features": features_record(self.features),
             "topic": self.topic,
             "text": self.text,
         }
+
+
+@dataclass(frozen=True)
+class ExplainedVerdict:
+    """What decided the verdict on one maxim."""
+
+    rule: str
+    """How the features become the score, in words."""
+    features: Mapping[str, Feature] = field(default_factory=dict)
+    """The parts, each with what it says about the response as its phrase."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the explanation as JSON data."""
+        return {"rule": self.rule, "features": features_record(self.features)}
+
+
+def features_record(features: Mapping[str, Feature]) -> dict[str, dict[str, float]]:
+    """Return features as JSON data."""
+    return {
+        name: {"value": one.value, "weight": one.weight, "adds": one.adds}
+        for name, one in features.items()
+    }

@@ -292,9 +292,19 @@ class GroundedJudge:
             return dict.fromkeys(Maxim, unanswered)
         return self._judge(debate, response)
 
+    def explain(self, debate: Debate) -> dict[Maxim, plugins.ExplainedVerdict]:
+        """Return the features that decide each verdict on the last response."""
+        from judges.grice.grounded.explaining import explain
+
+        response = debate.last.response if debate.turns else None
+        return {} if response is None else explain(*self._read(debate, response))
+
+    def _read(self, debate: Debate, response: Response) -> tuple[Scene, list[Finding]]:
+        seen = read_scene(debate, response, all_arguments=self._all_arguments)
+        return seen, findings(seen.sentences, seen.sources)
+
     def _judge(self, debate: Debate, response: Response) -> dict[Maxim, Verdict]:
-        seen, weigh = read_scene(debate, response, all_arguments=self._all_arguments), weights()
-        found = findings(seen.sentences, seen.sources)
+        (seen, found), weigh = self._read(debate, response), weights()
         return {
             Maxim.QUANTITY: judge_quantity(seen, found, weigh.quantity),
             Maxim.QUALITY: judge_quality(found, len(seen.sources), seen.addressed),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Coroutine, Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from touche_rad.cli.chat.session import OFF, Session, select_judge
 from touche_rad.cli.options import PluginSpec
-from touche_rad.errors import ToucheRadError, UserError, nearest
+from touche_rad.errors import ToucheRadError, UserError
 
 if TYPE_CHECKING:
     from touche_rad.cli.chat.reader import Reader
@@ -287,8 +288,11 @@ def completions(line: str) -> Iterable[str]:
 
 
 def _nearest(name: str) -> str:
-    guess = nearest(name, COMMANDS)
-    return guess.replace("'", "/", 1).replace("'", "") if "did you mean" in guess else ""
+    """Return the commands that begin like the name or are spelled like it."""
+    begins = [one for one in COMMANDS if name and one.startswith(name)]
+    others = [one for one in COMMANDS if one not in begins]
+    close = [*begins, *get_close_matches(name, others, n=3, cutoff=0.5)]
+    return f" (did you mean {' or '.join(f'/{one}' for one in close[:3])}?)" if close else ""
 
 
 def _spec(command: str, text: str) -> PluginSpec:

@@ -1,0 +1,204 @@
+"""`judge --explain`: why a response has its verdicts, in at most 20 lines a turn."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich.text import Text
+
+from touche_rad.cli import prepare
+from touche_rad.cli.explain import MAX_LINES, counting, feature_line
+from touche_rad.cli.screen import bar, open_console, plain, shorten
+from touche_rad.errors import UserError, nearest
+from touche_rad.files.traces import TRACE, answer_text, read_trace
+from touche_rad.models.context import Calls
+from touche_rad.plugins import ExplainsVerdicts
+from touche_rad.runs.judging import ViewVerdicts, judge_view
+from touche_rad.text import redact_data
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from touche_rad.debate import Debate, Maxim, Verdict
+    from touche_rad.plugins import ExplainedVerdict, Judge
+
+_BAR: Final = 20
+_MANY: Final = 40
+"""Names from which an error does not list them."""
+
+
+@dataclass(frozen=True)
+class JudgedTurn:
+    """The verdicts on a response, what decided them, and what the model said."""
+
+    debate: str
+    turn: int
+    view: Debate
+    judged: ViewVerdicts
+    explained: Mapping[Maxim, ExplainedVerdict]
+    replies: Sequence[str]
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield one verdict after the other as JSON data."""
+        for maxim, verdict in self.judged.verdicts.items():
+            explained = self.explained.get(maxim)
+            yield {
+                "debate": self.debate, "turn": self.turn, "maxim": maxim.value,
+                "score": verdict.score, "rationale": verdict.rationale, **verdict.extra,
+                "stand_in": self.judged.unscored.get(maxim),
+                **(explained.record() if explained is not None else {}),
+                "replies": list(self.replies),
+            }  # fmt: skip
+
+
+def explain_file(source: Path, given: Mapping[str, Any]) -> int:
+    """Judge the selected responses of a file, and print what decides the verdicts.
+
+    Returns:
+        The exit code: 1 if a verdict is a stand-in.
+    """
+    import anyio
+
+    judge = prepare.select_main("judge", given)
+    turns = list(_selected(source, given["debate"], given["turn"]))
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "judged.jsonl")
+        services = prepare.open_services({**given, "trace": True}, judge.plugin, out=out)
+        made = judge.make(services)
+
+        async def run() -> bool:
+            try:
+                return await _print_turns(made, turns, out.with_name(out.name + TRACE), given)
+            finally:
+                if services.model is not None:
+                    await services.model.close()
+
+        return 0 if anyio.run(run) else 1
+
+
+def _selected(
+    source: Path, debate_id: str | None, turn: int | None
+) -> Iterator[tuple[str, int, Debate]]:
+    """Yield the responses that `--debate` and `--turn` select, with debate and turn.
+
+    Raises:
+        UserError: There is no such debate or response.
+    """
+    from touche_rad import files
+
+    names: list[str] = []
+    count = 0
+    for number, (debate, views) in enumerate(files.read_views(source, keep_lost=True), 1):
+        names += [debate.id or str(number), str(number)]
+        if debate_id is not None and debate_id not in names[-2:]:
+            continue
+        for view in views:
+            if turn in (None, len(view.turns) - 1):
+                count += 1
+                yield names[-2], len(view.turns) - 1, view
+    if debate_id is not None and debate_id not in names:
+        ids = nearest(debate_id, names[::2])
+        hint = ids if "did you mean" in ids or len(names) < _MANY else ""
+        raise UserError(f"{source} has no debate {debate_id!r}{hint}")
+    if not count:
+        where = "" if turn is None else f" in turn {turn}"
+        raise UserError(f"{source}: expected a response{where} to judge, and there is none")
+
+
+async def _print_turns(
+    judge: Judge, turns: Sequence[tuple[str, int, Debate]], trace: Path, given: Mapping[str, Any],
+) -> bool:  # fmt: skip
+    console, good, calls = open_console(), True, 0
+    for name, turn, view in turns:
+        judged = await judge_view(judge, view, deadline=given["deadline"])
+        replies = _replies(trace)[calls:]
+        calls += len(replies)
+        one = JudgedTurn(name, turn, view, judged, await _explained(judge, view), replies)
+        good = good and not judged.stand_ins
+        if given["as_json"]:
+            for record in one.records():
+                click.echo(json.dumps(redact_data(record), ensure_ascii=False))
+        elif given["every"]:
+            for line in all_lines(one):
+                console.print(line, soft_wrap=True)
+        else:
+            for text in short_lines(one, console):
+                console.print(text, no_wrap=True, overflow="crop")
+    return good
+
+
+async def _explained(judge: Judge, view: Debate) -> Mapping[Maxim, ExplainedVerdict]:
+    """Return what decides the verdicts, if the judge can say it."""
+    if not isinstance(judge, ExplainsVerdicts):
+        return {}
+    explained: Mapping[Maxim, ExplainedVerdict] = await Calls()(judge.explain, view)
+    return explained
+
+
+def _replies(trace: Path) -> list[str]:
+    """Return the model's answers so far, or why there is none."""
+    rows = read_trace(trace) if trace.is_file() else ()
+    return [answer_text(row.get("answer")) or str(row.get("fault", "")) for row in rows]
+
+
+def short_lines(one: JudgedTurn, console: Console) -> list[Text]:
+    """Return the verdicts with bars and the features that count, in at most 20 lines."""
+    width, ascii_only = console.width, console.options.ascii_only
+    response = one.view.last.response
+    lines = [
+        Text(shorten(f"{one.debate} turn {one.turn}: {one.view.last.utterance}", width), "bold"),
+        Text(shorten(f"  answer: {response.content if response else ''}", width)),
+    ]
+    parts = [abs(part.adds) for each in one.explained.values() for part in each.features.values()]
+    scale = max(parts, default=0.0) or 1.0
+    for maxim, verdict in one.judged.verdicts.items():
+        lines.append(_verdict_line(one, maxim, verdict, ascii_only=ascii_only))
+        explained = one.explained.get(maxim)
+        if explained is not None and len(counting(explained.features)) > 1:
+            lines.append(feature_line(explained.features, scale, width, ascii_only=ascii_only))
+        lines.append(Text(f"      {shorten(_why(one, maxim), width - 6)}", "dim"))
+    room = MAX_LINES - len(lines)
+    for number, reply in enumerate(one.replies[-room:] if room > 0 else (), 1):
+        lines.append(Text(shorten(f"  model {number}: {reply}", width)))
+    return lines
+
+
+def _verdict_line(one: JudgedTurn, maxim: Maxim, verdict: Verdict, *, ascii_only: bool) -> Text:
+    score = verdict.score or 0.0
+    line = Text(f"  {maxim.key:9}")
+    if maxim in one.judged.unscored:
+        return line.append("none", "yellow")
+    line.append(f"{'yes' if verdict.yes else 'no':4}", "bold green" if verdict.yes else "bold red")
+    return line.append(f"{score:.2f}  ").append(bar(score, _BAR, ascii_only=ascii_only), "cyan")
+
+
+def _why(one: JudgedTurn, maxim: Maxim) -> str:
+    failed = one.judged.unscored.get(maxim)
+    return f"the judge failed: {failed}" if failed else one.judged.verdicts[maxim].rationale
+
+
+def all_lines(one: JudgedTurn) -> Iterator[str]:
+    """Yield the verdicts with every feature, and the model's answers whole."""
+    response = one.view.last.response
+    yield f"{plain(one.debate)} turn {one.turn}"
+    yield f"  user: {plain(one.view.last.utterance)}"
+    yield f"  answer: {plain(response.content if response else '')}"
+    for maxim, verdict in one.judged.verdicts.items():
+        explained = one.explained.get(maxim)
+        score = "none" if maxim in one.judged.unscored else f"{verdict.score:.4f}"
+        yield f"  {maxim.key}: score={score}  {plain(_why(one, maxim))}"
+        if explained is None:
+            continue
+        yield f"      {explained.rule}"
+        for name, part in explained.features.items():
+            adds = part.adds or 0.0  # without a sign
+            numbers = f"value={part.value:.3f} weight={part.weight:.3f} adds={adds:.3f}"
+            yield f"      {plain(name)}: {numbers}  {plain(part.phrase) if adds else ''}".rstrip()
+    for number, reply in enumerate(one.replies, 1):
+        yield f"  model {number}: {plain(reply)}"
