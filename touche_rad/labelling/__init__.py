@@ -1,0 +1,1 @@
+"""Label responses by hand: a queue of turns, a log of answers, agreement, and a local page."""

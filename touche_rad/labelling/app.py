@@ -1,0 +1,207 @@
+"""The local server of the labelling page.
+
+Only this machine can connect. All paths begin with a token that is new at each start, so that other
+pages in the browser cannot read or post answers; the host name is checked against DNS rebinding.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, FastAPI, HTTPException, Query, Request, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.middleware.base import RequestResponseEndpoint
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from touche_rad.debate import Maxim
+from touche_rad.errors import why
+from touche_rad.labelling.exchanges import Place
+from touche_rad.labelling.session import LONGEST_NOTE, Session
+from touche_rad.labelling.views import answers_record, state_record, turn_record
+from touche_rad.pages import rendering
+
+HOSTS: Final = ("127.0.0.1", "localhost")
+_SCRIPT, _STYLE = "labelling/label.js", "labelling/label.css"
+_ASSETS: Final = (rendering.STYLE, *rendering.SCRIPTS, _SCRIPT, _STYLE)
+_EVERY: Final = 1.0
+"""Seconds between two writes of the labels file; the log has each answer at once."""
+_HEADERS: Final = {
+    "Content-Security-Policy": (
+        f"{rendering.SERVED_POLICY}; require-trusted-types-for 'script'; trusted-types 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class _Turn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    debate: int
+    turn: int
+
+
+class AnswerBody(_Turn):
+    """An answer: 1 yes, 0 no, null unknown."""
+
+    maxim: Maxim
+    label: Literal[0, 1] | None
+    settle: bool = False
+
+
+class NoteBody(_Turn):
+    """A note; an empty text deletes it."""
+
+    note: Annotated[str, Field(max_length=LONGEST_NOTE)]
+
+
+def new_token() -> str:
+    """Return a token for the address of one start."""
+    return secrets.token_urlsafe(12)
+
+
+def create_app(session: Session, token: str, *, settle: bool = False) -> FastAPI:
+    """Make the server of one annotator's work.
+
+    Args:
+        session: The annotator's work.
+        token: The first part of all paths.
+        settle: The page opens at the disagreements.
+    """
+    app = FastAPI(
+        title="touche-rad label", docs_url=None, redoc_url=None, openapi_url=None,
+        lifespan=lambda _: _writing(session),
+    )  # fmt: skip
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS), www_redirect=False)
+
+    @app.middleware("http")
+    async def protect(request: Request, call_next: RequestResponseEndpoint) -> Response:
+        """Refuse posts of other pages, and send the headers of our own."""
+        origin = request.headers.get("origin")
+        host = request.headers.get("host", "")
+        if request.method == "POST" and origin is not None and origin != f"http://{host}":
+            return PlainTextResponse("posts of other pages are refused", 403, _HEADERS)
+        response = await call_next(request)
+        response.headers.update(_HEADERS)
+        return response
+
+    router = APIRouter(prefix=f"/{token}")
+    _add_page(router, session, token, settle)
+    _add_data(router, session)
+    app.include_router(router)
+    return app
+
+
+@asynccontextmanager
+async def _writing(session: Session) -> AsyncIterator[None]:
+    """Write the labels file at most once a second, and at the end."""
+
+    async def write() -> None:
+        while True:
+            await asyncio.sleep(_EVERY)
+            with suppress(OSError):  # it is tried again, and the log has all answers
+                session.write()
+
+    task = asyncio.create_task(write())
+    try:
+        yield
+    finally:
+        task.cancel()
+        session.write()
+
+
+def _add_page(router: APIRouter, session: Session, token: str, settle: bool) -> None:
+    @router.get("/", response_class=HTMLResponse)
+    async def page() -> str:
+        return rendering.render_served(
+            "labelling/label.html.jinja", scripts=[_SCRIPT], styles=[_STYLE],
+            root=f"/{token}/assets/", title="Labelling",
+            data={
+                "annotator": session.annotator, "run": session.exchanges.path.name,
+                "output": session.output.name, "settle": settle,
+                "judges": len(session.judges), "longest_note": LONGEST_NOTE,
+            },
+        )  # fmt: skip
+
+    @router.get("/assets/{name:path}")
+    async def asset(name: str) -> Response:
+        if name not in _ASSETS:
+            raise HTTPException(404)
+        kind = "text/css" if name.endswith(".css") else "text/javascript"
+        return Response(rendering.read_asset(name), media_type=kind)
+
+
+def _add_data(router: APIRouter, session: Session) -> None:
+    def places(settle: bool) -> list[Place]:
+        if settle:
+            return list(dict.fromkeys(place for place, _ in session.study.disagreements()))
+        return [item.place for item in session.queue]
+
+    def check(place: Place) -> Place:
+        if place not in session.exchanges.views:
+            raise HTTPException(404, "there is no such turn")
+        return place
+
+    def saved(place: Place) -> dict[str, Any]:
+        return {**answers_record(session, place), "state": state_record(session, [])}
+
+    @router.get("/queue")
+    async def queue(settle: Annotated[bool, Query()] = False) -> dict[str, Any]:
+        """Return the turns of a view, their progress, and the first open one."""
+        turns = places(settle)
+        ids = [session.exchanges.debates[place.debate].key for place in turns]
+        opened = {place for place, _ in session.study.open_disagreements()}
+        first = session.first_open()
+        if settle:
+            first = next((at for at, place in enumerate(turns) if place in opened), 0)
+        return {
+            "places": turns, "ids": ids, "first": first,
+            "open": [place in opened for place in turns] if settle else None,
+            **state_record(session, turns),
+        }  # fmt: skip
+
+    @router.get("/turn")
+    async def turn(debate: int, turn: int, settle: bool = False) -> dict[str, Any]:
+        """Return a turn with the annotator's answers."""
+        return turn_record(session, check(Place(debate, turn)), settle=settle)
+
+    @router.get("/agreement")
+    async def agreement() -> dict[str, Any]:
+        return session.agreement().record()
+
+    @router.post("/answer")
+    async def answer(body: AnswerBody) -> dict[str, Any]:
+        place = check(Place(body.debate, body.turn))
+        _store(lambda: session.answer(place, body.maxim, body.label, settle=body.settle))
+        return saved(place)
+
+    @router.post("/note")
+    async def note(body: NoteBody) -> dict[str, Any]:
+        place = check(Place(body.debate, body.turn))
+        _store(lambda: session.note(place, body.note))
+        return saved(place)
+
+    @router.post("/undo")
+    async def undo(body: dict[str, Any]) -> dict[str, Any]:
+        """Take back the last answer or note; null if there is none."""
+        undone = _store(session.undo)
+        if undone is None:
+            return {"undone": None}
+        place, maxim = undone.place, undone.maxim
+        return {"undone": {"debate": place.debate, "turn": place.turn, "maxim": maxim}}
+
+
+def _store(write: Any) -> Any:
+    """Write an event; the page shows why it could not be written."""
+    try:
+        return write()
+    except OSError as error:
+        raise HTTPException(507, f"the answer is not saved: {why(error)}") from None

@@ -1,0 +1,104 @@
+"""The turns of a run that can be labelled, and what judges said about them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from touche_rad import files
+from touche_rad.debate import Debate, Verdicts
+from touche_rad.errors import InputError, UserError
+from touche_rad.score.evaluations import Row, Talk, digests
+from touche_rad.score.matching import Reference, Run
+from touche_rad.score.naming import names
+
+
+class Place(NamedTuple):
+    """A turn of a run; both numbers count from 0."""
+
+    debate: int
+    turn: int
+
+
+@dataclass(frozen=True)
+class Exchanges:
+    """The debates of a run, in the order of its lines, and the views of their answered turns."""
+
+    path: Path
+    debates: Sequence[Debate]
+    views: Mapping[Place, Debate] = field(repr=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of all texts; verdicts in the file do not change it."""
+        whole = hashlib.sha256()
+        for debate in self.debates:
+            whole.update("\x1e".join((debate.id, *digests(debate), "\x1d")).encode())
+        return whole.hexdigest()
+
+    @cached_property
+    def shape(self) -> list[int]:
+        """The number of turns of each debate."""
+        return [len(debate.turns) for debate in self.debates]
+
+
+def read_exchanges(path: Path) -> Exchanges:
+    """Read the debates of a run. A lost debate keeps its place, because labels have no ids."""
+    debates: list[Debate] = []
+    views: dict[Place, Debate] = {}
+    for number, (debate, of_debate) in enumerate(files.read_views(path, keep_lost=True)):
+        debates.append(debate)
+        answered = [at for at, turn in enumerate(debate.turns) if turn.response]
+        views.update(
+            {Place(number, at): view for at, view in zip(answered, of_debate, strict=True)}
+        )
+    if not views:
+        raise UserError(f"{path} contains no response to label")
+    return Exchanges(path, debates, views)
+
+
+@dataclass(frozen=True)
+class JudgeVerdicts:
+    """The verdicts of one judge."""
+
+    name: str
+    verdicts: Mapping[Place, Verdicts]
+
+
+def read_verdicts(paths: Sequence[Path], exchanges: Exchanges) -> list[JudgeVerdicts]:
+    """Read evaluations of a run's debates; they are matched by id and text.
+
+    Raises:
+        InputError: A line evaluates another debate.
+    """
+    reference = Reference.of_debates(exchanges.path, exchanges.debates)
+    return [
+        JudgeVerdicts(name, _verdicts(path, exchanges, reference))
+        for name, path in zip(names(paths), paths, strict=True)
+    ]
+
+
+def _verdicts(path: Path, exchanges: Exchanges, reference: Reference) -> dict[Place, Verdicts]:
+    found: dict[Place, Verdicts] = {}
+    taken: set[int] = set()
+    evaluations = files.read_numbered(path)
+    for position, (line, debate, evaluation) in enumerate(evaluations):
+        if evaluation is None:
+            raise InputError(path, "expected evaluations: run `touche-rad judge` first", line=line)
+        row = Row(line, talk=Talk(id=debate.id, conversation=digests(debate)))
+        at = reference.find(row, position, taken) if debate.turns else position
+        if at is None or at >= len(exchanges.debates):
+            raise InputError(path, f"this debate is not in {exchanges.path}", line=line)
+        if debate.turns:
+            reference.check(Run(path.name, path, ()), row, at)
+        taken.add(at)
+        known = debate if debate.turns else exchanges.debates[at]
+        answered = [number for number, turn in enumerate(known.turns) if turn.response]
+        for number, verdicts in zip(answered, evaluation.turns, strict=False):
+            if (place := Place(at, number)) in exchanges.views:
+                found[place] = verdicts
+    return found
