@@ -19,7 +19,7 @@ LAYERS = (
     ("retrieval", "touche_rad.debaters", "judges"),
     ("touche_rad.score", "touche_rad.testing", "touche_rad.pipelines"),
     ("touche_rad.contests",),
-    ("touche_rad.report",),
+    ("touche_rad.report", "touche_rad.labelling"),
     ("touche_rad.tira", "touche_rad.serve", "touche_rad.cli", "touche_rad.__main__"),
 )
 PLUGINS = LAYERS[5]

@@ -17,6 +17,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Judge": {
         "judge": ("judge", "Judge responses on the four maxims, or judge whole debates."),
         "audit": ("judge", "Test how judges react to changes of the same responses."),
+        "label": ("label", "Label responses by hand in the browser."),
         "contests": ("compare", "Convert debates of other collections for panels."),
     },
     "Measure": {

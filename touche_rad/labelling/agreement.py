@@ -1,4 +1,4 @@
-"""Agreement of annotators on each maxim: Cohen's kappa of each pair, Krippendorff's alpha of all."""
+"""Agreement of annotators on a maxim: Cohen's kappa of each pair, Krippendorff's alpha of all."""
 
 from __future__ import annotations
 

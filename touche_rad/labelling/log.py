@@ -1,7 +1,7 @@
 """The log of a labelling: a file of JSON lines to which each keystroke is appended.
 
-The first line describes the run and the queue. Each further line is one event. A line counts when it
-ends with a line break; it is on the disk before the annotator sees that it is saved.
+The first line describes the run and the queue. Each further line is one event. A line counts when
+it ends with a line break; it is on the disk before the annotator sees that it is saved.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The order in which turns are labelled: what an audit would label next, mixed with random turns.
 
-The random turns are a prefix of one random order of all turns. So, whatever the audit chooses, those
-of them that it did not choose are a random sample of all turns that it did not choose.
+The random turns are a prefix of one random order of all turns. So, whatever the audit chooses,
+those of them that it did not choose are a random sample of all turns that it did not choose.
 """
 
 from __future__ import annotations

@@ -44,7 +44,8 @@ def queue_of(log: Log, exchanges: Exchanges) -> list[Item]:
         )
     try:
         queue = [
-            Item(Place(debate, turn), Sample(sample)) for debate, turn, sample in log.header["queue"]
+            Item(Place(debate, turn), Sample(sample))
+            for debate, turn, sample in log.header["queue"]
         ]
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(log.path, f"expected a queue: {error}", line=1) from None
@@ -155,7 +156,7 @@ class Session:
         return dict(self.queue)
 
     def first_open(self) -> int:
-        """Return the number of the first turn of the queue that is not complete, or the last one."""
+        """Return the number of the first incomplete turn of the queue, or of the last turn."""
         for number, item in enumerate(self.queue):
             if not self.study.is_complete(self.annotator, item.place):
                 return number
