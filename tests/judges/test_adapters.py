@@ -200,7 +200,13 @@ def test_the_terminal_judges_with_each_and_a_dead_model_loses_nothing(
               for turn in one.turns for verdict in turn.values()]  # fmt: skip
     assert scores
     assert all(score is not None and 0 <= score <= 1 for score in scores)
-    server.always = lambda handler: handler.say(500, b"{}")
-    dead = touche_rad("judge", tmp_path / "two.jsonl", "-j", name, "-o", tmp_path / "dead.jsonl",
-                      "-m", f"{server.url}#tiny", "-O", "model.deadline=0.3")  # fmt: skip
-    assert dead.code == 0, dead.err
+    alive, server.always = server.always, lambda handler: handler.say(500, b"{}")
+    command = ("judge", tmp_path / "two.jsonl", "-j", name, "-o", tmp_path / "dead.jsonl",
+               "-m", f"{server.url}#tiny", "-O", "model.deadline=20")  # fmt: skip
+    dead = touche_rad(*command)
+    assert dead.code == 1
+    assert "run the same command to continue" in " ".join(dead.err.split())
+    server.always = alive
+    again = touche_rad(*command)
+    assert again.code == 0, again.err
+    assert (tmp_path / "dead.jsonl").read_bytes() == out.read_bytes()

@@ -299,5 +299,9 @@ def test_a_finished_run_repeats_with_all_sockets_blocked(chooses: Scripted, tmp_
 @pytest.mark.long
 def test_a_first_run_without_an_endpoint_answers_all_the_same(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    respond(out, tmp_path / "cache", 4, NONE)
+    environment = {"OPENAI_BASE_URL": NONE, "OPENAI_MODEL": "tiny"}
+    ended = touche_rad("respond", DEBATES, "-i", "demo", "-d", "grounded", "--cache", tmp_path / "cache", "-o", out,
+                       env=environment)  # fmt: skip
+    assert ended.code == 1
+    assert "60 of 60 answers are from grounded without its model" in " ".join(ended.err.split())
     assert sum(1 for _ in files.read_views(out)) == 20

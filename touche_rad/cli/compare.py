@@ -339,7 +339,7 @@ def _model_user(panel: Selected) -> Plugin:
     "contests",
     "contests debateart.json -o contests.jsonl",
     "contests panelbench/ -o contests.jsonl",
-    "contests simulations.jsonl -o contests.jsonl",
+    "contests simulations.jsonl -o simulated.jsonl",
 )
 @opt.path_argument("source", "SOURCE")
 @opt.options(opt.output("Contests to write.", checked=True), opt.REPLACE, opt.SKIP_BAD, opt.QUIET)

@@ -151,7 +151,8 @@ class Grounded:
         reading, vector = read(debate), self._load_library().lexis.vector
         said = vector(" ".join((*reading.earlier, reading.message)))
         about = vector(f"{argument.topic} {argument.attacks} {argument.text}")
-        by_chance = shares_by_chance(said, about, vector(argument.topic))
+        subject = argument.topic or " ".join(argument.text.split()[:3])
+        by_chance = shares_by_chance(said, about, vector(subject))
         return 0.0 if by_chance else cosine(said, about)
 
     def quote(
