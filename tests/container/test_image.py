@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.container.building import ROOT, Image, _environment, size
-from tests.terminal import touche_rad
+from tests.terminal import check_kinds
 from touche_rad import files
 from touche_rad.demo import demo_file
 
