@@ -240,3 +240,10 @@ def test_each_candidate_tells_the_chain_that_led_to_it() -> None:
     assert found["b"].path == ("attacks a claim like yours",)
     said = f"a says the same as you: {own.text}"
     assert found["b"].paths["chain"] == (said, "attacks the like of that")
+
+
+def test_a_text_that_two_arguments_have_is_a_candidate_once() -> None:
+    twice = made(BothSides((*ARGUMENTS, ARGUMENTS[0].model_copy(update={"id": "8.1"}))))
+    texts = [one.quoted for one in twice.quotables(debate(PENNY_IS_WORTHLESS))]
+    assert ARGUMENTS[0].text in texts
+    assert len(texts) == len(set(texts))

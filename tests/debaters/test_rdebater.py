@@ -716,7 +716,7 @@ def test_the_baselines_ask_once(server: Scripted) -> None:
     server.asked.clear()
     naive = answer(server, mode="naive_rag")
     assert called(server) == ["Plain"]
-    assert CHARITY in prompts(server, "Plain")[0].split("Retrieved text:")[1]
+    assert CHARITY in prompts(server, "Plain")[0].split("Retrieved texts:")[1]
     assert naive.arguments[0].text == CHARITY
 
 

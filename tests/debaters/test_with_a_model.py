@@ -153,6 +153,17 @@ def test_the_repair_names_the_words_that_the_arguments_do_not_have(server: Scrip
     assert f'"{said}": drop "build hospitals in texas".' in prompts(server, "Written")[1]
 
 
+def test_the_repair_also_says_that_an_argument_became_its_contrary(server: Scripted) -> None:
+    said = f"{CHARITY.replace('collect', 'never collect')[:-1]}, and a Texas hospital helps."
+    answering(
+        server, {"Written": lambda told: {"numbers": [number_of(told, CHARITY)], "response": said}}
+    )
+    answer(server, "composed")
+    repair = prompts(server, "Written")[1]
+    assert "drop " in repair
+    assert "changes an argument: turns 'collect' into its contrary" in repair
+
+
 INVENTED = "Studies show that 87 percent of shops would close at once."
 
 

@@ -123,15 +123,13 @@ def describe_unsupported(sentence: str, arguments: Sequence[Argument]) -> str:
     tokens = read_passage(sentence).tokens
     new = [set(map(id, unsupported_words(tokens, source.tokens))) for source in sources]
     absent = set.intersection(*new) if new else set(map(id, tokens))
-    if phrases := _phrases(tokens, absent):
-        return "drop " + ", ".join(f'"{phrase}"' for phrase in phrases)
-    found = findings(tuple(read_sentences(sentence)), sources)
-    changed = [
-        one for one in found if one.support.kind in (SupportKind.CHANGED, SupportKind.DISTORTED)
-    ]
-    return (
-        f"changes an argument: {changed[0].support.why}" if changed else "use an argument's words"
-    )
+    phrases = _phrases(tokens, absent)
+    supports = [one.support for one in findings(tuple(read_sentences(sentence)), sources)]
+    faults = (SupportKind.CHANGED, SupportKind.DISTORTED)
+    changed = [one.why for one in supports if (one.contrary if phrases else one.kind in faults)]
+    problems = ["drop " + ", ".join(f'"{one}"' for one in phrases)] if phrases else []
+    problems += [f"changes an argument: {why}" for why in changed[:1]]
+    return "; ".join(problems) or "use an argument's words"
 
 
 def _phrases(tokens: Sequence[Token], absent: set[int]) -> list[str]:

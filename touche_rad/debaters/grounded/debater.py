@@ -206,14 +206,16 @@ class Grounded:
         return [Ranked(Candidate(argument, {"any": 0.0}), {}, 0.0) for argument in some]
 
     def _quotables(self, ranked: list[Ranked], reading: Reading) -> list[Quotable]:
-        """Return new and clear quotations; if there are none, unclear or cut ones."""
+        """Return new, clear and different quotations; if there are none, unclear or cut ones."""
         earlier = Earlier(reading.all)
         by_fault: tuple[list[Quotable], ...] = ([], [], [])
+        texts: set[str] = set()
         for one in ranked[:_MAX_TRIED]:
             argument = one.candidate.argument
             quoted = quotation(argument.text, self._room, self.options.whole)
-            if not quoted or earlier.has(quoted):
+            if not quoted or earlier.has(quoted) or quoted.lower() in texts:
                 continue
+            texts.add(quoted.lower())
             fault = 2 if quoted.endswith("…") else int(not clear(quoted))
             opposed = self._opposed(one, reading)
             by_fault[fault].append(Quotable(argument, quoted, one.candidate.path, opposed))
