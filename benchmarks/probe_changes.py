@@ -5,6 +5,7 @@ Every change takes a text and returns the changed one, or None where it does not
 
 from __future__ import annotations
 
+import random
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -91,6 +92,34 @@ def _clauses_turned_round(text: str) -> str | None:
     return f"{rest[0].upper()}{rest[1:]}, {first[0].lower()}{first[1:]}."
 
 
+_VERB = re.compile(
+    r"^(?P<subject>(?:\w+ ){1,6}?)(?P<verb>(?:is|are|was|were|can|could|will|would|should|may|might"
+    r"|causes?|creates?|leads? to|affects?|helps?|harms?|influences?|reduces?|increases?)) "
+    r"(?P<predicate>[^.,;:!?]{3,})(?P<rest>.*)$",
+    re.DOTALL,
+)
+_NO_SUBJECT = re.compile(
+    r"\b(?:it|this|that|there|these|those|which|who|what|if|as|while|when|because|example|they|he|she"
+    r"|you|we|i|one)\b",
+    re.IGNORECASE,
+)
+
+
+def _roles_exchanged(text: str) -> str | None:
+    """Exchange what stands before and after the verb of the first sentence."""
+    match = _VERB.match(text.strip())
+    if not match or _NO_SUBJECT.search(match["subject"]):
+        return None
+    said = f"{match['predicate']} {match['verb']} {match['subject'].strip()}{match['rest']}"
+    return said[0].upper() + said[1:]
+
+
+def _words_shuffled(text: str) -> str | None:
+    words = text.split()
+    random.Random(text).shuffle(words)
+    return " ".join(words) if len(words) >= 8 else None
+
+
 def _synonyms(text: str) -> str:
     for word, other in _SYNONYMS.items():
         text = re.sub(rf"\b{word}\b", other, text, flags=re.IGNORECASE)
@@ -98,6 +127,9 @@ def _synonyms(text: str) -> str:
 
 
 FUNCTIONS: dict[str, Change] = {
+    "roles_exchanged": _roles_exchanged,
+    "as_question": lambda text: f"Is it not so that {text[:1].lower()}{text[1:].rstrip('. ')}?",
+    "words_shuffled": _words_shuffled,
     "first_sentence": _part(2, lambda parts: parts[0]),
     "first_two_sentences": _part(3, lambda parts: " ".join(parts[:2])),
     "last_sentence": _part(2, lambda parts: parts[-1]),

@@ -42,6 +42,11 @@ def kinds(data: Data, every: int) -> Iterator[tuple[str, Iterable[Probe]]]:
     yield "echo of the user, on Quality", probes.changed("echo, quality", data.found)
     yield "echo of the user, on Relation", probes.changed("echo", data.found)
     yield "surrender", probes.changed("surrender", data.found)
+    yield "agreement before a quotation", probes.changed("agreement", data.found)
+    yield "quotation taken back", probes.changed("retraction", spread)
+    yield "subject and object exchanged", probes.changed("roles", spread)
+    yield "words shuffled", probes.changed("shuffled", spread)
+    yield "insult before a quotation", probes.changed("insult", data.found)
     yield "foreign", probes.foreign(data.debates)
     yield "foreign, id and text alone", map(probes.without_fields, probes.foreign(data.debates))
     for title, found in (

@@ -53,3 +53,15 @@ def test_padding_costs_by_degree():
     ]
     assert scores == sorted(scores, reverse=True)
     assert len(set(scores)) == 3
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "species some Breeding from lock zoos do dying animals. has Zoos out. not in saved up only",
+        "The of animals is the will a and zoo of can. To and the is or of wild the.",
+    ],
+)
+def test_words_in_no_order_are_not_clear(answer):
+    assert not manner(answer).yes
+    assert "no order" in manner(answer).rationale

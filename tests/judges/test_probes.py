@@ -15,7 +15,7 @@ from tests.judges.makers import judge
 BARS = {
     "negated": 0.15, "swapped": 0.05, "study": 0.05, "number": 0.05, "exaggerated": 0.05,
     "foreign": 0.10, "echo": 0.05, "echo, quality": 0.05, "surrender": 0.10, "padding": 0.10,
-    "list": 0.05,
+    "list": 0.05, "agreement": 0.05, "retraction": 0.05, "roles": 0.20, "shuffled": 0.15,
 }  # fmt: skip
 """At most this share may pass."""
 MAKERS = {
@@ -33,6 +33,10 @@ MAKERS = {
     ),
     "surrender": lambda data, every: probes.changed("surrender", data.found[:: max(1, every // 4)]),
     "padding": lambda data, every: probes.changed("padding", data.found[:: max(1, every // 4)]),
+    "agreement": lambda data, every: probes.changed("agreement", data.found[:: max(1, every // 4)]),
+    "retraction": lambda data, every: probes.changed("retraction", data.spread(every)),
+    "roles": lambda data, every: probes.changed("roles", data.spread(max(1, every // 8))),
+    "shuffled": lambda data, every: probes.changed("shuffled", data.spread(every)),
     "list": lambda data, every: probes.listed(data.arguments, data.found),
 }
 EVERY_REAL = 32

@@ -161,3 +161,40 @@ def test_the_weakest_sentence_decides_and_is_quoted_on_one_short_line():
     assert found.rationale.startswith("“Giraffes were invented")
     assert "\n" not in found.rationale
     assert len(found.rationale) < 160
+
+
+@pytest.mark.parametrize(
+    "behind", ["This is wrong.", "That is not true, of course.", "But I doubt that.", "Not at all."]
+)
+def test_a_quotation_that_is_taken_back_is_not_deduced(behind):
+    assert quality(ZOO).yes
+    assert not quality(f"{ZOO} {behind}").yes
+
+
+def test_a_denial_of_the_user_before_a_quotation_costs_nothing():
+    assert quality(f"That is not true. {ZOO}").yes
+    assert quality(f"{ZOO} Is this wrong?").yes
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("Loud music harms young children.", "Young children harm loud music."),
+        ("Dogs are loyal animals.", "Loyal animals are dogs."),
+        ("Cheap rents can attract rich companies.", "Rich companies can attract cheap rents."),
+    ],
+)
+def test_a_sentence_with_subject_and_object_exchanged_is_not_deduced(source, said):
+    assert quality(source, source).yes
+    assert not quality(said, source).yes
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("Loud music harms young children.", "Young children are harmed by loud music."),
+        ("If rents are low, towns are lively.", "Towns are lively if rents are low."),
+    ],
+)
+def test_the_same_claim_in_another_order_is_deduced(source, said):
+    assert quality(said, source).yes

@@ -228,3 +228,24 @@ def test_two_messages_of_the_user_in_one_answer_are_an_echo():
 def test_the_contrary_of_the_user_behind_an_opening_is_no_echo():
     found = relation("On the contrary: animals do not suffer in cages.", "Animals suffer in cages.")
     assert "repeats" not in found.rationale
+
+
+@pytest.mark.parametrize(
+    "framed",
+    [
+        "I fully agree with you: {}",
+        "Exactly as you say, {}",
+        "I could not agree more: {}",
+        "You are right that {}",
+        "Like you, I believe that {}",
+        "{} So I agree with you.",
+    ],
+)
+def test_agreement_before_or_after_a_quotation_is_not_contrary_to_the_user(framed):
+    quoted = ZOO[0].lower() + ZOO[1:] if not framed.startswith("{") else ZOO
+    assert verdict(Maxim.RELATION, ZOO, ZOO).yes
+    assert not verdict(Maxim.RELATION, framed.format(quoted), ZOO).yes
+
+
+def test_agreement_that_is_taken_back_is_contrary_to_the_user():
+    assert verdict(Maxim.RELATION, f"I agree with you. But {ZOO[0].lower()}{ZOO[1:]}", ZOO).yes

@@ -18,6 +18,7 @@ from touche_rad.evidence.words import (
     Passage,
     Token,
     join_words,
+    lexicon,
     read_passage,
     split_sentences,
     stem,
@@ -123,6 +124,7 @@ class Finding:
 
 
 UNCITED = Support(SupportKind.NONE, 0.0, "nothing is cited for it")
+RETRACTED = Support(SupportKind.DISTORTED, 1.0, "takes back what was quoted")
 UNWEIGHED = Support(SupportKind.NONE, 0.0, "too much is said beside the quotations")
 
 
@@ -130,10 +132,14 @@ def findings(sentences: Sequence[Sentence], sources: Sequence[Passage]) -> list[
     """Return the support of each sentence that claims something."""
     found: list[Finding] = []
     weighed = 0
+    before: Finding | None = None
     for sentence in sentences:
         finding = _quoted(sentence, sources)
         if finding is None:
             if claims_nothing(sentence.passage.tokens, sentence.text):
+                if before is not None and _retracts(sentence):
+                    found.append(Finding(sentence, RETRACTED, before.source))
+                before = None
                 continue
             weighed += 1
             if weighed > MAX_WEIGHED:
@@ -141,7 +147,20 @@ def findings(sentences: Sequence[Sentence], sources: Sequence[Passage]) -> list[
             else:
                 finding = _best(sentence, sources)
         found.append(finding)
+        before = finding if score(finding.support) >= 0.5 else None
     return found
+
+
+def _retracts(sentence: Sentence) -> bool:
+    """Whether a sentence denies the one before it, such as `This is wrong.`."""
+    tokens = sentence.passage.tokens
+    starts = [at for at, token in enumerate(tokens) if at and token.before]
+    segments = (
+        " ".join(token.word for token in tokens[start:end])
+        for start, end in zip([0, *starts], [*starts, len(tokens)], strict=True)
+    )
+    asked = sentence.text.rstrip().endswith("?")
+    return not asked and any(lexicon().retractions.fullmatch(one) for one in segments)
 
 
 def score(support: Support) -> float:

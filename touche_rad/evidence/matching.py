@@ -66,6 +66,67 @@ def _walk(
     return pairs
 
 
+_BESIDE = 12
+"""Content words on each side of a verb that are compared."""
+_BE = frozenset(("is", "are", "was", "were"))
+
+
+def exchanged_roles(said: Sequence[Token], written: Sequence[Token]) -> Token | None:
+    """Return the verb whose subject and object have changed places in the sentence, or None."""
+    for at, token in enumerate(said):
+        if token.word not in lexicon().directed:
+            continue
+        ours = _sides(said, at)
+        theirs = [
+            _sides(written, place)
+            for place, other in enumerate(written)
+            if _same_verb(token, other) and _passive(said, at) == _passive(written, place)
+        ]
+        kept = max((_shared(ours, its) for its in theirs), default=0)
+        if any(_crossed(ours, its) and _shared(ours, its[::-1]) > kept for its in theirs):
+            return token
+    return None
+
+
+_Sides = tuple[frozenset[str], frozenset[str]]
+
+
+def _sides(tokens: Sequence[Token], at: int) -> _Sides:
+    """Return the content stems directly before and after a word that are on one side only."""
+    start, end = at, at + 1
+    while start > 0 and not tokens[start].before:
+        start -= 1
+    while end < len(tokens) and not tokens[end].before:
+        end += 1
+    before = [one.stem for one in tokens[start:at] if one.matters][-_BESIDE:]
+    after = [one.stem for one in tokens[at + 1 : end] if one.matters][:_BESIDE]
+    return frozenset(before).difference(after), frozenset(after).difference(before)
+
+
+_MOST = 0.65
+"""Share of the words of a side that must stand on the other side."""
+
+
+def _crossed(ours: _Sides, theirs: _Sides) -> bool:
+    """Whether most words of each side stand on the other side."""
+    return all(
+        one and len(one & other) >= _MOST * len(one)
+        for one, other in zip(ours, reversed(theirs), strict=True)
+    )
+
+
+def _shared(ours: Sequence[frozenset[str]], theirs: Sequence[frozenset[str]]) -> int:
+    return sum(len(one & other) for one, other in zip(ours, theirs, strict=True))
+
+
+def _same_verb(one: Token, other: Token) -> bool:
+    return one.stem == other.stem or (one.word in _BE and other.word in _BE)
+
+
+def _passive(tokens: Sequence[Token], at: int) -> bool:
+    return at + 1 < len(tokens) and tokens[at + 1].word == "by"
+
+
 MAX_SENTENCE = 80
 MAX_SOURCE = 200
 _ENDS = (".", "…", ";")
@@ -338,16 +399,27 @@ def find_quotation(sentence: Passage, source: Passage) -> Quotation:
     is no fair quotation of `it is a myth that animals suffer`.
     """
     found = Quotation.NONE
-    for start in content_starts(sentence.tokens):
-        tokens = sentence.tokens[start:]
-        if not tokens:
-            break
-        kept = _kept(tokens, source, open_end=sentence.after == "…")
+    for tokens, kept in _tried(sentence, source):
         if kept:
             return Quotation.KEPT
         if kept is not None and len(tokens) >= _TELLING:
             found = Quotation.TORN
     return found
+
+
+def quotation_start(sentence: Passage, source: Passage) -> int:
+    """Return the number of the words before the quotation in a sentence; 0 if there is none."""
+    found = (len(tokens) for tokens, kept in _tried(sentence, source) if kept)
+    return len(sentence.tokens) - next(found, len(sentence.tokens))
+
+
+def _tried(sentence: Passage, source: Passage) -> Iterator[tuple[Sequence[Token], bool | None]]:
+    """Yield the sentence without more and more introducing phrases, and if it is a quotation."""
+    for start in content_starts(sentence.tokens):
+        tokens = sentence.tokens[start:]
+        if not tokens:
+            return
+        yield tokens, _kept(tokens, source, open_end=sentence.after == "…")
 
 
 def _kept(tokens: Sequence[Token], source: Passage, *, open_end: bool) -> bool | None:

@@ -13,6 +13,7 @@ from touche_rad.evidence.matching import (
     Quotation,
     align,
     content_starts,
+    exchanged_roles,
     find_quotation,
     without_padding,
 )
@@ -100,6 +101,8 @@ def find_tampering(
     if swap := alignment.swapped() if coverage(said, source.tokens) == 1 else None:
         change_text = f"makes '{swap[0].word}' and '{swap[1].word}' change places"
         return Tampering(change_text, contrary=not any(lexicon().counts(one.word) for one in swap))
+    if coverage(said, source.tokens) >= NEAR and (verb := exchanged_roles(said, source.tokens)):
+        return Tampering(f"exchanges what stands before and after '{verb.word}'")
     if alignment.share >= NEAR:
         for change in alignment.changes:
             if change_text := _distortion(change):

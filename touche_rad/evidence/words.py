@@ -152,12 +152,14 @@ class Lexicon:
     harmless: frozenset[str]
     light: frozenset[str]
     reversals: frozenset[str]
+    directed: frozenset[str]
     generic: frozenset[str]
     broad: frozenset[str]
     connectives: frozenset[tuple[str, ...]]
     stances: re.Pattern[str]
     surrenders: re.Pattern[str]
     concessions: re.Pattern[str]
+    retractions: re.Pattern[str]
     list_marks: tuple[re.Pattern[str], ...]
     additions: re.Pattern[str]
     paddings: re.Pattern[str]
@@ -221,6 +223,7 @@ def lexicon() -> Lexicon:
         stances=pattern("stances"),
         surrenders=pattern("surrenders"),
         concessions=pattern("concessions", r"\b(?:{})\b"),
+        retractions=pattern("retractions"),
         list_marks=tuple(re.compile(part) for part in read["list_marks"]),
         additions=pattern("additions"),
         paddings=pattern("paddings", r"\b(?:{})\b"),
@@ -232,7 +235,7 @@ def lexicon() -> Lexicon:
 
 _WORD_LISTS = (
     "not_negated", "exaggerators", "mild", "hedges", "numbers", "witnesses",
-    "conditions", "attitudes", "harmless", "light", "reversals",
+    "conditions", "attitudes", "harmless", "light", "reversals", "directed",
 )  # fmt: skip
 
 

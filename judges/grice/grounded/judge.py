@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from judges.grice.grounded.relation import (
@@ -94,7 +95,66 @@ def manner_features(scene: Scene) -> list[Feature]:
         ),
         Feature("vague", vagueness(scene), f"{opening} hints and does not say"),
         Feature("restated", restates_user(scene), f"{opening} restates the user"),
+        Feature("jumbled", jumbled(scene), f"{heavy} has its words in no order"),
     ]
+
+
+_ARTICLES = frozenset(("a", "an", "the"))
+_PRONOUNS = frozenset(("he", "she", "we", "they", "i"))
+_FINITE = frozenset("is are was were can could will would should may might must".split())
+_LINKS = frozenset(("and", "or", "but", "if", "because", "than", "of", "from", "into", "with"))
+_OWNERS = frozenset(("my", "your", "our", "their", "its"))
+_ILL_PAIRS = (
+    (_ARTICLES | _OWNERS, _ARTICLES | _OWNERS | _FINITE | _LINKS | _PRONOUNS | {"to", "that"}),
+    (_PRONOUNS, _ARTICLES | _OWNERS | {"of", "from", "into", "be", "been"}),
+    (frozenset(("of", "from", "into", "with")), _FINITE | _PRONOUNS | {"and", "or", "be", "of"}),
+    (frozenset(("is", "are", "was", "were")), _FINITE | {"be"}),
+    (frozenset("can could would should may might must".split()), _FINITE | {"of", "to", "and"}),
+    (frozenset(("and", "or")), frozenset(("and", "or", "of"))),
+    (frozenset(("to", "be")), frozenset(("of", "and", "is", "are", "was", "were", "would", "can"))),
+)
+"""Function words, and the words that do not follow them in an English clause."""
+_NO_END = _ARTICLES | _OWNERS | {"and", "or", "of", "because", "if", "than", "into"}
+_SLIPS = 1
+"""Ill-formed places of a clear response: people mistype."""
+
+
+_SAME_WORDS = 0.85
+_SAME_PAIRS = 0.2
+_FEWEST = 8
+
+
+def jumbled(scene: Scene) -> float:
+    """Return how far the words have no order: 1 for the words of a source in another order.
+
+    Else it counts the places where function words stand as in no English clause, up to three.
+    """
+    tokens = scene.response.tokens
+    if any(_shuffles(tokens, source.tokens) for source in scene.sources):
+        return 1.0
+    faults = sum(
+        one.word in _NO_END if other.before else _ill_formed(one.word, other.word)
+        for one, other in pairwise(tokens)
+    )
+    faults += bool(tokens) and tokens[-1].word in _NO_END
+    return min(1.0, max(0, faults - _SLIPS) / 2)
+
+
+def _shuffles(said: Sequence[Token], written: Sequence[Token]) -> bool:
+    """Whether a text has nearly all its words from a source, but hardly two of them in a row."""
+    ours, theirs = Counter(one.word for one in said), Counter(one.word for one in written)
+    if len(said) < _FEWEST or (ours & theirs).total() < _SAME_WORDS * len(said):
+        return False
+    pairs, known = _pairs(said), set(_pairs(written))
+    return sum(one in known for one in pairs) < _SAME_PAIRS * len(pairs)
+
+
+def _pairs(tokens: Sequence[Token]) -> list[tuple[str, str]]:
+    return [(one.word, other.word) for one, other in pairwise(tokens)]
+
+
+def _ill_formed(first: str, second: str) -> bool:
+    return any(first in before and second in after for before, after in _ILL_PAIRS)
 
 
 def noun_density(tokens: Sequence[Token]) -> float:

@@ -14,10 +14,17 @@ from operator import mul
 from judges.grice.grounded.scene import Feature, Scene, nothing_said, quote_short, weighted_verdict
 from touche_rad.debate import Verdict
 from touche_rad.evidence.echo import ECHO, echo_share, echoed
-from touche_rad.evidence.findings import Finding, Sentence
-from touche_rad.evidence.matching import align, content_starts, without_padding
+from touche_rad.evidence.findings import Finding
+from touche_rad.evidence.matching import (
+    Quotation,
+    align,
+    content_starts,
+    find_quotation,
+    quotation_start,
+    without_padding,
+)
 from touche_rad.evidence.support import SupportKind, coverage
-from touche_rad.evidence.words import Passage, Token, lexicon, root, stem
+from touche_rad.evidence.words import Passage, Token, join_words, lexicon, root, stem
 
 GENERIC = 0.2
 """Weight of a shared word that is in every debate."""
@@ -301,21 +308,34 @@ def lacks_sources(scene: Scene) -> float:
 def conceding_sentence(scene: Scene, found: Sequence[Finding]) -> str | None:
     """Return the first sentence that concedes the user's point, or None."""
     quoted = {
-        id(finding.sentence) for finding in found if finding.support.kind is SupportKind.QUOTED
+        id(finding.sentence): finding.source
+        for finding in found
+        if finding.support.kind is SupportKind.QUOTED and finding.source is not None
     }
     for at, sentence in enumerate(scene.sentences):
-        if id(sentence) not in quoted and _gives_in(sentence, scene.sentences[at + 1 : at + 2]):
+        own, following = sentence.passage.tokens, scene.sentences[at + 1 : at + 2]
+        behind = [token.word for one in following for token in one.passage.tokens[:2]]
+        if id(sentence) in quoted:  # only the words in front of the quotation are its own
+            start = quotation_start(sentence.passage, scene.sources[quoted[id(sentence)]])
+            own, behind = own[:start], [token.word for token in own[start : start + 2]]
+        end = _concession_end([token.word for token in own])
+        rest = own[end:]
+        taken_back = lexicon().reversals.intersection([*(one.word for one in rest), *behind])
+        if end and (not taken_back or _quotes(rest, scene.sources)):
             return sentence.text
     return None
 
 
-def _gives_in(sentence: Sentence, following: Sequence[Sentence]) -> bool:
-    words = [token.word for token in sentence.passage.tokens]
+def _quotes(tokens: Sequence[Token], sources: Sequence[Passage]) -> bool:
+    """Whether the words behind a concession are a cited text: its "but" takes nothing back."""
+    said = tokens[1:] if tokens and tokens[0].word == "that" else tokens
+    read = Passage(tuple(said), join_words([token.word for token in said]))
+    return bool(said) and any(find_quotation(read, one) is Quotation.KEPT for one in sources)
+
+
+def _concession_end(words: Sequence[str]) -> int:
+    """Return the number of words up to the end of a concession; 0 if there is none."""
     known = lexicon()
     given = known.surrenders.match(" ".join(words[:_OPENING]))
     given = given or known.concessions.search(" ".join(words[:_LONGEST]))
-    if not given:
-        return False
-    rest = words[len(given.string[: given.end()].split()) :]
-    next_words = [token.word for one in following for token in one.passage.tokens[:2]]
-    return not known.reversals.intersection((*rest, *next_words))
+    return len(given.string[: given.end()].split()) if given else 0
