@@ -180,6 +180,40 @@ def judge(debates: Path, labels: Path, **given: Any) -> None:
 
 
 @_subcommand(
+    "jury",
+    "train jury touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o jury.json",
+    "train jury debates.jsonl labels.jsonl --of grounded,zsl -m URL#MODEL -o jury.json",
+    "train jury debates.jsonl labels.jsonl --of 'grounded,length(longest=50)' -o jury.json",
+)
+@opt.options(
+    *_LABELLED,
+    opt.output("Weights to write.", required=True, checked=True), opt.REPLACE,
+    click.option("--of", default="grounded,length", show_default=True, metavar="JUDGE,...",
+                 help="Judges of the jury, the cheapest first."),
+    *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.QUIET,
+)  # fmt: skip
+def jury(debates: Path, labels: Path, **given: Any) -> None:
+    """Learn the weights of the judge "jury" from labelled debates, cross-validated by debate.
+
+    DEBATES and LABELS correspond line by line. The printed scores are from held-out debates: the
+    jury beside equal weights, its best judge, always-yes and the commoner label. Use the weights
+    with -j 'jury(weights=FILE)'.
+    """
+    from touche_rad.plugins import trainer
+
+    out = given["output"]
+    model = prepare.open_model(given, out) if prepare.names_model(given) else None
+    with progress("judging", quiet=given["quiet"]) as report:
+        result = trainer("jury")(
+            debates, labels, out, of=given["of"], model=model, seed=given["seed"], report=report
+        )
+    _print_result(result, quiet=given["quiet"])
+    say(f"written: {out}", quiet=given["quiet"])
+    judged = ["judge", debates, "-j", "jury", "-O", f"weights={out}", "-o", "run.jsonl"]
+    next_step(judged, quiet=given["quiet"])
+
+
+@_subcommand(
     "examples",
     "train examples touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o examples.jsonl",
     "train examples debates.jsonl labels.jsonl -o few.jsonl --count 1",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -28,6 +27,7 @@ from touche_rad.plugins import (
     find,
     name_of,
     parse_plugin,
+    split_plugins,
 )
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.runs.answering import guard
@@ -35,9 +35,6 @@ from touche_rad.runs.rewards import Reward
 
 _SHARE: Final = 0.7
 """Share of the turn's time for the candidates; the judge has the rest."""
-
-
-_COMMA: Final = re.compile(r",(?![^()]*\))")
 
 
 @dataclass
@@ -73,7 +70,7 @@ class BestOfN:
         @field_validator("of")
         @classmethod
         def _named(cls, said: str) -> str:
-            if not _split(said):
+            if not split_plugins(said):
                 raise ValueError("expected at least one debater")
             return said
 
@@ -82,7 +79,7 @@ class BestOfN:
         self._index = services.index
         self._call = Calls()
         self._debaters: list[Debater] = []
-        for text in _split(options.of):
+        for text in split_plugins(options.of):
             self._debaters += self._make(*parse_plugin(text), services)
         judge, settings = parse_plugin(options.judge)
         self._reward = Reward(judge, services, settings)
@@ -168,11 +165,6 @@ def _rank(candidate: Candidate) -> tuple[bool, bool, float]:
     """Return what orders the candidates, the best highest."""
     said = candidate.response.content if candidate.response else NOTHING_FOUND
     return said != NOTHING_FOUND, candidate.reward is not None, candidate.reward or 0.0
-
-
-def _split(text: str) -> list[str]:
-    """Split a list of plugins at the commas outside brackets."""
-    return [part.strip() for part in _COMMA.split(text) if part.strip()]
 
 
 def _same(response: Response | None) -> tuple[str, tuple[str, ...]]:

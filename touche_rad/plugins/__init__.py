@@ -21,6 +21,7 @@ from touche_rad.plugins.contracts import (
     JudgesAll,
     Meaning,
     Panel,
+    PlansRun,
     Retriever,
     VectorsWanted,
 )
@@ -50,15 +51,16 @@ from touche_rad.plugins.registry import (
     parse_plugin,
     registered,
     retriever,
+    split_plugins,
     trainer,
 )
 
 __all__ = [
     "KINDS", "Annotations", "Annotator", "ArgumentIndex", "Debater", "DrawsOutcomes",
     "ExplainedCandidate", "ExplainedVerdict", "Explains", "ExplainsVerdicts", "Feature",
-    "IndexBackend", "Judge", "JudgesAll", "Kind",
-    "Meaning", "Options", "Panel", "Plugin", "Profile", "Retriever", "Services", "VectorsWanted",
-    "add_vectors", "annotations_of", "arguments_by", "build_index", "debater", "find",
-    "import_plugins", "index_backend", "index_backend_of", "judge", "meaning_of", "name_of",
-    "open_index", "panel", "parse_plugin", "registered", "retriever", "setting", "trainer",
+    "IndexBackend", "Judge", "JudgesAll", "Kind", "Meaning", "Options", "Panel", "PlansRun",
+    "Plugin", "Profile", "Retriever", "Services", "VectorsWanted", "add_vectors",
+    "annotations_of", "arguments_by", "build_index", "debater", "find", "import_plugins",
+    "index_backend", "index_backend_of", "judge", "meaning_of", "name_of", "open_index", "panel",
+    "parse_plugin", "registered", "retriever", "setting", "split_plugins", "trainer",
 ]  # fmt: skip

@@ -74,6 +74,18 @@ def _split(inner: str) -> list[str]:
     return [*parts, rest] if rest else parts
 
 
+def split_plugins(text: str) -> list[str]:
+    """Split `NAME,NAME(KEY=VALUE,...)` at the commas outside brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip()]
+
+
 def normalize(key: str) -> str:
     """Return an option's name as a Python identifier: `max-words` becomes `max_words`."""
     return key.strip().replace("-", "_")

@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Verdict, Verdicts, writable
 from touche_rad.models.context import Calls, ModelUse, call_context, current_context, deadline_in
-from touche_rad.plugins import Judge, JudgesAll, name_of
+from touche_rad.plugins import Judge, JudgesAll, PlansRun, name_of
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import (
     DEFAULT_OPTIONS,
@@ -213,10 +213,22 @@ async def judge(
     def read(bad: files.BadLines) -> Iterator[tuple[Debate, Sequence[Debate]]]:
         return files.read_views(source, bad, keep_lost=True)
 
+    plans: list[asyncio.Task[None]] = []
+
+    async def prepared() -> None:
+        """Let a judge that plans read the whole file first, once."""
+        if not isinstance(judge, PlansRun):
+            return
+        if not plans:
+            whole = (views for _, views in files.read_views(source, files.BadLines(skip=True)))
+            plans.append(asyncio.ensure_future(judge.plan(whole)))
+        await asyncio.shield(plans[0])
+
     async def do(item: tuple[Debate, Sequence[Debate]]) -> Done:
         debate, views = item
         if not debate.turns and not debate.wire:
             return _lost(await anyio.to_thread.run_sync(turns_if_equal))
+        await prepared()
         turns = await _judge_whole(judge, views, deadline)
         return _done(debate, turns or await asyncio.gather(*map(cached.judge, views)))
 
@@ -260,14 +272,30 @@ class CachedJudge:
 
     async def judge(self, view: Debate) -> ViewVerdicts:
         """Return the verdicts on the last response of a view."""
-        seen = json.dumps(view.model_dump(exclude={"wire"}), default=str)
-        key = hashlib.sha256(seen.encode()).digest()
+        key = view_key(view)
         if key not in self._tasks:
             self._tasks[key] = asyncio.ensure_future(self._ask(view))
             while len(self._tasks) > self.size and next(iter(self._tasks.values())).done():
                 self._tasks.popitem(last=False)
         # Shielded: a client that closes its connection must not cancel it for the others.
         return await asyncio.shield(self._tasks[key])
+
+
+def view_key(view: Debate) -> bytes:
+    """Return a digest of all that a judge sees."""
+    seen = json.dumps(view.model_dump(exclude={"wire"}), default=str)
+    return hashlib.sha256(seen.encode()).digest()
+
+
+async def judge_turns(
+    judge: Judge, views: Sequence[Debate], *, deadline: float | None = None
+) -> Sequence[ViewVerdicts]:
+    """Judge several responses of one debate, with one call if the judge can."""
+    turns = await _judge_whole(judge, views, deadline) if len(views) > 1 else []
+    if turns:
+        return turns
+    ask = partial(judge_view, judge, deadline=deadline)
+    return await asyncio.gather(*map(ask, views))
 
 
 async def _judge_whole(
