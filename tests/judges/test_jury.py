@@ -190,6 +190,38 @@ def test_wrong_options_are_refused_in_one_line(
     assert said in " ".join(ended.err.split())
 
 
+# --- scores
+
+
+def test_score_shows_the_members_beside_the_jury_and_what_the_cascade_saved(tmp_path: Path) -> None:
+    source = debates(tmp_path / "d.jsonl", ["a=0.9 b=1", "a=0.6 b=0", "a=0.2 b=0", "a=0.5 b=0"])
+    labels = labels_file(tmp_path / "labels.jsonl", [[(1,) * 4, (0,) * 4, (0,) * 4, (0,) * 4]])
+    run_jury(source, of=f"{A},{B}", dear="1", unsure="0.2", margin="0.25")
+    scored = touche_rad("score", tmp_path / "out.jsonl", labels, "--json")
+    rows = {row["juror"]: row for row in json.loads(scored.out)["jurors"]}
+    assert (rows[A]["turns"], rows[A]["saved"]) == (4, 0.0)
+    assert (rows[B]["turns"], rows[B]["saved"]) == (2, 0.5)
+    assert rows[A]["f1"] == pytest.approx(0.5), "one right yes, two wrong ones"
+    assert rows[A]["judge_f1"] == 1.0
+    assert json.loads(scored.out)["abstained"] == {"out": 4}, "0.3 on the four maxims"
+
+
+def test_score_leaves_out_abstentions_on_request(tmp_path: Path) -> None:
+    source = debates(tmp_path / "d.jsonl", ["a=0.9", "a=0.45", "a=0.1"])
+    labels = labels_file(tmp_path / "labels.jsonl", [[(1,) * 4, (1,) * 4, (0,) * 4]])
+    run_jury(source, of=A, margin="0.1")
+    words = ("score", tmp_path / "out.jsonl", labels)
+    counted = json.loads(touche_rad(*words, "--json").out)
+    left = json.loads(touche_rad(*words, "--json", "--leave-out-abstained").out)
+    found = [
+        next(row for row in report["rows"] if (row["run"], row["maxim"]) == ("out", "quantity"))
+        for report in (counted, left)
+    ]
+    assert [(row["labelled"], round(row["f1"], 3)) for row in found] == [(3, 0.667), (2, 1.0)]
+    shown = touche_rad(*words, "--leave-out-abstained").out
+    assert "verdicts on which a judge abstains are left out for all runs: out 4" in shown
+
+
 # --- learned weights
 
 RIGHT = {"a": 0.9, "b": 0.7, "c": 0.55}

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from touche_rad.score.agreement import AgreementReport
     from touche_rad.score.corrected import CorrectionReport
 
-_FOR_LABELS: Final = ("strict", "missing", "debates", "by_place", "exclude", "details", "correct")
+_FOR_LABELS: Final = ("strict", "missing", "debates", "by_place", "exclude", "details", "correct",
+                      "leave_out_abstained")  # fmt: skip
 _FOR_PAIRS: Final = ("baseline", "pairs", "all_pairs")
 _WIDEST: Final = 200
 _FORMATS: Final = ("as_markdown", "as_csv", "as_json")
@@ -50,6 +51,8 @@ _FORMATS: Final = ("as_markdown", "as_csv", "as_json")
     opt.file("--debates", "Labelled debates in the labels' order, to match runs by id and text."),
     opt.flag("--by-place", "Match lines to labels by their order only."),
     opt.file("--exclude", "Leave out the turns that are examples in this file.", "EXAMPLES"),
+    opt.flag("--leave-out-abstained", "Leave out the verdicts on which a judge abstains, for all "
+             "runs."),
     opt.flag("--correct", "TRUTH labels some turns only: estimate the share of yes and F1 on "
              "all turns, corrected for the judge's errors."),
     opt.flag("--votes", "Whole debates: compare with each vote instead of the winner."),
@@ -126,7 +129,7 @@ def _score(
         _refuse(given, _FOR_LABELS, kind.value)
     policy = Policy(
         missing=given["missing"] or "no", strict=given["strict"], debates=given["debates"],
-        by_place=given["by_place"],
+        by_place=given["by_place"], leave_out_abstained=given["leave_out_abstained"],
     )  # fmt: skip
     with progress("scoring", quiet=given["quiet"] or len(runs) == 1) as report:
         return score(

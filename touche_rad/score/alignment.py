@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ def turns_by_words(row: Row, spoken: Sequence[int], known: Sequence[str]) -> dic
 
 Labelled = Sequence[Sequence[Mapping[Maxim, int | None]]]
 Scored = Sequence[Sequence[Mapping[Maxim, float | None]]]
+Votes = Mapping[tuple[int, int], Mapping[Maxim, Mapping[str, float | None]]]
+"""The votes of a judge's members by debate and turn, where it has members."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,9 @@ class Alignment:
     """Whether the official scorer accepts the run."""
     lost: int = 0
     """Labelled debates without any verdict in the run."""
+    votes: Votes = field(default_factory=dict)
+    abstained: frozenset[tuple[int, int, Maxim]] = frozenset()
+    """The verdicts on which the judge abstains, by debate, turn and maxim."""
 
 
 def align_strict(path: Path, truth: Path, labels: Labelled) -> Alignment:
@@ -78,6 +83,8 @@ class Aligner:
         self.reference = reference
         self.skip = skip
         self.problems: list[Problem] = []
+        self._votes: dict[tuple[int, int], Mapping[Maxim, Mapping[str, float | None]]] = {}
+        self._abstained: set[tuple[int, int, Maxim]] = set()
 
     def align(self) -> Alignment:
         """Find the labels of each line, and return the scores in the labels' shape."""
@@ -93,7 +100,10 @@ class Aligner:
         ]
         present = sum(row.trouble is None and bool(row.turns) for row in places.values())
         lost = len(self.labels) - present
-        return Alignment(scores, tuple(self.problems), self._is_official(), lost)
+        return Alignment(
+            scores, tuple(self.problems), self._is_official(), lost,
+            self._votes, frozenset(self._abstained),
+        )  # fmt: skip
 
     def _is_official(self) -> bool:
         """Whether the official scorer accepts the run and gives the same scores."""
@@ -216,6 +226,10 @@ class Aligner:
             return {}
         for maxim, read in given.items():
             self._note_verdict(maxim, read, labels.get(maxim) is not None, where)
+            if read.abstained:
+                self._abstained.add((position, turn, maxim))
+        if any(read.votes for read in given.values()):
+            self._votes[position, turn] = {maxim: read.votes for maxim, read in given.items()}
         return {maxim: read.score for maxim, read in given.items()}
 
     def _note_verdict(

@@ -22,6 +22,7 @@ from touche_rad.score.exclusion import exclude as exclude_turns
 from touche_rad.score.exclusion import known_turns
 from touche_rad.score.figures import Draws, baseline_scores, measure
 from touche_rad.score.health import health
+from touche_rad.score.jurors import juror_rows, without_abstained
 from touche_rad.score.matching import Reference, Run, check_places, find_reference
 from touche_rad.score.naming import baseline_names, names
 from touche_rad.score.reports import JudgementReport
@@ -57,6 +58,8 @@ class Policy:
     """The labelled debates in the labels' order."""
     by_place: bool = False
     """Match by place only, whatever the words are."""
+    leave_out_abstained: bool = False
+    """Leave out the verdicts on which any judge abstains, for all runs."""
 
 
 DEFAULT_POLICY = Policy()
@@ -104,10 +107,13 @@ def score_judgements(
             labels, excluded = exclude_turns(labels, turns, exclude)
         aligned = [_align(run, truth, labels, reference, policy) for run in read]
         source = reference.source if reference else None
-    scores = {tag: alignment.scores for tag, alignment in zip(tags, aligned, strict=True)}
+    by_tag = dict(zip(tags, aligned, strict=True))
+    scores = {tag: alignment.scores for tag, alignment in by_tag.items()}
     known = labels
     if policy.missing == "skip":
         labels = without_missing(labels, list(scores.values()))
+    if policy.leave_out_abstained:
+        labels = without_abstained(labels, aligned)
     rows, figures = measure(
         labels, scores | {BASELINE: baseline_scores(labels)}, Draws(samples, seed)
     )
@@ -119,6 +125,9 @@ def score_judgements(
         policy="strict" if policy.strict else policy.missing,
         matched_by=str(source) if source else None,
         official=all(alignment.official for alignment in aligned),
+        abstained={tag: len(one.abstained) for tag, one in by_tag.items() if one.abstained},
+        abstained_left_out=policy.leave_out_abstained,
+        jurors=juror_rows(by_tag, labels),
         debates=len(labels), turns=sum(len(turns) for turns in labels), excluded=excluded,
         label_rows=tuple(_label_row(maxim, labels, known, excluded) for maxim in Maxim),
         rows=tuple(rows),
@@ -145,6 +154,8 @@ def _check_policy(policy: Policy, exclude: Path | None) -> None:
             "--strict cannot be used with --exclude, --debates or --by-place: the official scorer "
             "scores all turns by their places"
         )
+    if policy.strict and policy.leave_out_abstained:
+        raise UserError("--strict and --leave-out-abstained cannot be used together")
     if policy.strict and policy.missing != "no":
         raise UserError("--strict and --missing cannot be used together: --strict refuses the run")
     if policy.by_place and policy.debates is not None:

@@ -11,6 +11,7 @@ from touche_rad.score.result import (
     Comparison,
     Health,
     JudgementRow,
+    JurorRow,
     LabelRow,
     Problem,
 )
@@ -27,6 +28,10 @@ _MAXIM_COLUMNS: Columns = (
 )  # fmt: skip
 _LABEL_COLUMNS: Columns = (
     ("labels", "  {maxim}"), ("yes", "{yes}"), ("no", "{no}"), ("unknown", "{unknown}"),
+)  # fmt: skip
+_JUROR_COLUMNS: Columns = (
+    ("judge and its members", "{run}: {juror}"), ("turns", "{turns}"), ("saved", "{saved:.0%}"),
+    ("mean F1", "{f1:.4f}"), ("judge's F1 there", "{judge_f1:.4f}"),
 )  # fmt: skip
 _COMPARISON_COLUMNS: Columns = (
     ("runs", "{run} – {against}"), ("measure", "{measure}"), ("diff.", "{difference:+.4f}"),
@@ -51,6 +56,11 @@ def _by_maxim(rows: Sequence[JudgementRow]) -> Table:
 def comparison_table(rows: Sequence[Comparison]) -> Part:
     """Return the table of paired differences; its last column is Holm-corrected over all rows."""
     return table(_COMPARISON_COLUMNS, rows)
+
+
+def juror_table(rows: Sequence[JurorRow]) -> Part:
+    """Return the table of all members."""
+    return table(_JUROR_COLUMNS, rows)
 
 
 def health_lines(health: Mapping[str, Health]) -> Iterator[str]:
