@@ -212,10 +212,11 @@ def _print_summary(session: Session, paths: Sequence[Path], *, quiet: bool) -> N
         begun = len(answers) - done
         more = f", {begun} unfinished: the open questions are null" if begun else ""
         click.echo(f"{name}: {done} turns labelled{more}")
-    samples = list(study.samples.values())
-    if samples:
-        counts = ", ".join(f"{samples.count(one)} {one}" for one in dict.fromkeys(samples))
-        click.echo(f"{len(samples)} turns with a label: {counts}")
+    samples = session.samples()
+    kinds = [samples[place].value for place in study.samples]
+    if kinds:
+        counts = ", ".join(f"{kinds.count(one)} {one}" for one in dict.fromkeys(kinds))
+        click.echo(f"{len(kinds)} turns with a label: {counts}")
     parts = list(session.agreement().parts())
     if len(study.annotators) > 1:
         click.echo("\n".join(terminal_lines(parts, terminal_width())))

@@ -1,13 +1,14 @@
 """The order in which turns are labelled: what an audit would label next, mixed with random turns.
 
-The random turns are a prefix of one random order of all turns. So, whatever the audit chooses,
-those of them that it did not choose are a random sample of all turns that it did not choose.
+Both orders, the audit's and the random one, are fixed before anybody labels. At any time the
+audit's turns are the first turns of its order, whether or not they are random turns too; the other
+random turns are a random sample of all turns that are not the audit's.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from enum import StrEnum
 from statistics import pstdev
 from typing import NamedTuple
@@ -32,6 +33,8 @@ class Item(NamedTuple):
 
     place: Place
     sample: Sample
+    rank: int | None = None
+    """The turn's place in the audit's order; None if the audit does not choose it."""
 
 
 def make_queue(
@@ -54,6 +57,7 @@ def make_queue(
     shuffled = sorted(exchanges.views)
     random.Random(seed).shuffle(shuffled)
     ranked = _ranked(shuffled, judges, disagreements) if judges else []
+    ranks = {place: rank for rank, place in enumerate(ranked)}
     share = random_share if judges else 1.0
     taken: set[Place] = set()
     randoms, audited = _left(shuffled, taken), _left(ranked, taken)
@@ -70,7 +74,7 @@ def make_queue(
             return queue
         taken.add(place)
         drawn += sample is Sample.RANDOM
-        queue.append(Item(place, sample))
+        queue.append(Item(place, sample, ranks.get(place)))
 
 
 def chosen_queue(exchanges: Exchanges, ids: Sequence[str]) -> list[Item]:
@@ -79,6 +83,28 @@ def chosen_queue(exchanges: Exchanges, ids: Sequence[str]) -> list[Item]:
     return [
         Item(place, Sample.CHOSEN) for place in sorted(exchanges.views) if place.debate in wanted
     ]
+
+
+def samples(
+    queue: Sequence[Item], labelled: Mapping[Place, str], shape: Sequence[int]
+) -> dict[Place, Sample]:
+    """Return why turns have a label, and which others the labels of chosen turns stand for.
+
+    Args:
+        queue: The whole queue.
+        labelled: Why each labelled turn was shown.
+        shape: The number of turns of each debate.
+    """
+    audited = {place for place, sample in labelled.items() if sample == Sample.AUDIT}
+    deepest = max((item.rank or 0 for item in queue if item.place in audited), default=-1)
+    found = {
+        item.place: Sample.AUDIT for item in queue if item.rank is not None and item.rank <= deepest
+    }
+    for place, sample in labelled.items():
+        found.setdefault(place, Sample(sample))
+        if sample == Sample.CHOSEN:
+            found |= {Place(place.debate, at): Sample.CHOSEN for at in range(shape[place.debate])}
+    return found
 
 
 def _left(places: Sequence[Place], taken: Container[Place]) -> Iterator[Place]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,7 @@ from touche_rad.errors import InputError, UserError
 from touche_rad.labelling.agreement import Agreement, agreement
 from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, Place
 from touche_rad.labelling.log import Event, Log
-from touche_rad.labelling.queue import Item, Sample
+from touche_rad.labelling.queue import Item, Sample, samples
 from touche_rad.labelling.study import Answer, Study, Undone, add_labels, label_rows, now
 
 LONGEST_NOTE: Final = 2_000
@@ -28,7 +28,7 @@ def header_of(exchanges: Exchanges, queue: Sequence[Item], **settings: Any) -> d
     """Return the first line of a log."""
     return {
         "run": exchanges.path.name, "digest": exchanges.digest, **settings,
-        "queue": [[*item.place, item.sample.value] for item in queue],
+        "queue": [[*item.place, item.sample.value, item.rank] for item in queue],
     }  # fmt: skip
 
 
@@ -44,8 +44,8 @@ def queue_of(log: Log, exchanges: Exchanges) -> list[Item]:
         )
     try:
         queue = [
-            Item(Place(debate, turn), Sample(sample))
-            for debate, turn, sample in log.header["queue"]
+            Item(Place(debate, turn), Sample(sample), rank)
+            for debate, turn, sample, rank in log.header["queue"]
         ]
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(log.path, f"expected a queue: {error}", line=1) from None
@@ -93,6 +93,8 @@ class Session:
             others: Labels files of other annotators.
         """
         self.exchanges, self.log, self.queue, self.judges = exchanges, log, queue, judges
+        self._sample_of = {item.place: item.sample for item in queue}
+        self._whole_queue = queue_of(log, exchanges)
         self.annotator, self.output = annotator, output
         self.study = Study()
         for number, event in enumerate(log.events, 2):
@@ -127,7 +129,7 @@ class Session:
         event = {**self._event(place), "maxim": maxim.value, "label": label}
         if settle:
             event["settle"] = True
-        elif (sample := self._samples.get(place)) is not None:
+        elif (sample := self._sample_of.get(place)) is not None:
             event["sample"] = sample.value
         self._apply(event)
 
@@ -151,9 +153,9 @@ class Session:
         self.unwritten = True
         return self.study.apply(event)
 
-    @property
-    def _samples(self) -> Mapping[Place, Sample]:
-        return dict(self.queue)
+    def samples(self) -> dict[Place, Sample]:
+        """Return which turns are random, and which were chosen (see `queue.samples`)."""
+        return samples(self._whole_queue, self.study.samples, self.exchanges.shape)
 
     def first_open(self) -> int:
         """Return the number of the first incomplete turn of the queue, or of the last turn."""
@@ -190,7 +192,7 @@ class Session:
         self.unwritten = False
         try:
             with files.atomic_write(self.output) as stream:
-                for turns in label_rows(self.study, self.exchanges.shape):
+                for turns in label_rows(self.study, self.exchanges.shape, self.samples()):
                     stream.write(files.labels_line(turns) + "\n")
         except OSError:
             self.unwritten = True

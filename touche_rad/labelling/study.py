@@ -56,7 +56,7 @@ class Study:
     notes: dict[str, dict[Place, str]] = field(default_factory=lambda: defaultdict(dict))
     settled: dict[Place, dict[Maxim, Settled]] = field(default_factory=lambda: defaultdict(dict))
     samples: dict[Place, str] = field(default_factory=dict)
-    """Why each labelled turn was in the queue."""
+    """Why each labelled turn was shown."""
     _done: dict[str, list[tuple[Event, Any]]] = field(default_factory=lambda: defaultdict(list))
     _paces: dict[str, _Pace] = field(default_factory=lambda: defaultdict(_Pace))
 
@@ -202,7 +202,9 @@ def _turns(
             yield Place(number, at), turn
 
 
-def label_rows(study: Study, shape: Sequence[int]) -> list[tuple[dict[Any, Any], ...]]:
+def label_rows(
+    study: Study, shape: Sequence[int], samples: Mapping[Place, str]
+) -> list[tuple[dict[Any, Any], ...]]:
     """Return the labels in the official format, with further fields.
 
     A turn that nobody labelled, and a disagreement that is not settled, is null.
@@ -210,17 +212,18 @@ def label_rows(study: Study, shape: Sequence[int]) -> list[tuple[dict[Any, Any],
     Args:
         study: The answers.
         shape: The number of turns of each debate.
+        samples: Which turns are random or chosen.
     """
     return [
-        tuple(_row(study, Place(number, at)) for at in range(turns))
+        tuple(_row(study, Place(number, at), samples) for at in range(turns))
         for number, turns in enumerate(shape)
     ]
 
 
-def _row(study: Study, place: Place) -> dict[Any, Any]:
+def _row(study: Study, place: Place, samples: Mapping[Place, str]) -> dict[Any, Any]:
     row: dict[Any, Any] = {maxim: study.label(place, maxim) for maxim in Maxim}
-    if place in study.samples:
-        row["sample"] = study.samples[place]
+    if place in samples:
+        row["sample"] = str(samples[place])
     annotators = {
         name: {
             **{maxim.value: label for maxim, label in of_one.get(place, {}).items()},

@@ -23,8 +23,10 @@ class Corrected(Item):
     maxim: Maxim
     turns: int
     labelled: int
+    chosen: int
+    """Labelled turns that were chosen, not drawn at random; they stand only for themselves."""
     debates: int
-    """Debates with a labelled turn."""
+    """Debates with a labelled turn that is random."""
     judge_yes: float
     """The judge's share of yes on all turns."""
     yes: float
@@ -67,9 +69,10 @@ class CorrectionReport(Printed):
         for run in dict.fromkeys(row.run for row in self.rows):
             rows = [row for row in self.rows if row.run == run]
             first = rows[0]
+            chosen = f", and {first.chosen} chosen turns" if first.chosen else ""
             yield [
-                f"{run}: {first.turns} turns, {first.labelled} of them labelled in "
-                f"{first.debates} debates"
+                f"{run}: {first.turns} turns, {first.labelled - first.chosen} of them labelled in "
+                f"{first.debates} debates{chosen}"
             ]
             yield Table(
                 ("maxim", "judge", "people", "95 %", "R-G", "95 %", "F1", "95 %"),
@@ -78,7 +81,8 @@ class CorrectionReport(Printed):
             yield list(_notes(rows))
         yield [
             "judge: its share of yes; people: the share that people would give to all turns, "
-            "prediction-powered; right for a random sample of labels",
+            "prediction-powered; right for a random sample of labels (chosen turns stand only for "
+            "themselves)",
             "R-G: the same by the judge's error rates (Rogan and Gladen); right where these hold "
             "for all turns",
             "F1: of the judge on all turns; intervals by debate",
@@ -93,14 +97,23 @@ def correct(report: JudgementReport) -> CorrectionReport:
         for maxim in Maxim
         if (sample := _sample(report, run, maxim)) is not None
     ]
+    if not rows and any(turn.get("sample") for turns in report.labels for turn in turns):
+        raise UserError(
+            f"{report.truth} has no label on a random turn, and the chosen ones differ from the "
+            "others: label more with touche-rad label, and with a --random-share above 0"
+        )
     if not rows:
         raise UserError(f"{report.truth} has no label: label some turns first")
     return CorrectionReport(truth=report.truth, rows=tuple(rows))
 
 
 def _sample(report: JudgementReport, run: str, maxim: Maxim) -> Sample | None:
-    """Return the turns that the run judged; None if none of them has a label."""
-    debates, scores, labels = [], [], []
+    """Return the turns that the run judged; None if no random one of them has a label.
+
+    A file of `touche-rad label` says of each turn whether it is random.
+    """
+    debates, scores, labels, selected = [], [], [], []
+    marked = any(turn.get("sample") for turns in report.labels for turn in turns)
     pairs = zip(report.scores[run], report.labels, strict=True)
     for number, (scored, labelled) in enumerate(pairs):
         for given, known in zip(scored, labelled, strict=True):
@@ -109,8 +122,13 @@ def _sample(report: JudgementReport, run: str, maxim: Maxim) -> Sample | None:
                 debates.append(number)
                 scores.append(float(score))
                 labels.append(math.nan if label is None else float(label))
-    sample = Sample(np.array(debates, dtype=np.int64), np.array(scores), np.array(labels))
-    return sample if sample.labelled.any() else None
+                sample = known.get("sample", "" if label is None else "unknown")
+                selected.append(sample not in ("", "random"))
+    turns = Sample(
+        np.array(debates, dtype=np.int64), np.array(scores), np.array(labels),
+        np.array(selected, dtype=np.bool_) if marked else None,
+    )  # fmt: skip
+    return turns if turns.drawn.any() else None
 
 
 def _row(run: str, maxim: Maxim, sample: Sample) -> Corrected:
@@ -120,6 +138,7 @@ def _row(run: str, maxim: Maxim, sample: Sample) -> Corrected:
     moved = correction.transfer(sample)
     return Corrected(
         run=run, maxim=maxim, turns=len(sample.labels), labelled=int(sample.labelled.sum()),
+        chosen=0 if sample.selected is None else int((sample.labelled & sample.selected).sum()),
         debates=sample.labelled_debates, judge_yes=correction.uncorrected(sample),
         **_fields("yes", yes), **_fields("rogan_gladen", other), **_fields("f1", f1),
         labels_to_halve=correction.labels_to_halve(sample),

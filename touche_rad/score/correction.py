@@ -9,6 +9,10 @@ A judge gives verdicts on all turns, people label some of them. Three estimates 
   It is right where the labelled turns are a random sample, however poor the judge is.
 - The F1 of the judge on all turns: prediction-powered means of label and of label times verdict.
 
+Turns may have been labelled because judges disagree on them. Then each label has a weight: the
+number of turns that it stands for. A chosen turn stands for the chosen turns, a random one for all
+others (Horvitz and Thompson 1952).
+
 Turns of one debate are alike, so each error is summed by debate. `benchmarks/coverage.py` measures
 how often the intervals contain the truth.
 """
@@ -40,6 +44,8 @@ class Sample:
     """The judge's score of each turn, 0 to 1; yes from 0.5."""
     labels: Floats
     """1 or 0 by people, nan where nobody labelled the turn."""
+    selected: NDArray[np.bool_] | None = None
+    """Which turns were chosen for labelling, not drawn at random; None: none of them."""
 
     @property
     def verdicts(self) -> Floats:
@@ -52,9 +58,28 @@ class Sample:
         return ~np.isnan(self.labels)
 
     @property
+    def drawn(self) -> NDArray[np.bool_]:
+        """Which turns have a label and were drawn at random; if all turns have one, all."""
+        labelled = self.labelled
+        if self.selected is None or labelled.all():
+            return labelled
+        return labelled & ~self.selected
+
+    @property
+    def weights(self) -> Floats:
+        """How many turns each label stands for, relative to the others; 0 without a label."""
+        labelled = self.labelled.astype(np.float64)
+        if self.selected is None:
+            return labelled
+        for group in (self.selected, ~self.selected):
+            if group.any() and labelled[group].any():
+                labelled[group] *= group.sum() / labelled[group].sum()
+        return labelled
+
+    @property
     def labelled_debates(self) -> int:
-        """The number of debates with a labelled turn."""
-        return len(np.unique(self.debates[self.labelled]))
+        """The number of debates with a label that stands for turns without one."""
+        return len(np.unique(self.debates[self.drawn]))
 
 
 @dataclass(frozen=True)
@@ -88,8 +113,7 @@ def uncorrected(sample: Sample) -> float:
 
 def labels_only(sample: Sample) -> Estimate:
     """Return the share of yes among the labels."""
-    chosen = sample.labelled.astype(np.float64)
-    return _interval(_weighted(sample, np.nan_to_num(sample.labels), chosen), sample)
+    return _interval(_weighted(sample, np.nan_to_num(sample.labels), sample.weights), sample)
 
 
 def yes_rate(sample: Sample) -> Estimate:
@@ -119,7 +143,7 @@ def rogan_gladen(sample: Sample) -> Estimate:
     nothing about the labels. Without an interval, too few labels show that they say something.
     """
     labels, verdicts = np.nan_to_num(sample.labels), sample.verdicts
-    chosen = sample.labelled.astype(np.float64)
+    chosen = sample.weights
     positive, negative = chosen * labels, chosen * (1 - labels)
     if not positive.any() or not negative.any():
         return Estimate(float("nan"))
@@ -138,7 +162,7 @@ def labels_to_halve(sample: Sample) -> int | None:
 
     None if no number would, because the number of unlabelled turns limits the interval too.
     """
-    now = int(sample.labelled.sum())
+    now = int(sample.drawn.sum())
     labels = np.nan_to_num(sample.labels)
     mean = _powered(sample, labels, sample.scores)
     whole = float((mean.parts**2).sum())
@@ -148,7 +172,8 @@ def labels_to_halve(sample: Sample) -> int | None:
     if whole <= 0 or whole / 4 <= floor:
         return None
     needed = now * (whole - floor) / (whole / 4 - floor)
-    return int(np.ceil(needed)) - now if needed <= len(sample.labels) else None
+    left = int((~sample.labelled).sum())
+    return int(np.ceil(needed)) - now if needed - now <= left else None
 
 
 @dataclass(frozen=True)
@@ -163,18 +188,22 @@ class Transfer:
 
 
 def transfer(sample: Sample) -> Transfer | None:
-    """Compare the judge's scores on labelled and on other turns; None if all are labelled."""
-    chosen = sample.labelled.astype(np.float64)
-    if chosen.all() or not chosen.any():
+    """Compare the judge's scores on turns with a random label and on turns without a label.
+
+    None if all turns have a label. Chosen turns differ from the others, so they are left out.
+    """
+    chosen = sample.drawn.astype(np.float64)
+    others = (~sample.labelled).astype(np.float64)
+    if not others.any() or not chosen.any():
         return None
     inside = _weighted(sample, sample.scores, chosen)
-    outside = _weighted(sample, sample.scores, 1 - chosen)
+    outside = _weighted(sample, sample.scores, others)
     error = float(np.sqrt(_variance(inside.parts - outside.parts)))
     freedom = max(sample.labelled_debates - 1, 1)
     gap = abs(inside.value - outside.value)
     p = 1.0 if gap == 0 else 0.0 if error == 0 else float(2 * stdtr(freedom, -gap / error))
     verdicts = sample.verdicts
-    rates = [float(verdicts[chosen == which].mean()) for which in (1, 0)]
+    rates = [float(verdicts[which > 0].mean()) for which in (chosen, others)]
     return Transfer(rates[0], rates[1], p)
 
 
@@ -208,7 +237,7 @@ def _slope(sample: Sample, labels: Floats, predicted: Floats) -> float:
 
 def _own_and_gap(sample: Sample, labels: Floats, predicted: Floats) -> tuple[_Mean, _Mean]:
     """Return the mean label, and how much more is predicted for labelled turns than for all."""
-    chosen = sample.labelled.astype(np.float64)
+    chosen = sample.weights
     own = _weighted(sample, labels, chosen)
     inside = _weighted(sample, predicted, chosen)
     everywhere = _weighted(sample, predicted, np.ones_like(predicted))

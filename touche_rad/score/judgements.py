@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from touche_rad import files
 from touche_rad.debate import Maxim
@@ -229,6 +230,16 @@ def _label_row(maxim: Maxim, labels: Labelled, known: Labelled, excluded: int) -
     return LabelRow(maxim=maxim, yes=given.count(1), no=given.count(0), unknown=unknown - excluded)
 
 
+def _marks(labels: Sequence[Sequence[Mapping[Any, Any]]]) -> list[str | None]:
+    """Return why each labelled turn was labelled; only `touche-rad label` says it."""
+    return [
+        turn.get("sample")
+        for turns in labels
+        for turn in turns
+        if any(turn.get(maxim) is not None for maxim in Maxim)
+    ]
+
+
 def _thin(truth: Path, labels: Labelled) -> Iterator[Problem]:
     """Yield a problem for maxims without labels and for too few debates."""
     for maxim in Maxim:
@@ -239,6 +250,13 @@ def _thin(truth: Path, labels: Labelled) -> Iterator[Problem]:
                 message="its scores mean nothing and are not part of the mean",
                 maxim=maxim,
             )
+    marks = _marks(labels)
+    if chosen := sum(mark not in (None, "random") for mark in marks):
+        yield Problem(
+            run=str(truth), kind=ProblemKind.CHOSEN,
+            message=f"{chosen} of {len(marks)} labelled turns were chosen, not drawn at random: "
+            "these scores describe the labelled turns only; --correct describes all turns",
+        )  # fmt: skip
     if len(labels) < FEW:
         message = "intervals and p-values are imprecise" if len(labels) > 1 else "no intervals"
         yield Problem(

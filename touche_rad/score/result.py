@@ -43,6 +43,7 @@ class ProblemKind(StrEnum):
     UNMATCHED = "debate without labels or words"
     TWICE = "debate given twice"
     NO_LABELS = "no labels"
+    CHOSEN = "chosen turns"
     FEW = "few debates"
     NO_QUERY = "missing query"
     EXTRA_QUERY = "query without qrels"
