@@ -24,28 +24,30 @@ Event = Mapping[str, Any]
 class Log:
     """An open log; other processes cannot open it at the same time."""
 
-    def __init__(self, path: Path, header: Mapping[str, Any], *, shared: bool = False) -> None:
+    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
         """Open a log, or make it with a header.
 
         Args:
             path: The file.
             header: The first line of a new log.
-            shared: Only read an existing log; then another process may write it.
         """
         self.path = path
         self.header: Mapping[str, Any] = {"format": FORMAT, "kind": KIND, **header}
         self.events: list[Event] = []
         self.broken = 0
         """Incomplete lines that an interrupted write left."""
-        flags = os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT | os.O_APPEND
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, flags | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise UserError(f"{path} cannot be written: {error.strerror or error}") from None
-        if not shared:
+        try:
             self._start()
-        self._read()
+            self._read()
+        except BaseException:
+            self.close()
+            raise
 
     def append(self, event: Event) -> None:
         """Write an event to the disk."""
@@ -60,7 +62,6 @@ class Log:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            os.close(self._file)
             raise UserError(
                 f"{self.path} is in use by another `touche-rad label`: stop it first, or choose "
                 "another output"

@@ -1,0 +1,75 @@
+"""Runs, judges' verdicts and sessions for the tests of labelling."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from touche_rad.errors import UserError
+from touche_rad.labelling.exchanges import Exchanges, read_exchanges, read_verdicts
+from touche_rad.labelling.log import Log
+from touche_rad.labelling.queue import make_queue
+from touche_rad.labelling.session import Session, header_of, log_beside, queue_of
+
+MAXIMS = ("Quantity", "Quality", "Relation", "Manner")
+TURNS = 3
+
+
+def write_run(path: Path, debates: int = 4, *, lost: Sequence[int] = ()) -> Path:
+    """Write a run; lost debates are empty records."""
+    lines = [{} if number in lost else _debate(number) for number in range(debates)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def _debate(number: int) -> dict[str, object]:
+    turns = [
+        {
+            "utterance": f"Claim {number}, user turn {turn}.",
+            "systemResponse": {
+                "utterance": f"Ferries run late in winter, case {number}.{turn}.",
+                "response": {
+                    "content": f"Ferries run late in winter, case {number}.{turn}.",
+                    "arguments": [{"id": f"a{number}", "text": "Ferries run late in winter."}],
+                },
+            },
+        }
+        for turn in range(TURNS)
+    ]
+    return {"id": f"d{number}", "simulation": {"userTurns": turns}}
+
+
+def write_verdicts(path: Path, run: Path, scores: Sequence[float]) -> Path:
+    """Write evaluations with the same score for all maxims of a turn, in the order of the turns."""
+    left = iter(scores)
+    with path.open("w") as stream:
+        for line in run.read_text().splitlines():
+            record = json.loads(line)
+            record["userTurnsEvaluations"] = [
+                {maxim: {"score": score, "explanation": "because"} for maxim in MAXIMS}
+                for _ in record["simulation"]["userTurns"]
+                for score in [next(left)]
+            ]
+            stream.write(json.dumps(record) + "\n")
+    return path
+
+
+def open_session(
+    run: Path, output: Path, *evaluations: Path, annotator: str = "ana", share: float = 0.3,
+    others: Sequence[Path] = (),
+) -> Session:  # fmt: skip
+    """Open a session like the command."""
+    exchanges: Exchanges = read_exchanges(run)
+    judges = read_verdicts(evaluations, exchanges)
+    path = log_beside(output)
+    header = {}
+    if not path.exists():
+        queue = make_queue(exchanges, judges, random_share=share, seed=0)
+        header = header_of(exchanges, queue, seed=0, random_share=share)
+    log = Log(path, header)
+    try:
+        return Session(exchanges, log, queue_of(log, exchanges), annotator, output, judges, others)
+    except UserError:
+        log.close()
+        raise

@@ -1,0 +1,101 @@
+"""Two annotators: agreement, disagreements, and how they are settled."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import krippendorff
+import pytest
+
+from tests.labelling.makers import open_session, write_run
+from touche_rad.debate import Maxim
+from touche_rad.errors import UserError
+from touche_rad.labelling.exchanges import Place
+from touche_rad.labelling.session import Session
+from touche_rad.score.agreement import krippendorff_alpha
+
+
+def _two(folder: Path) -> Session:
+    """Ana labels four turns; Ben differs on two labels of Quality and does not know one."""
+    run, output = write_run(folder / "run.jsonl"), folder / "labels.jsonl"
+    for name, answers in (("ana", (1, 1, 0, 0)), ("ben", (1, 0, 1, None))):
+        session = open_session(run, output, annotator=name)
+        for number, label in enumerate(answers):
+            session.answer(Place(number, 0), Maxim.QUALITY, label)
+        session.note(Place(1, 0), f"{name}'s note")
+        session.log.close()
+    return open_session(run, output, annotator="cem")
+
+
+def test_kappa_of_two_and_alpha_of_all(tmp_path: Path) -> None:
+    found = _two(tmp_path).agreement()
+    quality = next(one for one in found.pairs if one.maxim is Maxim.QUALITY)
+    assert (quality.first, quality.second, quality.turns) == ("ana", "ben", 3)
+    assert quality.same == pytest.approx(1 / 3)
+    assert quality.kappa == pytest.approx((1 / 3 - 5 / 9) / (1 - 5 / 9))
+    alpha = next(one for one in found.alphas if one.maxim is Maxim.QUALITY)
+    reference = krippendorff.alpha([[1, 1, 0], [1, 0, 1]], level_of_measurement="nominal")
+    assert alpha.alpha == pytest.approx(reference)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_alpha_is_the_krippendorff_librarys(seed: int) -> None:
+    chance = random.Random(seed)
+    rows = [[chance.choice((0, 1, 1, None)) for _ in range(30)] for _ in range(3)]
+    units = [[one for one in unit if one is not None] for unit in zip(*rows, strict=True)]
+    data = [[float("nan") if one is None else one for one in row] for row in rows]
+    reference = krippendorff.alpha(data, level_of_measurement="nominal")
+    assert krippendorff_alpha(units) == pytest.approx(reference)
+
+
+def test_a_disagreement_is_null_until_it_is_settled_and_the_originals_stay(tmp_path: Path) -> None:
+    session = _two(tmp_path)
+    assert session.study.open_disagreements() == [
+        (Place(1, 0), Maxim.QUALITY), (Place(2, 0), Maxim.QUALITY),
+    ]  # fmt: skip
+    session.write()
+    before = [json.loads(line)[0]["quality"] for line in session.output.read_text().splitlines()]
+    assert before == [1, None, None, 0]
+    session.answer(Place(1, 0), Maxim.QUALITY, 0, settle=True)
+    session.write()
+    turn = json.loads(session.output.read_text().splitlines()[1])[0]
+    assert turn["quality"] == 0
+    assert turn["settled"] == {"quality": {"label": 0, "by": "cem"}}
+    assert turn["annotators"] == {
+        "ana": {"quality": 1, "note": "ana's note"}, "ben": {"quality": 0, "note": "ben's note"},
+    }  # fmt: skip
+    assert session.study.open_disagreements() == [(Place(2, 0), Maxim.QUALITY)]
+    session.undo()
+    assert len(session.study.open_disagreements()) == 2
+
+
+def test_another_annotators_file_is_compared(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run.jsonl")
+    official = [[{"quality": 1}] + [{}] * 2, [{"quality": 0}] + [{}] * 2, [{}] * 3, [{}] * 3]
+    other = tmp_path / "ben.labels.jsonl"
+    other.write_text("".join(json.dumps(row) + "\n" for row in official))
+    session = open_session(run, tmp_path / "labels.jsonl", others=[other])
+    for number in range(4):
+        session.answer(Place(number, 0), Maxim.QUALITY, 1)
+    row = next(one for one in session.agreement().pairs if one.maxim is Maxim.QUALITY)
+    assert (row.turns, row.same) == (2, 0.5)
+    assert {row.first, row.second} == {"ana", "ben"}
+    session.write()
+    again = open_session(
+        run, tmp_path / "mine.jsonl", annotator="dan", others=[session.output]
+    )  # with the answers of each annotator
+    assert again.study.annotators == ["ben", "ana"] or again.study.annotators == ["ana", "ben"]
+
+
+def test_a_file_of_another_run_and_a_second_ana_are_refused(tmp_path: Path) -> None:
+    run, output = write_run(tmp_path / "run.jsonl"), tmp_path / "labels.jsonl"
+    short = tmp_path / "ben.jsonl"
+    short.write_text('[{"quality": 1}]\n')
+    with pytest.raises(UserError, match="labels of another run: expected 4 debates"):
+        open_session(run, output, others=[short])
+    mine = tmp_path / "ana.jsonl"
+    mine.write_text(f"{json.dumps([{'quality': 1}] * 3)}\n" * 4)
+    with pytest.raises(UserError, match="has labels of ana, and so has"):
+        open_session(run, tmp_path / "second.jsonl", others=[mine])

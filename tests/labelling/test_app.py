@@ -1,0 +1,179 @@
+"""The local server: answers over HTTP, what it hides, and whom it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.labelling.makers import open_session, write_run, write_verdicts
+from touche_rad.debate import Maxim
+from touche_rad.labelling.app import create_app
+from touche_rad.labelling.session import Session
+
+HOST = "http://127.0.0.1:8000"
+TOKEN = "secret"
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    run = write_run(tmp_path / "run.jsonl")
+    judge = write_verdicts(tmp_path / "strict.jsonl", run, [0.4] * 12)
+    return open_session(run, tmp_path / "labels.jsonl", judge)
+
+
+@pytest.fixture
+def client(session: Session) -> Iterator[TestClient]:
+    with TestClient(create_app(session, TOKEN), base_url=HOST) as client:
+        client.base_url = client.base_url.join(f"/{TOKEN}/")
+        yield client
+
+
+def _label(client: TestClient, debate: int, turn: int, label: int | None = 1) -> dict[str, object]:
+    for maxim in Maxim:
+        body = {"debate": debate, "turn": turn, "maxim": maxim.value, "label": label}
+        answer = client.post("answer", json=body)
+        assert answer.status_code == 200
+    return dict(answer.json())
+
+
+def test_an_answer_is_on_the_disk_before_it_is_acknowledged(
+    session: Session, client: TestClient
+) -> None:
+    body = {"debate": 1, "turn": 2, "maxim": "quality", "label": 0}
+    assert client.post("answer", json=body).json()["answers"] == {"quality": 0}
+    last = json.loads(session.log.path.read_text().splitlines()[-1])
+    assert (last["debate"], last["turn"], last["maxim"], last["label"]) == (1, 2, "quality", 0)
+
+
+def test_verdicts_and_the_reason_are_hidden_until_a_turn_is_labelled(client: TestClient) -> None:
+    debate, turn = client.get("queue").json()["places"][0]
+    place = {"debate": debate, "turn": turn}
+    before = client.get("turn", params=place)
+    assert before.json()["verdicts"] is None
+    assert before.json()["sample"] is None
+    assert "because" not in before.text
+    assert "strict" not in before.text
+    after = _label(client, debate, turn)
+    assert after["verdicts"][0]["judge"] == "strict"  # type: ignore[index]
+    assert after["sample"] == "audit"
+
+
+def test_annotators_see_the_text_of_the_first_two_arguments_only(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run.jsonl", 1)
+    record = json.loads(run.read_text())
+    arguments = [{"id": f"id{n}", "text": f"Text {n}.", "attacks": "hidden"} for n in range(3)]
+    turns = record["simulation"]["userTurns"]
+    turns[0]["systemResponse"]["response"]["arguments"] = arguments
+    run.write_text(json.dumps(record) + "\n")
+    app = create_app(open_session(run, tmp_path / "labels.jsonl"), TOKEN)
+    shown = TestClient(app, base_url=HOST).get(f"/{TOKEN}/turn?debate=0&turn=0")
+    texts = ["".join(text for text, _ in parts) for parts in shown.json()["arguments"]]
+    assert texts == ["Text 0.", "Text 1."]
+    assert shown.json()["unshown"] == 1
+    assert "hidden" not in shown.text
+    assert "user turn 1" not in shown.text  # later turns
+
+
+def test_matching_words_are_marked(client: TestClient) -> None:
+    shown = client.get("turn?debate=0&turn=0").json()
+    assert any(numbers == [1] and "Ferries" in text for text, numbers in shown["arguments"][0])
+
+
+def test_progress_undo_and_notes(client: TestClient) -> None:
+    places = client.get("queue").json()["places"]
+    _label(client, *places[0])
+    client.post("note", json={"debate": 0, "turn": 1, "note": "look again"})
+    state = client.get("queue").json()
+    assert (state["done"], state["first"]) == (1, 1)
+    assert client.post("undo", json={}).json()["undone"]["maxim"] is None
+    assert client.post("undo", json={}).json()["undone"]["maxim"] == "manner"
+    state = client.get("queue").json()
+    assert (state["done"], state["begun"], state["first"]) == (0, 1, 0)
+
+
+def test_settling_shows_all_answers(tmp_path: Path) -> None:
+    run, output = write_run(tmp_path / "run.jsonl"), tmp_path / "labels.jsonl"
+    for name, label in (("ana", 1), ("ben", 0)):
+        one = open_session(run, output, annotator=name)
+        for maxim in (Maxim.QUALITY, Maxim.MANNER):
+            one.answer(one.queue[0].place, maxim, label if maxim is Maxim.QUALITY else 1)
+        one.log.close()
+    session = open_session(run, output, annotator="cem")
+    client = TestClient(create_app(session, TOKEN), base_url=f"{HOST}/{TOKEN}/")
+    queue = client.get("queue?settle=true").json()
+    debate, turn = queue["places"][0]
+    assert (len(queue["places"]), queue["unsettled"]) == (1, 1)
+    hidden = client.get("turn", params={"debate": debate, "turn": turn}).json()
+    assert "others" not in hidden  # an annotator does not see them
+    shown = client.get("turn", params={"debate": debate, "turn": turn, "settle": True}).json()
+    assert shown["differ"] == ["quality"]
+    assert {one["name"]: one["answers"]["quality"] for one in shown["others"]} == {
+        "ana": 1, "ben": 0,
+    }  # fmt: skip
+    body = {"debate": debate, "turn": turn, "maxim": "quality", "label": 1, "settle": True}
+    assert client.post("answer", json=body).json()["state"]["unsettled"] == 0
+
+
+def test_without_the_token_everything_is_refused(session: Session) -> None:
+    client = TestClient(create_app(session, TOKEN), base_url=HOST)
+    for path in ("/", "/queue", "/wrong/queue", "/docs", "/openapi.json"):
+        assert client.get(path).status_code == 404
+    assert client.post("/answer", json={}).status_code == 404
+
+
+def test_other_host_names_and_other_pages_are_refused(session: Session, client: TestClient) -> None:
+    body = {"debate": 0, "turn": 0, "maxim": "quality", "label": 1}
+    rebound = client.post("answer", json=body, headers={"Host": "evil.example:8000"})
+    assert rebound.status_code == 400
+    foreign = client.post("answer", json=body, headers={"Origin": "http://127.0.0.1:9999"})
+    assert foreign.status_code == 403
+    simple = client.post("answer", content=json.dumps(body), headers={"Content-Type": "text/plain"})
+    assert simple.status_code == 422
+    assert session.study.annotators == []
+
+
+def test_the_page_has_a_strict_policy_and_only_its_own_files(client: TestClient) -> None:
+    page = client.get("")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert page.headers["referrer-policy"] == "no-referrer"
+    assert page.headers["cache-control"] == "no-store"
+    assert client.get("assets/labelling/label.js").status_code == 200
+    for name in ("labelling/app.py", "../pyproject.toml", "labelling/label.html.jinja"):
+        assert client.get(f"assets/{name}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"debate": 0, "turn": 0, "maxim": "charm", "label": 1},
+        {"debate": 0, "turn": 0, "maxim": "quality", "label": 2},
+        {"debate": 0, "turn": 0, "maxim": "quality"},
+        {"debate": 0, "turn": 0, "maxim": "quality", "label": 1, "by": "ben"},
+    ],
+)
+def test_wrong_answers_are_refused(
+    session: Session, client: TestClient, body: dict[str, object]
+) -> None:
+    assert client.post("answer", json=body).status_code == 422
+    missing = {"debate": 99, "turn": 0, "maxim": "quality", "label": 1}
+    assert client.post("answer", json=missing).status_code == 404
+    assert session.log.events == []
+
+
+def test_a_full_disk_is_reported(
+    session: Session, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(session.log, "append", full)
+    body = {"debate": 0, "turn": 0, "maxim": "quality", "label": 1}
+    refused = client.post("answer", json=body)
+    assert refused.status_code == 507
+    assert refused.json()["detail"] == "the answer is not saved: No space left on device"

@@ -1,0 +1,168 @@
+"""`touche-rad label`: its summary, its errors, and the scores that its file gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.labelling.makers import open_session, write_run, write_verdicts
+from tests.terminal import touche_rad
+from touche_rad.debate import Maxim
+from touche_rad.labelling.exchanges import Place
+
+DEBATES, TURNS = 20, 60
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return write_run(tmp_path / "run.jsonl", DEBATES)
+
+
+@pytest.fixture
+def judges(run: Path, tmp_path: Path) -> list[Path]:
+    rising = [number / TURNS for number in range(TURNS)]
+    return [
+        write_verdicts(tmp_path / "a.jsonl", run, [0.2] * TURNS),
+        write_verdicts(tmp_path / "b.jsonl", run, rising),
+    ]
+
+
+def _label(run: Path, output: Path, turns: int, judges: list[Path], annotator: str = "ana") -> None:
+    session = open_session(run, output, *judges, annotator=annotator)
+    for number, item in enumerate(session.queue[:turns]):
+        for maxim in Maxim:
+            session.answer(item.place, maxim, int(number % 3 > 0))
+    session.log.close()
+
+
+def _summary(*words: str | Path) -> tuple[int, str, str]:
+    ended = touche_rad("label", *words, "--summary")
+    return ended.code, ended.out, ended.err
+
+
+def test_the_summary_writes_the_file_and_names_the_next_step(
+    run: Path, judges: list[Path], tmp_path: Path
+) -> None:
+    output = tmp_path / "labels.jsonl"
+    _label(run, output, 40, judges)
+    session = open_session(run, output)
+    session.answer(session.queue[40].place, Maxim.QUALITY, 1)
+    session.log.close()
+    code, out, err = _summary(run, *judges, "-o", output)
+    assert code == 0
+    assert "ana: 40 turns labelled, 1 unfinished: the open questions are null" in out
+    assert "41 turns with a label: " in out
+    assert f"next: touche-rad score {judges[0]} {output} --debates {run} --correct" in err
+    scored = touche_rad("score", judges[1], output, "--debates", run, "--correct", "--json")
+    rows = json.loads(scored.out)["rows"]
+    assert {row["labelled"] for row in rows} == {40, 41}
+    assert all(row["chosen"] > 20 for row in rows)
+    plain = touche_rad("score", judges[1], output, "--debates", run)
+    assert "labelled turns were chosen, not drawn at random" in " ".join(plain.out.split())
+
+
+def test_chosen_turns_do_not_move_the_estimate_for_all_turns(
+    run: Path, judges: list[Path], tmp_path: Path
+) -> None:
+    """All chosen turns are noes, all random ones yeses: the share is that of the whole run."""
+    output = tmp_path / "labels.jsonl"
+    session = open_session(run, output, *judges)
+    for item in session.queue[:45]:
+        place: Place = item.place
+        label = int(place.debate < 10)
+        for maxim in Maxim:
+            session.answer(place, maxim, label)
+    session.log.close()
+    assert _summary(run, "-o", output)[0] == 0
+    scored = touche_rad("score", judges[0], output, "--debates", run, "--correct", "--json")
+    row = json.loads(scored.out)["rows"][0]
+    labels = [turn for line in output.read_text().splitlines() for turn in json.loads(line)]
+    given = [turn["quantity"] for turn in labels if turn["quantity"] is not None]
+    assert sum(given) / len(given) < 0.4  # most labelled turns are disputed ones
+    assert row["yes"] == pytest.approx(0.5, abs=0.08)
+
+
+def test_labels_without_random_turns_are_not_corrected(
+    run: Path, judges: list[Path], tmp_path: Path
+) -> None:
+    output = tmp_path / "labels.jsonl"
+    session = open_session(run, output, *judges, share=0.0)
+    for item in session.queue[:20]:
+        session.answer(item.place, Maxim.QUALITY, 1)
+    session.log.close()
+    _summary(run, "-o", output)
+    refused = touche_rad("score", judges[0], output, "--debates", run, "--correct")
+    assert refused.code == 2
+    assert "no label on a random turn" in refused.err
+
+
+def test_two_annotators_get_the_same_queue_and_their_agreement(
+    run: Path, judges: list[Path], tmp_path: Path
+) -> None:
+    output = tmp_path / "labels.jsonl"
+    _label(run, output, 9, judges)
+    _label(run, output, 6, [], "ben")
+    code, out, err = _summary(run, "-o", output)
+    assert code == 0
+    assert "ana: 9 turns labelled\nben: 6 turns labelled" in out
+    assert "100.0 %" in out
+    assert "Krippendorff's alpha" in out
+    assert "--settle" not in err
+    session = open_session(run, output, annotator="ben")
+    session.answer(session.queue[0].place, Maxim.MANNER, 1)
+    session.log.close()
+    _, out, err = _summary(run, "-o", output)
+    assert "1 disagreements are not settled" in out
+    assert f"touche-rad label {run} -o {output} --settle" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--annotator", "a\x1b[31m"), "expected a name of 1 to 60 printable characters"),
+        (("--disagreements",), "--disagreements needs EVALUATIONS of at least two judges"),
+        (("--debate", "d99"), "has no debate 'd99'"),
+        (("--with", "missing.jsonl"), "missing.jsonl"),
+    ],
+)
+def test_wrong_options(run: Path, tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+    code, _, err = _summary(run, "-o", tmp_path / "labels.jsonl", *words)
+    assert code == 2
+    assert message in err
+
+
+def test_the_queue_of_a_labels_file_stays(run: Path, tmp_path: Path) -> None:
+    output = tmp_path / "labels.jsonl"
+    assert _summary(run, "-o", output, "--seed", "3")[0] == 0
+    assert _summary(run, "-o", output)[0] == 0
+    code, _, err = _summary(run, "-o", output, "--seed", "4")
+    assert code == 2
+    assert "--seed: the queue of" in err
+
+
+def test_a_file_that_label_did_not_write_needs_replace(run: Path, tmp_path: Path) -> None:
+    output = tmp_path / "labels.jsonl"
+    output.write_text('[{"quality": 1}]\n')
+    assert "exists already" in _summary(run, "-o", output)[2]
+    assert _summary(run, "-o", output, "--replace")[0] == 0
+    _label(run, output, 2, [])
+    assert _summary(run, "-o", output, "--replace")[0] == 0  # begins anew, and keeps the answers
+    (old,) = tmp_path.glob("labels.jsonl.log.*")
+    assert old.read_text().count('"by":"ana"') == 8
+
+
+def test_a_run_without_responses_and_a_used_port(run: Path, tmp_path: Path) -> None:
+    import socket
+
+    claims = tmp_path / "empty.jsonl"
+    claims.write_text(json.dumps({"simulation": {"userTurns": [{"utterance": "Hm."}]}}) + "\n")
+    assert "contains no response to label" in _summary(claims, "-o", tmp_path / "x.jsonl")[2]
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        ended = touche_rad("label", run, "-o", tmp_path / "y.jsonl", "--port", port)
+    assert ended.code == 2
+    assert f"port {port} cannot be used" in ended.err

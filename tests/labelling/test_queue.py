@@ -1,0 +1,95 @@
+"""The queue: what an audit would label next, and random turns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.labelling.makers import TURNS, write_run, write_verdicts
+from touche_rad.errors import InputError
+from touche_rad.labelling.exchanges import JudgeVerdicts, Place, read_exchanges, read_verdicts
+from touche_rad.labelling.queue import Item, Sample, make_queue, samples
+
+DEBATES = 20
+
+
+def _queue(folder: Path, share: float, seed: int = 0, **more: bool) -> list[Item]:
+    run = write_run(folder / "run.jsonl", DEBATES)
+    turns = DEBATES * TURNS
+    rising = [number / turns for number in range(turns)]
+    first = write_verdicts(folder / "a.jsonl", run, [0.2] * turns)
+    second = write_verdicts(folder / "b.jsonl", run, rising)
+    exchanges = read_exchanges(run)
+    judges = read_verdicts([first, second], exchanges)
+    return make_queue(exchanges, judges, random_share=share, seed=seed, **more)
+
+
+def test_each_turn_comes_once_and_the_share_is_kept_at_any_time(tmp_path: Path) -> None:
+    queue = _queue(tmp_path, 0.3)
+    assert len({item.place for item in queue}) == len(queue) == DEBATES * TURNS
+    for end in range(1, 40):
+        drawn = sum(item.sample is Sample.RANDOM for item in queue[:end])
+        assert drawn == int(end * 0.3 + 1e-9)
+
+
+def test_the_audits_turns_are_the_most_disputed_ones(tmp_path: Path) -> None:
+    queue = [item.place for item in _queue(tmp_path, 0.0)]
+    assert queue[:3] == [Place(19, 2), Place(19, 1), Place(19, 0)]
+
+
+def test_the_random_order_depends_on_the_seed_only(tmp_path: Path) -> None:
+    first, same, other = (_queue(tmp_path, 1.0, seed) for seed in (1, 1, 2))
+    assert first == same
+    assert [item.place for item in first] != [item.place for item in other]
+    drawn = [item.place for item in _queue(tmp_path, 0.3, 1) if item.sample is Sample.RANDOM]
+    assert drawn[0] == first[0].place
+
+
+def test_without_verdicts_all_turns_are_random(tmp_path: Path) -> None:
+    exchanges = read_exchanges(write_run(tmp_path / "run.jsonl"))
+    queue = make_queue(exchanges, [], random_share=0.3, seed=0)
+    assert {item.sample for item in queue} == {Sample.RANDOM}
+
+
+def test_disagreements_are_where_one_says_yes_and_another_no(tmp_path: Path) -> None:
+    queue = _queue(tmp_path, 0.0, disagreements=True)
+    assert {item.place for item in queue} == {
+        Place(number // TURNS, number % TURNS) for number in range(30, 60)
+    }
+
+
+def test_random_turns_above_the_deepest_audited_one_count_as_chosen(tmp_path: Path) -> None:
+    queue = _queue(tmp_path, 0.3)
+    labelled = {item.place: item.sample.value for item in queue[:30]}
+    found = samples(queue, labelled, [TURNS] * DEBATES)
+    deepest = max(item.rank or 0 for item in queue[:30] if item.sample is Sample.AUDIT)
+    for item in queue:
+        if item.rank is not None and item.rank <= deepest:
+            assert found[item.place] is Sample.AUDIT
+        elif item.place in labelled:
+            assert found[item.place] is Sample.RANDOM
+        else:
+            assert item.place not in found
+
+
+def test_all_turns_of_a_chosen_debate_are_chosen(tmp_path: Path) -> None:
+    queue = _queue(tmp_path, 1.0)
+    found = samples(queue, {Place(2, 0): "chosen", Place(2, 1): "random"}, [TURNS] * DEBATES)
+    assert found == {Place(2, turn): Sample.CHOSEN for turn in range(TURNS)}
+
+
+def test_verdicts_are_matched_by_text_in_any_order(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run.jsonl", 3)
+    path = write_verdicts(tmp_path / "a.jsonl", run, [number / 10 for number in range(9)])
+    path.write_text("\n".join(reversed(path.read_text().splitlines())) + "\n")
+    judge: JudgeVerdicts = read_verdicts([path], read_exchanges(run))[0]
+    scores = {place: {one.score for one in of.values()} for place, of in judge.verdicts.items()}
+    assert scores == {Place(n // 3, n % 3): {n / 10} for n in range(9)}
+
+
+def test_verdicts_on_other_debates_are_refused(tmp_path: Path) -> None:
+    run, other = write_run(tmp_path / "run.jsonl", 2), write_run(tmp_path / "other.jsonl", 4)
+    path = write_verdicts(tmp_path / "a.jsonl", other, [0.5] * 12)
+    with pytest.raises(InputError, match="not in"):
+        read_verdicts([path], read_exchanges(run))

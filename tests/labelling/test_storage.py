@@ -1,0 +1,167 @@
+"""Answers on the disk: the log, undo, torn writes, and the labels file that other commands read."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.labelling.makers import TURNS, open_session, write_run, write_verdicts
+from touche_rad import files
+from touche_rad.debate import Maxim
+from touche_rad.errors import UserError
+from touche_rad.labelling.exchanges import Place
+from touche_rad.labelling.session import Session
+from touche_rad.training.labels import labelled
+
+Q, L, R, M = Maxim
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return write_run(tmp_path / "run.jsonl")
+
+
+def _reopen(session: Session, run: Path, **more: Any) -> Session:
+    session.log.close()
+    return open_session(run, session.output, **more)
+
+
+def test_answers_notes_and_undo_survive_a_new_start(run: Path, tmp_path: Path) -> None:
+    session = open_session(run, tmp_path / "labels.jsonl")
+    place = session.queue[0].place
+    session.answer(place, Q, 1)
+    session.answer(place, Q, 0)
+    session.note(place, "a note")
+    session.answer(place, L, None)
+    session.undo()
+    again = _reopen(session, run)
+    assert again.study.answers["ana"][place] == {Q: 0}
+    assert again.study.notes["ana"][place] == "a note"
+    for _ in range(2):  # undo goes on after a restart
+        again.undo()
+    assert again.study.answers["ana"][place] == {Q: 1}
+    assert again.study.notes["ana"] == {}
+    again.undo()
+    assert again.undo() is None
+    assert again.study.answers["ana"] == {}
+
+
+def test_it_reopens_at_the_first_open_turn(run: Path, tmp_path: Path) -> None:
+    session = open_session(run, tmp_path / "labels.jsonl")
+    for number in (0, 1, 3):
+        for maxim in Maxim:
+            session.answer(session.queue[number].place, maxim, 1)
+    session.answer(session.queue[2].place, Q, 1)
+    assert _reopen(session, run).first_open() == 2
+
+
+def test_a_torn_line_is_ignored_and_the_next_one_is_whole(run: Path, tmp_path: Path) -> None:
+    session = open_session(run, tmp_path / "labels.jsonl")
+    place = session.queue[0].place
+    session.answer(place, Q, 1)
+    session.log.close()
+    with session.log.path.open("ab") as stream:
+        stream.write(b'{"at":"2026-01-01T00:0')
+    again = open_session(run, session.output)
+    again.answer(place, L, 0)
+    last = _reopen(again, run)
+    assert last.study.answers["ana"][place] == {Q: 1, L: 0}
+    assert last.log.broken == 1
+
+
+def test_a_log_killed_at_its_first_line_begins_anew(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "labels.jsonl.log").write_bytes(b'{"format":1,"kind":"lab')
+    from touche_rad.labelling.exchanges import read_exchanges
+    from touche_rad.labelling.log import Log
+    from touche_rad.labelling.session import header_of
+
+    log = Log(tmp_path / "labels.jsonl.log", header_of(read_exchanges(run), []))
+    assert log.header["queue"] == []
+    assert log.events == []
+
+
+def test_an_answer_that_the_disk_refuses_is_not_stored(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = open_session(run, tmp_path / "labels.jsonl")
+    place = session.queue[0].place
+    session.answer(place, Q, 1)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        session.answer(place, L, 1)
+    monkeypatch.undo()
+    assert _reopen(session, run).study.answers["ana"][place] == {Q: 1}
+
+
+def test_two_processes_do_not_write_one_log(run: Path, tmp_path: Path) -> None:
+    open_session(run, tmp_path / "labels.jsonl")
+    with pytest.raises(UserError, match="in use by another"):
+        open_session(run, tmp_path / "labels.jsonl")
+
+
+def test_a_log_of_another_run_or_of_a_newer_version_is_refused(run: Path, tmp_path: Path) -> None:
+    session = open_session(run, tmp_path / "labels.jsonl")
+    session.log.close()
+    other = write_run(tmp_path / "other.jsonl", 5)
+    with pytest.raises(UserError, match="labels of another run"):
+        open_session(other, session.output)
+    text = session.log.path.read_text()
+    session.log.path.write_text(text.replace('"format":1', '"format":2', 1))
+    with pytest.raises(UserError, match="made by a newer touche-rad"):
+        open_session(run, session.output)
+
+
+def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no(
+    tmp_path: Path,
+) -> None:
+    run = write_run(tmp_path / "run.jsonl", lost=[1])
+    session = open_session(run, tmp_path / "labels.jsonl")
+    session.answer(Place(2, 1), Q, 1)
+    session.answer(Place(2, 1), M, None)
+    session.note(Place(2, 1), "odd")
+    session.write()
+    rows = [json.loads(line) for line in session.output.read_text().splitlines()]
+    assert [len(row) for row in rows] == [TURNS, 0, TURNS, TURNS]
+    turn = rows[2][1]
+    assert {maxim.value: turn[maxim.value] for maxim in Maxim} == {
+        "quantity": 1, "quality": None, "relation": None, "manner": None,
+    }  # fmt: skip
+    assert turn["annotators"] == {"ana": {"quantity": 1, "manner": None, "note": "odd"}}
+    assert turn["sample"] == "random"
+    others = [one for row in rows for one in row if one is not turn]
+    assert {one[maxim] for one in others for maxim in turn if maxim in tuple(Maxim)} == {None}
+    assert all("sample" not in one for one in others)
+
+
+def test_trainers_read_the_labels_file(run: Path, tmp_path: Path) -> None:
+    session = open_session(run, tmp_path / "labels.jsonl")
+    session.answer(Place(1, 2), R, 0)
+    session.write()
+    turns = labelled(run, session.output)
+    assert [one.labels.get(R) for one in turns].count(0) == 1
+    assert files.detect_kind(session.output) is files.Kind.LABELS
+
+
+def test_a_broken_event_is_named_with_its_line(run: Path, tmp_path: Path) -> None:
+    session = open_session(run, tmp_path / "labels.jsonl")
+    session.log.close()
+    with session.log.path.open("a") as stream:
+        stream.write('{"at":"2026-01-01T00:00:00+00:00","by":"ana","maxim":"quantity"}\n')
+    with pytest.raises(UserError, match=r"labels\.jsonl\.log:2: expected an event"):
+        open_session(run, session.output)
+
+
+def test_a_verdict_in_the_run_is_no_part_of_its_identity(run: Path, tmp_path: Path) -> None:
+    first = write_verdicts(tmp_path / "a.jsonl", run, [0.1] * 12)
+    second = write_verdicts(tmp_path / "b.jsonl", run, [0.9] * 12)
+    session = open_session(first, tmp_path / "labels.jsonl")
+    assert _reopen(session, second).queue == session.queue
