@@ -8,6 +8,7 @@ All records are frozen, so that a plugin cannot change what another plugin sees.
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, Self
@@ -89,6 +90,22 @@ class Response(Result):
     extra: Mapping[str, Any] = Field(default_factory=dict)
     """Further fields of the official record, such as a debater's reasoning."""
 
+    def within(self, characters: int) -> Self:
+        """Return the response with each text cut to this many characters, or itself."""
+        cited = (self.content, *(argument.text for argument in self.arguments))
+        if all(len(text) <= characters for text in cited):
+            return self
+        arguments = tuple(
+            argument.model_copy(update={"text": argument.text[:characters]})
+            for argument in self.arguments
+        )
+        return self.model_copy(
+            update={"content": self.content[:characters], "arguments": arguments}
+        )
+
+
+MOST_CHARACTERS: Final = 20_000
+"""Characters of a text that debaters and judges get: fifty times the longest allowed answer."""
 
 NOTHING_FOUND: Final = "I have found no argument in my collection that answers this point."
 """The answer, without a citation, of a debater that has no argument for the user."""
@@ -99,6 +116,15 @@ class Turn(Record):
 
     utterance: str
     response: Response | None = None
+
+    def within(self, characters: int) -> Self:
+        """Return the turn with each text cut to this many characters, or itself."""
+        response = self.response and self.response.within(characters)
+        if response is self.response and len(self.utterance) <= characters:
+            return self
+        return self.model_copy(
+            update={"utterance": self.utterance[:characters], "response": response}
+        )
 
 
 class Debate(Record):
@@ -140,6 +166,17 @@ class Debate(Record):
         first two by default.
         """
         return self._cut(self.turns[: turn + 1])
+
+    def within(self, characters: int) -> Self:
+        """Return the debate with each text cut to this many characters, or itself.
+
+        Debaters and judges get this view, so that no text can take all of their time.
+        """
+        turns = tuple(turn.within(characters) for turn in self.turns)
+        claim = self.claim[:characters]
+        if claim == self.claim and all(map(operator.is_, turns, self.turns)):
+            return self
+        return self.model_copy(update={"turns": turns, "claim": claim})
 
     def before_response(self, turn: int) -> Self:
         """Return the debate up to the user utterance of turn `turn`."""

@@ -68,7 +68,7 @@ def why(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-_LAST_NUMBER = re.compile(r"\d+$")
+_LAST_NUMBER = re.compile(r"(?<!\d)\d+$")
 
 
 def refuse_newer(place: str | PathLike[str], record: object, known: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -17,7 +16,10 @@ _ABBREVIATIONS = frozenset(
 _COUNTRIES = frozenset(("u.s.", "u.k.", "u.n.", "e.u."))
 NEGATIONS = frozenset("not no never none nothing neither nor nobody cannot without hardly".split())
 """Words that negate a statement; contractions end in n't. Some users of the list extend it."""
-_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)")
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s|$)")
+"""It begins only at the first mark of several, so that the time grows linearly with the text."""
+_NO_SPACE = re.compile(r"\S")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*", re.UNICODE)
 
 
@@ -29,13 +31,7 @@ def count_words(text: str) -> int:
 def clean(text: str) -> str:
     """Return the text on one line, without lone surrogates and control characters."""
     text = text.encode("utf-8", "replace").decode("utf-8")
-    kept = "".join(
-        " "
-        if character.isspace() or unicodedata.category(character) in ("Cc", "Zl", "Zp")
-        else character
-        for character in text
-    )
-    return " ".join(kept.split())
+    return " ".join(_CONTROL.sub(" ", text).split())
 
 
 _TERMINAL_SEQUENCE = re.compile(
@@ -75,22 +71,28 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
+_LONGEST_ABBREVIATION = 64
+"""Characters before a mark that are compared with abbreviations, with opening quotation marks."""
+
+
 def _ends_no_sentence(text: str, start: int, match: re.Match[str]) -> bool:
-    if match.group()[0] not in ".…" or match.end() >= len(text):
+    end = match.end()
+    if match.group()[0] not in ".…" or end >= len(text):
         return False
-    following = text[match.end() :].lstrip()
-    if following[:1].islower():
+    following = _NO_SPACE.search(text, end)
+    if following and following.group().islower():
         return True
-    before = text[start : match.end()].split()
+    before = text[max(start, end - _LONGEST_ABBREVIATION) : end].split()
     last = before[-1].lower().lstrip("(\"'“‘[") if before else ""
     if last in _COUNTRIES:
-        return not _starts_plainly(following)
+        begins = following.start() if following else len(text)
+        return not _starts_plainly(text[begins : begins + 40])
     is_initial = re.fullmatch(r"[^\W\d_]\.", last) is not None and last != "i."
     return is_initial or last in _ABBREVIATIONS
 
 
 def _starts_plainly(text: str) -> bool:
-    first = words(text[:40])[:1]
+    first = words(text)[:1]
     return bool(first) and first[0] in stopwords()
 
 

@@ -14,12 +14,14 @@ from touche_rad.contest import Contest, Side, Speech
 from touche_rad.models import Prompt
 from touche_rad.text import clean
 
-_TAG: Final = re.compile(r"<(?:/?[a-zA-Z][^<>]*|!--.*?--)>", re.DOTALL)
-_IMAGE: Final = re.compile(r"!\[([^\]]*)\]\([^)]*\)")
-_LINK: Final = re.compile(r"\[([^\]]+)\]\((\S+?)(?:\s+\"[^\"]*\")?\)")
+_TAG: Final = re.compile(r"<(?:/?[a-zA-Z][^<>]*|!--(?:(?!<!--).)*?--)>", re.DOTALL)
+_IMAGE: Final = re.compile(r"!\[([^\[\]]*)\]\([^()]*\)")
+_LINK: Final = re.compile(
+    r"\[([^\[\]]+)\]\(([^\s()]+(?:\([^\s()]*\)[^\s()]*)?)(?:\s+\"[^\"]*\")?\)"
+)
 _MARKS: Final = re.compile(r"^\s{0,3}(?:#{1,6}\s+|[-*_]{3,}\s*$)")
 _STRONG: Final = re.compile(r"(\*\*|__|\*|`)(?=\S)(.+?)(?<=\S)\1")
-_SENTENCE: Final = re.compile(r".+?(?:[.!?]+[\"')\]]*\s+|\n+|$)", re.DOTALL)
+_SENTENCE: Final = re.compile(r".+?(?:(?<![.!?])[.!?]++[\"')\]]*+\s+|\n+|$)", re.DOTALL)
 _LONGEST_NAME, _LONGEST_MOTION, _LONGEST_INFO = 60, 1_000, 4_000
 _DUTIES: Final = {
     ("pro", 0): "Opens the case: defines the motion, argues for it, answers the opening opposition",

@@ -16,9 +16,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any, Final, TypeVar
+
+import anyio
 
 T = TypeVar("T")
 
@@ -30,6 +33,10 @@ class TooManyCalls(RuntimeError):
     """Too many calls that timed out are still running."""
 
 
+class CallTimeout(TimeoutError):
+    """A call reached its time limit, or the time limit until it begins."""
+
+
 class Calls:
     """Calls plugins; at most `at_once` plain functions run at a time."""
 
@@ -38,14 +45,48 @@ class Calls:
         self._slots: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
         self._hanging = 0
 
-    async def __call__(self, function: Callable[..., T | Awaitable[T]], *args: Any) -> T:
-        """Await a plugin's method, or run it in a thread where it is a plain function."""
+    async def __call__(
+        self,
+        function: Callable[..., T | Awaitable[T]],
+        *args: Any,
+        seconds: float | None = None,
+        wait: float | None = None,
+    ) -> T:
+        """Await a plugin's method, or run it in a thread where it is a plain function.
+
+        Args:
+            function: The method.
+            args: Its arguments.
+            seconds: Time limit of the work in seconds; the time before it begins does not count.
+            wait: Time limit in seconds until a plain function begins, if all threads are in use.
+
+        Raises:
+            CallTimeout: A time limit is reached.
+        """
+        if inspect.iscoroutinefunction(function):
+            return await self._limited(function, args, seconds)
+        with anyio.move_on_after(wait) as waiting:
+            await self._slot.acquire()
+        if waiting.cancelled_caught:
+            raise CallTimeout(f"waited {wait:g} seconds: too many answers are being made")
+        slot = self._slot
         try:
-            if inspect.iscoroutinefunction(function):
-                returned: Any = function(*args)
-            else:
-                returned = await self._in_thread(function, *args)
-            result: T = await returned if inspect.isawaitable(returned) else returned
+            return await self._limited(partial(self._in_thread, function), args, seconds)
+        finally:
+            slot.release()
+
+    async def _limited(
+        self, call: Callable[..., Any], args: tuple[Any, ...], seconds: float | None
+    ) -> Any:
+        limit = {} if seconds is None else {"deadline": deadline_in(seconds)}
+        with anyio.move_on_after(seconds), call_context(**limit):
+            return await self._awaited(call, args)
+        raise CallTimeout(f"no answer within {seconds:g} seconds")
+
+    async def _awaited(self, call: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        try:
+            returned = await call(*args)
+            result = await returned if inspect.isawaitable(returned) else returned
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is None or task.cancelling():
@@ -58,13 +99,16 @@ class Calls:
     async def _in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
         if self._hanging >= MOST_HANGING:
             raise TooManyCalls(f"{self._hanging} calls that timed out are still running")
+        outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._start(outcome, function, *args)
+        return await outcome
+
+    @property
+    def _slot(self) -> asyncio.Semaphore:
         loop = asyncio.get_running_loop()
         if self._slots is None or self._slots[0] is not loop:
             self._slots = loop, asyncio.Semaphore(self._at_once)
-        async with self._slots[1]:
-            outcome: asyncio.Future[Any] = loop.create_future()
-            self._start(outcome, function, *args)
-            return await outcome
+        return self._slots[1]
 
     def _start(
         self, outcome: asyncio.Future[Any], function: Callable[..., Any], *args: Any

@@ -63,7 +63,7 @@ S = TypeVar("S", bound=BaseModel)
 Chances = tuple[tuple[str, dict[str, float]], ...]
 """Name of a field and the probability of each choice in it, for each field with a choice."""
 
-_FENCE: Final = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL)
+_FENCE: Final = re.compile(r"```(?:json)?\s*+(.*?)```", re.DOTALL)
 _THOUGHT: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _LONGEST: Final = 1_000_000
 
@@ -105,7 +105,7 @@ def parse_object(text: str, schema: type[S]) -> S:
 
 
 _KEY_AND_VALUE: Final = re.compile(
-    r"^[\s>*#-]*[\"'`]?(?P<key>\w+)[\"'`*]*\s*:\s*(?P<value>\S.*)$", re.MULTILINE
+    r"^[ \t\r\f\v>*#-]*+[\"'`]?(?P<key>\w++)[\"'`*]*+\s*+:\s*+(?P<value>\S.*)$", re.MULTILINE
 )
 
 

@@ -13,12 +13,18 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, Final
 
-import anyio
 from pydantic import ValidationError
 
-from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response, writable
+from touche_rad.debate import (
+    MOST_CHARACTERS,
+    NOTHING_FOUND,
+    Argument,
+    Debate,
+    Response,
+    writable,
+)
 from touche_rad.errors import ToucheRadError, WorkError
-from touche_rad.models.context import Calls, ModelUse, call_context, deadline_in
+from touche_rad.models.context import Calls, CallTimeout, ModelUse, call_context
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
 from touche_rad.runs.stand_ins import FailureLog, InvalidResult, StandIn, stand_in_for
 from touche_rad.text import clean, content_words, count_words, cut_to_words
@@ -64,6 +70,7 @@ class Answerer:
         *,
         max_words: int = 60,
         deadline: float | None = None,
+        wait: float | None = None,
     ) -> None:
         """Make an answerer.
 
@@ -71,14 +78,20 @@ class Answerer:
             chain: Names and debaters: the selected one, then its fallbacks.
             index: The index that must contain every cited argument; None checks no citation.
             max_words: Word limit of an answer, cut at sentence ends; 0 = no limit.
-            deadline: Time limit of the selected debater in seconds. Each fallback has a quarter of
-                it, at least two seconds, and never more than the selected debater.
+            deadline: Time limit of the selected debater in seconds, from the start of its work.
+                Each fallback has a quarter of it, at least two seconds, and never more than the
+                selected debater.
+            wait: Time limit in seconds until the selected debater begins, if too many answers are
+                being made; then a fallback answers.
         """
         self.chain = tuple(chain)
         self.index = index
         self.max_words = max_words
         self.deadline = deadline
+        self.wait = wait
         self._call = Calls()
+        # Fallbacks and finished answers do not wait behind the selected debater's queue.
+        self._call_first = Calls()
         self.failures = FailureLog()
 
     @property
@@ -98,6 +111,8 @@ class Answerer:
         """
         notes: list[str] = []
         cause: Exception | None = None
+        debate = debate.within(MOST_CHARACTERS)
+        sided = sided and sided.within(MOST_CHARACTERS)
         for place, (name, debater) in enumerate(self.chain):
             use = ModelUse()
             try:
@@ -106,11 +121,8 @@ class Answerer:
                     seconds = min(seconds, max(_FALLBACK_SECONDS, seconds / 4))
                 turn = len(debate.turns) - 1
                 view = sided if sided and getattr(debater, "takes_sides", False) else debate
-                with call_context(
-                    plugin=name, debate=debate.key, turn=turn, deadline=deadline_in(seconds),
-                    model_use=use,
-                ):  # fmt: skip
-                    response, done = await self._ask(debater, view, seconds)
+                with call_context(plugin=name, debate=debate.key, turn=turn, model_use=use):
+                    response, done = await self._ask(debater, view, seconds, first=place > 0)
             except Exception as error:
                 notes.append(f"fallback from {name}: {_describe(error)}")
                 cause = cause or error
@@ -135,12 +147,18 @@ class Answerer:
         )  # fmt: skip
 
     async def _ask(
-        self, debater: Debater, debate: Debate, seconds: float | None
+        self, debater: Debater, debate: Debate, seconds: float | None, *, first: bool
     ) -> tuple[Response, tuple[str, ...]]:
-        with anyio.move_on_after(seconds):
-            response = await self._call(debater.answer, debate)
-            return await self._call(guard, response, self.index, self.max_words)
-        raise TimeoutError(f"no answer within {seconds:g} seconds")
+        try:
+            if first:
+                response = await self._call_first(debater.answer, debate, seconds=seconds)
+            else:
+                response = await self._call(debater.answer, debate, seconds=seconds, wait=self.wait)
+            return await self._call_first(
+                guard, response, self.index, self.max_words, seconds=seconds
+            )
+        except CallTimeout as error:
+            raise TimeoutError(str(error)) from None
 
 
 def _describe(error: BaseException) -> str:

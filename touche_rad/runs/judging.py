@@ -22,8 +22,15 @@ import anyio
 from pydantic import ValidationError
 
 from touche_rad import files
-from touche_rad.debate import Debate, Maxim, Verdict, Verdicts, writable
-from touche_rad.models.context import Calls, ModelUse, call_context, current_context, deadline_in
+from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Verdict, Verdicts, writable
+from touche_rad.models.context import (
+    Calls,
+    CallTimeout,
+    ModelUse,
+    call_context,
+    current_context,
+    deadline_in,
+)
 from touche_rad.plugins import Judge, JudgesAll, PlansRun, name_of
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import (
@@ -79,6 +86,7 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
         view: The debate up to the judged response.
         deadline: Time limit of each try in seconds.
     """
+    view = view.within(MOST_CHARACTERS)
     good: dict[Maxim, Verdict] = {}
     reasons: dict[Maxim, str] = {}
     use = ModelUse()
@@ -140,20 +148,14 @@ async def _ask(
 ) -> Mapping[Any, Any] | str:
     """Return the judge's verdicts, or the reason of its failure; add what it raised to `raised`."""
     try:
-        with (
-            anyio.move_on_after(deadline),
-            call_context(
-                plugin=name_of(judge),
-                debate=view.key,
-                turn=len(view.turns) - 1,
-                deadline=deadline_in(deadline),
-                model_use=use,
-            ),
+        with call_context(
+            plugin=name_of(judge), debate=view.key, turn=len(view.turns) - 1, model_use=use
         ):
-            given: Any = await _calls(judge.judge, view)
-            if isinstance(given, Mapping):
-                return given
-            return f"the judge gave {type(given).__name__}, not verdicts"
+            given: Any = await _calls(judge.judge, view, seconds=deadline)
+        if isinstance(given, Mapping):
+            return given
+        return f"the judge gave {type(given).__name__}, not verdicts"
+    except CallTimeout:
         return f"the judge gave nothing within {deadline:g} seconds"
     except Exception as error:
         log.debug("the judge failed", exc_info=error)

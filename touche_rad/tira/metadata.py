@@ -30,7 +30,7 @@ log = logging.getLogger("touche_rad")
 _PATIENCE = 20.0
 """Seconds that the tracker has to write its measurements."""
 _SECRET = re.compile(r"key$|token$|secret|passw|credential", re.IGNORECASE)
-_URL = re.compile(r"\b[a-zA-Z][\w+.-]*://[^\s,'\")]+")
+_URL = re.compile(r"\b[a-zA-Z][\w+.-]{0,30}://[^\s,'\")]+")
 _PATH = re.compile(r"(?<![\w./-])(?:~[\w.-]*|[A-Za-z]:|\.{1,2})?[/\\][^\s,;:'\")=]*")
 _NOTHING = re.compile(r"^null\b")
 _SOURCE = ("commit", "is repo", "uncommitted changes", "unpushed changes", "unchecked files")

@@ -49,7 +49,7 @@ _SIGN: Final = re.compile(
         for sign in sorted(_MEANING, key=len, reverse=True)
     )
 )
-_NAME: Final = re.compile(r"[^\W\d][\w'’]*(?:-(?=[^\W\d])[\w'’]+)*|\d+(?:\.\d+)?[%\w]*")
+_NAME: Final = re.compile(r"[^\W\d][\w'’]*(?:-(?=[^\W\d])[\w'’]+)*|\d++(?:\.\d++)?[%\w]*")
 _SPACE: Final = re.compile(r"[\s$]+|\\[ ,;!]|\\(?:left|right)(?![A-Za-z])")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm|mathit|textit|operatorname)\s*\{([^{}]*)\}")
 _GLOSS: Final = re.compile(r"::=.*", re.DOTALL)

@@ -205,7 +205,7 @@ def _verdict(verdict: Verdict) -> Text:
     return Text.assemble((f"{word:3} ", f"bold {colour}"), f"{score:.2f}  ")
 
 
-_LONG_QUOTE: Final = re.compile(r"“([^”]{24,})”")
+_LONG_QUOTE: Final = re.compile(r"“([^“”]{24,})”")
 
 
 def _shorter_quote(match: re.Match[str]) -> str:

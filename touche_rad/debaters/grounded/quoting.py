@@ -21,9 +21,11 @@ _FEWEST, _MOST = 10, 45
 _ENDED = re.compile(r"[.!?…][\"'”’)\]]*$")
 
 _SHRED = re.compile(
-    r"(?<=[.!?\"”])(?:\s+[a-z]+(?:-[a-z]+)+|\s*(?:www\.)?[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|gov|edu|uk))+$"
+    r"(?<=[.!?\"”])(?>\s*(?:www\.)?[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|gov|edu|uk)"
+    r"|\s+[a-z]+(?:-[a-z]+)+)+$"
 )
 """The name or address of a link after the last full stop."""
+_LONGEST_SHRED: Final = 400
 
 FORM: Final = ("dangling", "markup", "question", "short", "long")
 """Names of the faults of form; each is 0 if the text does not have it."""
@@ -54,7 +56,9 @@ def clear(quoted: str) -> bool:
 
 def whole_sentences(text: str) -> list[str]:
     """Return the sentences of a text without fragments at its end, such as a link."""
-    found = sentences(_SHRED.sub("", clean(text)))
+    whole = clean(text)
+    shred = _SHRED.search(whole, max(0, len(whole) - _LONGEST_SHRED))
+    found = sentences(whole[: shred.start()] if shred else whole)
     while len(found) > 1 and not _ENDED.search(found[-1]):
         found.pop()
     return found
@@ -81,7 +85,7 @@ def quotation(text: str, most: int, whole: int) -> str:
     ]
     if not runs:
         return cut_to_words(clean(text), most)
-    return max(runs, key=lambda run: (clear(run), _worth(run), -runs.index(run)))
+    return max(runs, key=lambda run: (clear(run), _worth(run)))
 
 
 def _worth(run: str) -> int:

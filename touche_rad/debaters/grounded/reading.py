@@ -60,9 +60,10 @@ _CONCESSION = re.compile(
     r"admittedly|i (?:understand|agree|acknowledge|concede|admit|see|appreciate|recogni[sz]e))\b",
     re.IGNORECASE,
 )
-_BUT = re.compile(r",?\s+(?:but|yet|however)\b,?\s+", re.IGNORECASE)
+_BUT = re.compile(r"(?:,|(?<!\s))\s+(?:but|yet|however)\b,?\s+", re.IGNORECASE)
 _ASIDES = re.compile(
-    r"[,;]?\s+\b(?:rather than|instead of|as opposed to|regardless of|not just|not merely)\b",
+    r"(?:[,;]|(?<!\s))\s+"
+    r"\b(?:rather than|instead of|as opposed to|regardless of|not just|not merely)\b",
     re.IGNORECASE,
 )
 
