@@ -1,27 +1,112 @@
-"""Texts that made a quadratic pattern run for minutes: each is read at once.
+"""Texts that kept a quadratic pattern busy for minutes are read at once.
 
-The sizes are fixed, and nothing is timed: with a quadratic pattern the test would reach the time
-limit of the test run.
+Nothing is timed: the sizes are fixed, and a pattern with quadratic time reaches the time limit of
+the test run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import anyio
 import pytest
+from pydantic import BaseModel
 
-from tests.serve.served import app_of_the_demo
-from touche_rad import errors
+from judges.debatrix import speeches
+from judges.inspirescore.fol import parser
+from touche_rad import errors, text
 from touche_rad.cli.chat.view import _LONG_QUOTE
-from touche_rad.debate import MOST_CHARACTERS, Argument, Debate, Response
-from touche_rad.debaters.grounded.quoting import quotation, whole_sentences
-from touche_rad.debaters.grounded.reading import parts
-from touche_rad.evidence.highlights import supported_sentences
+from touche_rad.debate import MOST_CHARACTERS, Argument, Debate, Maxim, Response, Verdict
+from touche_rad.debaters.grounded import quoting, reading
 from touche_rad.evidence.standalone import missing_context
-from touche_rad.evidence.words import read_passage, split_sentences
-from touche_rad.files.messages import parse_messages  # noqa: F401
+from touche_rad.models.output import NoObject, parse_object
 from touche_rad.runs.answering import Answerer
+from touche_rad.runs.judging import judge_view
+from touche_rad.serve.app import to_debate
+from touche_rad.serve.bodies import ChatRequest
 
-LENGTH = 300_000
-UNITS = ("!", ".", "a", " ", "\n", '"', "A. B. ", "Mr. X ", '."', "1.", "a.com", " a-b", "(", ",", "“")
+LENGTH = 30_000
+UNITS = (
+    "!", ".", " ", "\n", '."', "A. B. ", "Mr. X ", "U.S. ", "1.", "a.com", " a-b", "(", "[a](", "![",
+    "<!--", "```", "“", "1", ", ", "a\u0301", "\x1b]", "-", "is this so? ", "...",
+)  # fmt: skip
+
+
+class Numbered(BaseModel):
+    number: int
+
+
+def _parse(said: str) -> None:
+    with suppress(NoObject):
+        parse_object(said, Numbered)
+
+
+def _search(*patterns: object) -> Callable[[str], object]:
+    return lambda said: [sum(1 for _ in one.finditer(said)) for one in patterns]  # type: ignore[attr-defined]
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "sentences": text.sentences,
+    "clean": text.clean,
+    "printable": text.printable,
+    "cut": lambda said: text.cut_to_words(said, 60),
+    "words": text.content_words,
+    "quotation": lambda said: quoting.quotation(said[:MOST_CHARACTERS], 45, 45),
+    "missing context": missing_context.__wrapped__,
+    "parts of a message": lambda said: reading.parts(reading._shortened(said)),
+    "clauses": _search(reading._BUT, reading._ASIDES),
+    "reply of a model": _parse,
+    "marks of a speech": _search(
+        speeches._TAG, speeches._IMAGE, speeches._LINK, speeches._SENTENCE
+    ),
+    "formula": parser._NAME.fullmatch,
+    "number": errors._LAST_NUMBER.search,
+    "quotation marks": _search(_LONG_QUOTE),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_long_text_of_one_unit_is_read_at_once(reader: str) -> None:
+    for unit in UNITS:
+        for end in ("", "x"):
+            READERS[reader](unit * (LENGTH // len(unit)) + end)
+
+
+class Reader:
+    """A debater and a judge that keep what they get."""
+
+    def __init__(self) -> None:
+        self.seen: list[Debate] = []
+
+    def answer(self, debate: Debate) -> Response:
+        self.seen.append(debate)
+        return Response(content="No.")
+
+    def judge(self, view: Debate) -> dict[Maxim, Verdict]:
+        self.seen.append(view)
+        return {maxim: Verdict(score=1.0) for maxim in Maxim}
+
+
+def test_debaters_and_judges_get_the_beginning_of_a_very_long_text() -> None:
+    long, reader = "word " * MOST_CHARACTERS, Reader()
+    response = Response(content=long, arguments=(Argument(id="1", text=long),))
+    debate = Debate().with_utterance(long).with_response(response)
+    anyio.run(judge_view, reader, debate)
+    anyio.run(Answerer([("reader", reader)]).answer, debate.with_utterance(long))
+    for seen in reader.seen:
+        assert seen.turns[0].response is not None
+        texts = (*(turn.utterance for turn in seen.turns), seen.turns[0].response.content)
+        assert {len(one) for one in texts} == {MOST_CHARACTERS}
+        assert len(seen.turns[0].response.arguments[0].text) == MOST_CHARACTERS
+
+
+def test_a_debate_of_usual_length_is_passed_on_as_it_is() -> None:
+    debate = Debate().with_utterance("Zoos should be closed.")
+    assert debate.within(MOST_CHARACTERS) is debate
+
+
+def test_many_messages_of_one_role_are_joined_at_once() -> None:
+    message = {"role": "user", "content": "x" * 4_000}
+    request = ChatRequest.model_validate({"messages": [message] * 4_000})
+    assert len(to_debate(request).last.utterance) == 4_000 * 4_001 - 1

@@ -16,6 +16,7 @@ from tests.serve.served import app_of_the_demo, assert_valid_answer, assert_vali
 from touche_rad.debate import NOTHING_FOUND, Debate, Maxim, Response, Verdict
 from touche_rad.runs.answering import Answerer
 from touche_rad.serve import create_app
+from touche_rad.serve.limits import Limits
 
 USER = "Zoos should be closed because captivity harms animals."
 
@@ -248,7 +249,7 @@ def test_equal_questions_at_the_same_moment_are_one_computation() -> None:
 
 @pytest.mark.parametrize("announced", [True, False])
 def test_a_body_too_large_is_refused(announced: bool) -> None:
-    client = _client(Scripted(), max_body=1000)
+    client = _client(Scripted(), limits=Limits(body=1000))
     body = json.dumps(_messages("x" * 2000)).encode()
 
     def pieces() -> Iterator[bytes]:

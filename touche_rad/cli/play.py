@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from touche_rad.plugins import Services
     from touche_rad.runs.answering import Answer, Answerer
     from touche_rad.runs.runner import RunOptions, Status
+    from touche_rad.serve.limits import Access
     from touche_rad.users import UserChoice
 
     Work = Callable[[RunOptions], Awaitable[Status]]
@@ -336,15 +338,25 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
 )
 @opt.options(
     opt.DEBATER, opt.JUDGE, opt.plugin_options("debater", "judge"),
-    click.option("--host", metavar="ADDRESS", default="0.0.0.0", show_default=True,
-                 envvar="TOUCHE_RAD_HOST", help="Address to listen on."),
+    click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True,
+                 envvar="TOUCHE_RAD_HOST",
+                 help="Address to listen on; 0.0.0.0 = all, with --token or --open."),
     click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=8080,
                  show_default=True, envvar="TOUCHE_RAD_PORT", help="Port; 0 = any free port."),
     click.option("--max-body", type=click.IntRange(1), default=16, show_default=True,
                  metavar="MIB", help="Maximum size of a request in MiB."),
+    click.option("--max-requests", type=click.IntRange(1), default=4096, show_default=True,
+                 metavar="N", help="Maximum requests at a time; further ones get status 503."),
+    click.option("--token", metavar="TEXT", envvar="TOUCHE_RAD_TOKEN",
+                 help="Token that clients must send, of 16 characters or more."),
+    opt.flag("--open", "Answer clients on other machines without a token.", "is_open"),
+    click.option("--allow-host", "hosts", metavar="NAME", multiple=True,
+                 help="Name under which browsers may open the server; repeatable."),
+    opt.seconds("--grace", "Seconds to finish requests after SIGTERM.", default=30.0,
+                show_default=True),
     opt.MAX_WORDS,
-    opt.seconds("--deadline", "Time limit per answer in seconds; on timeout the fallback "
-                "answers. The task's client waits 300 seconds.", default=100.0, show_default=True),
+    opt.seconds("--deadline", "Time limit per answer in seconds, from the start of its work; on "
+                "timeout the fallback answers.", default=100.0, show_default=True),
     opt.INDEX, opt.SPARE_INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.SEED, opt.QUIET,
 )  # fmt: skip
 def serve_command(**given: Any) -> None:
@@ -355,7 +367,9 @@ def serve_command(**given: Any) -> None:
     import uvicorn
 
     from touche_rad.serve import create_app
+    from touche_rad.serve.limits import Limits, TimedProtocol
 
+    access = _access(given["host"], given["token"] or "", given["hosts"], given["is_open"])
     _check_port(given["host"], given["port"])
     level = "warning" if given["quiet"] else "info"
     logging.basicConfig(level=level.upper())
@@ -364,18 +378,46 @@ def serve_command(**given: Any) -> None:
     services = prepare.open_services(
         given, debater.plugin, judge.plugin, index=True, must_answer=False
     )
+    answerer = prepare.make_answerer(given, debater, services)
+    answerer.wait = max(_SHORTEST_WAIT, _CLIENT_SECONDS - 1.5 * given["deadline"])
+    limits = Limits(body=given["max_body"] * 2**20, requests=given["max_requests"])
     app = create_app(
-        prepare.make_answerer(given, debater, services), judge.make(services),
-        debater_name=debater.tag, judge_name=judge.tag, max_body=given["max_body"] * 2**20,
-        deadline=given["deadline"], model=services.model,
+        answerer, judge.make(services), debater_name=debater.tag, judge_name=judge.tag,
+        deadline=given["deadline"], model=services.model, limits=limits, access=access,
     )  # fmt: skip
     say(f"debater {debater.tag}, judge {judge.tag}", quiet=given["quiet"])
     prepare.check_demo(given, services.index)
     _raise_open_files_limit()
     uvicorn.run(
         app, host=given["host"], port=given["port"], log_level=level,
-        timeout_keep_alive=_KEEP_ALIVE, backlog=_BACKLOG,
+        timeout_keep_alive=_KEEP_ALIVE, backlog=_BACKLOG, http=TimedProtocol, ws="none",
+        timeout_graceful_shutdown=math.ceil(given["grace"]),
     )  # fmt: skip
+
+
+_CLIENT_SECONDS: Final = 280.0
+"""The task's client waits 300 seconds for an answer."""
+_SHORTEST_WAIT: Final = 10.0
+"""Least time until an answer begins before the fallback answers."""
+_SHORTEST_TOKEN: Final = 16
+
+
+def _access(host: str, token: str, names: Sequence[str], is_open: bool) -> Access:
+    """Return who may ask; an address that other machines reach needs a token or `--open`."""
+    from touche_rad.serve.limits import Access, is_loopback, own_names
+
+    if token and (len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
+        raise UserError(f"--token: expected {_SHORTEST_TOKEN} or more ASCII characters")
+    if token and is_open:
+        raise UserError("--open and --token exclude each other: leave one out")
+    loopback = is_loopback(host)
+    if not (loopback or token or is_open):
+        raise UserError(
+            f"other machines can reach --host {host}: set TOUCHE_RAD_TOKEN to 16 or more random "
+            "characters, or allow everybody with --open"
+        )
+    allowed = {name.lower() for name in (*names, host)} | own_names()
+    return Access(token, loopback, frozenset(allowed))
 
 
 def _check_port(host: str, port: int) -> None:

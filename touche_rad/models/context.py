@@ -64,14 +64,17 @@ class Calls:
             CallTimeout: A time limit is reached.
         """
         if inspect.iscoroutinefunction(function):
-            return await self._limited(function, args, seconds)
+            of_coroutine: T = await self._limited(function, args, seconds)
+            return of_coroutine
         with anyio.move_on_after(wait) as waiting:
             await self._slot.acquire()
         if waiting.cancelled_caught:
             raise CallTimeout(f"waited {wait:g} seconds: too many answers are being made")
         slot = self._slot
         try:
-            return await self._limited(partial(self._in_thread, function), args, seconds)
+            call = partial(self._in_thread, function)
+            result: T = await self._limited(call, args, seconds)
+            return result
         finally:
             slot.release()
 

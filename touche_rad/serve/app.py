@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import groupby
 from typing import Any
 
+import anyio
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from touche_rad import __version__
 from touche_rad.debate import Debate, Maxim, Response, Turn
@@ -33,58 +34,8 @@ from touche_rad.serve.bodies import (
     JudgeRequest,
     Score,
 )
+from touche_rad.serve.limits import SMALL, Access, Gate, Limits
 from touche_rad.text import redact
-
-
-class _TooLarge(Exception):
-    pass
-
-
-class BodyLimit:
-    """Refuse larger bodies with status 413, with or without a Content-Length header."""
-
-    def __init__(self, app: ASGIApp, limit: int) -> None:
-        self.app = app
-        self.limit = limit
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on and count its bytes."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        announced = dict(scope["headers"]).get(b"content-length", b"0")
-        if announced.isdigit() and int(announced) > self.limit:
-            await self._refuse(send)
-            return
-        taken = 0
-
-        async def counted() -> Message:
-            nonlocal taken
-            message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > self.limit:
-                raise _TooLarge
-            return message
-
-        async def guarded(message: Message) -> None:
-            # The application would answer 400, because the body ends too early.
-            if taken <= self.limit:
-                await send(message)
-            elif message["type"] == "http.response.start":
-                await self._refuse(send)
-
-        with suppress(_TooLarge):
-            await self.app(scope, counted, guarded)
-
-    async def _refuse(self, send: Send) -> None:
-        detail = json.dumps({"detail": f"expected a body of at most {self.limit} bytes"}).encode()
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(detail)).encode()),
-            (b"connection", b"close"),
-        ]
-        await send({"type": "http.response.start", "status": 413, "headers": headers})
-        await send({"type": "http.response.body", "body": detail})
 
 
 class RequestFault(ValueError):
@@ -93,34 +44,18 @@ class RequestFault(ValueError):
 
 def to_debate(request: ChatRequest) -> Debate:
     """Return the debate; consecutive messages of one role are joined, system messages ignored."""
-    debate = Debate()
-    last: str | None = None
-    for message in request.messages:
-        if message.role == "system":
-            continue
-        if message.role == "user":
-            debate = _add_user(debate, message.content, again=last == "user")
-        else:
-            debate = _add_assistant(debate, message.content, again=last == "assistant")
-        last = message.role
-    if last != "user":
+    messages = [message for message in request.messages if message.role != "system"]
+    if not messages or messages[-1].role != "user":
         raise RequestFault("messages: expected the last message to be the user's")
-    return debate
-
-
-def _add_user(debate: Debate, content: str, *, again: bool) -> Debate:
-    if not again:
-        return debate.with_utterance(content)
-    joined = Turn(utterance=f"{debate.last.utterance} {content}".strip())
-    return debate.model_copy(update={"turns": (*debate.turns[:-1], joined)})
-
-
-def _add_assistant(debate: Debate, content: str, *, again: bool) -> Debate:
-    if not debate.turns:
-        debate = debate.with_utterance("")
-    if again and debate.last.response:
-        content = f"{debate.last.response.content} {content}".strip()
-    return debate.with_response(Response(content=content))
+    turns: list[Turn] = []
+    for role, group in groupby(messages, key=lambda message: message.role):
+        said = " ".join(filter(None, (message.content for message in group)))
+        if role == "user":
+            turns.append(Turn(utterance=said))
+            continue
+        utterance = turns.pop().utterance if turns else ""
+        turns.append(Turn(utterance=utterance, response=Response(content=said)))
+    return Debate(turns=tuple(turns))
 
 
 def to_view(request: JudgeRequest) -> Debate:
@@ -148,7 +83,11 @@ log = logging.getLogger("touche_rad")
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Fault, "description": "not JSON"},
+    401: {"model": Fault, "description": "the token is missing or wrong"},
+    403: {"model": Fault, "description": "sent by a web page of another server"},
+    408: {"model": Fault, "description": "the body did not arrive in time"},
     413: {"model": Fault, "description": "the body is too large"},
+    503: {"model": Fault, "description": "too many requests at a time"},
     422: {"model": Fault, "description": "a field is missing or wrong"},
 }
 
@@ -160,7 +99,8 @@ def create_app(
     debater_name: str = "debater",
     judge_name: str = "judge",
     deadline: float | None = None,
-    max_body: int = 16 * 2**20,
+    limits: Limits | None = None,
+    access: Access | None = None,
     model: Model | None = None,
 ) -> FastAPI:
     """Make the server of one debater and one judge."""
@@ -168,7 +108,7 @@ def create_app(
         title="touche-rad", version=__version__, docs_url=None, redoc_url=None,
         lifespan=lambda _: _warm_up(answerer, judge, deadline, model),
     )  # fmt: skip
-    app.add_middleware(BodyLimit, limit=max_body)
+    app.add_middleware(Gate, limits=limits or Limits(), access=access or Access())
     app.add_exception_handler(RequestValidationError, _refuse)
     app.add_exception_handler(RequestFault, _refuse)
     _add_judge(app, judge, deadline)
@@ -238,11 +178,15 @@ def _add_judge(app: FastAPI, judge: Judge, deadline: float | None) -> None:
     judging = CachedJudge(judge, deadline)
 
     def endpoint_of(maxim: Maxim) -> Any:
-        async def endpoint(request: JudgeRequest) -> Score:
+        async def endpoint(request: JudgeRequest, raw: Request) -> Score:
             """Judge the response to user turn `userTurnIndex`; later turns are ignored."""
             if request.userTurnIndex is None:
                 return Score(score=None, explanation="whole debates are not evaluated")
-            verdict = (await judging.judge(to_view(request))).verdicts[maxim]
+            if int(raw.headers.get("content-length", SMALL)) < SMALL:
+                view = to_view(request)
+            else:  # in a thread, so that other requests are answered meanwhile
+                view = await anyio.to_thread.run_sync(to_view, request)
+            verdict = (await judging.judge(view)).verdicts[maxim]
             return Score(score=verdict.score, explanation=verdict.rationale)
 
         return endpoint

@@ -1,0 +1,291 @@
+"""Limits of the server: who may ask, how much, how many at a time, and for how long."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hmac
+import ipaddress
+import json
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEADER_SECONDS: Final = 30.0
+BODY_SECONDS: Final = 60.0
+_LAST_SECONDS: Final = 1.0
+"""Time that an unfinished body has after SIGTERM."""
+SMALL: Final = 256 * 2**10
+"""Bytes of a body that are always accepted; only what is beyond counts as held memory."""
+RETRY_AFTER: Final = "5"
+
+_HEADERS: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; "
+                                 b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
+)  # fmt: skip
+"""Headers of every response that does not set its own."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the server accepts.
+
+    Args:
+        body: Maximum bytes of a body.
+        held: Maximum bytes of all large bodies at a time.
+        requests: Maximum number of requests at a time.
+        body_seconds: Time limit of the arrival of a body.
+    """
+
+    body: int = 16 * 2**20
+    held: int = 128 * 2**20
+    requests: int = 4096
+    body_seconds: float = BODY_SECONDS
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may ask.
+
+    Args:
+        token: What clients must send; empty = nothing.
+        loopback: Whether the server can be reached from this machine only.
+        names: Names of the server besides `localhost` and addresses.
+    """
+
+    token: str = ""
+    loopback: bool = False
+    names: frozenset[str] = frozenset()
+
+    def refusal(self, path: str, headers: Mapping[bytes, bytes]) -> Refusal | None:
+        """Return why a request is refused, or None."""
+        origin, host = headers.get(b"origin"), headers.get(b"host", b"").decode("latin-1")
+        if origin is not None and origin.decode("latin-1").partition("://")[2] != host:
+            return Refusal(403, "web pages of other servers may not send requests to this one")
+        by_browser = origin is not None or b"sec-fetch-site" in headers
+        if (self.loopback or (by_browser and not self.token)) and not self._is_ours(host):
+            return Refusal(
+                403, "the Host header is no name of this server: start it with --allow-host NAME"
+            )
+        if self.token and not self._is_authorized(headers.get(b"authorization", b"")):
+            if path == "/health":
+                return Refusal(200, "", {"status": "ok"})
+            return Refusal(401, "expected the server's token: `Authorization: Bearer TOKEN`")
+        return None
+
+    def _is_ours(self, host: str) -> bool:
+        name = host.rpartition("]")[0].lstrip("[") or host.partition(":")[0]
+        if name.lower() in ("localhost", *self.names) or name.lower().endswith(".localhost"):
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    def _is_authorized(self, sent: bytes) -> bool:
+        """Whether the token was sent, alone or as the password that a browser asks for."""
+        kind, _, value = sent.partition(b" ")
+        if kind.lower() == b"basic":
+            try:
+                value = base64.b64decode(value).partition(b":")[2]
+            except binascii.Error:
+                return False
+        elif kind.lower() != b"bearer":
+            return False
+        return hmac.compare_digest(value.strip(), self.token.encode())
+
+
+def own_names() -> frozenset[str]:
+    """Return the names of this machine."""
+    return frozenset((socket.gethostname().lower(), socket.getfqdn().lower()))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A response that is sent without asking the application."""
+
+    status: int
+    detail: str
+    body: Mapping[str, str] | None = None
+
+    async def send(self, send: Send) -> None:
+        """Send it as one line of JSON; the connection is closed if the body was not read."""
+        line = json.dumps(self.body or {"detail": self.detail}).encode()
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(line)).encode()),
+        ]
+        if self.status == 401:
+            headers.append((b"www-authenticate", b'Basic realm="touche-rad", charset="UTF-8"'))
+        if self.status == 503:
+            headers.append((b"retry-after", RETRY_AFTER.encode()))
+        if self.status != 200:
+            headers.append((b"connection", b"close"))
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": line})
+
+
+class _Refused(Exception):
+    """The body is refused."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        self.refusal = refusal
+
+
+class _Gone(Exception):
+    """The client closed the connection."""
+
+
+class Gate:
+    """Checks each request, and reads its whole body, before the application sees it."""
+
+    def __init__(self, app: ASGIApp, limits: Limits, access: Access) -> None:
+        self.app, self.limits, self.access = app, limits, access
+        self._requests = self._held = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def secured(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = {name.lower() for name, _ in message["headers"]}
+                added = [one for one in _HEADERS if one[0] not in given]
+                message = {**message, "headers": [*message["headers"], *added]}
+            await send(message)
+
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await refusal.send(secured)
+            return
+        self._requests += 1
+        taken: list[int] = []
+        try:
+            body = await self._read(receive, taken)
+            await self.app(scope, _given_back(body, receive), secured)
+        except _Refused as refused:
+            await refused.refusal.send(secured)
+        except _Gone:
+            pass
+        finally:
+            self._requests -= 1
+            self._held -= sum(taken)
+
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        headers = dict(scope["headers"])
+        refusal = self.access.refusal(scope["path"], headers)
+        if refusal is not None:
+            return refusal
+        announced = headers.get(b"content-length", b"0")
+        if announced.isdigit() and int(announced) > self.limits.body:
+            return self._too_large()
+        if self._requests >= self.limits.requests and scope["method"] == "POST":
+            return Refusal(503, f"busy: {self._requests} requests are being answered; try later")
+        return None
+
+    def _too_large(self) -> Refusal:
+        return Refusal(413, f"expected a body of at most {self.limits.body} bytes")
+
+    async def _read(self, receive: Receive, taken: list[int]) -> bytes:
+        """Return the whole body; the memory that it holds is added to `taken`."""
+        pieces: list[bytes] = []
+        size = 0
+        with anyio.move_on_after(self.limits.body_seconds):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise _Gone
+                piece = message.get("body", b"")
+                pieces.append(piece)
+                size += len(piece)
+                if size > self.limits.body:
+                    raise _Refused(self._too_large())
+                if size > SMALL:
+                    taken.append(len(piece))
+                    self._held += len(piece)
+                    if self._held > self.limits.held:
+                        raise _Refused(Refusal(503, "busy: too many large bodies; try later"))
+                if not message.get("more_body"):
+                    return b"".join(pieces)
+        late = f"the body did not arrive within {self.limits.body_seconds:g} seconds"
+        raise _Refused(Refusal(408, late))
+
+
+def _given_back(body: bytes, receive: Receive) -> Receive:
+    """Return a function that gives the body that was read, then waits for the client's end."""
+    given = False
+
+    async def receive_again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive_again
+
+
+class TimedProtocol(H11Protocol):
+    """HTTP of uvicorn, with a time limit for headers, and for unfinished bodies after SIGTERM."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the time limit of the first header."""
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Stop the time limit once the header is complete."""
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the time limit."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """Finish the request that was begun, unless its body does not arrive."""
+        if self._is_answering() and self.cycle.more_body:
+            self.loop.call_later(_LAST_SECONDS, self._close_unfinished)
+        super().shutdown()
+
+    def _watch(self) -> None:
+        if self._is_answering() or self.timeout_keep_alive_task is not None:
+            self._stop()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(HEADER_SECONDS, self.transport.abort)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _close_unfinished(self) -> None:
+        if self._is_answering() and self.cycle.more_body:
+            self.transport.abort()
