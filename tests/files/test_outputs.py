@@ -13,7 +13,7 @@ from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 
 CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
-ARGUMENTS = demo_file("arguments.jsonl")
+ARGUMENTS, LABELS = demo_file("arguments.jsonl"), demo_file("labels.jsonl")
 Call = Callable[..., Ended]
 
 
@@ -28,6 +28,14 @@ def respond(tmp_path: Path, demo_index_path: Path) -> Call:
         return touche_rad(*first, "-o", out, *more)
 
     return call
+
+
+@pytest.fixture(scope="module")
+def evaluations(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The demo's debates, judged."""
+    out = tmp_path_factory.mktemp("judged") / "e.jsonl"
+    assert touche_rad("judge", DEBATES, "-j", "length", "-o", out).code == 0
+    return out.read_text()
 
 
 def refused(ended: Ended, *told: str) -> bool:
@@ -143,9 +151,10 @@ def test_under_tira_the_output_is_always_replaced(tmp_path: Path, demo_index_pat
         ("demo",),
     ],
 )
-def test_every_command_refuses_before_it_works(
-    tmp_path: Path, call: tuple[str | Path, ...]
+def test_no_command_replaces_what_is_not_its_own(
+    tmp_path: Path, call: tuple[str | Path, ...], evaluations: str
 ) -> None:
+    (tmp_path / "e.jsonl").write_text(evaluations)
     for out, made in (("file", False), ("folder", True)):
         if made:
             (tmp_path / out).mkdir()
@@ -154,14 +163,48 @@ def test_every_command_refuses_before_it_works(
         before = sorted(tmp_path.rglob("*"))
         ended = touche_rad(*call, "-o", out, cwd=tmp_path)
         assert ended.code == 2, ended.err
-        assert ended.err.count("\n") == 1
-        if call[0] != "judge" or not made:
-            assert "exists already" in ended.err
-            assert "--replace" in ended.err
+        last = ended.err.splitlines()[-1]
+        assert "is a folder" in last or ("exists already" in last and "--replace" in last)
         assert (sorted(tmp_path.rglob("*")), mine.read_text()) == (before, "mine\n")
 
 
+@pytest.mark.parametrize(
+    ("call", "other", "out"),
+    [
+        (("report", DEBATES), ("report", CLAIMS.with_name("labels.jsonl")), "report.html"),
+        (("report", DEBATES), ("report", DEBATES, "--title", "Mine"), "report.html"),
+        (("retrieve", CLAIMS, "-i", "demo"), ("retrieve", CLAIMS, "-i", "demo", "-k", "3"), "x"),
+        (("contests", DEBATES), ("contests", "three.jsonl"), "contests.jsonl"),
+        (("score", "e.jsonl", LABELS), ("score", "other.jsonl", LABELS), "scores"),
+    ],
+)
+def test_a_quick_command_may_write_its_own_output_again(
+    tmp_path: Path, call: tuple[str | Path, ...], other: tuple[str | Path, ...], out: str,
+    evaluations: str,
+) -> None:  # fmt: skip
+    for name in ("e.jsonl", "other.jsonl"):
+        (tmp_path / name).write_text(evaluations)
+    (tmp_path / "three.jsonl").write_text("".join(DEBATES.read_text().splitlines(True)[:3]))
+
+    def written() -> dict[str, bytes]:
+        paths = (tmp_path / out).rglob("*") if (tmp_path / out).is_dir() else [tmp_path / out]
+        return {str(path): path.read_bytes() for path in paths}
+
+    assert touche_rad(*call, "-o", out, cwd=tmp_path).code == 0
+    before = written()
+    again = touche_rad(*call, "-o", out, cwd=tmp_path)
+    assert (again.code, written()) == (0, before), again.err
+    ended = touche_rad(*other, "-o", out, cwd=tmp_path)
+    assert (ended.code, "exists already" in ended.err) == (2, True), ended.err
+    assert written() == before
+    assert touche_rad(*other, "-o", out, "--replace", cwd=tmp_path).code == 0
+    assert written() != before
+
+
 def test_the_default_page_is_not_replaced_either(tmp_path: Path) -> None:
-    assert touche_rad("report", DEBATES, cwd=tmp_path).code == 0
-    assert refused(touche_rad("report", DEBATES, cwd=tmp_path), "report.html")
-    assert touche_rad("report", DEBATES, "--replace", cwd=tmp_path).code == 0
+    for _ in range(2):
+        assert touche_rad("report", DEBATES, cwd=tmp_path).code == 0
+    other = ("report", DEBATES, "--title", "Mine")
+    ended = touche_rad(*other, cwd=tmp_path)
+    assert (ended.code, "report.html exists already" in ended.err) == (2, True)
+    assert touche_rad(*other, "--replace", cwd=tmp_path).code == 0

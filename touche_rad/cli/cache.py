@@ -90,7 +90,9 @@ def _date(seconds: float) -> str:
 )  # fmt: skip
 @_FOLDER
 @opt.options(
-    opt.output("JSONL file to write. [default: the screen]", checked=True), opt.REPLACE, opt.QUIET
+    opt.output("JSONL file to write. [default: the screen]", checked="after"),
+    opt.REPLACE,
+    opt.QUIET,
 )
 def export(folder: Path, output: Path | None, replace: bool, quiet: bool) -> None:
     """Write all answers as JSONL, for touche-rad cache merge."""

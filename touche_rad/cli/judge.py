@@ -141,7 +141,7 @@ def _dry_run(given: dict[str, Any], plugin: Plugin, make: Any, *, panel: bool) -
 )
 @opt.path_argument("runs", "RUN...", nargs=-1, required=True)
 @opt.options(
-    opt.output("Folder for audit.json.", "DIR", checked=True), opt.REPLACE,
+    opt.output("Folder for audit.json.", "DIR", checked="before"), opt.REPLACE,
     opt.plugin("-j", "--judge", "judges", multiple=True,
                  default=["grounded"], show_default=True, help="Judge to audit; repeatable."),
     opt.plugin_options("judge"),
@@ -219,17 +219,18 @@ def report_command(runs: tuple[Path, ...], **given: Any) -> None:
     folder or ratings.json.
     """
     from touche_rad import files
+    from touche_rad.files.outputs import keeping
     from touche_rad.report import write_exports, write_report
 
     out = given["output"] or Path("report.html")
-    files.check_output(out, replace=given["replace"])
-    files.check_output(given["graphs"], replace=given["replace"])
     bad = files.BadLines(skip=given["skip_bad"])
     chosen = {key: given[key] for key in ("labels", "title", "max_debates", "seed")}
-    write_report(runs, out, bad=bad, **chosen)
+    with keeping(out, replace=given["replace"]):
+        write_report(runs, out, bad=bad, **chosen)
     say(f"written: {out}", quiet=given["quiet"])
     if given["graphs"] is not None:
-        count = len(write_exports(runs, given["graphs"], bad=bad))
+        with keeping(given["graphs"], replace=given["replace"]):
+            count = len(write_exports(runs, given["graphs"], bad=bad))
         if count:
             say(f"graphs: {count} files in {given['graphs'].resolve()}", quiet=given["quiet"])
         else:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -302,24 +302,30 @@ def seconds(name: str, text: str, **more: Any) -> Option:
 
 
 def output(
-    text: str, metavar: str = "FILE", *, required: bool = False, checked: bool = False
-) -> Option:
+    text: str, metavar: str = "FILE", *, required: bool = False,
+    checked: Literal["before", "after"] | None = None,
+) -> Option:  # fmt: skip
     """Return the option `-o`, the output path.
 
     Args:
         text: The help.
         metavar: The value in the help.
         required: Whether the option is required.
-        checked: Refuse an output that holds something, without REPLACE; runs check it themselves.
+        checked: Refuse to replace an output, without REPLACE: before the work, or after quick work
+            if it makes other bytes. Runs check it themselves.
     """
 
     def parse(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
         if value and _KEY_VALUE.match(value):
             raise UserError(f"-o {value}: -o is the output; set an option with -O {value}")
         if checked and not ctx.meta.get("show_config"):
-            from touche_rad.files import check_output
+            from touche_rad.files.outputs import check_output, keeping
 
-            check_output(value, replace=ctx.params["replace"])
+            is_file = metavar == "DIR" and value is not None and Path(value).is_file()
+            if checked == "before" or is_file:
+                check_output(value, replace=ctx.params["replace"])
+            else:
+                ctx.with_resource(keeping(value, replace=ctx.params["replace"]))
         return Path(value) if value else None
 
     paths = complete.folders if metavar == "DIR" else complete.files

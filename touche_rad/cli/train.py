@@ -153,7 +153,7 @@ _LABELLED: Final = (
 )
 @opt.options(
     *_LABELLED,
-    opt.output("Weights to write.", required=True, checked=True), opt.REPLACE,
+    opt.output("Weights to write.", required=True, checked="before"), opt.REPLACE,
     click.option("--asks", default="zsl", show_default=True, metavar="JUDGE",
                  help="Judge that asks the model, if there is a model."),
     *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.QUIET,
@@ -221,7 +221,7 @@ def jury(debates: Path, labels: Path, **given: Any) -> None:
 )
 @opt.options(
     *_LABELLED,
-    opt.output("Examples to write.", required=True, checked=True), opt.REPLACE,
+    opt.output("Examples to write.", required=True, checked="before"), opt.REPLACE,
     opt.integer("--count", "Examples per maxim and label.", 5),
     opt.SEED, opt.QUIET,
 )  # fmt: skip
@@ -335,7 +335,7 @@ def sft(sources: tuple[Path, ...], **given: Any) -> None:
 )
 @opt.options(
     _FILES,
-    opt.output("Pairs to write.", required=True, checked=True), opt.REPLACE,
+    opt.output("Pairs to write.", required=True, checked="before"), opt.REPLACE,
     click.option("--margin", multiple=True, metavar="NUMBER|DIMENSION=NUMBER",
                  help="Minimum difference of the mean or of a dimension. [default: 0.1]"),
     click.option("--reward", default="all", show_default=True, metavar="all|DIMENSION,...",

@@ -1,20 +1,26 @@
 """Outputs that exist already: what they are, and the one rule for replacing them.
 
-An output that holds something is replaced only if the user says so. A run that is made again (same
-command, plugin, options and input) replaces its own output: `OUT.status.json` has its identity and
-the digest of what it wrote.
+An output that holds something is replaced only if the user says so. A command that is repeated
+(same plugin, options and input) may write its own output again:
+
+- A run knows its output by `OUT.status.json`, with its identity and the digest of what it wrote.
+- A quick command, such as `report` or `retrieve`, writes the same bytes again, and nothing changes
+  (`keeping`). What would be other bytes is refused.
+- A slow command without a status, such as `audit`, refuses before its work (`check_output`).
 """
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.errors import UserError
-from touche_rad.files.records import STANDARD_OUTPUT, Place
+from touche_rad.files.records import STANDARD_OUTPUT, Place, check_writes
 
 STATUS: Final = ".status.json"
 _PLUGINS: Final = ("debater", "judge", "debaters")
@@ -27,11 +33,41 @@ def check_output(path: Place | None, *, replace: bool) -> None:
         path: The output; None and the standard output are always free, and so are pipes.
         replace: Whether the user allows to replace it.
     """
-    if replace or path is None or str(path) in STANDARD_OUTPUT or not _holds(Path(path)):
+    if not replace and _is_taken(path):
+        raise _taken(Path(str(path)))
+
+
+@contextmanager
+def keeping(path: Place | None, *, replace: bool) -> Iterator[None]:
+    """Let what runs inside write this output, or the files in it, only with the bytes it has.
+
+    Args:
+        path: The output; one that holds nothing can be written freely.
+        replace: Whether the user allows to replace it.
+    """
+    if replace or not _is_taken(path):
+        yield
         return
-    raise UserError(
-        f"{path} exists already ({_describe(Path(path))}): replace it with --replace, or choose "
-        "another output"
+    kept = Path(str(path))
+    real = kept.resolve()
+
+    def check(target: Path, written: Path) -> None:
+        inside = target == real or real in target.parents
+        if inside and not (target.is_file() and filecmp.cmp(target, written, shallow=False)):
+            raise _taken(kept)
+
+    with check_writes(check):
+        yield
+
+
+def _is_taken(path: Place | None) -> bool:
+    return path is not None and str(path) not in STANDARD_OUTPUT and _holds(Path(path))
+
+
+def _taken(path: Path) -> UserError:
+    return UserError(
+        f"{path} exists already ({_describe(path)}): replace it with --replace, or choose another "
+        "output"
     )
 
 
