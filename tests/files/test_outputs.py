@@ -11,6 +11,8 @@ import pytest
 
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
+from touche_rad.errors import UserError
+from touche_rad.training.folder import Folder
 
 CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
 ARGUMENTS, LABELS = demo_file("arguments.jsonl"), demo_file("labels.jsonl")
@@ -208,3 +210,25 @@ def test_the_default_page_is_not_replaced_either(tmp_path: Path) -> None:
     ended = touche_rad(*other, cwd=tmp_path)
     assert (ended.code, "report.html exists already" in ended.err) == (2, True)
     assert touche_rad(*other, "--replace", cwd=tmp_path).code == 0
+
+
+def test_a_training_is_replaced_by_another_only_on_request(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "model")
+
+    def start(seed: int, *, restart: bool = False) -> bool:
+        with folder.exclusive():
+            resumed = folder.start_or_resume({"seed": seed}, restart=restart)
+        folder.data.write_text(f"{seed}\n")
+        return resumed
+
+    assert [start(1), start(1), start(1, restart=True)] == [False, True, False]
+    for restart in (False, True):
+        with pytest.raises(UserError, match="another seed: 1, now 2; replace it with --replace"):
+            start(2, restart=restart)
+    assert folder.data.read_text() == "1\n"
+    folder.replace()
+    assert start(2) is False
+    folder.identity.write_text("damaged")
+    with pytest.raises(UserError, match="start again with --restart"):
+        start(2)
+    assert start(2, restart=True) is False

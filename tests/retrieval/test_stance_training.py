@@ -252,7 +252,12 @@ def test_a_training_begins_anew_where_that_is_said_and_tells_how_far_it_is(
     words = ("-o", tmp_path / "out", "--epochs", "1", "--seed")
     first = STANCE.said(*words, "1", source=spoken, base=tiny)
     assert first.code == 0, first.err
-    anew = STANCE.said(*words, "2", "--restart", source=spoken, base=tiny)
+    other = STANCE.said(*words, "2", "--restart", source=spoken, base=tiny)
+    assert (other.code, "another seed: 1, now 2; replace it with --replace" in other.err) == (
+        2,
+        True,
+    )
+    anew = STANCE.said(*words, "2", "--replace", source=spoken, base=tiny)
     assert anew.code == 0, anew.err
     told = json.loads(anew.out)
     assert told["recipe"]["seed"] == 2

@@ -74,14 +74,23 @@ def _on_collection(
         _choice("precision", ("auto", *_PRECISION[0]),
                 "Number format; auto uses bfloat16 on a GPU only."),
         _number("save-every", 50, "Steps between checkpoints."),
-        opt.SEED, opt.RESTART, opt.QUIET,
+        opt.SEED, opt.RESTART, opt.REPLACE, opt.QUIET,
     )  # fmt: skip
+
+
+def _replace_training(folder: Path, *, replace: bool) -> None:
+    """With `--replace`, delete the training in a folder."""
+    if replace:
+        from touche_rad.training.folder import Folder
+
+        Folder(folder).replace()
 
 
 def _train_on_collection(name: str, step: Sequence[Any], given: dict[str, Any]) -> None:
     from touche_rad.plugins import trainer
 
     quiet, collection, output = (given.pop(key) for key in ("quiet", "collection", "output"))
+    _replace_training(output, replace=given.pop("replace"))
     with progress("training", quiet=quiet) as report:
         result = trainer(name)(
             collection, output, report=report,
@@ -305,7 +314,8 @@ def _serve_lines(result: Mapping[str, Any]) -> list[str]:
     *_DATA,
     opt.flag("--data-only", "Write the training data, and do not train."),
     _MERGE,
-    *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.RESTART, opt.QUIET,
+    *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.RESTART,
+    opt.REPLACE, opt.QUIET,
 )  # fmt: skip
 def sft(sources: tuple[Path, ...], **given: Any) -> None:
     """Fine-tune a debater's language model on recorded answers with their reasoning (LoRA).
@@ -313,10 +323,15 @@ def sft(sources: tuple[Path, ...], **given: Any) -> None:
     FILE is a trace of the debater inspiredebate (RUN.trace.jsonl), a run of any debater, or data of
     --data-only. If a run has its trace beside it, prompts and reasoning are read from the trace.
     """
+    from touche_rad.files import check_output
     from touche_rad.plugins import trainer
 
     if given["base"] is None and not given["data_only"]:
         raise UserError("train sft: give the model to train: --base MODEL")
+    if given["data_only"]:
+        check_output(given["output"], replace=given["replace"])
+    else:
+        _replace_training(given["output"], replace=given["replace"])
     recipe = None if given["data_only"] else given
     with progress("training", quiet=given["quiet"]) as report:
         result = trainer("sft")(
@@ -410,7 +425,7 @@ def _margins(given: tuple[str, ...]) -> tuple[float, dict[str, float]]:
     _number("beta", 0.1, "Strength of the reference model; 1 in the paper's formula."),
     *_RECIPE,
     _MERGE,
-    opt.SEED, opt.RESTART, opt.QUIET,
+    opt.SEED, opt.RESTART, opt.REPLACE, opt.QUIET,
 )  # fmt: skip
 def dpo(sources: tuple[Path, ...], begins: Path | None, **given: Any) -> None:
     """Train a debater's language model on preference pairs (LoRA, DPO)."""
@@ -420,6 +435,7 @@ def dpo(sources: tuple[Path, ...], begins: Path | None, **given: Any) -> None:
         raise UserError("--from replaces --base and --adapter: give only one of them")
     if begins is None and not given["base"]:
         raise UserError("train dpo: give the model to train: --from DIR, or --base MODEL")
+    _replace_training(given["output"], replace=given["replace"])
     with progress("training", quiet=given["quiet"]) as report:
         result = trainer("dpo")(
             sources, given["output"], recipe=given, begins=begins, restart=given["restart"],

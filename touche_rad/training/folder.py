@@ -53,33 +53,46 @@ class Folder:
 
         A training without data has produced nothing: it is started again with any settings.
 
+        Args:
+            identity: Everything that must be equal to resume.
+            restart: Start this training again instead of resuming it.
+
         Raises:
             UserError: The folder contains another training.
         """
         given = json.loads(json.dumps(identity))
         made = (self.data, self.report, self.checkpoints, self.adapter)
-        if self.identity.is_file() and any(one.exists() for one in made) and not restart:
-            self._compare(given)
-            return True
+        if self.identity.is_file() and any(one.exists() for one in made):
+            self._compare(given, restart=restart)
+            if not restart:
+                return True
         self._clear()
         with files.atomic_write(self.identity) as stream:
             stream.write(json.dumps({"format": FORMAT, **given}, indent=1) + "\n")
         return False
 
-    def _compare(self, identity: Mapping[str, Any]) -> None:
+    def replace(self) -> None:
+        """Delete the training in this folder, whichever it is, so that another one can start."""
+        if self.identity.is_file():
+            with self.exclusive():
+                self._clear()
+
+    def _compare(self, identity: Mapping[str, Any], *, restart: bool) -> None:
         try:
             record = json.loads(self.identity.read_text("utf-8"))
             refuse_newer(self.root, record, FORMAT)
             earlier = _flat({"format": FORMAT, **record})
         except (ValueError, AttributeError, TypeError):
+            if restart:
+                return
             raise UserError(f"{self.identity} is damaged: start again with --restart") from None
         now = _flat({"format": FORMAT, **identity})
         for key in sorted({*now, *earlier}):
             if now.get(key) != earlier.get(key):
                 raise UserError(
                     f"{self.root} contains a training with another {key}: "
-                    f"{_shown(earlier.get(key))}, now {_shown(now.get(key))}; start again with "
-                    "--restart, or choose another folder with -o"
+                    f"{_shown(earlier.get(key))}, now {_shown(now.get(key))}; replace it with "
+                    "--replace, or choose another folder with -o"
                 )
 
     @contextmanager
