@@ -183,10 +183,33 @@ def test_a_refusal_is_not_asked_again(server: Scripted, stage: Stage, status: in
     assert f"BadRequest: {url(server)}: {status}" in played.stood_in[0]
 
 
-def test_nobody_there(stage: Stage) -> None:
+def test_nobody_there_stops_the_run_before_it_begins(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert stage.play("http://127.0.0.1:9/chat?key=secret", turns=1).code == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "user unreachable: http://127.0.0.1:9/chat: connection refused; start the" in line
+    assert ("--user rules" in line, "--wait" in line, "secret" in line) == (True, True, False)
+    assert not (stage.folder / "run.jsonl").exists()
+
+
+def test_nobody_there_is_no_reason_to_stop_under_tira(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("outputDir", str(stage.folder))
     played = stage.play("http://127.0.0.1:9/chat", "-O", "user.tries=2", turns=1)
-    assert played.code == 1
+    assert played.code == 0
+    assert "the user rules speaks instead" in capsys.readouterr().err
     assert "Unreachable: http://127.0.0.1:9/chat" in played.stood_in[0]
+
+
+def test_the_endpoint_of_a_user_is_waited_for(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert stage.play("http://127.0.0.1:9/chat", "--wait", "0.1", turns=1).code == 1
+    waiting, stopped = capsys.readouterr().err.splitlines()
+    assert waiting.startswith("waiting up to 0 s: user unreachable: http://127.0.0.1:9/chat")
+    assert "user unreachable" in stopped
 
 
 def test_a_request_that_takes_too_long_is_made_again(server: Scripted, stage: Stage) -> None:

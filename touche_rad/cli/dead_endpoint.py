@@ -15,6 +15,7 @@ from touche_rad.models.errors import Unreachable
 
 if TYPE_CHECKING:
     from touche_rad.models import Model
+    from touche_rad.users import OfficialUser
 
 _PAUSE: Final = 1.0
 _REPORT: Final = 10.0
@@ -47,7 +48,34 @@ def wait_or_stop(
     model.set_down(left, f"{line}; {instead}")
 
 
-def _wait(model: Model, problem: ModelError, given: Mapping[str, Any]) -> ModelError | None:
+def check_user(user: OfficialUser, given: Mapping[str, Any], *, must_answer: bool) -> None:
+    """Check that the endpoint of a simulated user answers; with `--wait`, wait until it does.
+
+    Args:
+        user: The user.
+        given: The values of the command's options.
+        must_answer: Whether to stop otherwise; if not, the user `rules` speaks.
+
+    Raises:
+        WorkError: The endpoint cannot be reached.
+    """
+    try:
+        anyio.run(user.check)
+    except Unreachable as error:
+        left = _wait(user, error, given)
+        if left is None:
+            return
+        line = _line(left)
+        if must_answer:
+            raise WorkError(
+                f"{line}; or use --user rules; or wait for it with --wait SECONDS"
+            ) from None
+        say(f"warning: {line}; the user rules speaks instead", quiet=given["quiet"])
+
+
+def _wait(
+    model: Model | OfficialUser, problem: ModelError, given: Mapping[str, Any]
+) -> ModelError | None:
     """Return the problem that is left after the seconds of `--wait`, or None."""
     end, reported = time.monotonic() + (given.get("wait") or 0.0), float("-inf")
     while (left := end - time.monotonic()) > 0:

@@ -239,7 +239,7 @@ def simulate_command(ctx: click.Context, /, claims: Path | None, **given: Any) -
 def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) -> int:
     from touche_rad import files
     from touche_rad.runs.simulate import simulate
-    from touche_rad.users import Speaker
+    from touche_rad.users import EndpointChoice, Speaker
 
     places = prepare.find_places(
         "simulate", claims, prepare.output_of(given), {files.Kind.CLAIMS}, "simulations.jsonl"
@@ -267,6 +267,10 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
         from touche_rad.score import power
 
         return dry_run.run("simulate", given, plugins, sampled, power.debaters, index=True)
+    if isinstance(user, EndpointChoice):
+        from touche_rad.cli.dead_endpoint import check_user
+
+        check_user(user.endpoint(), given, must_answer=not prepare.is_tira(places.out))
     services = prepare.open_services(given, *plugins, out=places.out, index=True)
     identity = prepare.identify(given, services, *plugins, **identity) | user.identity
     return prepare.run_on_files(

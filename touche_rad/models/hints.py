@@ -11,24 +11,31 @@ _MOST_NAMES: Final = 5
 _USAGE: Final = "-m http://HOST:PORT/v1#MODEL"
 
 
-def unreachable(place: str, error: BaseException) -> str:
-    """Return why an endpoint cannot be reached, and what to do."""
+def unreachable(place: str, error: BaseException, usage: str = _USAGE) -> str:
+    """Return why an endpoint cannot be reached, and what to do.
+
+    Args:
+        place: Its address.
+        error: What happened.
+        usage: How the address is given on the command line.
+    """
+    flag = usage.partition(" ")[0]
     said = " ".join(str(error).split())[:200]
     low, parts = said.lower(), urlsplit(place)
     if "wrong_version_number" in low or "record layer" in low:
-        return f"{place}: the server does not speak HTTPS; write -m http://{_rest(place)}"
+        return f"{place}: the server does not speak HTTPS; write {flag} http://{_rest(place)}"
     if "name or service not known" in low or "name resolution" in low or "nodename" in low:
-        return f"{place}: there is no host {parts.hostname}; check the address ({_USAGE})"
+        return f"{place}: there is no host {parts.hostname}; check the address ({usage})"
     reason = _reason(low, said) or type(error).__name__
-    if parts.port is None:
+    if parts.port is None and usage == _USAGE:
         port = 443 if parts.scheme == "https" else 80
         return (
             f"{place}: {reason}; the address names no port, so {port} was tried: write "
             f"{parts.scheme}://{parts.hostname}:PORT{parts.path} (vLLM has 8000, Ollama 11434)"
         )
     if "disconnected" in low and parts.scheme == "http":
-        return f"{place}: {reason}; if the server speaks HTTPS, write -m https://{_rest(place)}"
-    return f"{place}: {reason}; start the server, or pass another address ({_USAGE})"
+        return f"{place}: {reason}; if the server speaks HTTPS, write {flag} https://{_rest(place)}"
+    return f"{place}: {reason}; start the server, or pass another address ({usage})"
 
 
 def _reason(low: str, said: str) -> str:

@@ -132,9 +132,13 @@ class EndpointChoice(UserChoice):
         """Its part of the identity of a run, with the address."""
         return super().identity | {"user_url": OfficialUser(self.url).place}
 
+    def endpoint(self) -> OfficialUser:
+        """Make the user, which needs no services."""
+        return OfficialUser(self.url, self.options)
+
     def make(self, services: Services) -> OfficialUser:
         """Make the user."""
-        return OfficialUser(self.url, self.options)
+        return self.endpoint()
 
 
 _URL: Final = "URL"

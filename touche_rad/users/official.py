@@ -11,6 +11,7 @@ import json
 import ssl
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final
 
@@ -30,12 +31,14 @@ from touche_rad.models.errors import (
     Timeout,
     Unreachable,
 )
+from touche_rad.models.hints import unreachable
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean
 
 BASE_USER: Final = "base-user"
 LARGEST: Final = 16 * 2**20
 FIRST_WAIT, LONGEST_WAIT = 0.5, 20.0
+_CHECK_SECONDS: Final = 3.0
 _LATER: Final = frozenset((408, 409, 425, 429))
 
 
@@ -64,6 +67,15 @@ class OfficialUser:
     def describe(self, debate: Debate) -> Mapping[str, Any]:
         """Return the address and the user's name at the endpoint."""
         return {"url": self.place, "model": self._name(debate)}
+
+    async def check(self) -> None:
+        """Raise NoEndpoint if nothing answers at the address; the user is asked nothing."""
+        try:
+            async with httpx.AsyncClient(verify=self._trusted, timeout=_CHECK_SECONDS) as client:
+                with suppress(httpx.ReadTimeout):  # it is there, and slow
+                    await client.head(self.url)
+        except (httpx.HTTPError, ssl.SSLError, OSError) as error:
+            raise NoEndpoint(unreachable(self.place, error, "--user URL")) from None
 
     async def open(self, claim: Debate) -> str:
         """Ask for the first utterance about a claim."""
@@ -146,6 +158,12 @@ class OfficialUser:
         if not text.strip():
             raise EmptyReply(f"{self.place}: the answer holds no words")
         return text
+
+
+class NoEndpoint(Unreachable):
+    """Nothing answers at the address."""
+
+    problem = "user unreachable"
 
 
 class Slow(Timeout):
