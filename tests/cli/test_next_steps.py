@@ -34,10 +34,9 @@ def test_the_next_steps_of_a_run_work_as_printed(claims: Path) -> None:
         "simulate", claims, "-i", "demo", "-o", "runs.jsonl", "--turns", "1", cwd=folder
     )
     assert made.code == 0, made.err
-    check, judge = _next(made.err)
-    assert (check[0], judge[0]) == ("check", "judge")
-    checked = touche_rad(*check, cwd=folder)
-    assert (checked.code, "not fit to hand in: demo index" in checked.out) == (1, True)
+    judge, index = _next(made.err)
+    assert index == ["index", "ARGUMENTS", "-o", "index"]
+    assert "are not fit to hand in" in made.err
     judged = touche_rad(*judge, cwd=folder)
     assert judged.code == 0, judged.err
     check, score, report = _next(judged.err)
@@ -52,8 +51,19 @@ def test_the_next_step_of_responses_is_to_judge_them(claims: Path) -> None:
     out = claims.parent / "responses.jsonl"
     made = touche_rad("respond", DEBATES, "-i", "demo", "--last-only", "-d", "verbatim", "-o", out)
     assert made.code == 0, made.err
-    (judge,) = _next(made.err)
-    assert touche_rad(*judge).code == 0
+    judge, index = _next(made.err)
+    assert (touche_rad(*judge).code, index[0]) == (0, "index")
+
+
+def test_a_run_on_another_index_is_checked_next(claims: Path, tmp_path: Path) -> None:
+    arguments = demo_file("arguments.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "arguments.jsonl").write_text("".join(arguments[:-1]))
+    assert touche_rad("index", "arguments.jsonl", "-o", "index", cwd=tmp_path).code == 0
+    simulate = ("simulate", claims, "-i", "index", "-o", "runs.jsonl", "--turns", "1")
+    check, judge = _next(touche_rad(*simulate, cwd=tmp_path).err)
+    assert judge[0] == "judge"
+    checked = touche_rad(*check, cwd=tmp_path)
+    assert (checked.code, "not fit" in checked.out) == (0, False), checked.out
 
 
 def test_quiet_commands_and_runs_under_tira_name_no_next_step(claims: Path, tmp_path: Path) -> None:

@@ -189,13 +189,20 @@ def without_next_steps() -> Iterator[None]:
         _NEXT_STEPS.reset(token)
 
 
-def next_after(out: Path, source: Path, index: str | None) -> list[list[str | Path]]:
+MAKE_INDEX_STEP: Final[list[str | Path]] = ["index", "ARGUMENTS", "-o", "index"]
+"""What comes after a run on the demo's arguments, which cannot be handed in."""
+
+
+def next_after(
+    out: Path, source: Path, index: str | None, *, demo: bool = False
+) -> list[list[str | Path]]:
     """Return what a user would call on a finished run.
 
     Args:
         out: The run.
         source: Its input.
         index: The index that its responses cite, if the user named one.
+        demo: Whether the index is the demo collection's.
     """
     from touche_rad.errors import InputError
     from touche_rad.files import Kind, detect_kind
@@ -211,12 +218,11 @@ def next_after(out: Path, source: Path, index: str | None) -> list[list[str | Pa
 
     report: list[str | Path] = ["report", out, "-o", beside(".html")]
     cited = ["-i", index] if index else []
+    judge: list[str | Path] = ["judge", out, "-o", beside(".evaluations.jsonl")]
+    check: list[str | Path] = ["check", out, "--input", source, *cited]
     steps: dict[Kind | None, list[list[str | Path]]] = {
-        Kind.RESPONSES: [["judge", out, "-o", beside(".evaluations.jsonl")]],
-        Kind.SIMULATIONS: [
-            ["check", out, "--input", source, *cited],
-            ["judge", out, "-o", beside(".evaluations.jsonl")],
-        ],
+        Kind.RESPONSES: [judge, MAKE_INDEX_STEP] if demo else [judge],
+        Kind.SIMULATIONS: [judge, MAKE_INDEX_STEP] if demo else [check, judge],
         Kind.EVALUATIONS: [["check", out, "--input", source], ["score", out, "LABELS"], report],
         Kind.CONTESTS: [["judge", out, "-j", "grice", "-o", beside(".outcomes.jsonl")]],
         Kind.OUTCOMES: [report],

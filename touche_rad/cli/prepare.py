@@ -425,7 +425,7 @@ def run_on_files(
         estimate: Estimates the calls of a run with a model.
     """
     from touche_rad import files
-    from touche_rad.cli.console import next_after, next_step, progress, say
+    from touche_rad.cli.console import MAKE_INDEX_STEP, next_after, next_step, progress, say
     from touche_rad.files.outputs import status_beside
     from touche_rad.runs.runner import WARNING, RunOptions, run
     from touche_rad.runs.stand_ins import ERRORS
@@ -454,7 +454,11 @@ def run_on_files(
     say(f"written: {places.out}", quiet=given["quiet"])
     code = end_of_run(status, places.out)
     if places.status is None and not code:
-        next_step(*next_after(places.out, places.source, given["index"]), quiet=given["quiet"])
+        steps = next_after(places.out, places.source, given["index"], demo=demo)
+        if demo and MAKE_INDEX_STEP in steps:
+            say("note: answers from the demo's arguments, on ten topics, are not fit to hand in",
+                quiet=given["quiet"])  # fmt: skip
+        next_step(*steps, quiet=given["quiet"])
     return code
 
 

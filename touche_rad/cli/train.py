@@ -196,7 +196,7 @@ def judge(debates: Path, labels: Path, **given: Any) -> None:
 )
 @opt.options(
     *_LABELLED,
-    opt.output("Weights to write.", required=True, checked=True), opt.REPLACE,
+    opt.output("Weights to write.", required=True, checked="before"), opt.REPLACE,
     click.option("--of", default="grounded,length", show_default=True, metavar="JUDGE,...",
                  help="Judges of the jury, the cheapest first."),
     *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.QUIET,
