@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad.cli import prepare
 from touche_rad.cli.options import PluginSpec
@@ -11,6 +11,9 @@ from touche_rad.cli.prepare import Given, Selected
 from touche_rad.errors import UserError
 from touche_rad.plugins.registry import registered
 from touche_rad.serve.offer import Made, Offer
+
+DEMO_NOTICE: Final = "The arguments are the demo collection, on ten topics only."
+_EXAMPLES: Final = 3
 
 if TYPE_CHECKING:
     from touche_rad.plugins import Judge, Plugin, Services
@@ -61,12 +64,15 @@ class Also:
         judges: dict[str, Made[Any]] = {self._judge.tag: Made(lambda: judge)}
         for other in self._judges:
             judges.setdefault(other.tag, Made(partial(other.make, services)))
-        return Offer(debaters, judges, _notices(services))
+        is_demo, examples = _demo(services)
+        return Offer(debaters, judges, [DEMO_NOTICE] if is_demo else [], examples)
 
 
-def _notices(services: Services) -> list[str]:
-    from touche_rad.demo import is_demo
+def _demo(services: Services) -> tuple[bool, list[str]]:
+    """Return whether the index is the demo collection, and some of its claims."""
+    from touche_rad.demo import demo_file, is_demo
 
     if services.index is None or not is_demo(services.index):
-        return []
-    return ["The arguments are the demo collection, on ten topics only."]
+        return False, []
+    lines = demo_file("claims.tsv").read_text("utf-8").splitlines()
+    return True, [line.partition("\t")[0] for line in lines[1 : _EXAMPLES + 1]]

@@ -176,7 +176,6 @@
   const focusTurn = (index) => { const one = $(`t${index}`); if (one) { one.focus({ preventScroll: true }); one.scrollIntoView({ block: "start" }); } };
 
   /* --- answers ------------------------------------------------------------------------------- */
-  const headers = () => { let token = null; try { token = sessionStorage.getItem("rad-token"); } catch { /* none is kept */ } return { "Content-Type": "application/json", ...(token ? { Authorization: `Bearer ${token}` } : {}) }; };
   const handle = (one, event) => {
     if (event.event === "search" || event.event === "model") { if (one.steps.at(-1) !== step(event) && one.steps.length < 60) { one.steps.push(step(event)); } }
     else if (event.event === "answer") { Object.assign(one, { system: event.system, shown: event.shown, by: event.by, notices: event.notices, seconds: event.seconds, calls: event.calls, tokens: event.tokens, working: "" }); }
@@ -195,10 +194,9 @@
     };
     try {
       heard();
-      const reply = await fetch("/debate/answer", { method: "POST", headers: headers(), body: JSON.stringify(body), signal });
+      const reply = await fetch("/debate/answer", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal });
       if (!reply.ok) {
         const said = await reply.json().catch(() => ({}));
-        if (reply.status === 401) { askToken(); }
         throw new Error(`the server refused the message (status ${reply.status})${typeof said.detail === "string" ? `: ${said.detail}` : ""}`);
       }
       const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -265,15 +263,6 @@
   };
   const goOn = (index) => { if (!running) { state.at = index; show(); save(); $("say").focus({ preventScroll: true }); } };
   const write = (value) => { $("say").value = value; rad.store.set("rad-draft", value); };
-  const askToken = () => {
-    const field = h("input", { type: "password", autocomplete: "off", id: "token-value" });
-    const dialog = h("dialog", { "aria-labelledby": "token-title" }, h("h2", { id: "token-title" }, "This server asks for its token"),
-      h("div", { class: "field" }, h("label", { for: "token-value" }, "Token"), field),
-      h("p", { class: "row end" }, h("button", { type: "button", onclick: () => dialog.remove() }, "Cancel"),
-        h("button", { type: "button", class: "primary", onclick: () => { try { sessionStorage.setItem("rad-token", field.value); } catch { /* asked again */ } dialog.remove(); send($("say").value); } }, "Send")));
-    document.body.append(dialog);
-    dialog.showModal();
-  };
 
   /* --- export, keys, start ------------------------------------------------------------------- */
   const download = () => {
@@ -320,9 +309,10 @@
 
   rad.add($("first"), setup.debaters.map((name) => h("option", { value: name }, name)));
   rad.add($("second"), [h("option", { value: "" }, "nobody"), setup.debaters.map((name) => h("option", { value: name }, name))]);
+  rad.replace($("examples"), setup.examples.map((say) => h("button", { type: "button", onclick: () => { write(say); $("say").focus(); } }, say)));
   rad.add($("notices"), setup.notices.map((one) => rad.ui.notice(one, "warning")));
   if (setup.judges.length > 1) {
-    rad.add($("judges"), [h("label", null, "Judges"), h("span", { class: "row" }, setup.judges.map((name, at) => h("label", null, h("input", { type: "checkbox", value: name, checked: at === 0 }), ` ${name}`)))]);
+    rad.add($("judges"), [h("span", { class: "soft" }, "Judges"), h("span", { class: "row" }, setup.judges.map((name, at) => h("label", { class: "check" }, h("input", { type: "checkbox", value: name, checked: at === 0 }), name)))]);
   } else {
     rad.add($("judges"), setup.judges.map((name) => h("input", { type: "checkbox", value: name, checked: true, hidden: true })));
   }

@@ -83,7 +83,7 @@ def add_debate_page(app: FastAPI, offer: Offer, deadline: float | None) -> None:
     async def page() -> HTMLResponse:
         setup = {
             "debaters": list(offer.debaters), "judges": list(offer.judges),
-            "notices": list(offer.notices),
+            "notices": list(offer.notices), "examples": list(offer.examples),
         }  # fmt: skip
         text = render_served(
             "serve/debate.html.jinja", scripts=_OWN[:1], styles=_OWN[1:], title="touche-rad debate",

@@ -34,3 +34,5 @@ class Offer:
     judges: Mapping[str, Made[Judge]] = field(default_factory=dict)
     notices: Sequence[str] = ()
     """Lines above every debate, such as that the index is the demo collection."""
+    examples: Sequence[str] = ()
+    """Messages that the page proposes for the first turn."""
