@@ -199,3 +199,19 @@ def test_skip_bad_keeps_the_places(folder: Path) -> None:
     read = json.loads(ended.out)
     assert read["lost"] == {"byte": 1}
     assert read["rows"][0]["f1"] > 0.9
+    assert "warning: 1 invalid line of runs skipped; the first: " in ended.err
+    assert "byte.jsonl:3: expected UTF-8" in ended.err
+
+
+def test_skip_bad_skips_lines_of_runs_and_never_of_the_truth(folder: Path) -> None:
+    labels = (folder / "labels.jsonl").read_text().splitlines()
+    (folder / "odd.jsonl").write_text("\n".join([*labels[:2], '{"x', *labels[3:]]) + "\n")
+    (folder / "x.run").write_text("q1 Q0 a 1 2.0 t\nbroken\nq2 Q0 a 1 2.0 t\n")
+    (folder / "q.txt").write_text("q1 0 a 1\nq2 0 a 1\n")
+    (folder / "odd.txt").write_text("q1 0 a 1\nbroken\nq2 0 a 1\n")
+    ended = score(folder, "x.run", "q.txt", "--skip-bad", "--json")
+    assert (ended.code, "x.run:2: " in ended.err) == (0, True), ended.err
+    for run, truth in (("good.jsonl", "odd.jsonl"), ("x.run", "odd.txt")):
+        for more in ((), ("--skip-bad",)):
+            refused = score(folder, run, truth, *more)
+            assert (refused.code, truth in refused.err) == (2, True)

@@ -410,6 +410,9 @@ METADATA: Final = click.option(
     "[default: only under TIRA]",
 )  # fmt: skip
 SKIP_BAD: Final = flag("--skip-bad", "Skip invalid input lines and report how many.")
+SKIP_BAD_OF_RUNS: Final = flag(
+    "--skip-bad", "Skip invalid lines of runs and report how many; truth must be valid."
+)
 STRICT: Final = flag(
     "--strict", "Stop with exit code 1 at the first result that is not from the selected plugin."
 )

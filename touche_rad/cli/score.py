@@ -15,6 +15,7 @@ from touche_rad.text import printable
 
 if TYPE_CHECKING:
     from touche_rad.contests.score_report import ContestReport
+    from touche_rad.files import BadLines
     from touche_rad.score import Report
     from touche_rad.score.agreement import AgreementReport
     from touche_rad.score.corrected import CorrectionReport
@@ -58,7 +59,7 @@ _FORMATS: Final = ("as_markdown", "as_csv", "as_json")
     opt.flag("--votes", "Whole debates: compare with each vote instead of the winner."),
     opt.integer("--samples", "Bootstrap samples for confidence intervals and comparisons.", 10_000,
                 100),
-    opt.SEED, opt.SKIP_BAD,
+    opt.SEED, opt.SKIP_BAD_OF_RUNS,
     opt.flag("--md", "Print Markdown.", "as_markdown"),
     opt.flag("--csv", "Print CSV: a row per run, or the comparisons with --pairs.", "as_csv"),
     opt.JSON, opt.QUIET,
@@ -77,8 +78,14 @@ def score_command(paths: tuple[Path, ...], **given: Any) -> None:
         )
     if sum(given[name] for name in _FORMATS) > 1:
         raise OptionError("--md, --csv and --json cannot be used together")
+    from touche_rad import files
+
     *runs, truth = paths
-    report = _score(runs, truth, given)
+    bad = files.BadLines(skip=given["skip_bad"])
+    report = _score(runs, truth, given, bad)
+    if bad.count:
+        lines = "invalid line" if bad.count == 1 else "invalid lines"
+        say(f"warning: {bad.count} {lines} of runs skipped; the first: {bad.first}")
     if given["correct"]:
         click.echo(_printed(_correct(report, given), given))
         return
@@ -102,11 +109,10 @@ def _correct(report: Any, given: dict[str, Any]) -> CorrectionReport:
 
 
 def _score(
-    runs: list[Path], truth: Path, given: dict[str, Any]
+    runs: list[Path], truth: Path, given: dict[str, Any], bad: BadLines
 ) -> Report | ContestReport | AgreementReport:
     from touche_rad import files
 
-    bad = files.BadLines(skip=given["skip_bad"])
     kind = files.detect_kind(truth)
     if given["votes"] and kind is not files.Kind.CONTESTS:
         raise OptionError("--votes is for whole debates")

@@ -145,7 +145,7 @@ def score_contests(
         samples: Number of bootstrap samples of debates.
         seed: Random seed of the bootstrap.
         against: Compute errors against the winner of each debate, or against each vote.
-        bad: What to do with bad lines.
+        bad: What to do with bad lines of the runs.
     """
     known = _known(truth)
     judgements = {

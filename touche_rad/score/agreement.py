@@ -180,9 +180,9 @@ def score_annotations(
     Args:
         runs: Files of annotations, or indexes with annotations.
         truth: A file of annotations.
-        bad: What to do with bad lines.
+        bad: What to do with bad lines of the runs.
     """
-    gold = _read(truth, bad)
+    gold = _read(truth, None)
     annotators = [_of_index(path, gold) if path.is_dir() else _read(path, bad) for path in runs]
     every = [*annotators, gold]
     labels = sorted({label for one in every for grades in one.values() for label in grades})

@@ -90,7 +90,7 @@ def score_judgements(
         seed: Random seed of the bootstrap.
         baselines: The runs that are baselines.
         exclude: Examples whose turns are left out.
-        bad: What to do with lines that are not JSON.
+        bad: What to do with lines of the runs that are not JSON.
         progress: Called with the number of runs that are read, and of all runs.
     """
     _check_policy(policy, exclude)

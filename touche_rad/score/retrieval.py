@@ -20,10 +20,10 @@ Qrels = dict[str, dict[str, int]]
 Run = dict[str, dict[str, float]]
 
 
-def read_qrels(path: Path, bad: files.BadLines | None = None) -> Qrels:
-    """Read qrels: by query and document, the relevance."""
+def read_qrels(path: Path) -> Qrels:
+    """Read qrels: by query and document, the relevance. A bad line is always an error."""
     relevance: Qrels = {}
-    for row in files.read_qrels(path, bad):
+    for row in files.read_qrels(path):
         relevance.setdefault(row.query, {})[row.document] = row.relevance
     return relevance
 
@@ -53,8 +53,11 @@ def score_retrieval(
     bad: files.BadLines | None = None,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> RetrievalReport:
-    """Score TREC runs against qrels. A query without results counts as 0."""
-    relevance = read_qrels(qrels, bad)
+    """Score TREC runs against qrels. A query without results counts as 0.
+
+    `bad` decides on invalid lines of the runs. Skipped qrels would change all scores.
+    """
+    relevance = read_qrels(qrels)
     tags = names(runs)
     marked = baseline_names(baselines, runs, tags)
     draws = Draws(samples, seed)
