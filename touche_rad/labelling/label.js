@@ -253,7 +253,7 @@
   const KEYS = [["1 to 4", "yes on Quantity, Quality, Relation, Manner"], ["Shift+1 to 4", "no"], ["d", "don't know, on the framed question"], ["↑ ↓", "frame another question"],
     ["Enter", "next open turn"], ["← →", "previous or next turn"], ["u", "undo the last answer or note"], ["n", "write a note"], ["g", "go to a turn"], ["?", "show or hide this rubric"]];
   rad.add($("key-list"), KEYS.map(([key, what]) => [rad.h("dt", null, rad.h("kbd", null, key)), rad.h("dd", null, what)]));
-  document.addEventListener("keydown", (event) => { if (event.key === "?" && $("rubric").open) { event.preventDefault(); $("rubric").close(); } });
+  document.addEventListener("keydown", (event) => { if (event.key === "?" && !event.defaultPrevented && $("rubric").open) { event.preventDefault(); $("rubric").close(); } });
   $("undo").addEventListener("click", undo); $("note").addEventListener("click", openNote); $("go").addEventListener("click", openGo);
   $("next").addEventListener("click", nextOpen); $("previous").addEventListener("click", () => move(at - 1));
   addEventListener("hashchange", () => start().catch(fail));

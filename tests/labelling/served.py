@@ -1,0 +1,46 @@
+"""`touche-rad label` in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def labelling(*words: str | Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start the command; yield the process and the address of its page."""
+    command = [sys.executable, "-m", "touche_rad", "label", *map(str, words)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    address = re.search(r"http://\S+", line)
+    if address is None:
+        process.kill()
+        raise AssertionError(f"no address: {line}{process.communicate()[1]}")
+    try:
+        yield process, address[0]
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def events_of(log: Path) -> list[Mapping[str, Any]]:
+    """Return the whole events of a log."""
+    events = []
+    for line in log.read_text().splitlines()[1:]:
+        try:
+            events.append(json.loads(line))
+        except ValueError:
+            continue
+    return events

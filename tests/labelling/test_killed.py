@@ -1,0 +1,80 @@
+"""Killed at any moment: no answer that was acknowledged is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.labelling.makers import write_run
+from tests.labelling.served import labelling
+from tests.terminal import touche_rad
+from touche_rad.debate import Maxim
+
+pytestmark = pytest.mark.long
+
+KILLS = 100
+
+
+def test_no_acknowledged_answer_is_lost_by_a_hundred_kills(tmp_path: Path) -> None:
+    run, output = write_run(tmp_path / "run.jsonl", 10), tmp_path / "labels.jsonl"
+    chance = random.Random(7)
+    known: dict[tuple[int, int, str], Any] = {}
+    unsure: dict[tuple[int, int, str], set[Any]] = {}
+    acknowledged = 0
+    for _ in range(KILLS):
+        with labelling(run, "-o", output, "--annotator", "ana") as (process, address):
+            timer = threading.Timer(
+                chance.uniform(0.0, 0.15), os.killpg, (process.pid, signal.SIGKILL)
+            )
+            timer.start()
+            try:
+                with httpx.Client(base_url=address) as client:
+                    queue = client.get("queue").json()["places"]
+                    for debate, turn in queue:
+                        _check(
+                            client.get(f"turn?debate={debate}&turn={turn}").json(), known, unsure
+                        )
+                    while True:
+                        (debate, turn), maxim = chance.choice(queue), chance.choice(list(Maxim))
+                        label = chance.choice((1, 0, None))
+                        key = (debate, turn, maxim.value)
+                        unsure[key] = {known.get(key, "open"), label}
+                        body = {"debate": debate, "turn": turn, "maxim": maxim, "label": label}
+                        assert client.post("answer", json=body).status_code == 200
+                        known[key] = label
+                        del unsure[key]
+                        acknowledged += 1
+            except httpx.HTTPError:
+                pass  # killed
+            timer.join()
+    assert acknowledged > KILLS
+    assert touche_rad("label", run, "-o", output, "--summary").code == 0
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
+    for (debate, turn, maxim), label in known.items():
+        if (debate, turn, maxim) not in unsure:
+            assert rows[debate][turn]["annotators"]["ana"][maxim] == label
+
+
+def _check(
+    shown: dict[str, Any],
+    known: dict[tuple[int, int, str], Any],
+    unsure: dict[tuple[int, int, str], set[Any]],
+) -> None:
+    """Compare a turn with what was acknowledged; an answer in flight at a kill may be either."""
+    for maxim in Maxim:
+        key = (shown["debate"], shown["turn"], maxim.value)
+        label = shown["answers"].get(maxim.value, "open")
+        if key in unsure:
+            assert label in unsure.pop(key)
+            if label != "open":
+                known[key] = label
+        else:
+            assert label == known.get(key, "open")

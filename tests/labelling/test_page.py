@@ -1,0 +1,225 @@
+"""The labelling page in a browser: by keyboard, killed, settled, with hostile text."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser import OpenPage, assert_accessible, assert_fits
+from tests.labelling.makers import MAXIMS, write_run, write_verdicts
+from tests.labelling.served import events_of, labelling
+
+pytestmark = pytest.mark.services
+
+HOSTILE = (
+    "<img src=x onerror=\"document.title='owned'\"></script><script>document.title='owned'</script>"
+    " \u202egnp.exe \x1b[31m {{7*7}} ' \" & <b>"
+)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return write_run(tmp_path / "run.jsonl", 10)
+
+
+@pytest.fixture
+def judge(run: Path, tmp_path: Path) -> Path:
+    return write_verdicts(tmp_path / "strict.jsonl", run, [number / 60 for number in range(30)])
+
+
+def _ready(page: Any, number: int | None = None) -> Any:
+    page.wait_for_selector(".question")
+    page.locator("#saved:text-is('saved')").wait_for()
+    if number is not None:
+        page.locator(f"#position:text-is('{number} of 30')").wait_for()
+    return page
+
+
+def _pressed(page: Any) -> list[str]:
+    return list(
+        page.eval_on_selector_all(
+            ".question",
+            "all => all.map(one => (one.querySelector('[aria-pressed=true]') || {}).textContent || '')",
+        )
+    )
+
+
+def test_twenty_turns_by_keyboard_and_a_kill_in_the_middle(
+    open_page: OpenPage, run: Path, judge: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "labels.jsonl"
+    words = (run, judge, "-o", output, "--annotator", "ana")
+    with labelling(*words) as (process, address):
+        page = _ready(open_page(address, errors=False), 1)
+        for number in range(1, 11):
+            assert not page.get_by_text("Judge strict").is_visible()
+            for key in ("1", "Shift+2", "d", "4"):
+                page.keyboard.press(key)
+            page.get_by_text("Judge strict").wait_for()
+            page.keyboard.press("Enter")
+            _ready(page, number + 1)
+        page.keyboard.press("1")
+        page.keyboard.press("Shift+3")
+        _ready(page)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        page.keyboard.press("2")  # nobody takes this answer, and the page says so
+        page.get_by_role("alert").get_by_text("not saved").wait_for()
+    assert len(events_of(tmp_path / "labels.jsonl.log")) == 42
+    with labelling(*words) as (process, address):
+        page = _ready(open_page(address), 11)  # the first open turn
+        assert _pressed(page) == ["Yes", "", "No", ""]
+        page.keyboard.press("2")
+        page.keyboard.press("4")
+        page.keyboard.press("Enter")
+        for number in range(12, 21):
+            _ready(page, number)
+            for key in "1234":
+                page.keyboard.press(key)
+            page.keyboard.press("Enter")
+        _ready(page, 21)
+        assert "20 labelled" in page.locator("#rate").text_content()
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "ana: 20 turns labelled" in out
+    assert "touche-rad score" in err
+    rows = [turn for line in output.read_text().splitlines() for turn in json.loads(line)]
+    labelled = [one for one in rows if "annotators" in one]
+    assert len(labelled) == 20
+    assert {one["sample"] for one in labelled} == {"audit", "random"}
+    assert sum(one["relation"] is None for one in labelled) == 10
+
+
+def test_undo_note_go_to_rubric_and_arrows(open_page: OpenPage, run: Path, tmp_path: Path) -> None:
+    with labelling(run, "-o", tmp_path / "labels.jsonl") as (_, address):
+        page = _ready(open_page(address), 1)
+        for key in ("1", "Shift+1", "u"):
+            page.keyboard.press(key)
+        _ready(page)
+        assert _pressed(page)[0] == "Yes"
+        page.keyboard.press("n")
+        page.keyboard.type("Which bridge? 1234")
+        page.keyboard.press("Control+Enter")
+        page.locator("#note-text").get_by_text("Which bridge? 1234").wait_for()
+        assert _pressed(page) == ["Yes", "", "", ""]
+        page.keyboard.press("ArrowRight")
+        _ready(page, 2)
+        page.keyboard.press("g")
+        page.keyboard.type("7")
+        page.keyboard.press("Enter")
+        _ready(page, 7)
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("d")
+        _ready(page)
+        assert _pressed(page) == ["", "", "?", ""]
+        page.keyboard.press("u")
+        _ready(page, 7)
+        page.keyboard.press("u")  # the note, on the first turn
+        _ready(page, 1)
+        assert page.locator("#note-text").text_content() == ""
+        page.keyboard.press("?")
+        assert page.get_by_role("dialog").get_by_text("Rubric and keys").is_visible()
+        assert_accessible(page)
+        page.keyboard.press("?")
+        assert page.get_by_role("dialog").count() == 0
+
+
+def test_mouse_touch_and_the_widths(
+    open_page: OpenPage, run: Path, judge: Path, tmp_path: Path
+) -> None:
+    with labelling(run, judge, "-o", tmp_path / "labels.jsonl") as (_, address):
+        page = _ready(open_page(address, phone=True, dark=True, has_touch=True), 1)
+        assert_fits(page)
+        for maxim in MAXIMS:
+            page.get_by_role("group", name=maxim).get_by_role("button", name="No", exact=True).tap()
+        page.get_by_text("Judge strict").wait_for()
+        assert_fits(page)
+        assert_accessible(page)
+        page.get_by_role("button", name="Next →").tap()
+        wide = _ready(open_page(address), 2)
+        assert_fits(wide)
+        wide.get_by_role("group", name="Manner").get_by_role("button", name="Don't know").click()
+        _ready(wide)
+        assert _pressed(wide) == ["", "", "", "?"]
+        wide.locator(".sentence[data-marks]").first.hover()
+        assert wide.locator("mark.lit").count() > 0
+        assert_accessible(wide)
+
+
+def test_two_annotators_settle_their_differences(
+    open_page: OpenPage, run: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "labels.jsonl"
+    for name, keys in (("ana", ("1", "2", "3", "4")), ("ben", ("1", "Shift+2", "3", "Shift+4"))):
+        with labelling(run, "-o", output, "--annotator", name) as (process, address):
+            page = _ready(open_page(address), 1)
+            for key in keys:
+                page.keyboard.press(key)
+            _ready(page)
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait(timeout=30)
+    with labelling(run, "-o", output, "--annotator", "cem", "--settle") as (process, address):
+        page = open_page(address)
+        page.get_by_text("0 of 2 disagreements settled").wait_for()
+        asked = page.get_by_role("group", name="Quality")
+        assert "ana: yes" in asked.text_content()
+        assert "ben: no" in asked.text_content()
+        assert (
+            page.get_by_role("group", name="Relation")
+            .get_by_role("button", name="Yes")
+            .is_disabled()
+        )
+        assert page.get_by_text("Krippendorff's alpha of all annotators").is_visible()
+        assert_accessible(page)
+        page.keyboard.press("2")
+        page.keyboard.press("Shift+4")
+        page.get_by_text("2 of 2 disagreements settled").wait_for()
+        _ready(page)
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait(timeout=30)
+    turn = next(
+        one
+        for line in output.read_text().splitlines()
+        for one in json.loads(line)
+        if "settled" in one
+    )
+    assert (turn["quality"], turn["manner"]) == (1, 0)
+    assert turn["settled"]["quality"] == {"label": 1, "by": "cem"}
+    assert turn["annotators"]["ben"]["quality"] == 0
+
+
+def test_hostile_text_stays_text(open_page: OpenPage, tmp_path: Path) -> None:
+    turn = {
+        "utterance": HOSTILE,
+        "systemResponse": {
+            "utterance": HOSTILE,
+            "response": {"content": HOSTILE, "arguments": [{"id": HOSTILE, "text": HOSTILE}]},
+        },
+    }
+    run = tmp_path / "run.jsonl"
+    run.write_text(json.dumps({"id": HOSTILE, "simulation": {"userTurns": [turn, turn]}}) + "\n")
+    judge = write_verdicts(tmp_path / "a.jsonl", run, [0.3, 0.6])
+    judge.write_text(judge.read_text().replace('"because"', json.dumps(HOSTILE)))
+    with labelling(run, judge, "-o", tmp_path / "<b>labels.jsonl", "--annotator", "<i>a") as (
+        _,
+        address,
+    ):
+        page = _ready(open_page(address))
+        for key in "1234":
+            page.keyboard.press(key)
+        page.get_by_text("Judge a").wait_for()
+        page.keyboard.press("n")
+        page.keyboard.type("<img src=x onerror=alert(1)>")
+        page.keyboard.press("Control+Enter")
+        _ready(page)
+        assert page.title() == "Labelling"
+        assert page.locator("img, main script, main b:has-text('labels')").count() == 0
+        assert "‹U+202E›" in page.locator("#current").text_content()
+        assert_fits(page)
