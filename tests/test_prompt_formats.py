@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -253,10 +253,67 @@ def bold(value: Any, schema: Mapping[str, Any]) -> Any:
     return styled(value, schema)
 
 
+Answer = Callable[[Any, Mapping[str, Any], str], Any]
+"""Changes an answer, given its schema and its prompt."""
+
+
+def as_it_is(value: Any, schema: Mapping[str, Any], prompt: str) -> Any:
+    return value
+
+
+def empty(value: Any, schema: Mapping[str, Any], prompt: str) -> Any:
+    """Return an answer with the empty value for each key whose value may be empty by the prompt."""
+    if isinstance(value, list):
+        return [empty(one, schema, prompt) for one in value]
+    if isinstance(value, dict):
+        return {
+            key: type(inner)() if may_be_empty(key, inner, prompt) else empty(inner, schema, prompt)
+            for key, inner in value.items()
+        }
+    return value
+
+
+def without_keys(value: Any, schema: Mapping[str, Any], prompt: str) -> Any:
+    """Return an answer without the keys whose value may be empty by the prompt."""
+    if isinstance(value, list):
+        return [without_keys(one, schema, prompt) for one in value]
+    if isinstance(value, dict):
+        return {
+            key: without_keys(inner, schema, prompt) for key, inner in value.items()
+            if not may_be_empty(key, inner, prompt)
+        }  # fmt: skip
+    return value
+
+
+NEEDED = {"arguments", "flaws", "numbers", "selected", "unsupported"}
+"""Keys that are the answer itself, or decide what is cited: without one the model is asked again."""
+
+
+def may_be_empty(key: str, value: Any, prompt: str) -> bool:
+    """Whether the line of a key in the prompt says that its text or list may be empty."""
+    lines = re.findall(rf"^ *- (?:\w+, )*{key}\b.*", prompt, re.MULTILINE)
+    words = {str: r'""|write "none"|an empty text', list: r"\[\]"}.get(type(value))
+    return bool(key not in NEEDED and words and lines and re.search(words, lines[-1]))
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a model writes JSON when the server does not enforce a schema."""
+
+    write: Callable[[Any], str]
+    change: Answer = as_it_is
+    same_as: Answer = as_it_is
+    """The answer with a schema that gives the same result."""
+
+
 STYLES = {
-    "plain": lambda value, schema: json.dumps(value),
-    "fenced": lambda value, schema: f"Here it is:\n```json\n{json.dumps(value, indent=1)}\n```",
-    "bold": lambda value, schema: f"Sure!\n\n{json.dumps(bold(value, schema))}\n\nDone.",
+    "plain": Style(json.dumps),
+    "fenced": Style(lambda value: f"Here it is:\n```json\n{json.dumps(value, indent=1)}\n```"),
+    "bold": Style(
+        lambda value: f"Sure!\n\n{json.dumps(value)}\n\nDone.",
+        lambda value, schema, prompt: bold(value, schema),
+    ),
+    "missing keys": Style(json.dumps, without_keys, same_as=empty),
 }
 
 
@@ -268,12 +325,17 @@ STYLES = {
 def test_a_server_without_response_format_gives_the_same_result(
     play: Play, style: str, server: Scripted
 ) -> None:
+    wanted = STYLES[style]
     schemas: dict[str, Mapping[str, Any]] = {}
 
     def with_schemas(handler: Handler) -> None:
+        prompt = prompt_of(handler.body)
         schema = handler.body.get("response_format", {}).get("json_schema", {}).get("schema")
-        schemas[prompt_of(handler.body)] = schema
-        said = "yes" if schema is None else json.dumps(answer_of(play, handler.body, schema))
+        schemas[prompt] = schema
+        said = "yes"
+        if schema is not None:
+            answer = answer_of(play, handler.body, schema)
+            said = json.dumps(wanted.same_as(answer, schema, prompt))
         handler.say(200, json.dumps(reply(said)).encode())
 
     server.always = with_schemas
@@ -291,7 +353,8 @@ def test_a_server_without_response_format_gives_the_same_result(
         if schema is None:
             said = "**Yes**"
         else:
-            said = STYLES[style](answer_of(play, handler.body, schema), schema)
+            answer = answer_of(play, handler.body, schema)
+            said = wanted.write(wanted.change(answer, schema, prompt))
         handler.say(200, json.dumps(reply(said)).encode())
 
     server.always = without

@@ -117,7 +117,7 @@ class Numbered(BaseModel):
     """The schemes of one argument."""
 
     number: int
-    schemes: Sequence[Used]
+    schemes: Sequence[Used] = ()
 
     def marks(self, most: int) -> dict[Scheme, Mark]:
         """Return the marks; of a repeated scheme, the first."""
@@ -137,7 +137,7 @@ class Together(BaseModel):
 @lru_cache(128)
 def together(count: int, most: int) -> type[Together]:
     """Return the schema of an answer on this number of arguments."""
-    used: Any = (list[Used], Field(json_schema_extra={"maxItems": most}))
+    used: Any = (list[Used], Field(default=[], json_schema_extra={"maxItems": most}))
     number: Any = (int, Field(json_schema_extra={"minimum": 1, "maximum": count}))
     one = create_model("Numbered", __base__=Numbered, number=number, schemes=used)
     bounds: Any = {"minItems": count, "maxItems": count}
