@@ -201,33 +201,35 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
     "report evaluations.jsonl -o report.html",
     "report rj.jsonl --labels touche_rad/demo/labels.jsonl -o judge.html",
     "report tournament -o tournament.html",
+    "report runs/*.jsonl --labels labels.jsonl -o report/",
 )
 @opt.path_argument("runs", "RUN...", nargs=-1, required=True)
 @opt.options(
-    opt.output("HTML page to write. [default: report.html]"), opt.REPLACE,
-    opt.file("--labels", "Labels by hand, or qrels for TREC runs."),
+    opt.output("HTML file, or a folder for large runs. [default: report.html or report/]"),
+    opt.REPLACE,
+    opt.file("--labels", "Labels by hand, qrels for TREC runs, or contests for outcomes."),
     click.option("--title", help="Title of the page."),
-    opt.integer("--max-debates", "Show at most N debates; scores include all. [default: all]"),
     click.option("--graphs", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                  help="Also write the graphs of outcomes: JSON, GraphML, Graphviz."),
     opt.SEED, opt.SKIP_BAD, opt.QUIET,
 )  # fmt: skip
 def report_command(runs: tuple[Path, ...], **given: Any) -> None:
-    """Write one self-contained HTML page with the scores, plots and debates of each RUN.
+    """Write a report on any number of RUNs: leaderboard, plots, and all debates to filter.
 
-    A RUN is an official file (evaluations, simulations, responses or a TREC run), or a tournament's
-    folder or ratings.json.
+    A RUN is an official file (evaluations, simulations, responses, outcomes or a TREC run), or a
+    tournament's folder or ratings.json. The page needs no server and no network. One HTML file
+    holds small runs; a folder, with index.html and its data beside it, opens fast at any size.
     """
     from touche_rad import files
     from touche_rad.files.outputs import keeping
-    from touche_rad.report import write_exports, write_report
+    from touche_rad.report import default_output, write_exports, write_report
 
-    out = given["output"] or Path("report.html")
+    out = given["output"] or default_output(runs)
     bad = files.BadLines(skip=given["skip_bad"])
-    chosen = {key: given[key] for key in ("labels", "title", "max_debates", "seed")}
+    chosen = {key: given[key] for key in ("labels", "title", "seed")}
     with keeping(out, replace=given["replace"]):
-        write_report(runs, out, bad=bad, **chosen)
-    say(f"written: {out}", quiet=given["quiet"])
+        summary = write_report(runs, out, bad=bad, **chosen)
+    say(f"written: {summary.page}", quiet=given["quiet"])
     if given["graphs"] is not None:
         with keeping(given["graphs"], replace=given["replace"]):
             count = len(write_exports(runs, given["graphs"], bad=bad))
@@ -235,7 +237,7 @@ def report_command(runs: tuple[Path, ...], **given: Any) -> None:
             say(f"graphs: {count} files in {given['graphs'].resolve()}", quiet=given["quiet"])
         else:
             say(f"graphs: none written: only outcomes of these panels are drawn: {_drawing()}")
-    say(f"next: open {out.resolve().as_uri()} in a browser", quiet=given["quiet"])
+    say(f"next: open {summary.page.resolve().as_uri()} in a browser", quiet=given["quiet"])
 
 
 def _drawing() -> str:

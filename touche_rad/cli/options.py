@@ -256,8 +256,7 @@ class PluginSpec:
 
 _KINDS: Final = {
     "--debater": ("debater",), "--against": ("debater",), "--judge": ("judge", "panel"),
-    "--also-debater": ("debater",), "--also-judge": ("judge",), "--retriever": ("retriever",),
-    "--annotate": ("annotator",),
+    "--retriever": ("retriever",), "--annotate": ("annotator",),
 }  # fmt: skip
 """The kinds of plugins that an option names."""
 

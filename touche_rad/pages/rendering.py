@@ -120,6 +120,11 @@ def render_served(
     )  # fmt: skip
 
 
+def render_fragment(template: str, **context: Any) -> str:
+    """Return a part of a page, for templates without a frame."""
+    return _environment().get_template(template).render(context)
+
+
 def _render(template: str, context: Mapping[str, Any], **frame: Any) -> str:
     values = {"version": __version__, **context, **frame, "json_island": json_island}
     page = _environment().get_template(template).render(values)

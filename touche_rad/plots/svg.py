@@ -1,106 +1,140 @@
-"""Dot plots and histograms as SVG, and the shapes of all plots."""
+"""Dot plots and histograms as SVG, and the shapes of all plots.
+
+Dot plots are as wide as a phone, so that their text keeps its size; wider pages show several in a
+row.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from markupsafe import Markup
 
-LEFT, WIDTH, RIGHT, ROW, TOP, BOTTOM = 150, 480, 60, 22, 12, 34
-SHAPES = 4
-BIN = 5
-LIMIT = 60
+LEFT, WIDTH, RIGHT, TOP = 150, 480, 60, 12
+"""Sizes of wide plots."""
+NAME: Final = 132
+SPAN: Final = 206
+VALUE: Final = 46
+"""Sizes of dot plots: names, the scale, and values."""
+ROW: Final = 22
+BIN: Final = 5
+LIMIT: Final = 60
+_LETTERS: Final = 19
+_STEPS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 25, 50, 100, 200, 500)
 
 
 @dataclass(frozen=True)
 class Dot:
-    """A value between 0 and 1 with its interval, label and series."""
+    """A value with its interval and label."""
 
     label: str
     value: float
     low: float | None
     high: float | None
-    series: int
 
 
-def across(value: float, top: float = 1.0) -> float:
-    """Return the horizontal position of a value."""
-    return round(LEFT + WIDTH * min(max(value / top, 0.0), 1.0), 1)
+@dataclass(frozen=True)
+class Scale:
+    """The range of a plot; places are between its left and right end."""
+
+    low: float
+    high: float
+    step: float
+
+    def across(self, value: float) -> float:
+        """Return the horizontal place of a value."""
+        share = (value - self.low) / (self.high - self.low)
+        return round(NAME + SPAN * min(max(share, 0.0), 1.0), 1)
+
+    def ticks(self) -> Iterator[float]:
+        """Yield round values."""
+        for at in range(round((self.high - self.low) / self.step) + 1):
+            yield round(self.low + at * self.step, 6)
 
 
-def dots(title: str, groups: Sequence[tuple[str, Sequence[Dot]]]) -> Markup:
-    """Plot values with intervals, one per row, by group."""
+def scale(values: Sequence[float]) -> Scale:
+    """Return the smallest range with round ends that contains all values."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    reach = max(high - low, 1e-9)
+    step = next(
+        (one for one in _STEPS if reach / one <= 5 + 1e-9), 10 ** math.ceil(math.log10(reach))
+    )
+    bottom, top = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+    return Scale(bottom, top if top > bottom else bottom + step, step)
+
+
+def dots(
+    title: str,
+    rows: Sequence[Dot],
+    baselines: Sequence[tuple[str, float]] = (),
+    *,
+    digits: int = 3,
+) -> Markup:
+    """Plot values with intervals, one per row; each baseline is a line through all rows."""
+    ends = [
+        end
+        for row in rows
+        for end in (row.low, row.value, row.high)
+        if end is not None
+    ]  # fmt: skip
+    own = scale([*ends, *(value for _, value in baselines)])
+    top = 6 + 16 * len(baselines)
+    bottom = top + ROW * len(rows) + 4
     parts: list[Markup] = []
-    y = TOP
-    for head, rows in groups:
-        parts.append(text(0, y + 14, shorten(head), "head"))
-        for row in rows:
-            y += ROW
-            parts.append(_dot(row, y + 10))
-        y += ROW + 8
-    parts.insert(0, _axis(y, [0, 0.25, 0.5, 0.75, 1], 1.0))
-    return figure(title, LEFT + WIDTH + RIGHT, y + BOTTOM, parts)
+    for tick in own.ticks():
+        x = own.across(tick)
+        parts += [line(x, top, x, bottom, "grid"), text(x, bottom + 16, f"{tick:g}", "tick")]
+    for at, (name, value) in enumerate(baselines):
+        x, y = own.across(value), 14 + 16 * at
+        label = f"{shorten(name, 24)} {value:.{digits}f}"
+        parts += [line(x, y + 3, x, bottom, "baseline"), text(_inside(x, label), y, label, "tick")]
+    for number, row in enumerate(rows):
+        y = top + ROW * number + 12
+        parts.append(text(NAME - 8, y + 4, shorten(row.label, _LETTERS), "name"))
+        if row.low is not None and row.high is not None:
+            parts.append(line(own.across(row.low), y, own.across(row.high), y, "bar s0"))
+        parts.append(circle(own.across(row.value), y, 4.5, "mark s0"))
+        shown = f"{row.value:.{digits}f}"
+        parts.append(text(NAME + SPAN + VALUE + 14, y + 4, shown, "name value"))
+    return figure(title, NAME + SPAN + VALUE + 16, bottom + 22, parts)
 
 
-def _dot(row: Dot, y: float) -> Markup:
-    series = row.series % SHAPES
-    parts = [text(LEFT - 10, y + 4, shorten(row.label), "name")]
-    if row.low is not None and row.high is not None:
-        parts.append(line(across(row.low), y, across(row.high), y, f"bar s{series}"))
-    parts.append(_mark(series, across(row.value), y))
-    parts.append(text(LEFT + WIDTH + 12, y + 4, f"{row.value:.3f}", "value"))
-    return Markup("").join(parts)
+def _inside(x: float, label: str) -> float:
+    """Return the middle of a label that does not leave the plot."""
+    half = 3.4 * len(label)
+    return round(min(max(x, half), NAME + SPAN + VALUE + 16 - half), 1)
 
 
-def _mark(series: int, x: float, y: float) -> Markup:
-    if series == 0:
-        return circle(x, y, 5.5, "mark s0")
-    points = " ".join(f"{x + dx:g},{y + dy:g}" for dx, dy in _CORNERS[series])
-    return Markup('<polygon points="{}" class="mark s{}"/>').format(points, series)
-
-
-_CORNERS: dict[int, list[tuple[float, float]]] = {
-    1: [(-5, -5), (5, -5), (5, 5), (-5, 5)],
-    2: [(0, -6.5), (6.5, 5), (-6.5, 5)],
-    3: [(0, -7), (7, 0), (0, 7), (-7, 0)],
-}
-
-
-def histogram(title: str, counts: Sequence[int], series: int) -> Markup:
+def histogram(title: str, counts: Sequence[int]) -> Markup:
     """Plot the number of responses by length, with a line at 60 words."""
-    top = max((*counts, LIMIT + 2 * BIN))
-    bins = [0] * (top // BIN + 1)
+    bins = [0] * (max((*counts, LIMIT + 2 * BIN)) // BIN + 1)
     for count in counts:
         bins[count // BIN] += 1
-    highest, height = max(bins, default=0) or 1, 110
-    wide = WIDTH / len(bins)
+    highest, height, width = max(bins, default=0) or 1, 110, NAME + SPAN
+    left, wide = 40, width / len(bins)
     parts = []
     for number, held in enumerate(bins):
         if not held:
             continue
         tall = round(height * held / highest, 1)
-        box = (round(LEFT + number * wide + 1, 1), TOP + height - tall, round(wide - 2, 1), tall)
-        rect = '<rect x="{}" y="{}" width="{}" height="{}" class="mark s{}"/>'
-        parts.append(Markup(rect).format(*box, series % SHAPES))
+        box = (round(left + number * wide + 1, 1), TOP + height - tall, round(wide - 2, 1), tall)
+        rect = '<rect x="{}" y="{}" width="{}" height="{}" class="mark s0"/>'
+        parts.append(Markup(rect).format(*box))
     base = TOP + height
-    x = round(LEFT + LIMIT / (len(bins) * BIN) * WIDTH, 1)
-    ticks = range(0, len(bins) * BIN + 1, 20)
+    x = round(left + LIMIT / (len(bins) * BIN) * width, 1)
     parts += [
-        line(x, TOP, x, base, "limit"),
+        line(left, base, left + width, base),
+        line(x, TOP, x, base, "baseline"),
         text(x + 4, TOP + 8, "60 words", "value"),
-        text(LEFT - 10, TOP + 10, f"{highest} responses", "name"),
-        _axis(base, ticks, len(bins) * BIN),
+        text(left - 4, TOP + 10, str(highest), "name"),
     ]
-    return figure(title, LEFT + WIDTH + RIGHT, base + BOTTOM, parts)
-
-
-def _axis(y: float, ticks: Sequence[float], top: float) -> Markup:
-    parts = [line(LEFT, y, LEFT + WIDTH, y)]
-    for tick in ticks:
-        x = across(tick, top)
-        parts += [line(x, y, x, y + 4), text(x, y + 18, f"{tick:g}", "tick")]
-    return Markup("").join(parts)
+    for tick in range(0, len(bins) * BIN + 1, 20):
+        at = round(left + tick / (len(bins) * BIN) * width, 1)
+        parts += [line(at, base, at, base + 4), text(at, base + 18, str(tick), "tick")]
+    return figure(title, NAME + SPAN + VALUE + 16, base + 26, parts)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str = "axis") -> Markup:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from touche_rad.errors import refuse_newer
 from touche_rad.files.traces import TRACE, answer_text, read_trace
+from touche_rad.report.boards import Board, BoardTable, Cell, number
 from touche_rad.runs.runner import STATUS_FORMAT
 
 STATUS: Final = ".status.json"
@@ -59,23 +60,51 @@ class Cost:
         return self.counts.get("cached_tokens", 0) / tokens if tokens else None
 
 
-def costs(name: str, run: Path) -> list[Cost]:
-    """Return the cost of each step of a run's plugins, from its status file."""
+def status_of(run: Path) -> Mapping[str, Any]:
+    """Return the status of a run, or nothing."""
     for path in (run.with_name(run.name + STATUS), run.with_name("status.json")):
         try:
             status = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError):
             continue
         refuse_newer(path, status, STATUS_FORMAT)
-        if not isinstance(status, dict) or Path(str(status.get("output"))).name != run.name:
-            continue
-        plugins = (status.get("usage") or {}).get("plugins") or {}
-        return [
-            Cost(name, plugin, step, counts)
-            for plugin, steps in plugins.items()
-            for step, counts in steps.items()
-        ]
-    return []
+        if isinstance(status, dict) and Path(str(status.get("output"))).name == run.name:
+            return status
+    return {}
+
+
+def costs(name: str, run: Path) -> list[Cost]:
+    """Return the cost of each step of a run's plugins, from its status file."""
+    plugins = (status_of(run).get("usage") or {}).get("plugins") or {}
+    return [
+        Cost(name, plugin, step, counts)
+        for plugin, steps in plugins.items()
+        for step, counts in steps.items()
+    ]
+
+
+def cost_board(found: Sequence[Cost]) -> Board | None:
+    """Show the model calls of the runs; None without any."""
+    if not found:
+        return None
+    heads = ["run", "plugin", "step", "calls", "from cache", "tokens in", "tokens out", "shared",
+             "served", "repaired", "failed", "seconds"]  # fmt: skip
+    return Board(
+        "Model calls", [],
+        "Shared: part of the prompts that repeats the beginning of an earlier prompt. Served: part "
+        "of the prompt tokens from the server's prefix cache. Cache hits need no call.",
+        [BoardTable("Model calls by step", heads, [
+            [Cell(text) for text in (
+                one.run, one.plugin, one.step,
+                *(str(one.counts.get(name, 0)) for name in
+                  ("calls", "from_cache", "prompt_tokens", "completion_tokens")),
+                number(one.shared, 2), number(one.served, 2),
+                *(str(one.counts.get(name, 0)) for name in ("repairs", "failures")),
+                number(one.counts.get("seconds"), 1),
+            )]
+            for one in found
+        ])],
+    )  # fmt: skip
 
 
 def calls(run: Path) -> dict[Place, list[Call]]:

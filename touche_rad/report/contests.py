@@ -12,8 +12,9 @@ from typing import Any, Final, Protocol
 from markupsafe import Markup
 
 from touche_rad import files
-from touche_rad.contest import Contest, Outcome, Side
+from touche_rad.contest import TIE, Contest, Outcome, Side
 from touche_rad.contests.tournament.result import debaters_of
+from touche_rad.contests.two_sides import FALLBACK
 from touche_rad.files import BadLines, Judgement, Kind
 from touche_rad.plugins import registered
 from touche_rad.score.naming import names
@@ -84,9 +85,9 @@ class Mark:
     """Number of pieces of a long speech; the score is their mean."""
 
     @property
-    def share(self) -> float:
-        """Colour strength of the cell."""
-        return round(min(max((self.score or 0) / _SCALE, 0.0), 1.0), 3)
+    def shade(self) -> int:
+        """Colour strength of the cell, from 0 to 10."""
+        return round(min(max(self.score or 0, 0.0), _SCALE))
 
 
 @dataclass(frozen=True)
@@ -122,8 +123,24 @@ class ContestSection:
     motion: str
     sides: list[tuple[str, Side]]
     gold: list[tuple[str, str]]
-    speeches: list[tuple[str, Side, str]]
+    speeches: list[tuple[str, Side, str, str]]
+    """Speaker, side, text, and the fallback debater that gave the speech."""
     verdicts: list[PanelVerdict] = field(default_factory=list)
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """What the page needs to list and filter the debate."""
+        sides = dict(self.sides)
+        gold = dict(self.gold).get("general", "")
+        return {
+            "id": self.id, "motion": self.motion, "sides": [name for name, _ in self.sides],
+            "fallback": any(by for *_, by in self.speeches),
+            "verdicts": [
+                [one.run, one.winner, sides.get(one.winner, one.winner or "none"), one.flipped,
+                 bool(gold) and one.winner not in gold.split(" and ")]
+                for one in self.verdicts
+            ],
+        }  # fmt: skip
 
 
 class Drawings:
@@ -169,13 +186,51 @@ def contest_sections(
         if source.kind is Kind.OUTCOMES:
             for one in files.read_outcomes(source.path, bad):
                 judged.setdefault(one.id, []).append((source.name, one))
-    for key, of_contest in judged.items():
-        contest_or_none = known.get(key)
+    renamed = {key: _with_debaters(contest) for key, contest in known.items()}
+    for key in judged or known:
+        contest_or_none, named = renamed.get(key, (None, {}))
         whole = _whole(key, contest_or_none)
-        whole.verdicts.extend(
-            _verdict(run, one, contest_or_none, drawings) for run, one in of_contest
-        )
+        for run, one in judged.get(key, ()):
+            verdict = _verdict(run, _with_names(one, named), contest_or_none, drawings)
+            whole.verdicts.append(verdict)
         yield whole
+
+
+def _with_debaters(contest: Contest) -> tuple[Contest, Mapping[str, str]]:
+    """Return a contest with the debaters' names for the speakers', and the new names."""
+    named = _display_names(contest)
+    return Contest.model_validate(_renamed(contest.model_dump(), named)), named
+
+
+def _display_names(contest: Contest) -> Mapping[str, str]:
+    """Return the name of the debater for each speaker whose debater is recorded."""
+    debaters = debaters_of(contest)
+    names = {who: debaters[who] for who in contest.sides if debaters.get(who, TIE) != TIE}
+    twice = len(set(names.values())) < len(names)
+    return {who: f"{name} ({contest.sides[who]})" if twice else name for who, name in names.items()}
+
+
+def _with_names(one: Judgement, names: Mapping[str, str]) -> Judgement:
+    if not names:
+        return one
+    outcome, swapped = (
+        Outcome.model_validate(_renamed(found.model_dump(), names)) if found else None
+        for found in (one.outcome, one.swapped)
+    )
+    return one._replace(outcome=outcome or one.outcome, swapped=swapped)
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """Replace speakers' names where they are a whole text or a key."""
+    if not names:
+        return value
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, Mapping):
+        return {names.get(key, key): _renamed(one, names) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_renamed(one, names) for one in value]
+    return value
 
 
 def _whole(key: str, contest: Contest | None) -> ContestSection:
@@ -186,13 +241,12 @@ def _whole(key: str, contest: Contest | None) -> ContestSection:
         for name, won in contest.gold.items()
         if isinstance(won, str | list | tuple)
     ]
-    speeches = [(one.speaker, contest.sides[one.speaker], one.text) for one in contest.speeches]
-    known = debaters_of(contest)
-    sides = [
-        (f"{who}, {known[who]}" if who in known else who, side)
-        for who, side in contest.sides.items()
-    ]
-    return ContestSection(key, contest.motion, sides, gold, speeches)
+    speeches = [
+        (one.speaker, contest.sides[one.speaker], one.text,
+         str((one.model_extra or {}).get(FALLBACK, "")))
+        for one in contest.speeches
+    ]  # fmt: skip
+    return ContestSection(key, contest.motion, list(contest.sides.items()), gold, speeches)
 
 
 def _verdict(run: str, one: Judgement, contest: Contest | None, drawings: Drawings) -> PanelVerdict:

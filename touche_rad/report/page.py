@@ -1,38 +1,48 @@
-"""Write the report: collect the values for the template and render one HTML file."""
+"""Write the report: one HTML file, or a folder with the data in parts beside the page."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files as resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from touche_rad import __version__, files
+from touche_rad import files
 from touche_rad.contests.score_report import ContestReport
 from touche_rad.contests.scoring import score_contests
-from touche_rad.contests.tournament.result import format_share
-from touche_rad.debate import Debate, Maxim, Verdicts
-from touche_rad.files import BadLines, Kind, Labels
+from touche_rad.files import BadLines, Kind
 from touche_rad.files.outputs import sha256_of
+from touche_rad.pages import read_asset, render_fragment, render_page
 from touche_rad.plots.svg import Dot, dots, histogram
-from touche_rad.report.asked import calls, costs
+from touche_rad.report.asked import cost_board, costs
+from touche_rad.report.boards import Board, Plot
+from touche_rad.report.browse import PART_LETTERS, browser, to_json
 from touche_rad.report.contests import Drawings, contest_sections
-from touche_rad.report.conversations import Conversation, DebateVerdicts, conversations
-from touche_rad.report.tournament import read_tournament, split_runs_and_ratings
+from touche_rad.report.conversations import Topic, topics
+from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
+from touche_rad.report.queries import queries
+from touche_rad.report.rates import rate_board
+from touche_rad.report.sources import Source, debates_of, sources_of
+from touche_rad.report.tournament import (
+    read_tournament,
+    split_runs_and_ratings,
+    tournament_board,
+)
 from touche_rad.score import score
-from touche_rad.score.naming import names
 from touche_rad.score.reports import JudgementReport, Report
-from touche_rad.score.result import JudgementRow
+from touche_rad.text import count_words
 
-MOST_DEBATES = 200
-_PLAIN_WIDTH = 120
-"""Characters in a line of scores that are shown as in the terminal."""
+SCRIPTS: Final = ("report/browser.js", "report/debates.js", "report/others.js")
+LARGE: Final = 8_000_000
+"""Bytes of input from which the report is a folder, if no output is given."""
+INDEX: Final = "index.html"
+DATA: Final = "data"
+_SAMPLES: Final = 2000
+_PART: Final = re.compile(r"[dw]\d+\.js")
+_HISTOGRAMS: Final = 4
 
 
 @dataclass(frozen=True)
@@ -41,17 +51,19 @@ class ReportSummary:
 
     debates: int
     turns: int
-    left_out: int
+    page: Path
+    """The HTML file to open."""
 
 
-@dataclass(frozen=True)
-class Source:
-    """An input file of the report."""
+def default_output(runs: Sequence[Path]) -> Path:
+    """Return one file for small inputs and a folder for large ones."""
+    size = sum(path.stat().st_size for path in runs if path.is_file())
+    return Path("report" if size > LARGE else "report.html")
 
-    name: str
-    path: Path
-    kind: Kind
-    sha256: str
+
+def is_page(out: Path) -> bool:
+    """Whether an output is one HTML file; otherwise it is a folder."""
+    return not out.is_dir() and out.suffix.lower() in (".html", ".htm")
 
 
 def write_report(
@@ -60,91 +72,183 @@ def write_report(
     *,
     labels: Path | None = None,
     title: str | None = None,
-    max_debates: int | None = None,
     seed: int = 0,
     bad: BadLines | None = None,
 ) -> ReportSummary:
-    """Write one self-contained page.
+    """Write a report that needs no server and loads nothing from the network.
 
     Args:
         runs: Official files of any kind, or tournaments; several are shown side by side.
-        out: The HTML file to write.
+        out: An HTML file, or a folder.
         labels: Labels, qrels for TREC runs, or contests for whole debates.
         title: The title of the page.
-        max_debates: Maximum number of debates to show; scores include all.
         seed: Random seed of the intervals.
         bad: What to do with bad lines.
     """
-    runs, ratings = split_runs_and_ratings(runs)
-    sources = [
-        Source(name, path, files.detect_kind(path), sha256_of(path))
-        for name, path in zip(names(runs), runs, strict=True)
-    ]
-    most, bad, drawings = max_debates or MOST_DEBATES, bad or BadLines(), Drawings()
-    talks = conversations(_judged(sources, labels, bad))
-    whole = list(contest_sections(sources, labels, drawings, bad))
-    scored = _scored(sources, labels, seed)
-    summary = ReportSummary(
-        debates=len(talks) + len(whole), turns=sum(len(talk.exchanges) for talk in talks),
-        left_out=max(0, len(talks) - most),
-    )  # fmt: skip
-    values: dict[str, Any] = {
-        "wholes": whole[:most],
-        "wholes_left_out": max(0, len(whole) - most),
-        "tournaments": [_tournament(path) for path in ratings],
-        "title": title or "touche-rad report",
-        "sources": sources,
-        "labels": labels and {"file": labels.name, "sha256": sha256_of(labels)},
-        "talks": talks[:most],
-        **vars(summary),
-        "score": scored if isinstance(scored, JudgementReport) else None,
-        "plain": scored.lines(_PLAIN_WIDTH)
-        if scored and not isinstance(scored, JudgementReport)
-        else [],
-        "rates": _rates(sources, talks),
-        "plots": list(_plots(sources, talks, scored)),
-        "costs": [cost for source in sources for cost in costs(source.name, source.path)],
-        "judged": not ratings or scored is not None or bool(talks),
-        "maxims": list(Maxim),
-        "seed": seed,
-        "version": __version__,
-    }
-    with files.atomic_write(out) as page:
-        page.write(_rendered(values, drawings))
-    return summary
+    bad = bad or BadLines()
+    paths, ratings = split_runs_and_ratings(runs)
+    content = _Content(sources_of(paths), labels, seed, bad)
+    content.add_scores(ratings)
+    content.add_debates()
+    content.add_contests()
+    content.add_queries()
+    content.add_files(ratings)
+    return content.write(out, title or "touche-rad report")
 
 
-def _tournament(path: Path) -> dict[str, Any]:
-    one = read_tournament(path)
-    template = _environment().from_string(_text("tournament.html.jinja"))
-    return {"name": one.name, "file": path.name, "sha256": sha256_of(path),
-            "drawn": Markup(template.render(one=one, format_share=format_share))}  # fmt: skip
+class _Content:
+    """Collects the boards and the data of a report."""
+
+    def __init__(
+        self, sources: Sequence[Source], labels: Path | None, seed: int, bad: BadLines
+    ) -> None:
+        self.sources, self.labels, self.seed, self.bad = sources, labels, seed, bad
+        self.scored = _score(sources, labels, seed, bad)
+        self.boards: list[Board] = []
+        self.browsers: list[tuple[str, str, str]] = []
+        self.indexes: list[tuple[str, str]] = []
+        """Id and JSON of the data that the page reads at once."""
+        self.parts: list[tuple[str, str]] = []
+        """Name and JSON of the data that is read when it is needed."""
+        self.summary: list[str] = []
+        self.files: list[tuple[str, str, str, str]] = []
+        self.drawings = Drawings()
+        self.debates = self.turns = 0
+
+    def add_scores(self, ratings: Sequence[Path]) -> None:
+        """Add a board for each tournament, and for scored runs."""
+        self.boards += [tournament_board(read_tournament(path)) for path in ratings]
+        if isinstance(self.scored, JudgementReport):
+            self.boards.append(judgement_board(self.scored))
+        elif isinstance(self.scored, ContestReport):
+            self.boards.append(contest_board(self.scored))
+        elif self.scored is not None:
+            self.boards.append(retrieval_board(self.scored))  # type: ignore[arg-type]
+
+    def add_debates(self) -> None:
+        """Add the debates of the shared task."""
+        found = topics(debates_of(self.sources, self.labels, self.bad))
+        if not found:
+            return
+        names = [source.name for source in self.sources]
+        rated = None if self.scored else rate_board(found, names, _SAMPLES, self.seed)
+        lengths = list(_length_plots(found, names))
+        if rated is not None:
+            self.boards.append(rated)
+        elif not self.boards:
+            self.boards.append(Board("Responses", ["These runs contain no verdicts."]))
+        self.boards[-1].plots += lengths
+        table = cost_board([
+            cost for source in self.sources for cost in costs(source.name, source.path)
+        ])  # fmt: skip
+        if table:
+            self.boards.append(table)
+        data = browser(found, [
+            {"name": source.name, "kind": source.kind.value} for source in self.sources
+        ])  # fmt: skip
+        self.debates, self.turns = data.debates, data.turns
+        self.browsers.append(("debates", "Debates", _DEBATES))
+        self.indexes.append(("data-debates", data.index))
+        self.parts += [(f"d{number}", part) for number, part in enumerate(data.parts)]
+        self.summary.append(f"{data.debates} debates, {data.turns} turns")
+
+    def add_contests(self) -> None:
+        """Add whole debates, with the verdicts of panels if there are any."""
+        entries: list[dict[str, Any]] = []
+        part: list[str] = []
+        count = 0
+        for one in contest_sections(self.sources, self.labels, self.drawings, self.bad):
+            number = len(entries) + 1
+            html = render_fragment("report/contest.html.jinja", one=one, id=f"w{number}")
+            entries.append({**one.entry, "part": count, "place": len(part)})
+            part.append(html)
+            if sum(map(len, part)) > PART_LETTERS:
+                self.parts.append((f"w{count}", to_json(part)))
+                part, count = [], count + 1
+        if not entries:
+            return
+        self.parts.append((f"w{count}", to_json(part)))
+        self.browsers.append(("wholes", "Whole debates", _WHOLES))
+        self.indexes.append(("data-wholes", to_json({"contests": entries})))
+        self.debates += len(entries)
+        self.summary.append(f"{len(entries)} whole debates")
+
+    def add_queries(self) -> None:
+        """Add the queries of TREC runs."""
+        runs = [(one.name, one.path) for one in self.sources if one.kind is Kind.RUN]
+        if not runs:
+            return
+        qrels = self.labels if self.scored else None
+        data = queries(runs, qrels, self.bad)
+        self.browsers.append(("queries", "Queries", _QUERIES))
+        self.indexes.append(("data-queries", to_json(data)))
+        self.summary.append(f"{len(data['queries'])} queries")
+
+    def add_files(self, ratings: Sequence[Path]) -> None:
+        """Add the input files with their digests."""
+        self.files = [(one.name, one.path.name, one.kind.value, one.sha256) for one in self.sources]
+        self.files += [
+            (path.parent.name or path.name, path.name, "a tournament", sha256_of(path))
+            for path in ratings
+        ]
+        if self.labels is not None:
+            kind = files.detect_kind(self.labels).value
+            self.files.append(("truth", self.labels.name, kind, sha256_of(self.labels)))
+        number = len(self.sources)
+        self.summary.insert(0, f"{number} run{'' if number == 1 else 's'}")
+
+    def write(self, out: Path, title: str) -> ReportSummary:
+        """Write one file, or a folder with the parts beside the page."""
+        if is_page(out):
+            with files.atomic_write(out) as stream:
+                stream.write(self._page(title, self.parts))
+            return ReportSummary(self.debates, self.turns, out)
+        data = out / DATA
+        data.mkdir(parents=True, exist_ok=True)
+        for name, part in self.parts:
+            with files.atomic_write(data / f"{name}.js") as stream:
+                stream.write(f'radPart("{name}",{part});\n')
+        with files.atomic_write(out / INDEX) as stream:
+            stream.write(self._page(title, ()))
+        current = {f"{name}.js" for name, _ in self.parts}
+        for path in data.iterdir():  # of an earlier, larger report
+            if _PART.fullmatch(path.name) and path.name not in current:
+                path.unlink()
+        return ReportSummary(self.debates, self.turns, out / INDEX)
+
+    def _page(self, title: str, parts: Sequence[tuple[str, str]]) -> str:
+        reference = [one for board in self.boards for one in board.reference]
+        links = [
+            *([("scores", "Scores")] if self.boards else []),
+            *((name, heading) for name, heading, _ in self.browsers), ("sources", "Sources"),
+        ]  # fmt: skip
+        islands = [*self.indexes, *((f"part-{name}", part) for name, part in parts)]
+        return render_page(
+            "report/report.html.jinja",
+            title=title, links=links, summary=self.summary, boards=self.boards,
+            browsers=self.browsers, sources=self.files, reference=reference, seed=self.seed,
+            islands=[(name, Markup(text)) for name, text in islands],
+            scripts=[*map(read_asset, SCRIPTS), *self.drawings.scripts],
+            styles=[read_asset("report/report.css"), *self.drawings.styles],
+            policy={} if parts or not self.parts else {"script-src": "'self'"},
+        )  # fmt: skip
 
 
-def _judged(
-    sources: Sequence[Source], labels: Path | None, bad: BadLines
-) -> Iterator[DebateVerdicts]:
-    truth: list[tuple[Labels, ...]] = []
-    if labels is not None and files.detect_kind(labels) is Kind.LABELS:
-        truth = list(files.read_labels(labels))
-    for source in sources:
-        asked = calls(source.path)
-        for number, (debate, verdicts) in enumerate(_read(source.kind, source.path, bad)):
-            known = truth[number] if number < len(truth) else ()
-            yield DebateVerdicts(source.name, debate, verdicts, known, asked)
+_DEBATES: Final = (
+    "A marked sentence is quoted from the cited argument with its number; a dotted line: most of "
+    "its words are in the argument; a wavy line: no cited argument contains it. Annotators saw "
+    "the first two arguments."
+)
+_WHOLES: Final = (
+    "The verdicts of panels on whole debates, with their scores by dimension and by speech. Open "
+    "a score to read the comment."
+)
+_QUERIES: Final = "The first ten documents of each run; relevant ones have a check mark."
+_TRUTHS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 
 
-def _read(kind: Kind, path: Path, bad: BadLines) -> Iterator[tuple[Debate, tuple[Verdicts, ...]]]:
-    if kind is Kind.EVALUATIONS:
-        for evaluation in files.read_evaluations(path, bad):
-            yield evaluation.debate, evaluation.turns
-    elif kind in files.DEBATES:
-        for debate in files.read_debates(path, bad):
-            yield debate, ()
-
-
-def _scored(
-    sources: Sequence[Source], labels: Path | None, seed: int
+def _score(
+    sources: Sequence[Source], labels: Path | None, seed: int, bad: BadLines
 ) -> Report | ContestReport | None:
     if labels is None:
         return None
@@ -153,92 +257,28 @@ def _scored(
     if not fitting:
         return None
     if wanted is Kind.OUTCOMES:
-        return score_contests(fitting, labels, seed=seed)
-    return score(fitting, labels, seed=seed)
+        return score_contests(fitting, labels, seed=seed, bad=bad)
+    return score(fitting, labels, seed=seed, bad=bad)
 
 
-_TRUTHS = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
-
-
-def _rates(sources: Sequence[Source], talks: Sequence[Conversation]) -> list[dict[str, Any]]:
-    rows = []
-    for source in sources:
-        chips = [
-            chip
-            for talk in talks
-            for exchange in talk.exchanges
-            for run, row in exchange.judged
-            for chip in row
-            if run == source.name and chip.verdict is not None
-        ]
-        if chips:
-            shares = {}
-            for maxim in Maxim:
-                said = [chip.verdict.yes for chip in chips if chip.maxim is maxim and chip.verdict]
-                shares[maxim] = sum(said) / len(said) if said else 0.0
-            rows.append({"run": source.name, "shares": shares, "verdicts": len(chips)})
-    return rows
-
-
-def _plots(
-    sources: Sequence[Source], talks: Sequence[Conversation], scored: Report | ContestReport | None
-) -> Iterator[tuple[str, Markup]]:
-    order = {source.name: number for number, source in enumerate(sources)}
-    if isinstance(scored, JudgementReport):
-        groups = [
-            (str(maxim), [_f1(row, order) for row in scored.rows if row.maxim == maxim])
-            for maxim in Maxim
-        ]
-        yield "F1 of yes for each maxim, with 95 % intervals", dots("F1 for each maxim", groups)
-    rates = _rates(sources, talks)
-    if rates:
-        shares = [(str(maxim), [_share(rate, maxim, order) for rate in rates]) for maxim in Maxim]
-        yield "Share of yes among the verdicts", dots("Share of yes", shares)
-    by_run: dict[str, list[int]] = {}
-    for talk in talks:
-        name = " and ".join(dict.fromkeys(talk.runs))
-        lengths = [exchange.words for exchange in talk.exchanges if exchange.response]
-        by_run.setdefault(name, []).extend(lengths)
-    for number, (name, counts) in enumerate(by_run.items()):
-        yield (
-            f"Words per response: {name}",
-            histogram(f"Words per response: {name}", counts, number),
-        )
-
-
-def _f1(row: JudgementRow, order: dict[str, int]) -> Dot:
-    return Dot(row.run, row.f1, row.low, row.high, order.get(row.run, _OTHER))
-
-
-def _share(rate: dict[str, Any], maxim: Maxim, order: dict[str, int]) -> Dot:
-    return Dot(rate["run"], rate["shares"][maxim], None, None, order[rate["run"]])
-
-
-_OTHER = 3
-"""The plot series of the baseline."""
-
-
-def _rendered(values: dict[str, Any], drawings: Drawings) -> str:
-    scripts = [_text("report.js"), *drawings.scripts]
-    styles = [_text("report.css"), *drawings.styles]
-    template = _environment().from_string(_text("report.html.jinja"))
-    page = template.render(
-        **values,
-        style=Markup("\n".join(styles)),
-        scripts=[Markup(one) for one in scripts],
-        digests=[_digest(one) for one in scripts],
-    )
-    return page.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd") + "\n"
-
-
-def _environment() -> Environment:
-    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-                       lstrip_blocks=True)  # fmt: skip
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def _text(name: str) -> str:
-    return resources(__package__).joinpath(name).read_text("utf-8")
+def _length_plots(found: Sequence[Topic], names: Sequence[str]) -> Iterator[Plot]:
+    """Plot the words per response: histograms of a few systems, or medians and ranges of many."""
+    lengths: dict[str, list[int]] = {}
+    for topic in found:
+        for one in topic.conversations:
+            own = [names[run] for run in one.runs]
+            name = own[0] if len(own) == 1 else f"{len(own)} runs"
+            counts = [count_words(turn.response.content) for turn in one.turns if turn.response]
+            lengths.setdefault(name, []).extend(counts)
+    filled = {name: sorted(counts) for name, counts in lengths.items() if counts}
+    if len(filled) <= _HISTOGRAMS:
+        for name, counts in filled.items():
+            caption = f"Words per response: {name}"
+            yield Plot(caption, histogram(caption, counts))
+        return
+    rows = [
+        Dot(name, counts[len(counts) // 2], counts[(cut := len(counts) // 20)], counts[-1 - cut])
+        for name, counts in filled.items()
+    ]  # fmt: skip
+    caption = "Words per response: median, and the middle 90 %"
+    yield Plot(caption, dots(caption, rows, [("limit", 60.0)], digits=0))

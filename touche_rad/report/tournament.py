@@ -1,16 +1,13 @@
-"""A tournament in the report: its result, and a plot of the ratings with their intervals."""
+"""A tournament in the report: its result in words, a plot of the ratings, and its tables."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from markupsafe import Markup
 from pydantic import ValidationError
 
 from touche_rad.contests.tournament.folder import CONTESTS, OUTCOMES, RATINGS
@@ -19,25 +16,14 @@ from touche_rad.contests.tournament.result import (
     VERSION,
     Standing,
     Tournament,
+    format_share,
 )
 from touche_rad.errors import InputError, UserError, refuse_newer
-from touche_rad.plots.svg import circle, figure, line, shorten, text
+from touche_rad.plots.svg import Dot, dots
+from touche_rad.report.boards import Board, BoardTable, Cell, Plot, interval, names_of, number
+from touche_rad.score.tables import NONE
 
-_NAME, _ROOM = 30, 10
-_LETTER: Final = 7.6
-_WIDE: Final = 480
 _LOOKED_AT: Final = 200
-_SMALLEST: Final = 0.75
-
-
-@dataclass(frozen=True)
-class TournamentSection:
-    """A tournament as the report shows it."""
-
-    name: str
-    path: Path
-    result: Tournament
-    ratings: Markup
 
 
 def split_runs_and_ratings(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -65,8 +51,8 @@ def _is_ratings(path: Path) -> bool:
         return False
 
 
-def read_tournament(path: Path) -> TournamentSection:
-    """Read a tournament's result and plot its ratings."""
+def read_tournament(path: Path) -> Tournament:
+    """Read a tournament's result."""
     try:
         record = path.read_bytes()
         with suppress(ValueError):  # pydantic reports what is no JSON
@@ -78,47 +64,108 @@ def read_tournament(path: Path) -> TournamentSection:
         raise InputError(path, f"not a tournament's result: {first['msg']}", field=place) from None
     if any(len(row) != len(result.standings) for row in (result.shares, *result.shares)):
         raise InputError(path, "expected as many rows and columns as debaters", field="shares")
-    name = path.parent.name or path.name
-    return TournamentSection(name, path, result, ratings(result.standings))
+    return result
 
 
-def ratings(standings: Sequence[Standing]) -> Markup:
-    """Plot the ratings with their intervals."""
-    ends = [end for one in standings for end in (one.rating, one.low, one.high) if end is not None]
-    low = math.floor((min(ends, default=1000.0) - 20) / 100) * 100
-    high = math.ceil((max(ends, default=1000.0) + 20) / 100) * 100
-    y, left = 12.0, _room(standings)
-    parts: list[Markup] = []
-    step = 100 * max(1, round((high - low) / 800))
-    bottom = y + 24 * len(standings) + 8
-    for tick in range(low, high + 1, step):
-        x = left + _across(tick, low, high)
-        kind = "limit" if tick == 1000 else "axis"
-        parts.append(line(x, 4, x, bottom, kind))
-        parts.append(text(x, bottom + 16, str(tick), "tick"))
-    for number, one in enumerate(standings):
-        row = y + 24 * number + 8
-        parts.append(
-            text(left - _ROOM, row + 4, f"{number + 1} {shorten(one.name, _NAME)}", "name")
+def tournament_board(result: Tournament) -> Board:
+    """Show the result of a tournament like other leaderboards."""
+    standings = result.standings
+    rated = [Dot(one.name, one.rating, one.low, one.high) for one in standings]
+    return Board(
+        f"Tournament: {result.debates} debates on {_count(result.claims, 'claim')}",
+        list(_in_words(standings)), _note(result),
+        [_standings(result), _matrix(result)],
+        [Plot("Ratings (1000 is average)", dots(
+            "Bradley-Terry ratings with 95 % intervals", rated, [("average", 1000.0)], digits=0,
+        ))],
+        warnings=[
+            f"{one.name}: a fallback debater gave {one.stand_ins} of {one.speeches} speeches"
+            for one in standings if one.stand_ins
+        ],
+    )  # fmt: skip
+
+
+def _in_words(standings: Sequence[Standing]) -> Iterator[str]:
+    """Say who leads, and who cannot be told from the leader, by the intervals of the ratings."""
+    if len(standings) < 2:
+        return
+    leader, *others = standings
+    apart = [one.name for one in others if _apart(leader, one)]
+    close = [one.name for one in others if not _apart(leader, one)]
+    if leader.low is None:
+        yield f"{leader.name} has the highest rating; one claim gives no intervals."
+        return
+    if apart:
+        yield (
+            f"{leader.name} is clearly stronger than {names_of(apart)}: the intervals do not "
+            "overlap."
         )
-        if one.low is not None and one.high is not None:
-            start, end = _across(one.low, low, high), _across(one.high, low, high)
-            parts.append(line(left + start, row, left + end, row, "bar s0"))
-        x = left + _across(one.rating, low, high)
-        parts.append(circle(x, row, 5.5, "mark s0"))
-        parts.append(text(left + _WIDE + 12, row + 4, f"{one.rating:.0f}", "value"))
-    width = left + _WIDE + 60
-    # The plot scrolls on narrower screens.
-    least = f' style="min-width: {round(width * _SMALLEST)}px"'
-    title = "Bradley-Terry ratings with 95 % intervals"
-    return figure(title, width, bottom + 26, parts, least)
+    if close:
+        yield (
+            f"{names_of(close)} cannot be told from the leader {leader.name}: the intervals "
+            "overlap."
+        )
 
 
-def _room(standings: Sequence[Standing]) -> int:
-    """Return the width of the names."""
-    letters = max((len(shorten(one.name, _NAME)) for one in standings), default=0) + 3
-    return round(letters * _LETTER) + _ROOM
+def _apart(one: Standing, other: Standing) -> bool:
+    return one.low is not None and other.high is not None and one.low > other.high
 
 
-def _across(value: float, low: float, high: float) -> float:
-    return round(_WIDE * (value - low) / max(high - low, 1), 1)
+def _note(result: Tournament) -> str:
+    speeches = _count(result.rounds, "speech", "speeches")
+    words = f" of at most {result.words} words" if result.words else ""
+    model = f" ({result.judge_model})" if result.judge_model else ""
+    limits = [
+        f"{limit} {what}" for limit, what in
+        ((result.max_calls, "calls"), (result.max_tokens, "tokens")) if limit is not None
+    ]  # fmt: skip
+    parts = [
+        f"Each pair of debaters played both sides of each claim, {speeches} a side{words}. "
+        f"Judged by {result.judge}{model}.",
+        f"The side for the claim won {format_share(result.pro_share)} of the debates."
+        if result.pro_share is not None else "",
+        f"{result.undecided} debates have no verdict and do not count." if result.undecided else "",
+        f"Each debater had {' and '.join(limits)} of {result.model or 'a model'} in each debate."
+        if limits else "",
+        "Intervals are a bootstrap of claims; with few claims they are too narrow.",
+    ]  # fmt: skip
+    return " ".join(filter(None, parts))
+
+
+def _count(number: int, one: str, several: str = "") -> str:
+    return f"{number} {one if number == 1 else several or f'{one}s'}"
+
+
+def _standings(result: Tournament) -> BoardTable:
+    asked = any(one.asked for one in result.standings)
+    heads = ["debater", "rating", "95 % interval", "won", "tied", "lost", "share",
+             "words per speech", "fallbacks", *(_COSTS if asked else ())]  # fmt: skip
+    return BoardTable("Ratings", heads, [
+        [Cell(text) for text in (
+            one.name, f"{one.rating:.0f}", interval(one.low, one.high, 0), str(one.wins),
+            str(one.ties), str(one.losses), format_share(one.share), number(one.words, 1),
+            str(one.stand_ins),
+            *((str((one.asked or {}).get(name, 0)) for name in _COSTS.values()) if asked else ()),
+        )]
+        for one in result.standings
+    ])  # fmt: skip
+
+
+_COSTS: Final = {
+    "calls": "calls", "from cache": "from_cache", "tokens in": "prompt_tokens",
+    "tokens out": "completion_tokens", "failed calls": "failures",
+}  # fmt: skip
+
+
+def _matrix(result: Tournament) -> BoardTable:
+    """Return the share of wins of the row against the column; a cell opens these debates."""
+    names = [one.name for one in result.standings]
+    rows = []
+    for at, name in enumerate(names):
+        shares = [
+            Cell(NONE if place == at or share is None else format_share(share))
+            for place, share in enumerate(result.shares[at])
+        ]
+        rows.append([Cell(name), *shares])
+    return BoardTable("Share of wins of the row against the column, ties as halves",
+                      ["debater", *names], rows)  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -45,6 +46,8 @@ WARNING: Final = "warning: "
 """The beginning of a line of the terminal that says what is wrong with a result."""
 _IN_WARNINGS: Final = ("fallback from", "without model", "user fallback", "unscored", "last-resort")
 """Kinds of notes that the warnings about stand-ins contain."""
+_REPLACED: Final = ("fallback from", "without model", "last-resort")
+_TURN: Final = re.compile(r", turn (\d+): ")
 
 
 STATUS_FORMAT: Final = 1
@@ -68,6 +71,8 @@ class Status(BaseModel):
     """Results that are not from the selected plugin, or that it made without its model."""
     stand_ins: tuple[Mapping[str, Any], ...] = ()
     """These results by plugin, cause and what stands in, with counts."""
+    replaced_turns: tuple[str, ...] = ()
+    """The turns of these answers as DEBATE.TURN in the output's order, counted from 1."""
     errors: str = ""
     """The file with the first traceback of each kind of failure."""
     counts: Mapping[str, int] = Field(default_factory=dict)
@@ -140,14 +145,19 @@ class Tally:
     notes: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
     stand_ins: list[StandIn] = field(default_factory=list)
+    replaced_turns: list[str] = field(default_factory=list)
+    units: int = 0
 
     def add(self, done: Done) -> None:
         """Add one unit; the first few notes of each kind are kept as examples."""
+        self.units += 1
         self.counts.update(done.counts)
         if done.stand_ins:
             self.stand_ins = grouped([*self.stand_ins, *done.stand_ins])
         for note in done.notes:
             kind, _, what = note.partition(": ")
+            if kind.startswith(_REPLACED) and (turn := _TURN.search(what)) is not None:
+                self.replaced_turns.append(f"{self.units}.{turn[1]}")
             self.notes[kind] += 1
             examples = self.examples.setdefault(kind, [])
             if len(examples) < MOST_EXAMPLES:
@@ -158,6 +168,7 @@ class Tally:
         return {
             "replaced": sum(one.count for one in self.stand_ins),
             "stand_ins": tuple(vars(one) for one in self.stand_ins),
+            "replaced_turns": tuple(dict.fromkeys(self.replaced_turns)),
             "counts": dict(self.counts),
             "notes": dict(self.notes.most_common()),
             "examples": {kind: tuple(few) for kind, few in self.examples.items()},

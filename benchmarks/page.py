@@ -1,0 +1,181 @@
+"""Measure the report at its two large sizes: making it, its first view, and keystrokes.
+
+50 judges of the same 160 debates, and 50 debaters on the same 160 claims, with generated words:
+
+    python benchmarks/page.py [--folder DIR]
+
+Needs Chromium and the extra test-services.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from touche_rad import files
+from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
+from touche_rad.report import write_report
+
+RUNS, CLAIMS, TURNS = 50, 160, 3
+WORDS = (
+    "city car zoo school water power tax vote book music street price health science animal "
+    "people law work home food train market energy child court union river bank farm ship"
+).split()
+
+
+def sentence(chance: random.Random, words: int) -> str:
+    """Return a sentence of random words."""
+    return " ".join(chance.choices(WORDS, k=words)).capitalize() + "."
+
+
+def debate(claim: int, system: int) -> Debate:
+    """Return a debate of one debater on one claim."""
+    chance = random.Random(1000 * claim + system)
+    texts = random.Random(claim)
+    pool = [
+        Argument(id=f"{claim}.{at}", text=" ".join(sentence(texts, 12) for _ in range(6)))
+        for at in range(12)
+    ]
+    turns = []
+    for _ in range(TURNS):
+        cited = tuple(chance.sample(pool, 2))
+        said = " ".join(one.text.split(". ")[0] + "." for one in cited)
+        response = Response(content=f"{said} {sentence(chance, 20)}", arguments=cited)
+        turns.append(Turn(utterance=sentence(chance, 40), response=response))
+    topic = f"Claim {claim}: {sentence(random.Random(claim), 8)}"
+    return Debate(id=f"{claim}", claim=topic, turns=tuple(turns))
+
+
+def evaluations(path: Path, debates: list[Debate], run: int) -> Path:
+    """Write the verdicts of one judge."""
+    chance = random.Random(run)
+    rate = 0.5 + run / 200
+    lines = []
+    for one in debates:
+        verdicts = tuple(
+            {
+                maxim: Verdict(
+                    score=round(
+                        min(1.0, chance.random() * 0.5 + 0.5 * (chance.random() < rate)), 2
+                    ),
+                    rationale=sentence(chance, 14),
+                )
+                for maxim in Maxim
+            }
+            for _ in one.turns
+        )
+        lines.append(files.evaluation_line(files.Evaluation(one, verdicts)))
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def judges(folder: Path) -> tuple[list[Path], Path]:
+    """Write 50 runs of judges on the same debates, and labels."""
+    same = [debate(claim, 0) for claim in range(CLAIMS)]
+    runs = [evaluations(folder / f"judge-{run:02}.jsonl", same, run) for run in range(RUNS)]
+    chance = random.Random(0)
+    labels = folder / "labels.jsonl"
+    with labels.open("w", encoding="utf-8") as stream:
+        for one in same:
+            known = [{maxim.key: chance.choice([0, 1, 1]) for maxim in Maxim} for _ in one.turns]
+            stream.write(json.dumps(known) + "\n")
+    return runs, labels
+
+
+def debaters(folder: Path) -> tuple[list[Path], None]:
+    """Write 50 judged runs of debaters on the same claims."""
+    return [
+        evaluations(
+            folder / f"debater-{run:02}.jsonl",
+            [debate(claim, run) for claim in range(CLAIMS)],
+            run,
+        )
+        for run in range(RUNS)
+    ], None
+
+
+EVENTS = """() => { window.slow = []; new PerformanceObserver((list) => {
+  for (const one of list.getEntries()) {
+    if (/key/.test(one.name)) { window.slow.push(one.duration); }
+  }
+}).observe({type: "event", durationThreshold: 16, buffered: true}); }"""
+
+
+def measure(page: Any, url: str) -> dict[str, float]:
+    """Measure the first view, and the latency of keys from event to the next frame."""
+    page.goto(url, wait_until="commit")
+    page.wait_for_selector(".reader .turn", timeout=60_000)
+    shown = page.evaluate("performance.now()")
+    paint = page.evaluate(
+        "performance.getEntriesByName('first-contentful-paint').map(one => one.startTime)[0] || 0"
+    )
+    page.evaluate(EVENTS)
+    page.evaluate("document.getElementById('debates').scrollIntoView()")
+    for key in "jjjjnnnnnjjkkpppnnnnjj":
+        page.keyboard.press(key)
+        page.wait_for_timeout(120)
+    page.keyboard.press("/")
+    for key in "market price":
+        page.keyboard.press(key)
+        page.wait_for_timeout(120)
+    start = time.monotonic()
+    page.wait_for_function("() => / of /.test(document.querySelector('.pager .soft').textContent)")
+    searched = time.monotonic() - start
+    page.wait_for_timeout(500)
+    keys: list[float] = page.evaluate("window.slow")
+    return {
+        "first paint": paint / 1000, "first turn": shown / 1000, "search": searched,
+        "slowest key": max(keys, default=16.0) / 1000, "keys over 50 ms": sum(k > 50 for k in keys),
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Print a row for each size."""
+    from playwright.sync_api import sync_playwright
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, help="keep runs and pages here")
+    given = parser.parse_args()
+    folder = given.folder or Path(tempfile.mkdtemp())
+    rows = []
+    for name, make in (("judges", judges), ("debaters", debaters)):
+        place = folder / name
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        runs, labels = make(place)
+        for kind, out in (("folder", place / "report"), ("file", place / "report.html")):
+            start, cpu = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_utime
+            summary = write_report(runs, out, labels=labels)
+            seconds = time.monotonic() - start
+            cpu = resource.getrusage(resource.RUSAGE_SELF).ru_utime - cpu
+            written = out.rglob("*") if out.is_dir() else [out]
+            size = sum(path.stat().st_size for path in written if path.is_file())
+            rows.append((name, kind, seconds, cpu, size / 1e6, summary))
+    print("runs x debates        kind    made    CPU     size  paint   turn  search  slowest key")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        for name, kind, seconds, cpu, size, summary in rows:
+            page = browser.new_page(viewport={"width": 1280, "height": 800})
+            found = measure(page, summary.page.resolve().as_uri())
+            page.close()
+            print(
+                f"{RUNS} {name} x {CLAIMS:<8} {kind:7}{seconds:5.1f} s {cpu:5.1f} s {size:5.1f} MB"
+                f" {found['first paint']:5.2f}s {found['first turn']:5.2f}s {found['search']:5.1f}s"
+                f"  {1000 * found['slowest key']:4.0f} ms"
+                f" ({found['keys over 50 ms']:.0f} over 50 ms)",
+                flush=True,
+            )
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

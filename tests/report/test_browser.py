@@ -1,0 +1,239 @@
+"""The report in a real browser: filter, compare, permalinks, keys, addresses, and hostile texts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.browser import OpenPage, assert_accessible, assert_fits
+from tests.report.makers import NASTY, debate, evaluations
+from touche_rad import files
+from touche_rad.demo import demo_file
+from touche_rad.report import write_report
+
+pytestmark = pytest.mark.services
+
+HERE = "document.querySelector('.reader header').textContent"
+BELOW = """(id) => { const box = document.getElementById(id).getBoundingClientRect();
+  return box.top >= document.querySelector('.tools').getBoundingClientRect().bottom - 1
+    && box.top < innerHeight / 2; }"""
+
+
+@pytest.fixture(scope="module")
+def judges(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the address of a report on two judges of the demo's debates."""
+    folder = tmp_path_factory.mktemp("judges")
+    debates = list(files.read_debates(demo_file("debates.jsonl")))
+    runs = [
+        evaluations(folder / f"{name}.jsonl", debates, score)
+        for name, score in (("strict", 0.1), ("kind", 0.9))
+    ]
+    line = runs[1].read_text("utf-8").replace('"score": 0.9', '"score": 0.1', 1)
+    (folder / "almost.jsonl").write_text(line, "utf-8")
+    runs.append(folder / "almost.jsonl")
+    write_report(runs, folder / "report", labels=demo_file("labels.jsonl"))
+    return (folder / "report" / "index.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def debaters(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the address of a report on two debaters that differ in one of three turns."""
+    folder = tmp_path_factory.mktemp("debaters")
+    turns = [(f"Why {n}?", f"Answer {n}.", "t") for n in range(3)]
+    other = [*turns[:1], ("Why 1?", "Another answer.", "t"), *turns[2:]]
+    one = evaluations(folder / "one.jsonl", [debate(*turns), debate(*turns, claim="Same.")], 0.9)
+    two = evaluations(folder / "two.jsonl", [debate(*other), debate(*turns, claim="Same.")], 0.9)
+    write_report([one, two], folder / "report.html")
+    return (folder / "report.html").as_uri()
+
+
+def shown(page: Any) -> str:
+    text: str = page.locator(".pager .soft").inner_text()
+    return text
+
+
+def wait(page: Any, text: str) -> None:
+    page.wait_for_function(
+        "text => document.querySelector('.pager .soft').textContent === text", arg=text
+    )
+
+
+def choose(page: Any, **values: str) -> None:
+    page.locator(".filter > summary").click()
+    for name, value in values.items():
+        page.select_option(f"select[name={name}]", value)
+    page.locator(".filter > summary").click()
+
+
+def test_a_filter_is_in_the_address_and_survives_a_reload(open_page: OpenPage, judges: str) -> None:
+    page = open_page(judges)
+    wait(page, "1 of 20")
+    choose(page, run="kind", maxim="quality", verdict="yes", label="no")
+    page.wait_for_function("() => location.hash.includes('label=no')")
+    found = shown(page)
+    assert found != "1 of 20"
+    assert page.locator(".turn.other").count() + page.locator(".turn:not(.other)").count() == 3
+    address = page.evaluate("location.hash")
+    for part in ("run=kind", "maxim=quality", "verdict=yes", "label=no"):
+        assert part in address
+    page.reload()
+    wait(page, found)
+    assert page.locator("select[name=run]").input_value() == "kind"
+    page.locator(".filter > summary").click()
+    page.get_by_role("button", name="Clear the filter").first.click()
+    wait(page, "1 of 20")
+
+
+def test_a_text_is_searched_in_all_debates(open_page: OpenPage, judges: str) -> None:
+    page = open_page(judges)
+    wait(page, "1 of 20")
+    page.keyboard.press("/")
+    page.keyboard.type("plumber")
+    page.wait_for_function(
+        "() => /^\\d+ of \\d+$/.test(document.querySelector('.pager .soft').textContent)"
+        " && document.querySelector('.pager .soft').textContent !== '1 of 20'"
+    )
+    assert "plumber" in page.locator(".reader").inner_text()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type("nothing has these words")
+    page.wait_for_selector("text=No debate matches the filter")
+
+
+def test_only_turns_on_which_judges_disagree(open_page: OpenPage, judges: str) -> None:
+    page = open_page(f"{judges}#debates&disagree=1")
+    wait(page, "1 of 20")
+    page = open_page(f"{judges}#c1&view=compare&with=1.2&differ=1")
+    wait(page, "1 of 1")
+    assert page.locator(".turn").count() == 1
+    assert page.locator(".compare .column").count() == 2
+
+
+def test_runs_are_compared_where_they_differ(open_page: OpenPage, debaters: str) -> None:
+    page = open_page(debaters)
+    wait(page, "1 of 3")
+    page.get_by_role("button", name="Compare").click()
+    wait(page, "1 of 2")
+    assert page.locator(".turn").count() == 3
+    page.select_option("select[name=differ]", "1")
+    wait(page, "1 of 1")
+    assert page.locator(".turn").count() == 1
+    assert "Another answer." in page.locator(".column").nth(1).inner_text()
+    address = page.evaluate("location.href")
+    again = open_page(address)
+    wait(again, "1 of 1")
+    assert again.locator(".column h5").all_inner_texts() == ["one", "two"]
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_a_permalink_lands_below_the_bars(open_page: OpenPage, judges: str, phone: bool) -> None:
+    page = open_page(f"{judges}#d7-t2", phone=phone)
+    page.wait_for_selector("#d7-t2.here")
+    assert page.evaluate(BELOW, "d7-t2")
+    page.locator("#d7-t3 .who a").click()
+    assert page.evaluate("location.hash").startswith("#d7-t3")
+
+
+def test_keys_go_to_turns_and_debates(open_page: OpenPage, judges: str) -> None:
+    page = open_page(f"{judges}#d1-t1")
+    page.wait_for_selector("#d1-t1.here")
+    for key, place in (("j", "d1-t2"), ("j", "d1-t3"), ("j", "d2-t1"), ("k", "d1-t3")):
+        page.keyboard.press(key)
+        page.wait_for_selector(f"#{place}.here")
+        assert page.evaluate(BELOW, place)
+    for key, place in (("n", "#d2"), ("n", "#d3"), ("p", "#d2")):
+        page.keyboard.press(key)
+        page.wait_for_selector(f".reader header{place}")
+    page.keyboard.press("?")
+    page.wait_for_selector("dialog[open]")
+    assert "Next debate" in page.locator("dialog").inner_text()
+
+
+def test_a_count_of_the_confusion_opens_its_turns(open_page: OpenPage, judges: str) -> None:
+    page = open_page(judges)
+    wait(page, "1 of 20")
+    page.get_by_text("Confusion of verdicts and labels").click()
+    link = page.locator("a[href*='run=kind'][href*='maxim=quality'][href*='label=no']").first
+    count = int(link.inner_text())
+    link.click()
+    page.wait_for_function("() => document.querySelector('select[name=label]').value === 'no'")
+    turns = 0
+    total = int(shown(page).split(" of ")[1])
+    for _ in range(total):
+        turns += page.locator(".turn:not(.other)").count()
+        before = shown(page)
+        page.keyboard.press("n")
+        if not before.startswith(f"{total} "):
+            page.wait_for_function(
+                "text => document.querySelector('.pager .soft').textContent !== text", arg=before
+            )
+    assert turns == count
+
+
+def test_columns_are_sorted_by_keyboard(open_page: OpenPage, judges: str) -> None:
+    page = open_page(judges)
+    table = page.locator("#scores table").first
+    button = table.locator("th button", has_text="accuracy")
+    button.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    cells = table.locator("td[data-label=accuracy]").all_inner_texts()
+    assert cells == sorted(cells)
+
+
+@pytest.mark.parametrize("phone", [False, True])
+@pytest.mark.parametrize("dark", [False, True])
+def test_pages_are_accessible_and_fit(
+    open_page: OpenPage, judges: str, debaters: str, phone: bool, dark: bool
+) -> None:
+    for address in (judges, f"{debaters}#c1&view=compare&with=0.1"):
+        page = open_page(address, phone=phone, dark=dark)
+        page.wait_for_selector(".reader .turn")
+        assert_accessible(page)
+        assert_fits(page)
+
+
+@pytest.mark.parametrize("out", ["report.html", "report"])
+def test_hostile_texts_stay_texts(open_page: OpenPage, tmp_path: Path, out: str) -> None:
+    debates = [debate(*((one, other, one) for other in NASTY[:3]), claim=one) for one in NASTY]
+    run = evaluations(tmp_path / "nasty.jsonl", debates)
+    summary = write_report([run], tmp_path / out, title=f"Honest {NASTY[1]}")
+    page = open_page(f"{summary.page.as_uri()}#d1&text={quote('<script>')}")
+    page.wait_for_selector(".reader .turn")
+    page.wait_for_timeout(300)
+    assert page.title().startswith("Honest")
+    assert page.locator("img, iframe, object, [onerror], [onmouseover]").count() == 0
+    assert "</script>" in page.locator(".reader").inner_text()
+    assert_fits(page)
+
+
+def test_whole_debates_and_queries_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
+    contest = json.loads(demo_file("contests.jsonl").read_text("utf-8").splitlines()[0])
+    lines = []
+    for judge, winner in (("a", "Mara"), ("b", "Teo")):
+        outcome = {"winner": winner, "scores": {"Mara": {"general": 8}, "Teo": {"general": 5}}}
+        lines.append((judge, json.dumps({"id": contest["id"], "judge": judge, "outcome": outcome})))
+    for judge, line in lines:
+        (tmp_path / f"{judge}.jsonl").write_text(line + "\n", "utf-8")
+    runs = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    write_report(runs, tmp_path / "w.html", labels=demo_file("contests.jsonl"))
+    for phone in (False, True):
+        page = open_page(f"{(tmp_path / 'w.html').as_uri()}#wholes&disagree=1", phone=phone)
+        wait(page, "1 of 1")
+        assert page.locator(".reader .turn").count() == 2
+        assert_accessible(page)
+        assert_fits(page)
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 2.0 t\nq2 Q0 d2 1 1.0 t\n")
+    (tmp_path / "b.run").write_text("q1 Q0 d1 1 2.0 t\nq2 Q0 d3 1 1.0 t\n")
+    (tmp_path / "qrels").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    write_report(
+        [tmp_path / "a.run", tmp_path / "b.run"], tmp_path / "q.html", labels=tmp_path / "qrels"
+    )
+    page = open_page(f"{(tmp_path / 'q.html').as_uri()}#queries&differ=1")
+    wait(page, "1 of 1")
+    assert "q2" in page.evaluate(HERE)
+    assert_accessible(page)

@@ -1,0 +1,171 @@
+"""Leaderboards: a ranking in words, a table that can be sorted, plots, and further tables.
+
+Runs of every kind (judges, debaters, TREC runs, panels, tournaments) are shown by the same board.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from markupsafe import Markup
+
+from touche_rad.score.result import Comparison
+from touche_rad.score.tables import NONE
+
+_NAMED: Final = 4
+"""Names in a sentence before the rest is counted."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The text of a cell, and optionally the part of the page that it opens."""
+
+    text: str
+    href: str = ""
+
+
+@dataclass(frozen=True)
+class BoardTable:
+    """A table whose first column names the rows."""
+
+    caption: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    baselines: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A plot with its caption."""
+
+    caption: str
+    svg: Markup
+
+
+@dataclass
+class Board:
+    """What a report says about a group of runs."""
+
+    title: str
+    sentences: list[str]
+    note: str = ""
+    tables: list[BoardTable] = field(default_factory=list)
+    plots: list[Plot] = field(default_factory=list)
+    details: list[tuple[str, list[BoardTable]]] = field(default_factory=list)
+    """Folded tables by title."""
+    warnings: list[str] = field(default_factory=list)
+    reference: list[tuple[str, list[BoardTable]]] = field(default_factory=list)
+    """Folded tables for the end of the page: figures that were not measured here."""
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Format a value; a dash if there is none."""
+    return NONE if value is None else f"{value:.{digits}f}"
+
+
+def interval(low: float | None, high: float | None, digits: int = 3) -> str:
+    """Format an interval; a dash if there is none."""
+    return (
+        NONE if low is None or high is None else f"{number(low, digits)} to {number(high, digits)}"
+    )
+
+
+def names_of(names: Sequence[str]) -> str:
+    """Join names; the rest after the first few is counted."""
+    if len(names) > _NAMED + 1:
+        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A run in a ranking: its value, and its paired difference from any other."""
+
+    name: str
+    value: float
+
+
+Difference = Callable[[str, str], Comparison | None]
+
+
+def ranking_in_words(
+    standings: Sequence[Standing],
+    baselines: Sequence[Standing],
+    measure: str,
+    difference: Difference,
+) -> Iterator[str]:
+    """Say who leads, who cannot be told from the leader, and who beats each baseline.
+
+    Args:
+        standings: The runs without the baselines, best first.
+        baselines: The baselines.
+        measure: The measure in words, such as "mean F1".
+        difference: The paired difference of two runs.
+    """
+    if not standings:
+        return
+    leader = standings[0]
+    if len(standings) > 1:
+        second = standings[1]
+        found = difference(second.name, leader.name)
+        yield _lead(leader, second, measure, found)
+        equal = [one.name for one in standings[2:] if not _clear(difference(one.name, leader.name))]
+        if equal:
+            yield f"{names_of(equal)} cannot be told from {leader.name} either."
+    for baseline in baselines:
+        yield from _against(standings, baseline, measure, difference)
+
+
+def _lead(leader: Standing, second: Standing, measure: str, found: Comparison | None) -> str:
+    gain = leader.value - second.value
+    head = f"{leader.name} leads {second.name} by {_short(gain)} {measure}"
+    if found is None or found.low is None or found.high is None:
+        return f"{head}; there are too few debates for an interval."
+    between = f"95 % interval of the difference {_short(-found.high)} to {_short(-found.low)}"
+    if _clear(found):
+        return f"{head}, clearly ({between})."
+    if abs(gain) < 5e-4:
+        return f"{leader.name} and {second.name} have the same {measure} ({between})."
+    return f"{head}, but cannot be told from it ({between} contains 0)."
+
+
+def _against(
+    standings: Sequence[Standing], baseline: Standing, measure: str, difference: Difference
+) -> Iterator[str]:
+    better: list[str] = []
+    same: list[str] = []
+    worse: list[str] = []
+    for one in standings:
+        found = difference(one.name, baseline.name)
+        group = same if not _clear(found) else better if one.value > baseline.value else worse
+        group.append(one.name)
+    name = f"the baseline {baseline.name}"
+    if better:
+        verb = "is" if len(better) == 1 else "are"
+        yield f"{names_of(better)} {verb} clearly better than {name} ({_short(baseline.value)})."
+    if same:
+        yield f"{names_of(same)} cannot be told from {name} ({_short(baseline.value)})."
+    if worse:
+        verb = "is" if len(worse) == 1 else "are"
+        yield f"{names_of(worse)} {verb} clearly worse than {name} ({_short(baseline.value)})."
+
+
+def _clear(found: Comparison | None) -> bool:
+    if found is None or found.low is None or found.high is None:
+        return False
+    return found.low > 0 or found.high < 0
+
+
+def _short(value: float) -> str:
+    """Format a share as papers do: .040."""
+    text = f"{abs(value):.3f}"
+    short = text.replace("0.", ".", 1) if text.startswith("0.") else text
+    return f"−{short}" if value < 0 and float(text) else short
+
+
+def by_pair(rows: Iterable[Comparison], measure: str) -> Difference:
+    """Look up the difference of two runs in a measure."""
+    known = {(one.run, one.against): one for one in rows if one.measure == measure}
+    return lambda run, against: known.get((run, against))

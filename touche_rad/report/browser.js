@@ -1,0 +1,281 @@
+"use strict";
+/* Browse many items: tools above, a list of which only the visible rows exist, and one item at a
+   time in the reader. The address keeps the item and the filter: #d3-t2&run=a&maxim=quality. */
+rad.report = { browsers: [] };
+
+/* Parts of the data: an element of this page, or a file in data/ that calls radPart. */
+{
+  const parts = new Map(), waiting = new Map(), KEPT = 24;
+  window.radPart = (name, value) => { waiting.get(name)?.(value); waiting.delete(name); };
+  const load = (name) => new Promise((resolve, reject) => {
+    const island = document.getElementById(`part-${name}`);
+    if (island) { resolve(JSON.parse(island.textContent)); return; }
+    waiting.set(name, resolve);
+    const script = document.createElement("script");
+    script.src = `data/${name}.js`;
+    script.onload = () => script.remove();
+    script.onerror = () => { waiting.delete(name); reject(new Error(`data/${name}.js cannot be read: keep the folder data beside this page`)); };
+    document.head.append(script);
+  });
+  rad.report.part = (name) => {
+    const found = parts.get(name) || load(name);
+    parts.delete(name);
+    parts.set(name, found);
+    found.catch(() => parts.delete(name));
+    if (parts.size > KEPT) { parts.delete(parts.keys().next().value); }
+    return found;
+  };
+}
+
+/* Wait until the browser has drawn and handled input. */
+rad.report.pause = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+rad.report.Browser = class {
+  /* spec: { section, prefix, noun, items, fields, keys, matches(item, state), text(item) for the
+     search, row(item, match), render(item, match, state) } */
+  constructor(spec) {
+    Object.assign(this, spec);
+    this.nouns = this.noun === "query" ? "queries" : `${this.noun}s`;
+    this.found = [];
+    this.at = -1;
+    this.version = 0;
+    this.rowHeight = 62;
+    this.build();
+    rad.report.browsers.push(this);
+  }
+
+  build() {
+    this.status = rad.h("span", { class: "soft", role: "status" });
+    this.search = rad.h("input", { type: "search", name: "text", class: "grow", placeholder: `Search the ${this.nouns} ( / )`, "aria-label": `Search the ${this.nouns}`, autocomplete: "off" });
+    this.inputs = new Map([["text", this.search]]);
+    const fields = this.fields.map((field) => this.field(field));
+    const filter = rad.h("details", { class: "filter" }, this.summary = rad.h("summary", { class: "button" }, "Filter"),
+      rad.h("div", { class: "fields" }, fields,
+        rad.h("button", { type: "button", onclick: () => this.reset() }, "Clear the filter")));
+    this.tools = rad.h("form", { class: "tools no-print", role: "search", "aria-label": `Filter the ${this.nouns}`, onsubmit: (event) => event.preventDefault() },
+      rad.h("div", { class: "row" }, this.search, filter, this.extra || null,
+        rad.h("span", { class: "pager" },
+          rad.h("button", { type: "button", "aria-label": `Previous ${this.noun}`, onclick: () => this.step(-1) }, "‹"),
+          this.status,
+          rad.h("button", { type: "button", "aria-label": `Next ${this.noun}`, onclick: () => this.step(1) }, "›"))));
+    this.rows = rad.h("ol");
+    this.list = rad.h("nav", { class: "list no-print", "aria-label": `List of ${this.nouns}`, tabindex: "0" }, this.rows);
+    this.list.addEventListener("scroll", () => this.draw(), { passive: true });
+    this.reader = rad.h("div", { class: "reader" });
+    rad.add(this.section, [this.tools, rad.h("div", { class: "panes" }, this.list, this.reader)]);
+    let timer = 0;
+    this.tools.addEventListener("input", (event) => {
+      clearTimeout(timer);
+      timer = setTimeout(() => this.changed(), event.target === this.search ? 120 : 0);
+    });
+    new ResizeObserver(() => {
+      document.documentElement.style.setProperty("--tools", `${this.tools.offsetHeight}px`);
+    }).observe(this.tools);
+    new ResizeObserver(() => this.draw()).observe(this.list);
+  }
+
+  field({ name, label, options }) {
+    const input = options
+      ? rad.h("select", { name }, options.map(([value, text]) => rad.h("option", { value }, text)))
+      : rad.h("input", { type: "checkbox", name });
+    this.inputs.set(name, input);
+    return options ? rad.h("label", { class: "field" }, label, input) : rad.h("label", { class: "check" }, input, ` ${label}`);
+  }
+
+  /* The filter as the fields show it; empty values are left out. */
+  read() {
+    const state = {};
+    for (const [name, input] of this.inputs) {
+      const value = input.type === "checkbox" ? (input.checked ? "1" : "") : input.value.trim();
+      if (value) { state[name] = value; }
+    }
+    return state;
+  }
+
+  write(state) {
+    for (const [name, input] of this.inputs) {
+      const value = state[name] || "";
+      if (input.type === "checkbox") { input.checked = value === "1"; }
+      else if (input.value.trim() !== value) { input.value = value; }
+    }
+  }
+
+  reset() { this.write({}); this.changed(); }
+
+  changed() { this.filter(this.read(), null); }
+
+  own(at) { return new RegExp(`^[${this.prefix}](\\d+)(?:-t(\\d+))?$`).exec(at || ""); }
+
+  /* Follow the address: its filter, and the item that it names. */
+  async follow(values) {
+    const { at, ...state } = values;
+    this.write(state);
+    await this.filter(this.read(), this.own(at), true);
+  }
+
+  /* Find the items that match; a text is searched in the background. */
+  async filter(state, place, following = false) {
+    const version = ++this.version;
+    this.state = state;
+    const names = Object.keys(state).filter((name) => name !== "text" && this.fields.some((field) => field.name === name));
+    this.summary.textContent = names.length ? `Filter (${names.length})` : "Filter";
+    const kept = place ? Number(place[1]) - 1 : this.current?.index;
+    const candidates = [];
+    for (const item of this.items()) {
+      const match = this.matches(item, state);
+      if (match) { candidates.push({ item, match, index: item.index }); }
+    }
+    if (!state.text) { await this.show(candidates, kept, place, following); return; }
+    const found = [];
+    let last = performance.now(), shown = false;
+    for (const one of candidates) {
+      const match = await this.textMatch(one.item, one.match, state.text.toLowerCase());
+      if (version !== this.version) { return; }
+      if (match) { found.push({ ...one, match }); }
+      if (performance.now() - last > 12) {
+        this.status.textContent = `searching: ${found.length} found`;
+        if (!shown && found.length > 20) { shown = true; await this.show([...found], kept, place, following); }
+        await rad.report.pause();
+        last = performance.now();
+      }
+      if (version !== this.version) { return; }
+    }
+    await this.show(found, kept, place, following && !shown);
+  }
+
+  async show(found, kept, place, following) {
+    this.found = found;
+    const at = found.findIndex((one) => one.index === kept);
+    this.rows.style.height = `${found.length * this.rowHeight}px`;
+    if (place && at < 0 && this.byIndex(kept)) {
+      this.at = -1;
+      await this.open({ item: this.byIndex(kept), match: null, index: kept }, place, following);
+    } else {
+      this.at = at >= 0 ? at : found.length ? 0 : -1;
+      await this.open(found[this.at], place, following);
+    }
+  }
+
+  async open(one, place, following) {
+    const version = this.version;
+    this.current = one;
+    this.count();
+    this.reveal();
+    if (!one) {
+      rad.replace(this.reader, rad.h("p", { class: "notice" }, `No ${this.noun} matches the filter. `,
+        rad.h("button", { type: "button", onclick: () => this.reset() }, "Clear the filter")));
+    } else {
+      let content;
+      try { content = await this.render(one.item, one.match, this.state); }
+      catch (error) { content = rad.ui.notice(error.message, "error"); }
+      if (version !== this.version || this.current !== one) { return; }
+      rad.replace(this.reader, content);
+    }
+    if (!following || place) { this.remember(place ? place[0] : one ? `${this.letter()}${one.index + 1}` : ""); }
+    if (place) { this.scrollTo(place[0]); }
+  }
+
+  letter() { return this.prefix[0]; }
+
+  remember(at) {
+    this.place = at;
+    rad.address.write({ at: at || this.section.id, ...this.state });
+  }
+
+  /* Show an element of the reader below the sticky bars. */
+  scrollTo(id) {
+    const target = document.getElementById(id) || this.reader;
+    target.scrollIntoView({ block: "start", behavior: "instant" });
+    for (const one of this.reader.querySelectorAll(".here")) { one.classList.remove("here"); }
+    if (/-t\d+$/.test(id)) { target.classList.add("here"); }
+  }
+
+  count() {
+    const total = this.found.length.toLocaleString("en");
+    this.status.textContent = this.at < 0 ? `${total} ${this.found.length === 1 ? this.noun : this.nouns}` : `${(this.at + 1).toLocaleString("en")} of ${total}`;
+  }
+
+  async step(by) {
+    const at = Math.min(Math.max(this.at + by, 0), this.found.length - 1);
+    if (at === this.at || !this.found.length) { return; }
+    this.version += 1;
+    this.at = at;
+    const one = this.found[at];
+    await this.open(one, [`${this.letter()}${one.index + 1}`], false);
+  }
+
+  /* Go to the next or previous matching turn, also in the next debate. */
+  async turn(by) {
+    const turns = [...this.reader.querySelectorAll(".turn:not(.other)")];
+    const here = turns.findIndex((one) => one.classList.contains("here"));
+    const next = turns[here < 0 && by < 0 ? -1 : here + by];
+    if (next) { this.scrollTo(next.id); this.remember(next.id); return; }
+    if (this.at + by < 0 || this.at + by >= this.found.length) { return; }
+    await this.step(by);
+    const fresh = [...this.reader.querySelectorAll(".turn:not(.other)")];
+    const first = by > 0 ? fresh[0] : fresh[fresh.length - 1];
+    if (first) { this.scrollTo(first.id); this.remember(first.id); }
+  }
+
+  /* Scroll the list so that the current row is visible. */
+  reveal() {
+    const top = this.at * this.rowHeight, height = this.list.clientHeight;
+    if (this.at >= 0 && (top < this.list.scrollTop || top + this.rowHeight > this.list.scrollTop + height)) {
+      this.list.scrollTop = Math.max(0, top - height / 3);
+    }
+    this.draw();
+  }
+
+  /* Draw the visible rows of the list. */
+  draw() {
+    const first = Math.max(0, Math.floor(this.list.scrollTop / this.rowHeight) - 3);
+    const count = Math.ceil((this.list.clientHeight || 0) / this.rowHeight) + 6;
+    const rows = this.found.slice(first, first + count).map((one, place) => {
+      const link = rad.h("a", { href: `#${this.letter()}${one.index + 1}`, "aria-current": first + place === this.at ? "true" : null,
+        onclick: (event) => { event.preventDefault(); this.version += 1; this.at = first + place; this.open(one, [`${this.letter()}${one.index + 1}`], false); } },
+        this.row(one.item, one.match));
+      const row = rad.h("li", { "aria-setsize": String(this.found.length), "aria-posinset": String(first + place + 1) }, link);
+      row.style.top = `${(first + place) * this.rowHeight}px`;
+      return row;
+    });
+    rad.replace(this.rows, rows);
+  }
+};
+
+/* The browser whose items the reader sees; keys belong to it. */
+rad.report.active = () => {
+  const middle = innerHeight / 2;
+  return rad.report.browsers.find((one) => {
+    const box = one.section.getBoundingClientRect();
+    return box.top < middle && box.bottom > middle;
+  }) || rad.report.browsers[0];
+};
+
+rad.report.start = () => {
+  const follow = () => {
+    const values = rad.address.read();
+    for (const one of rad.report.browsers) {
+      const named = one.own(values.at) || values.at === one.section.id;
+      one.follow(named ? values : {});
+    }
+  };
+  const act = (call) => () => { const one = rad.report.active(); if (one) { call(one); } };
+  if (rad.report.browsers.length) {
+    rad.keys({
+      "j": ["Next turn", act((one) => one.turn(1))],
+      "k": ["Previous turn", act((one) => one.turn(-1))],
+      "n": ["Next debate", act((one) => one.step(1))],
+      "p": ["Previous debate", act((one) => one.step(-1))],
+      "/": ["Search", act((one) => { one.search.focus(); one.search.select(); })],
+      "f": ["Open or close the filter", act((one) => { const filter = one.tools.querySelector(".filter"); filter.open = !filter.open; if (filter.open) { filter.querySelector("select, input").focus(); } })],
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") { return; }
+      const filter = document.querySelector(".filter[open], .picks[open]");
+      if (filter) { filter.open = false; filter.querySelector("summary").focus(); }
+      else if (event.target instanceof HTMLInputElement) { event.target.blur(); }
+    });
+    addEventListener("hashchange", follow);
+    follow();
+  }
+};
