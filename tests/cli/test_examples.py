@@ -34,14 +34,34 @@ def _examples() -> Iterator[tuple[str, Command]]:
                 yield example, command
 
 
+KINDS_OF_NEEDS = {
+    "model": re.compile(r" -m |vllm:|model\(persona|train (sft|dpo|merge)"),
+    "server": re.compile(r"elasticsearch:|--user http"),
+    "extra": re.compile(r"--dense|-r dense|train (encoder|stance)|by=(nli|trained)"),
+}
+"""What the commands of a code block need beside touche-rad: `<!-- needs: model -->` stands in the
+line before such a block."""
+BLOCK = re.compile(r"(?:^<!-- needs: ([a-z, ]+) -->\n)?^```.*?\n(.*?)^```", re.S | re.M)
+
+
+def _blocks() -> Iterator[tuple[str, set[str], list[str]]]:
+    """Yield each code block of the documents: its file, what it needs, and its command lines."""
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]:
+        for block in BLOCK.finditer(path.read_text("utf-8")):
+            lines = block[2].replace("\\\n", " ").splitlines()
+            calls = [
+                re.match(r"(?:\$ )?(?:\w+=\S* )*touche-rad ((?!\.\.\.).*)", line) for line in lines
+            ]
+            yield (
+                path.name,
+                set((block[1] or "").split(", ")) - {""},
+                [call[1] for call in calls if call],
+            )
+
+
 def _documented() -> Iterator[tuple[str, str]]:
     """Yield the file and the command line of each command in the code blocks of the documents."""
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]:
-        for block in re.findall(r"^```.*?\n(.*?)^```", path.read_text("utf-8"), re.S | re.M):
-            for line in block.replace("\\\n", " ").splitlines():
-                call = re.match(r"(?:\$ )?(?:\w+=\S* )*touche-rad ((?!\.\.\.).*)", line)
-                if call:
-                    yield path.name, call.group(1)
+    return ((name, line) for name, _, lines in _blocks() for line in lines)
 
 
 def _parse(line: str) -> click.Context:
@@ -95,6 +115,17 @@ def test_the_commands_in_the_documents_parse() -> None:
             _check(line)
         except (click.ClickException, ToucheRadError, ValueError, AssertionError) as error:
             wrong.append(f"{name}: touche-rad {line}: {error}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_each_block_says_whether_it_needs_a_model_a_server_or_an_extra() -> None:
+    wrong = []
+    for name, marked, lines in _blocks():
+        calls = [line.split("  #")[0] for line in lines]
+        needs = {kind for kind, words in KINDS_OF_NEEDS.items() if any(map(words.search, calls))}
+        if needs != marked:
+            mark = f"<!-- needs: {', '.join(sorted(needs))} -->" if needs else "no mark"
+            wrong.append(f"{name}: touche-rad {(lines or ['?'])[0]}: expected {mark}")
     assert not wrong, "\n".join(wrong)
 
 
