@@ -7,6 +7,7 @@ back whatever a system once answered, and one refused request ends its whole eva
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -87,9 +88,9 @@ class _WithNulls(Argument):
 
 def argument_of(value: Any, place: str = "", *, lenient: bool = False) -> Argument:
     """Parse an argument; null texts and lists are read as empty and written as null again."""
-    record = require_object(value, place)
+    record = _lenient_argument(value) if lenient else require_object(value, place)
     if lenient:  # `id` and `text` as text, and without other fields of a wrong type
-        texts = {key: lenient_text(record.get(key), f"{place}.{key}") for key in ("id", "text")}
+        texts = {key: lenient_text(record.get(key)) for key in ("id", "text")}
         wrong = [
             key for key in (*_TEXTS, "original") if not isinstance(record.get(key), str | None)
         ]
@@ -107,6 +108,14 @@ def argument_of(value: Any, place: str = "", *, lenient: bool = False) -> Argume
         raise FieldError(f"{place}.{inner}" if place else inner, _expected(first)) from None
     argument._nulls = nulls
     return argument
+
+
+def _lenient_argument(value: Any) -> JsonObject:
+    """Return an argument as an object; a text alone is an id, or a text if it has spaces."""
+    if isinstance(value, dict):
+        return value
+    said = lenient_text(value)
+    return {"text": said} if " " in said else {"id": said}
 
 
 def _is_list_of_texts(value: Any) -> bool:
@@ -127,6 +136,8 @@ def arguments_of(record: JsonObject, place: str, *, lenient: bool = False) -> tu
     if found is None:
         return ()
     field = f"{place}.arguments" if place else "arguments"
+    if lenient and not isinstance(found, list):
+        found = [found]
     return tuple(
         argument_of(value, f"{field}[{number}]", lenient=lenient)
         for number, value in enumerate(require_list(found, field))
@@ -135,16 +146,28 @@ def arguments_of(record: JsonObject, place: str, *, lenient: bool = False) -> tu
 
 def content_of(content: Any, field: str) -> str:
     """Parse what a system said; null is empty, and a number is its digits."""
-    if isinstance(content, bool):
-        raise FieldError(field, f"expected text, got {short_repr(content)}")
-    return lenient_text(content, field)
+    if content is None:
+        return ""
+    if isinstance(content, int | float) and not isinstance(content, bool):
+        return str(content)
+    return require_text(content, field)
 
 
-def lenient_text(value: Any, field: str) -> str:
-    """Parse a text where clients also send null, numbers or booleans."""
+def lenient_text(value: Any) -> str:
+    """Parse a text where clients may send any JSON value.
+
+    A list of parts such as `{"type": "text", "text": "..."}` is its texts; another object or list
+    is written as JSON.
+    """
     if value is None:
         return ""
-    return str(value) if isinstance(value, int | float) else require_text(value, field)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(one, str | dict) for one in value):
+        texts = [one if isinstance(one, str) else one.get("text") for one in value]
+        if all(isinstance(one, str) for one in texts):
+            return " ".join(texts)
+    return str(value) if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
 
 
 def drop_keys(record: Mapping[str, Any], keys: Collection[str]) -> JsonObject:
@@ -169,9 +192,11 @@ def body_of(response: Response) -> JsonObject:
 
 def user_turn_of(value: Any, place: str, *, lenient: bool = False) -> Turn:
     """Parse one of the official client's user turns, with the system's response if it has one."""
+    if lenient and not isinstance(value, dict):
+        return Turn(utterance=lenient_text(value))
     record = require_object(value, place)
     if lenient:
-        utterance = lenient_text(record.get("utterance"), f"{place}.utterance")
+        utterance = lenient_text(record.get("utterance"))
     else:
         utterance = require_text(*require_field(record, "utterance", place))
     rest = drop_keys(record, ("utterance", "response", SYSTEM))
@@ -179,21 +204,24 @@ def user_turn_of(value: Any, place: str, *, lenient: bool = False) -> Turn:
     if system is None:
         return Turn(utterance=utterance, **rest)
     place = f"{place}.{SYSTEM}"
+    if lenient and not isinstance(system, dict):
+        system = {"utterance": system}
     response = _response_of(require_object(system, place), place, lenient)
     return Turn(utterance=utterance, response=response, **rest)
 
 
 def _response_of(system: JsonObject, place: str, lenient: bool) -> Response:
     body = system.get("response")
+    if lenient and not isinstance(body, dict | None):
+        body = {"content": body}
     body = {} if body is None else require_object(body, f"{place}.response")
     said = system.get("utterance")
     if said is None:
         if "utterance" not in system and "content" not in body and not lenient:
             raise FieldError(f"{place}.utterance", "missing")
         said = body.get("content")
-    parse_content = lenient_text if lenient else content_of
     return Response(
-        content=parse_content(said, f"{place}.utterance"),
+        content=lenient_text(said) if lenient else content_of(said, f"{place}.utterance"),
         arguments=arguments_of(body, f"{place}.response", lenient=lenient),
         extra=drop_keys(body, _BODY),
     )

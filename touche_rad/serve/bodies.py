@@ -1,6 +1,6 @@
 """Bodies of requests and answers.
 
-Only necessary fields are required, and unknown fields are accepted. A text may be null or a number,
+Only necessary fields are required, and unknown fields are accepted. A text may be any JSON value,
 because the official client sends the earlier answers of a system back unchanged.
 """
 
@@ -13,18 +13,15 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from touche_rad.debate import Argument
+from touche_rad.files.simulations import lenient_text
 from touche_rad.text import clean
 
 
-def _to_text(value: object) -> object:
-    if value is None:
-        return ""
-    if isinstance(value, bool | int | float):
-        return str(value)
-    return clean(value) if isinstance(value, str) else value
+def _to_text(value: object) -> str:
+    return clean(lenient_text(value))
 
 
-Text = Annotated[str, BeforeValidator(_to_text, json_schema_input_type=str | float | bool | None)]
+Text = Annotated[str, BeforeValidator(_to_text, json_schema_input_type=Any)]
 
 
 class Body(BaseModel):

@@ -1,0 +1,280 @@
+"""Who may ask the server, how much, how many at a time, and for how long."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from tests.serve.careless import wait_for
+from tests.terminal import touche_rad
+from touche_rad.debate import Debate, Maxim, Response, Verdict
+from touche_rad.runs.answering import Answerer
+from touche_rad.serve import create_app
+from touche_rad.serve.limits import Access, Gate, Limits
+
+TOKEN = "0123456789abcdef"
+ASKED = {"messages": [{"role": "user", "content": "Zoos should be closed."}]}
+
+
+class Plain:
+    """A debater and a judge; the debater waits until it may answer."""
+
+    def __init__(self) -> None:
+        self.go_on, self.started = threading.Event(), threading.Event()
+        self.go_on.set()
+
+    def answer(self, debate: Debate) -> Response:
+        self.started.set()
+        self.go_on.wait(30)
+        return Response(content="No.")
+
+    def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
+        return {maxim: Verdict(score=1.0) for maxim in Maxim}
+
+
+def _client(plain: Plain | None = None, host: str = "localhost", **more: Any) -> TestClient:
+    plugin = plain or Plain()
+    app = create_app(Answerer([("plain", plugin)]), plugin, **more)
+    return TestClient(app, base_url=f"http://{host}")
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ("", 401), (f"Bearer {TOKEN}x", 401), ("Bearer", 401), ("Basic !", 401), (TOKEN, 401),
+        (f"Bearer {TOKEN}", 200), (f"bearer  {TOKEN}", 200),
+        (f"Basic {base64.b64encode(f'me:{TOKEN}'.encode()).decode()}", 200),
+    ],
+)  # fmt: skip
+def test_without_the_token_there_is_one_line_of_json(sent: str, status: int) -> None:
+    client = _client(access=Access(TOKEN))
+    headers = {"authorization": sent} if sent else {}
+    for answered in (
+        client.post("/", json=ASKED, headers=headers), client.get("/docs", headers=headers),
+    ):  # fmt: skip
+        assert answered.status_code == status
+        assert TOKEN not in answered.text
+        if status == 401:
+            assert "`Authorization: Bearer TOKEN`" in answered.json()["detail"]
+            assert answered.headers["www-authenticate"].startswith("Basic ")
+
+
+def test_without_the_token_health_says_only_that_the_server_works() -> None:
+    client = _client(access=Access(TOKEN))
+    assert client.get("/health").json() == {"status": "ok"}
+    answered = client.get("/health", headers={"authorization": f"Bearer {TOKEN}"})
+    assert answered.json()["debater"] == "debater"
+
+
+@pytest.mark.parametrize("origin", ["null", "http://evil.example", "http://localhost:3000"])
+def test_web_pages_of_other_servers_are_refused(origin: str) -> None:
+    client = _client()
+    answered = client.post("/", json=ASKED, headers={"origin": origin})
+    assert answered.status_code == 403
+    assert "access-control-allow-origin" not in answered.headers
+    assert client.post("/", json=ASKED, headers={"origin": "http://localhost"}).status_code == 200
+    asks = {"origin": origin, "access-control-request-method": "POST"}
+    assert client.options("/", headers=asks).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("host", "access", "browser", "status"),
+    [
+        ("evil.example", Access(loopback=True), False, 403),
+        ("localhost:8080", Access(loopback=True), False, 200),
+        ("127.0.0.1:8080", Access(loopback=True), True, 200),
+        ("[::1]:8080", Access(loopback=True), True, 200),
+        ("evil.example", Access(), True, 403),
+        ("touche-rad:8080", Access(), False, 200),
+        ("debate.example", Access(names=frozenset(["debate.example"])), True, 200),
+    ],
+)
+def test_a_foreign_name_that_leads_here_is_refused(
+    host: str, access: Access, browser: bool, status: int
+) -> None:
+    headers = {"host": host} | ({"sec-fetch-site": "same-origin"} if browser else {})
+    assert _client(access=access).get("/health", headers=headers).status_code == status
+
+
+def test_every_response_has_the_headers_of_a_closed_page() -> None:
+    client = _client()
+    for answered in (client.get("/docs"), client.post("/", json=ASKED), client.get("/missing")):
+        assert answered.headers["x-content-type-options"] == "nosniff"
+        assert answered.headers["x-frame-options"] == "DENY"
+        assert "default-src 'none'" in answered.headers["content-security-policy"]
+
+
+def test_above_the_bound_and_only_there_a_client_is_asked_to_come_back() -> None:
+    plain = Plain()
+    plain.go_on.clear()
+    app = create_app(Answerer([("plain", plain)]), plain, limits=Limits(requests=2))
+
+    async def ask() -> None:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            waiting = [asyncio.create_task(client.post("/", json=ASKED)) for _ in range(2)]
+            await asyncio.to_thread(plain.started.wait, 10)
+            refused = await client.post("/", json=ASKED)
+            assert refused.status_code == 503
+            assert refused.headers["retry-after"]
+            assert "busy" in refused.json()["detail"]
+            assert (await client.get("/health")).status_code == 200
+            plain.go_on.set()
+            assert [(await one).status_code for one in waiting] == [200, 200]
+            assert (await client.post("/", json=ASKED)).status_code == 200
+
+    asyncio.run(ask())
+
+
+def _pass(gate: Gate, messages: list[dict[str, Any]]) -> list[int]:
+    """Send a request in pieces; nothing follows the last one."""
+    statuses: list[int] = []
+
+    async def receive() -> dict[str, Any]:
+        if messages:
+            return messages.pop(0)
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
+    anyio.run(gate, scope, receive, send)
+    return statuses
+
+
+async def _answered(scope: Any, receive: Any, send: Any) -> None:
+    await receive()
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body"})
+
+
+PIECE = {"type": "http.request", "body": b"x" * 2**18, "more_body": True}
+END = {"type": "http.request", "body": b"x"}
+
+
+@pytest.mark.parametrize(
+    ("limits", "messages", "status"),
+    [
+        (Limits(body_seconds=0.05), [PIECE], [408]),
+        (Limits(held=2**18), [PIECE, PIECE, PIECE], [503]),
+        (Limits(held=2**18), [PIECE, END], [200]),
+        (Limits(body=2**18), [PIECE, END], [413]),
+        (Limits(), [PIECE, {"type": "http.disconnect"}], []),
+    ],
+)  # fmt: skip
+def test_an_unfinished_body_is_given_up_and_its_memory_freed(
+    limits: Limits, messages: list[dict[str, Any]], status: list[int]
+) -> None:
+    gate = Gate(_answered, limits, Access())
+    assert _pass(gate, [*messages]) == status
+    assert (gate._requests, gate._held) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--host", "0.0.0.0"], "set TOUCHE_RAD_TOKEN to 16 or more random characters, or allow"),
+        (["--host", "0.0.0.0", "--token", "short"], "--token: expected 16 or more"),
+        (["--host", "0.0.0.0", "--token", TOKEN, "--open"], "exclude each other"),
+    ],
+)
+def test_other_machines_need_a_token_or_an_explicit_permission(words: list[str], said: str) -> None:
+    ended = touche_rad("serve", "-i", "demo", *words)
+    assert ended.code == 2
+    assert said in " ".join(ended.err.split())
+    assert "short" not in ended.err
+
+
+@pytest.fixture(scope="module")
+def serve(demo_index_path: Path) -> Iterator[Callable[..., tuple[subprocess.Popen[bytes], int]]]:
+    """Start `touche-rad serve`, and end it after the tests."""
+    servers: list[subprocess.Popen[bytes]] = []
+
+    def start(*words: str) -> tuple[subprocess.Popen[bytes], int]:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        command = [sys.executable, "-m", "touche_rad", "serve", "-i", str(demo_index_path), "-q"]
+        server = subprocess.Popen([*command, "--port", str(port), *words], env=dict(os.environ))
+        servers.append(server)
+        wait_for(f"http://127.0.0.1:{port}", server.poll)
+        return server, port
+
+    yield start
+    for server in servers:
+        server.kill()
+        server.wait()
+
+
+def _half_sent(port: int) -> socket.socket:
+    client = socket.create_connection(("127.0.0.1", port))
+    head = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    client.sendall(head + b"Content-Length: 100\r\n\r\n{")
+    return client
+
+
+@pytest.mark.long
+def test_a_half_sent_body_does_not_hold_up_the_end_and_answers_are_finished(serve: Any) -> None:
+    server, port = serve()
+    with _half_sent(port), ThreadPoolExecutor(20) as pool:
+        url = f"http://127.0.0.1:{port}/"
+        asked = [pool.submit(httpx.post, url, json=ASKED, timeout=60) for _ in range(20)]
+        time.sleep(0.5)
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(30) in (0, -signal.SIGTERM)
+        answers = [one.exception() or one.result() for one in asked]
+    bodies = [one.json() for one in answers if isinstance(one, httpx.Response)]
+    assert bodies
+    assert all(body["content"] for body in bodies)
+
+
+@pytest.mark.long
+def test_a_connection_without_a_complete_header_is_closed(serve: Any) -> None:
+    _, port = serve()
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(b"POST / HTTP/1.1\r\nHost: loc")
+        client.settimeout(45)
+        with suppress(ConnectionResetError):
+            assert client.recv(100) == b""
+
+
+@pytest.mark.long
+def test_health_answers_while_large_bodies_are_read(serve: Any) -> None:
+    _, port = serve()
+    text = "!" * 15_000_000
+    body = {
+        "simulation": {"userTurns": [{"utterance": text, "systemResponse": {"response": text}}]}
+    }
+    whole = json.dumps(body | {"userTurnIndex": 0})[:15_900_000]
+    chat = json.dumps({"messages": [{"role": "user", "content": text}]})
+    headers = {"content-type": "application/json"}
+    with ThreadPoolExecutor(2) as pool:
+        url = f"http://127.0.0.1:{port}"
+        sent = [
+            pool.submit(httpx.post, f"{url}{path}", content=content, headers=headers, timeout=120)
+            for path, content in (("/", chat), ("/quality", whole))
+        ]
+        while not all(one.done() for one in sent):
+            assert httpx.get(f"{url}/health", timeout=20).status_code == 200
+        assert [one.result().status_code for one in sent] == [200, 400]
