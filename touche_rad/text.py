@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -177,38 +177,69 @@ def colour_setting() -> bool | None:
 KEY: Final = "OPENAI_API_KEY"
 """Variable with the key of the model's endpoint, which no output may contain."""
 HIDDEN: Final = "***"
+_SECRETS: Final = (
+    KEY, "TOUCHE_RAD_TOKEN", "TOUCHE_RAD_ES_API_KEY", "TOUCHE_RAD_ES_PASSWORD",
+)  # fmt: skip
+_NO_SECRETS: Final = frozenset("none null empty dummy test key no-key not-needed".split())
+"""Values for servers that need no key."""
 _MIN_LENGTH: Final = 6
 _MAX_WORD_LENGTH: Final = 15
-"""A shorter key, or a plain word ("public"), can occur in any text by chance. Redacting it would
-damage quotations and protect nothing."""
+"""A shorter key, or a plain word ("public"), can occur in any text by chance. Messages and records
+of a run hide it as a whole word; the texts of a debate keep it: quotations must be exact."""
+_IN_ADDRESS: Final = re.compile(
+    r"(?<=://)[^\s/@\"\\]{1,200}@"
+    r"|(?<=[?&])((?:[\w-]{0,20}[_-])?(?:key|token|password|secret|signature|apikey)=)[^\s&#\"'\\]+",
+    re.IGNORECASE,
+)
 
 
 def redact(text: str) -> str:
-    """Return a text with the key replaced by `***`, in plain form and in both JSON forms."""
-    key = os.environ.get(KEY, "")
-    if len(key) < _MIN_LENGTH or (len(key) <= _MAX_WORD_LENGTH and key.isalpha()):
-        return text
-    for form in (key, json.dumps(key, ensure_ascii=False)[1:-1], json.dumps(key)[1:-1]):
-        text = text.replace(form, HIDDEN)
+    """Return a message with `***` for each key, and for keys and passwords in addresses."""
+    text = _IN_ADDRESS.sub(lambda found: f"{found[1]}{HIDDEN}" if found[1] else f"{HIDDEN}@", text)
+    for key in _keys():
+        if _is_common(key):
+            text = re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", HIDDEN, text)
+    return _without_keys(text)
+
+
+def _keys() -> list[str]:
+    values = {os.environ.get(name, "") for name in _SECRETS}
+    return sorted(one for one in values if len(one) > 1 and one.lower() not in _NO_SECRETS)
+
+
+def _is_common(key: str) -> bool:
+    """Whether a key can occur in a text by chance."""
+    return len(key) < _MIN_LENGTH or (len(key) <= _MAX_WORD_LENGTH and key.isalpha())
+
+
+def _without_keys(text: str) -> str:
+    """Return a text with `***` for each key, in plain form and in both JSON forms."""
+    for key in _keys():
+        if not _is_common(key):
+            for form in (key, json.dumps(key, ensure_ascii=False)[1:-1], json.dumps(key)[1:-1]):
+                text = text.replace(form, HIDDEN)
     return text
 
 
-def redact_data(value: Any) -> Any:
-    """Return JSON data with the key redacted in its texts; names of fields do not change."""
+def redact_data(value: Any, hide: Callable[[str], str] = redact) -> Any:
+    """Return JSON data with the keys hidden in its texts; names of fields do not change."""
     if isinstance(value, str):
-        return redact(value)
+        return hide(value)
     if isinstance(value, Mapping):
-        return {name: redact_data(inner) for name, inner in value.items()}
+        return {name: redact_data(inner, hide) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [redact_data(inner) for inner in value]
+        return [redact_data(inner, hide) for inner in value]
     return value
 
 
 def redact_line(line: str) -> str:
-    """Return a line of a run file with the key redacted; a JSON line remains valid JSON."""
-    if redact(line) == line:
+    """Return a line of a run file with the keys hidden; a JSON line remains valid JSON.
+
+    Words and addresses of the debate are kept, since they may be quoted.
+    """
+    if _without_keys(line) == line:
         return line
     try:
-        return json.dumps(redact_data(json.loads(line)), ensure_ascii=False)
+        return json.dumps(redact_data(json.loads(line), _without_keys), ensure_ascii=False)
     except ValueError:
-        return redact(line)
+        return _without_keys(line)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from tests.models import scripted
+from tests.terminal import touche_rad
 from touche_rad import text
+from touche_rad.demo import demo_file
 
 KEY = 'sk-"§"-7f3a'
 
@@ -31,6 +35,64 @@ def test_a_line_of_json_remains_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     assert text.redact_line("no json: arguments-1") == "no json: ***"
 
 
-def test_a_plain_word_as_a_key_is_not_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "public")
-    assert text.redact("The public pays.") == "The public pays."
+@pytest.mark.parametrize("key", ["public", "ab1"])
+def test_a_key_that_may_be_a_word_is_hidden_in_messages_and_kept_in_debates(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    said = f"{key}-, re{key}, {key}"
+    assert text.redact(said) == f"***-, re{key}, ***"
+    assert text.redact_line(json.dumps({"content": said})) == json.dumps({"content": said})
+
+
+@pytest.mark.parametrize("name", ["TOUCHE_RAD_TOKEN", "TOUCHE_RAD_ES_PASSWORD"])
+def test_other_keys_are_hidden_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "correct-horse-battery")
+    assert text.redact("It is correct-horse-battery.") == "It is ***."
+
+
+@pytest.mark.parametrize(
+    ("said", "hidden"),
+    [
+        ("http://me:secret@host/v1#m", "http://***@host/v1#m"),
+        ('"https://h/v1?a=1&api_key=s3cret&b=2"', '"https://h/v1?a=1&api_key=***&b=2"'),
+        ("http://h/v1?token=s3cret#m", "http://h/v1?token=***#m"),
+        ("write to me@example.org: 1://", "write to me@example.org: 1://"),
+    ],
+)
+def test_keys_in_addresses_are_hidden(said: str, hidden: str) -> None:
+    assert text.redact(said) == hidden
+
+
+def test_show_config_prints_no_secret() -> None:
+    ended = touche_rad(
+        "serve", "--show-config", "-m", "http://me:pa55word@h/v1?api_key=s3cret#m",
+        "--token", "0123456789abcdef",
+    )  # fmt: skip
+    assert ended.code == 0
+    for secret in ("pa55word", "s3cret", "0123456789abcdef"):
+        assert secret not in ended.out + ended.err
+
+
+@pytest.mark.parametrize("key", ["sk-Planted-7f3a9", "PlantedAlphabeticKey"])
+def test_one_planted_key_reaches_no_output(
+    key: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The model's server answers with the key; every file and line of the run is searched."""
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    reply = {"number": 1, "frame": "contrary", "quantity": key, "reason": key, "answer": key}
+    with scripted.serving() as server:
+        server.always = lambda handler: handler.say(
+            200, json.dumps(scripted.reply(json.dumps(reply))).encode()
+        )
+        url = f"{server.url}?api_key={key}#tiny"
+        out, cache = tmp_path / "run.jsonl", tmp_path / "cache"
+        debates = tmp_path / "debates.jsonl"
+        debates.write_text(demo_file("debates.jsonl").read_text("utf-8").splitlines()[0] + "\n")
+        ended = touche_rad("respond", debates, "-i", "demo", "-d", "composed", "-m", url,
+                           "-o", out, "--cache", cache)  # fmt: skip
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any("cache" in path.parts for path in written)
+    for path in written:
+        assert key.encode() not in path.read_bytes(), path.name
+    assert key not in ended.out + ended.err

@@ -140,7 +140,8 @@ class Command(click.Command):
             where = _SOURCES.get(source, "default") if source else "default"
             if where == "file" and ctx.obj is not None:
                 where = f"file {ctx.obj.path}"
-            click.echo(f"{name.replace('_', '-')} = {_show(value)}  ({where})")
+            shown = "***" if name == "token" and value else _show(value)
+            click.echo(f"{name.replace('_', '-')} = {shown}  ({where})")
         return 0
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -23,7 +23,7 @@ import anyio
 
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.models.usage import Call, Trace
-from touche_rad.text import redact
+from touche_rad.text import redact, redact_line
 
 log = logging.getLogger("touche_rad")
 
@@ -159,7 +159,7 @@ class Cache:
 
     def put(self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """Store an answer; a write error is only logged."""
-        text = json.dumps(answer, ensure_ascii=True)
+        text = redact_line(json.dumps(answer, ensure_ascii=True))
         asked = redact(json.dumps(body, ensure_ascii=True))
         model = str(body.get("model", ""))
         row = (key, model, asked, text, _digest(text), VERSION, time.time())
