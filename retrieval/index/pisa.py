@@ -119,6 +119,10 @@ class PisaArguments:
     def __len__(self) -> int:
         return self.manifest.arguments
 
+    def verify(self) -> None:
+        """Compare every file with its digest; a UserError names the first damaged one."""
+        read_manifest(self.folder, verify=True)
+
     def get(self, argument_id: str) -> Argument | None:
         """Return the argument with this id, or None."""
         return self._store.get(argument_id)

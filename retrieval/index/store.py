@@ -24,6 +24,7 @@ from retrieval.index.analyser import NAME as ANALYSER
 from touche_rad import __version__, files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError, refuse_newer
+from touche_rad.files.outputs import sha256_of
 
 FILE = "manifest.json"
 FORMAT = 4
@@ -32,7 +33,7 @@ FORMAT = 4
 class Manifest(BaseModel):
     """The description of an index folder."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: int
     collection: str
@@ -41,27 +42,46 @@ class Manifest(BaseModel):
     analyser: str
     sizes: dict[str, int]
     versions: dict[str, str]
+    digests: dict[str, str] = {}
+    """SHA-256 of each file; empty in an index of an earlier version."""
+    times: dict[str, int] = {}
+    """Modification time of each file, in ns. A file that has it still is not read again."""
+    checksum: str = ""
+    """SHA-256 of the manifest without this line."""
+
+    def computed_checksum(self) -> str:
+        """Return the checksum that the manifest should have."""
+        return sha256(self.model_dump_json(exclude={"checksum"}).encode()).hexdigest()
 
 
 def write_manifest(folder: Path, collection: str, arguments: int, fields: dict[str, int]) -> None:
     """Write the manifest of a complete index folder."""
-    sizes = {
-        str(path.relative_to(folder)): path.stat().st_size
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
+    paths = {
+        str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()
     }
     engines = ("pyterrier", "pyterrier-pisa")
     manifest = Manifest(
         format=FORMAT, collection=collection, arguments=arguments, fields=fields,
-        analyser=ANALYSER, sizes=sizes,
+        analyser=ANALYSER, sizes={name: path.stat().st_size for name, path in paths.items()},
+        digests={name: sha256_of(path) for name, path in paths.items()},
+        times={name: path.stat().st_mtime_ns for name, path in paths.items()},
         versions={"touche-rad": __version__}
         | {name: importlib.metadata.version(name) for name in engines},
     )  # fmt: skip
+    manifest = manifest.model_copy(update={"checksum": manifest.computed_checksum()})
     (folder / FILE).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Read and check the manifest of an index folder."""
+def read_manifest(folder: Path, *, verify: bool = False) -> Manifest:
+    """Read the manifest of an index folder, and check that the files are those of the build.
+
+    Files with another modification time are read and compared with their digests before anything
+    maps them into memory: a damaged file would crash the engine or change results.
+
+    Args:
+        folder: The index.
+        verify: Read every file, also those with an unchanged time.
+    """
     again = "build it again: touche-rad index SOURCE -o DIR --replace"
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no index; build it: touche-rad index SOURCE -o DIR")
@@ -76,12 +96,18 @@ def read_manifest(folder: Path) -> Manifest:
         raise UserError(f"{folder}: {FILE} cannot be read; {again}") from None
     if (manifest.format, manifest.analyser) != (FORMAT, ANALYSER):
         raise UserError(f"{folder}: the index was built by another version of touche-rad; {again}")
+    if manifest.digests and manifest.checksum != manifest.computed_checksum():
+        raise UserError(f"{folder}: the index is damaged: {FILE} was changed; {again}")
     for name, size in manifest.sizes.items():
         path = folder / name
         found = path.stat().st_size if path.is_file() else None
         if found != size:
             problem = "is missing" if found is None else f"has {found} bytes instead of {size}"
             raise UserError(f"{folder}: the index is damaged: {name} {problem}; {again}")
+        expected = manifest.digests.get(name)
+        changed = verify or path.stat().st_mtime_ns != manifest.times.get(name)
+        if expected and changed and sha256_of(path) != expected:
+            raise UserError(f"{folder}: the index is damaged: {name} was changed; {again}")
     return manifest
 
 

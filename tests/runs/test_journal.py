@@ -91,15 +91,17 @@ def test_a_journal_torn_anywhere_loses_only_what_was_torn(out: Path) -> None:
 @pytest.mark.parametrize(
     "rubbish", [b"\x00" * 50 + b"\n", b"[]\n", b'{"unit": 1}\n', b'{"unit": "x", "lines": []}\n']
 )
-def test_from_a_damaged_record_on_nothing_is_trusted(out: Path, rubbish: bytes) -> None:
+def test_a_damaged_record_is_named_and_the_others_are_kept(
+    out: Path, rubbish: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     left_by(out, 0)
     sound = part(out).read_bytes()
     left_by(out, 1)
     after = part(out).read_bytes()[len(sound) :]
     part(out).write_bytes(sound + rubbish + after)
     with Journal(out, IDENTITY) as journal:
-        assert len(journal) == 1
-    assert part(out).read_bytes() == sound
+        assert [unit in journal for unit in range(2)] == [True, True]
+    assert f"{part(out)}:3 is damaged" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -132,13 +134,54 @@ def test_restart_throws_the_earlier_run_away(out: Path) -> None:
     assert out.read_text() == "new\n"
 
 
+def test_a_flipped_bit_anywhere_is_found_and_the_output_is_the_same(out: Path) -> None:
+    left_by(out, 0, 1, 2)
+    whole = part(out).read_bytes()
+    first = whole.index(b"\n") + 1
+    for bit in random.Random(3).sample(range(8 * first, 8 * len(whole)), 200):
+        spoilt = bytearray(whole)
+        spoilt[bit // 8] ^= 1 << bit % 8
+        part(out).write_bytes(spoilt)
+        with Journal(out, IDENTITY) as journal:
+            assert len(journal) < 3
+            for unit in range(3):
+                if unit not in journal:
+                    journal.append(unit, done(unit))
+            assert list(journal.records()) == [done(unit) for unit in range(3)]
+
+
+def test_a_flipped_bit_in_the_header_is_named(out: Path) -> None:
+    left_by(out, 0)
+    part(out).write_bytes(part(out).read_bytes().replace(b'"seed": 0', b'"seed": 1', 1))
+    with pytest.raises(UserError, match="damaged: start again with --restart"):
+        left_by(out, 0)
+
+
+@pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize("foreign", [b"somebody's notes\n", b"x", b'{"journal": "other"}\n'])
-def test_a_file_that_is_no_journal_is_not_touched(out: Path, foreign: bytes) -> None:
+def test_a_file_that_is_no_journal_is_not_touched(out: Path, foreign: bytes, restart: bool) -> None:
     out.parent.mkdir()
     part(out).write_bytes(foreign)
     with pytest.raises(UserError, match="is not a journal of touche-rad"):
-        left_by(out, 0)
+        Journal(out, IDENTITY, restart=restart)
     assert part(out).read_bytes() == foreign
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_symbolic_link_or_a_pipe_in_place_of_the_journal_is_not_touched(
+    out: Path, restart: bool
+) -> None:
+    left_by(out, 0)
+    other = part(out).rename(out.parent / "other")
+    before = other.read_bytes()
+    part(out).symlink_to(other)
+    with pytest.raises(UserError, match="is a symbolic link"):
+        Journal(out, IDENTITY, restart=restart)
+    assert other.read_bytes() == before
+    part(out).unlink()
+    os.mkfifo(part(out))
+    with pytest.raises(UserError, match="not a regular file"):
+        Journal(out, IDENTITY, restart=restart)
 
 
 def test_a_damaged_header_is_told(out: Path) -> None:

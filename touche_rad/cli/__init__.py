@@ -134,6 +134,12 @@ def _help_of(error: click.ClickException) -> str:
     return f" (see: {ctx.command_path} --help)" if ctx is not None else ""
 
 
+_LONGEST_ERROR = 1500
+
+
 def _fail(message: str, code: int) -> int:
-    say(f"touche-rad: error: {' '.join(message.split())}")
+    line = " ".join(message.split())
+    if len(line) > _LONGEST_ERROR:  # it quotes an argument of the command or a file
+        line = f"{line[: _LONGEST_ERROR - 300]} … {line[-300:]}"
+    say(f"touche-rad: error: {line}")
     return code

@@ -215,7 +215,7 @@ class Trial:
         )
         turns = sum(
             len(json.loads(line)["userTurnsEvaluations"])
-            for line in self.evaluations.read_text("utf-8").splitlines()
+            for line in self.evaluations.open(encoding="utf-8")
         )
         return f"{turns} turns on four maxims: {seconds / max(1, turns):.2f} s per turn"
 

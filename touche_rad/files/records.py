@@ -201,6 +201,11 @@ def optional_text(record: JsonObject, key: str, place: str = "") -> str:
 LONGEST = 64 * 2**20
 """Maximum bytes of a line."""
 
+MOST_EXPANDED = 200
+"""How many times its size, beyond `LONGEST`, a gzip file may expand; JSON Lines expand 10 to 30."""
+MOST_BLANK = 1_000_000
+"""Maximum blank lines of a file."""
+
 GZIP = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -234,24 +239,42 @@ def numbered_lines(
     With `verbatim`, blank lines and the byte order mark are kept.
     """
     bad = bad or BadLines()
-    number = 0
+    number = size = blank = 0
     try:
         with _opened(path) as file:
+            most = LONGEST + MOST_EXPANDED * Path(path).stat().st_size
             while True:
                 line = file.readline(LONGEST + _END)
                 number += 1
+                size += len(line)
                 if not line:
                     return
+                if size > most:
+                    bomb = f"the gzip file expands to more than {MOST_EXPANDED} times its size"
+                    raise InputError(path, f"{bomb}: unpack it first if it is right", line=number)
                 if number == 1 and not verbatim:
                     line = line.removeprefix(BOM)
                 text = _decoded(path, number, line, file, bad)
                 if text is not None and (verbatim or (text and not text.isspace())):
                     yield number, text
+                    continue
+                blank += 1
+                if blank > MOST_BLANK:
+                    raise InputError(path, f"has more than {MOST_BLANK} blank lines", line=number)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         what = "cut off" if isinstance(error, EOFError) else f"broken ({error})"
         bad.report(InputError(path, f"the gzip file is {what} here", line=number + 1))
     except OSError as error:
         raise InputError(path, f"cannot be read: {error.strerror or error}") from None
+
+
+def read_whole(path: Place) -> str:
+    """Return the text of a regular file; ends of lines become line feeds.
+
+    Raises:
+        InputError: It is no regular file, no UTF-8, or has too long lines.
+    """
+    return "\n".join(text for _, text in numbered_lines(path, verbatim=True)).removeprefix("\ufeff")
 
 
 def _opened(path: Place) -> IO[bytes]:

@@ -14,7 +14,8 @@ from typing import Final
 from touche_rad import files
 from touche_rad.contest import Contest, Side, Speech, to_contest
 from touche_rad.debate import Argument
-from touche_rad.errors import InputError, why
+from touche_rad.errors import InputError
+from touche_rad.files.records import read_whole
 from touche_rad.text import clean, content_words, count_words, sentences
 
 TRANSCRIPT: Final = ".txt"
@@ -95,10 +96,7 @@ def read_transcript(path: Path) -> Iterator[Contest]:
     `Motion: ...` begins a debate, `Stage: ...` a part of it; `Pro-1 (rebuttal): ...` and the like
     begin an utterance, which goes on until the next. Moderators and free debates are left out.
     """
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise InputError(path, f"cannot be read: {why(error)}") from None
+    text = read_whole(path)
     _, *parts = _MOTION.split(text)
     if not parts:
         raise InputError(path, "expected a transcript that begins with a line 'Motion: ...'")

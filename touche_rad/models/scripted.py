@@ -76,7 +76,7 @@ def _read(path: Path) -> list[_Line]:
     except (OSError, ValueError) as error:
         raise UserError(f"scripted:{path}: cannot be read: {why(error)}") from None
     lines = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:

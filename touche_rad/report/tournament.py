@@ -45,6 +45,8 @@ def split_runs_and_ratings(paths: Sequence[Path]) -> tuple[list[Path], list[Path
 
 def _is_ratings(path: Path) -> bool:
     try:
+        if path.exists() and not path.is_file():
+            return False  # the reader of runs refuses a pipe; opening one would wait
         with path.open("rb") as file:
             return FORMAT_NAME.encode() in file.read(_LOOKED_AT)
     except OSError:

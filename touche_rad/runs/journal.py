@@ -3,7 +3,8 @@
 `OUT.part` is append-only JSONL. Its first line is the identity of the run; each other line is one
 finished unit with its lines of the output. A killed process loses at most the units in progress.
 The next run with the same identity continues. The output is written in the order of the input, so
-it is byte-identical to the output of an uninterrupted run.
+it is byte-identical to the output of an uninterrupted run. Each line ends with its checksum; a unit
+whose line is damaged is processed again.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
+import logging
 import os
+import stat
 import time
+import zlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -26,10 +30,14 @@ from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.runs.stand_ins import StandIn
 from touche_rad.text import redact_data, redact_line
 
+log = logging.getLogger("touche_rad")
+
 SUFFIX: Final = ".part"
 VERSION: Final = 1
 _NAME: Final = b'{"journal": "touche-rad '
 _MARK: Final = _NAME + b'%d", ' % VERSION
+_LONGEST_HEADER: Final = 2**20
+_SUM: Final = b', "crc": "'
 _SYNC_SECONDS: Final = 1.0
 
 
@@ -106,7 +114,7 @@ class Journal:
         }  # fmt: skip
         record = json.dumps({"unit": unit, **values}, ensure_ascii=False, allow_nan=False)
         offset = self._end
-        self._write(record.encode() + b"\n")
+        self._write(_sealed(record.encode()))
         self._place(unit, offset)
 
     def records(self) -> Iterator[Done]:
@@ -115,7 +123,13 @@ class Journal:
             for offset in self._offsets:
                 if offset:
                     stream.seek(offset)
-                    yield _read(stream.readline())[1]
+                    try:
+                        yield _read(stream.readline())[1]
+                    except ValueError:
+                        raise WorkError(
+                            f"{self.path}: a record was damaged while the run went on: run the "
+                            "same command again, which repairs it"
+                        ) from None
 
     def finish(self, add: Callable[[Done], None]) -> None:
         """Write the output, and pass each unit to `add`; the journal remains until `remove`."""
@@ -134,10 +148,12 @@ class Journal:
 
     def _resume(self, restart: bool) -> int:
         """Read the records of an earlier run and return the offset of the next record."""
-        if restart:
-            os.ftruncate(self._file, 0)
         with self.path.open("rb") as stream:
-            header = stream.readline()
+            header = stream.readline(_LONGEST_HEADER)
+            ours = header.startswith(_NAME) or _NAME.startswith(header)
+            if restart and ours:
+                os.ftruncate(self._file, 0)
+                header = b""
             if header.startswith(_NAME):
                 number = header.removeprefix(_NAME).partition(b'"')[0].decode("ascii", "replace")
                 refuse_newer(self.path, {"format": number}, VERSION)
@@ -149,23 +165,27 @@ class Journal:
                 os.ftruncate(self._file, 0)
                 self._end = 0
                 body = json.dumps({"identity": self._identity}, ensure_ascii=True)
-                self._write(_MARK + body[1:].encode() + b"\n")
+                self._write(_sealed(_MARK + body[1:].encode()))
                 return self._end
             self._compare(header)
             end = len(header)
-            for line in stream:
+            for number, line in enumerate(stream, 2):
+                if not line.endswith(b"\n"):  # the process was killed while it wrote the line
+                    break
                 try:
                     unit, _ = _read(line)
-                except ValueError:  # truncated: the rest is not valid either
-                    break
-                self._place(unit, end)
+                except ValueError:
+                    log.warning("%s:%d is damaged: its unit is processed again", self.path, number)
+                else:
+                    self._place(unit, end)
                 end += len(line)
         os.ftruncate(self._file, end)
         return end
 
     def _compare(self, header: bytes) -> None:
         try:
-            earlier = json.loads(header)["identity"]
+            # Journals of earlier versions have no checksum.
+            earlier = json.loads(_checked(header) if _SUM in header else header)["identity"]
         except (ValueError, KeyError):
             raise UserError(f"{self.path} is damaged: start again with --restart") from None
         for key in [*self._identity, *earlier]:
@@ -217,7 +237,16 @@ def _check_output(out: Path) -> None:
 def _open_locked(path: Path) -> int:
     """Open the file for this process alone; a kill lets go of the lock."""
     while True:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        try:
+            file = os.open(path, flags, 0o666)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise UserError(f"{path} is a symbolic link: remove it") from None
+            raise
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            os.close(file)
+            raise UserError(f"{path} is not a journal of touche-rad: it is not a regular file")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -229,11 +258,23 @@ def _open_locked(path: Path) -> int:
         os.close(file)  # the other process finished between our opening and our locking
 
 
+def _sealed(record: bytes) -> bytes:
+    """Return a JSON object as a line that ends with its checksum."""
+    body = record.removesuffix(b"}")
+    return body + _SUM + b'%08x"}\n' % zlib.crc32(body)
+
+
+def _checked(line: bytes) -> bytes:
+    """Return a line whose checksum is right; anything else is a ValueError."""
+    body, _, found = line.rpartition(_SUM)
+    if found != b'%08x"}\n' % zlib.crc32(body):
+        raise ValueError("the checksum is wrong")
+    return line
+
+
 def _read(line: bytes) -> tuple[int, Done]:
     """Read one record; anything else is a ValueError."""
-    if not line.endswith(b"\n"):
-        raise ValueError("torn")
-    record = json.loads(line)
+    record = json.loads(_checked(line))
     try:
         unit = int(record["unit"])
         stand_ins = tuple(StandIn(**one) for one in record.get("stand_ins", ()))

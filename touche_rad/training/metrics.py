@@ -37,7 +37,7 @@ class Metrics:
 def read(path: Path) -> list[dict[str, Any]]:
     """Read metrics; incomplete lines, which a kill may leave, are skipped."""
     rows: list[dict[str, Any]] = []
-    for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
+    for line in path.read_text("utf-8").split("\n") if path.is_file() else ():
         try:
             row = json.loads(line)
         except ValueError:

@@ -72,7 +72,7 @@ def examples(path: Path | None = None) -> tuple[Example, ...]:
     """Return the examples of a file, or ours; an InputError names a wrong line."""
     place = path or files(__package__).joinpath("examples.jsonl")
     try:
-        lines = place.read_text("utf-8").splitlines()
+        lines = place.read_text("utf-8").split("\n")
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from None
     found = []

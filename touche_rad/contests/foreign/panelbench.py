@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad.contest import TIE, Contest
-from touche_rad.errors import InputError, why
+from touche_rad.errors import InputError
 from touche_rad.files.contests import validate_record
 from touche_rad.files.records import (
     FieldError,
     optional_text,
     parse,
+    read_whole,
     require_field,
     require_list,
     require_object,
@@ -127,10 +128,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(path, f"cannot be read: {why(error)}") from None
+    return read_whole(path)
 
 
 def _read(path: Path) -> Any:

@@ -10,7 +10,7 @@ from touche_rad import files
 from touche_rad.contest import Contest
 from touche_rad.contests.foreign import panelbench, sites
 from touche_rad.errors import InputError
-from touche_rad.files.records import BadLines, FieldError, parse, short_repr
+from touche_rad.files.records import BadLines, FieldError, parse, read_whole, short_repr
 
 FORMS: Final = "DebateArt, Debate.org, PanelBench, contests, or debates of the shared task"
 
@@ -38,8 +38,8 @@ def contests(source: Path, bad: BadLines | None = None) -> Iterator[Contest]:
 def _foreign_records(source: Path) -> list[Record] | None:
     """Return the records of another collection; None for our contests and debates."""
     try:
-        text = source.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError):
+        text = read_whole(source)
+    except InputError:
         return None
     try:
         whole = parse(text)
@@ -57,7 +57,7 @@ def _foreign_records(source: Path) -> list[Record] | None:
 
 
 def _by_line(text: str) -> Iterator[Record]:
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 yield str(number), f"line {number}", parse(line)

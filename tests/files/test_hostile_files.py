@@ -1,0 +1,73 @@
+"""Files that are no files, bombs, and separators that only Python takes for line ends."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import touche_rad
+from touche_rad.contests.foreign.reading import contests
+from touche_rad.errors import InputError
+from touche_rad.files.records import MOST_EXPANDED, numbered_lines, read_whole
+
+SPEECH = {"speaker": "A", "text": "One.\u2028Two.\u0085Three.\x0bFour."}
+CONTEST = {"motion": "M", "sides": {"A": "pro", "B": "con"}, "speeches": [SPEECH]}
+
+
+@pytest.mark.parametrize("verb", [("report",), ("contests",), ("score",), ("judge",), ("check",)])
+@pytest.mark.parametrize("place", ["pipe", "/dev/zero"])
+def test_a_pipe_or_a_device_is_refused_in_one_line(
+    tmp_path: Path, verb: tuple[str, ...], place: str
+) -> None:
+    source = Path(place) if place.startswith("/") else tmp_path / place
+    if not source.is_absolute() or source.parent == tmp_path:
+        os.mkfifo(source)
+    words = (source, source) if verb == ("score",) else (source,)
+    out = () if verb in (("score",), ("check",)) else ("-o", tmp_path / "out")
+    ended = touche_rad(*verb, *words, *out)
+    assert ended.code in (1, 2)
+    said = ended.err + ended.out
+    assert "pipe or a device" in said or "regular file" in said
+    assert "Traceback" not in said
+
+
+def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touche_rad.files.records.LONGEST", 2**16)
+    bomb = tmp_path / "bomb.jsonl.gz"
+    bomb.write_bytes(gzip.compress((b" " * 2**10 + b"\n") * 2**10))
+    with pytest.raises(InputError, match=f"more than {MOST_EXPANDED} times its size"):
+        list(numbered_lines(bomb))
+    honest = tmp_path / "honest.jsonl.gz"
+    honest.write_bytes(gzip.compress(b"".join(b'{"id": %d}\n' % n for n in range(50_000))))
+    assert len(list(numbered_lines(honest))) == 50_000
+
+
+def test_endless_blank_lines_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touche_rad.files.records.MOST_BLANK", 1000)
+    path = tmp_path / "blank.jsonl"
+    path.write_text("\n" * 1000 + "{}\n")
+    assert list(numbered_lines(path)) == [(1001, "{}")]
+    path.write_text("\n" * 1001 + "{}\n")
+    with pytest.raises(InputError, match="blank lines"):
+        list(numbered_lines(path))
+
+
+def test_separators_of_unicode_are_part_of_a_record(tmp_path: Path) -> None:
+    path = tmp_path / "contests.jsonl"
+    path.write_text(f"{json.dumps(CONTEST, ensure_ascii=False)}\n" * 2, "utf-8")
+    assert [one.speeches[0].text for one in contests(path)] == [SPEECH["text"]] * 2
+    assert read_whole(path).count("\n") == 1
+    sites = tmp_path / "sites.jsonl"
+    site = {"title": "Zoos\u2028close", "arguments": [{"side": "pro", "text": SPEECH["text"]}]}
+    sites.write_text(f"{json.dumps(site, ensure_ascii=False)}\n" * 2, "utf-8")
+    assert [one.speeches[0].text for one in contests(sites)] == [SPEECH["text"]] * 2
+
+
+def test_a_long_message_is_shortened(tmp_path: Path) -> None:
+    ended = touche_rad("retrieve", "x" * 50_000, "-i", "demo")
+    assert ended.code in (1, 2)
+    assert len(ended.err) < 2000
