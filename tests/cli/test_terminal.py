@@ -194,3 +194,29 @@ def test_one_kind_of_plugins_is_listed() -> None:
     assert "Judges" not in shown
     kinds = {row["kind"] for row in json.loads(touche_rad("list", "panel", "--json").out)}
     assert kinds == {"panel"}
+
+
+@pytest.mark.parametrize("call", [("list",), ("judge", "--help"), ("respond", "--show-config")])
+def test_commands_that_only_show_run_no_code_of_the_current_folder(
+    tmp_path: Path, call: tuple[str, ...]
+) -> None:
+    (tmp_path / "stranger.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    (tmp_path / "touche-rad.toml").write_text('plugins = ["stranger.py"]\n')
+    ended = touche_rad(*call, cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert "names plugins that are not loaded: stranger.py" in ended.err
+    assert not (tmp_path / "ran").exists()
+    assert touche_rad("--config", "touche-rad.toml", *call, cwd=tmp_path).code == 0
+    assert (tmp_path / "ran").exists()
+
+
+def test_a_run_names_the_plugins_that_it_loads_from_the_current_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("")
+    (tmp_path / "touche-rad.toml").write_text('plugins = ["mine.py"]\n')
+    ended = touche_rad("judge", "no.jsonl", cwd=tmp_path)
+    assert "plugins of touche-rad.toml are loaded: mine.py" in ended.err
+
+
+def test_doctor_prints_no_control_characters(tmp_path: Path) -> None:
+    ended = touche_rad("doctor", "-i", "no\x1b]0;title\x07\x1b[2J\x9b31m", cwd=tmp_path)
+    assert not set("\x1b\x07\x9b") & set(ended.out + ended.err)

@@ -148,8 +148,10 @@ def test_what_is_no_index_is_told(tmp_path: Path, made: str) -> None:
 def test_a_changed_line_is_told_when_it_is_read(tmp_path: Path) -> None:
     opened(BEES, tmp_path / "index")
     lines = tmp_path / "index" / "arguments.jsonl"
-    lines.write_bytes(lines.read_bytes().replace(b'{"id": "6"', b'["id", "6"'))
     index = open_index(str(tmp_path / "index"))
+    changed = lines.read_bytes().replace(b'{"id": "6"', b'["id", "6"')
+    with lines.open("r+b") as file:  # the opened index has this file mapped
+        file.write(changed)
     with pytest.raises(WorkError, match="the index is damaged") as error:
         index.search("text", "trains", 1)
     assert "\n" not in str(error.value)

@@ -22,6 +22,8 @@ from touche_rad.cli.console import say
 from touche_rad.errors import OptionError, ToucheRadError, nearest
 from touche_rad.text import colour_setting
 
+_WORDS = "touche_rad.words"
+
 
 class Commands(click.Group):
     """A group of commands, each imported when it is called."""
@@ -60,6 +62,11 @@ class Commands(click.Group):
             help_text.write_rows(formatter, group, rows)
         help_text.write_options(self, ctx, formatter)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words of the call, which click takes from the context."""
+        ctx.meta[_WORDS] = frozenset(args)
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -87,7 +94,29 @@ def touche_rad(ctx: click.Context, config_file: str | None, plugins: tuple[str, 
     settings = opt.load_settings(config_file)
     ctx.obj = settings
     ctx.default_map = dict(settings.values)
+    found_here = settings.plugins if config_file is None else ()
+    if found_here and complete.VARIABLE in os.environ:
+        settings = opt.Settings(settings.path, settings.values)
+    elif found_here and _shows_only(ctx):
+        names = ", ".join(found_here)
+        say(f"note: {settings.path} names plugins that are not loaded: {names}; load them with "
+            f"touche-rad --config {settings.path}")  # fmt: skip
+        settings = opt.Settings(settings.path, settings.values)
+    elif found_here and "--quiet" not in ctx.meta[_WORDS]:
+        say(f"note: plugins of {settings.path} are loaded: {', '.join(found_here)}")
     opt.import_modules((*plugins, *settings.plugins))
+
+
+_SHOWING = frozenset(("list", "doctor", "check", "schema", "completion", "prompts", "cache", "new"))
+_QUESTIONS = frozenset(("--help", "-h", "--show-config"))
+
+
+def _shows_only(ctx: click.Context) -> bool:
+    """Whether a command looks at something and runs no plugin.
+
+    It loads no code that a file in the current folder names, which may be a stranger's.
+    """
+    return ctx.invoked_subcommand in _SHOWING or not _QUESTIONS.isdisjoint(ctx.meta[_WORDS])
 
 
 def main(args: list[str] | None = None) -> None:

@@ -14,6 +14,7 @@ from touche_rad.cli import options as opt
 from touche_rad.cli.console import say, terminal_width
 from touche_rad.cli.tables import wrap
 from touche_rad.errors import OptionError, nearest
+from touche_rad.text import printable
 
 if TYPE_CHECKING:
     from touche_rad.testing.skeleton import NewKind
@@ -98,9 +99,9 @@ def doctor_command(**given: Any) -> int:
             mark = "ok" if check["ok"] else "optional" if check["optional"] else "missing"
             colour = {"ok": "green", "missing": "red"}.get(mark)
             click.secho(mark.ljust(9), fg=colour, nl=False)
-            lines = wrap(f"{check['what']}: {check['found']}", width - 9)
+            lines = wrap(printable(f"{check['what']}: {check['found']}"), width - 9)
             if mark == "missing":
-                lines += wrap(f"fix: {check['fix']}", width - 9)
+                lines += wrap(printable(f"fix: {check['fix']}"), width - 9)
             click.echo(("\n" + " " * 9).join(lines))
     return 0 if all(check["ok"] or check["optional"] for check in checks) else 1
 

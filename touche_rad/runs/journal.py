@@ -169,13 +169,13 @@ class Journal:
                 return self._end
             self._compare(header)
             end = len(header)
-            for number, line in enumerate(stream, 2):
+            for row, line in enumerate(stream, 2):
                 if not line.endswith(b"\n"):  # the process was killed while it wrote the line
                     break
                 try:
                     unit, _ = _read(line)
                 except ValueError:
-                    log.warning("%s:%d is damaged: its unit is processed again", self.path, number)
+                    log.warning("%s:%d is damaged: its unit is processed again", self.path, row)
                 else:
                     self._place(unit, end)
                 end += len(line)

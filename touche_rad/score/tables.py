@@ -136,7 +136,7 @@ def _cut(name: str, room: int, tail: int) -> str:
 
 
 def _markdown_cell(text: str) -> str:
-    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").split())
+    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())
 
 
 Part = Table | Iterable[str]
