@@ -67,23 +67,13 @@ async def explain(name: str, debater: Debater, debate: Debate, response: Respons
     return Explanation(name, tuple(candidates), response)
 
 
-def answering(answerer: Answerer, answer: Answer) -> tuple[str, Debater | None]:
-    """Return the debater that gave an answer, with its name; None for the fixed last answer."""
-    from touche_rad.runs.answering import Fallback
-
-    for name, debater in answerer.chain:
-        if answer.by == name or answer.by.startswith(f"{name} without its"):
-            return name, debater.debater if isinstance(debater, Fallback) else debater
-    return answer.by, None
-
-
 async def explain_answer(answerer: Answerer, debate: Debate) -> tuple[Answer, Explanation]:
     """Answer a debate, and explain the answer of the debater that gave it."""
     answer = await answerer.answer(debate)
-    name, debater = answering(answerer, answer)
+    debater = answerer.debater_of(answer)
     if debater is None:
-        return answer, Explanation(name, (), answer.response)
-    return answer, await explain(name, debater, debate, answer.response)
+        return answer, Explanation(answer.by, (), answer.response)
+    return answer, await explain(answer.by, debater, debate, answer.response)
 
 
 def print_explanation(

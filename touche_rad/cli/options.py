@@ -257,7 +257,8 @@ class PluginSpec:
 
 _KINDS: Final = {
     "--debater": ("debater",), "--against": ("debater",), "--judge": ("judge", "panel"),
-    "--retriever": ("retriever",), "--annotate": ("annotator",),
+    "--also-debater": ("debater",), "--also-judge": ("judge",), "--retriever": ("retriever",),
+    "--annotate": ("annotator",),
 }  # fmt: skip
 """The kinds of plugins that an option names."""
 

@@ -339,9 +339,14 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
     "serve -i index",
     "serve -i demo -d verbatim -j length --port 8081",
     "serve -i index -d sinai -m http://localhost:8000/v1#llama",
+    "serve -i index -d grounded --also-debater verbatim --also-judge length",
 )
 @opt.options(
     opt.DEBATER, opt.JUDGE, opt.plugin_options("debater", "judge"),
+    opt.plugin("--also-debater", multiple=True, envvar="TOUCHE_RAD_ALSO_DEBATER",
+               help="Further debater of the debate page, repeatable. [default: all that work]"),
+    opt.plugin("--also-judge", multiple=True, envvar="TOUCHE_RAD_ALSO_JUDGE",
+               help="Further judge of the debate page, repeatable."),
     click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True,
                  envvar="TOUCHE_RAD_HOST",
                  help="Address to listen on; 0.0.0.0 = all, with --token or --open."),
@@ -366,10 +371,12 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
 def serve_command(**given: Any) -> None:
     """Serve the debater at POST / and the judge at POST /quantity, /quality, /relation, /manner.
 
-    The port opens when the index is open and both plugins are ready. GET /docs describes the API.
+    GET / is a page to debate with one or two debaters, and GET /docs describes the API. The port
+    opens when the index is open and both plugins are ready.
     """
     import uvicorn
 
+    from touche_rad.cli import page_offer
     from touche_rad.serve import create_app
     from touche_rad.serve.limits import Limits, TimedProtocol
 
@@ -379,15 +386,18 @@ def serve_command(**given: Any) -> None:
     logging.basicConfig(level=level.upper())
     debater = prepare.select_main("debater", given)
     judge = prepare.select_main("judge", given)
+    also = page_offer.Also(given, debater, judge)
     services = prepare.open_services(
-        given, debater.plugin, judge.plugin, index=True, must_answer=False
+        given, debater.plugin, judge.plugin, *also.plugins, index=True, must_answer=False
     )
     answerer = prepare.make_answerer(given, debater, services)
     answerer.wait = max(_SHORTEST_WAIT, _CLIENT_SECONDS - 1.5 * given["deadline"])
     limits = Limits(body=given["max_body"] * 2**20, requests=given["max_requests"])
+    made = judge.make(services)
     app = create_app(
-        answerer, judge.make(services), debater_name=debater.tag, judge_name=judge.tag,
+        answerer, made, debater_name=debater.tag, judge_name=judge.tag,
         deadline=given["deadline"], model=services.model, limits=limits, access=access,
+        offer=also.offer(answerer, made, services),
     )  # fmt: skip
     say(f"debater {debater.tag}, judge {judge.tag}", quiet=given["quiet"])
     prepare.check_demo(given, services.index)

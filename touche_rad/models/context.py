@@ -12,7 +12,7 @@ import contextvars
 import inspect
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -192,6 +192,8 @@ class CallContext:
     """Collects the names of the prompt files that were rendered, if somebody wants them."""
     model_use: ModelUse | None = None
     """Collects the results of the model calls."""
+    observe: Callable[[Mapping[str, Any]], None] | None = None
+    """Receives each search and each model call as a JSON object, perhaps in another thread."""
 
     def record(self) -> dict[str, Any]:
         """Return the known values, for a line of the trace."""

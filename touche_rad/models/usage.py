@@ -95,6 +95,8 @@ class Usage:
             of_plugin.setdefault(step, Cost()).add(cost)
             if context.debate:
                 self.debates.setdefault(context.debate, Cost()).add(cost)
+        if context.observe is not None:
+            context.observe({"event": "model", "step": step, **cost.record()})
 
     def count_fault(self, error: ModelError) -> None:
         """Count a call that failed after all its retries."""

@@ -35,6 +35,6 @@ rad.ui = {
           ? rad.h("mark", { dataset: { marks: marks(numbers) } }, text) : text))),
       rad.h("p", { class: "soft" }, rad.h("bdi", null, one.id), one.topic && [" · ", rad.h("bdi", null, one.topic)], one.uses && ` · ${one.uses}`),
       one.attacks && rad.h("p", { class: "soft" }, "attacks: ", rad.h("bdi", null, one.attacks)),
-      one.path.length > 0 && rad.h("ol", { class: "path", "aria-label": "Search path" }, one.path.map((step) => rad.h("li", null, step))));
+      one.path.length > 0 && rad.h("ol", { class: "path", "aria-label": "How it was found" }, one.path.map((step) => rad.h("li", null, step))));
   },
 };

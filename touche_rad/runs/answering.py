@@ -99,6 +99,13 @@ class Answerer:
         """The name of the selected debater."""
         return self.chain[0][0] if self.chain else LAST_RESORT
 
+    def debater_of(self, answer: Answer) -> Debater | None:
+        """Return the debater that gave an answer; None for the fixed last answer."""
+        for name, debater in self.chain:
+            if answer.by == name or answer.by.startswith(f"{name} without its"):
+                return debater.debater if isinstance(debater, Fallback) else debater
+        return None
+
     async def answer(self, debate: Debate, sided: Debate | None = None) -> Answer:
         """Answer the last turn of a debate.
 

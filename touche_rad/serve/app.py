@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from jinja2 import Environment
 
 from touche_rad import __version__
@@ -34,7 +34,9 @@ from touche_rad.serve.bodies import (
     JudgeRequest,
     Score,
 )
+from touche_rad.serve.debate_page import add_debate_page
 from touche_rad.serve.limits import SMALL, Access, Gate, Limits
+from touche_rad.serve.offer import Made, Offer
 from touche_rad.text import redact
 
 
@@ -102,8 +104,9 @@ def create_app(
     limits: Limits | None = None,
     access: Access | None = None,
     model: Model | None = None,
+    offer: Offer | None = None,
 ) -> FastAPI:
-    """Make the server of one debater and one judge."""
+    """Make the server of one debater and one judge; `offer` is what the debate page offers."""
     app = FastAPI(
         title="touche-rad", version=__version__, docs_url=None, redoc_url=None,
         lifespan=lambda _: _warm_up(answerer, judge, deadline, model),
@@ -119,6 +122,10 @@ def create_app(
     state = _State(health, model)
     _add_debater(app, answerer, state)
     _add_pages(app, state)
+    offer = offer or Offer(
+        {debater_name: Made(lambda: answerer)}, {judge_name: Made(lambda: judge)}
+    )
+    add_debate_page(app, offer, deadline)
     return app
 
 
@@ -201,10 +208,6 @@ def _add_pages(app: FastAPI, state: _State) -> None:
     @app.get("/health", summary="State of the server and its plugins")
     async def healthy() -> Health:
         return state.health()
-
-    @app.get("/", include_in_schema=False)
-    async def home() -> RedirectResponse:
-        return RedirectResponse("/docs")
 
     @app.get("/docs", include_in_schema=False, response_class=HTMLResponse)
     async def docs() -> HTMLResponse:

@@ -147,7 +147,7 @@ class Chat:
 
     def _explain(self, what: str) -> None:
         """Print the candidates of the last answer, or how its sentences are supported."""
-        from touche_rad.cli.explain import answering, explain, print_explanation
+        from touche_rad.cli.explain import explain, print_explanation
         from touche_rad.plugins import Explains
 
         if what not in ("", "all"):
@@ -157,7 +157,8 @@ class Chat:
         if response is None:
             raise UserError("there is no answer to explain")
         reply = self.session.last_reply
-        name, debater = answering(reply.answerer, reply.answer) if reply is not None else ("", None)
+        name = reply.answer.by if reply is not None else ""
+        debater = reply.answerer.debater_of(reply.answer) if reply is not None else None
         if debater is not None and isinstance(debater, Explains):
             asked = debate.before_response(len(debate.turns) - 1)
             with self.view.working(name):

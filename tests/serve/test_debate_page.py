@@ -1,0 +1,275 @@
+"""The debate page: its endpoint, and the page in a real browser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from tests.browser import OpenPage, assert_accessible, assert_fits
+from tests.terminal import touche_rad
+from touche_rad.debate import Argument, Debate, Maxim, Response, Verdict
+from touche_rad.demo import DEMO
+from touche_rad.plugins import Services, find, open_index
+from touche_rad.runs.answering import Answerer, make_chain
+from touche_rad.serve import create_app
+from touche_rad.serve.offer import Made, Offer
+
+ZOOS = "Zoos should be closed because captivity harms animals."
+HOSTILE = (
+    "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> "
+    "[a](javascript:document.title='owned') \u202eevil \x1b[31m </script>"
+)
+
+
+class Slow:
+    """Never answers."""
+
+    async def answer(self, debate: Debate) -> Response:
+        await asyncio.sleep(600)
+        raise AssertionError
+
+
+class Hostile:
+    """Answers and cites markup."""
+
+    def answer(self, debate: Debate) -> Response:
+        argument = Argument(id=f"1{HOSTILE}", text=HOSTILE, topic=HOSTILE, attacks=HOSTILE)
+        path = {"path": [HOSTILE]}
+        return Response(content=HOSTILE, arguments=(argument.model_copy(update=path),))
+
+    def judge(self, debate: Debate) -> Mapping[Maxim, Verdict]:
+        return {maxim: Verdict(score=0.1, rationale=HOSTILE) for maxim in Maxim}
+
+
+class Failing:
+    """Fails with a message that contains markup."""
+
+    def answer(self, debate: Debate) -> Response:
+        raise RuntimeError(HOSTILE)
+
+
+def _app() -> FastAPI:
+    services = Services(index=open_index(DEMO))
+
+    def demo(name: str) -> Answerer:
+        return Answerer(make_chain(name, {}, services), services.index)
+
+    grounded = demo("grounded")
+    judge = find("judge", "grounded").make(services)
+    chain = [("failing", Failing()), ("verbatim", demo("verbatim").chain[0][1])]
+    debaters = {
+        "grounded": Made(lambda: grounded),
+        "verbatim": Made(lambda: demo("verbatim")),
+        "slow": Made(lambda: Answerer([("slow", Slow())])),
+        "hostile": Made(lambda: Answerer([("hostile", Hostile())])),
+        "failing": Made(lambda: Answerer(chain, services.index)),
+    }
+    judges = {"grounded": Made(lambda: judge), "hostile": Made(Hostile)}
+    return create_app(grounded, judge, offer=Offer(debaters, judges))
+
+
+@pytest.fixture(scope="module")
+def app() -> FastAPI:
+    return _app()
+
+
+def _ask(app: FastAPI, say: str = ZOOS, **more: Any) -> list[dict[str, Any]]:
+    body = {
+        "debater": "grounded", "judges": ["grounded"],
+        "debate": {"simulation": {"userTurns": [{"utterance": say}]}}, **more,
+    }  # fmt: skip
+    reply = TestClient(app).post("/debate/answer", json=body)
+    return [json.loads(line) for line in reply.text.splitlines()]
+
+
+def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
+    events = _ask(app)
+    kinds = [one["event"] for one in events]
+    assert kinds[0] == "start"
+    assert kinds[-5:] == ["answer", "candidates", "judging", "verdicts", "end"]
+    assert any(one["event"] == "search" and one["found"] for one in events)
+    answer = next(one for one in events if one["event"] == "answer")
+    official = TestClient(app).post("/", json={"messages": [{"role": "user", "content": ZOOS}]})
+    assert answer["system"]["response"] == official.json()
+    assert any(numbers for _, numbers in answer["shown"]["citations"][0]["parts"])
+    candidates = next(one for one in events if one["event"] == "candidates")["list"]
+    assert [one["id"] for one in candidates if one["chosen"]]
+    verdicts = next(one for one in events if one["event"] == "verdicts")["list"]
+    assert [one["maxim"] for one in verdicts] == ["Quantity", "Quality", "Relation", "Manner"]
+
+
+def test_a_stand_in_has_its_notice(app: FastAPI) -> None:
+    answer = next(one for one in _ask(app, debater="failing") if one["event"] == "answer")
+    assert answer["by"] == "verbatim"
+    assert "debater failing failed: RuntimeError" in answer["notices"][0]
+
+
+@pytest.mark.parametrize(
+    ("more", "detail"),
+    [
+        ({"debater": "other"}, "debater 'other' is not offered"),
+        ({"judges": ["other"]}, "judge 'other' is not offered"),
+        ({"debate": {"simulation": {"userTurns": []}}}, "expected 1 to"),
+        ({"debate": {"simulation": {"userTurns": [{"utterance": " "}]}}}, "a last turn with a"),
+        ({"debate": {"simulation": 3}}, "simulation"),
+    ],
+)  # fmt: skip
+def test_a_wrong_request_is_refused(app: FastAPI, more: dict[str, Any], detail: str) -> None:
+    assert detail in _ask(app, **more)[0]["detail"]
+
+
+def test_the_policy_is_strict_and_only_known_files_are_sent(app: FastAPI) -> None:
+    client = TestClient(app)
+    page = client.get("/")
+    assert "default-src 'none'; script-src 'self'" in page.headers["content-security-policy"]
+    assert "<script>" not in page.text
+    assert client.get("/assets/serve/debate.js").status_code == 200
+    assert client.get("/assets/serve/app.py").status_code == 404
+    assert client.get("/assets/../pyproject.toml").status_code == 404
+
+
+@contextmanager
+def serving(app: FastAPI) -> Iterator[tuple[str, uvicorn.Server]]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(app, "127.0.0.1", port, log_level="critical"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    yield f"http://127.0.0.1:{port}/", server
+    server.should_exit = server.force_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def url(app: FastAPI) -> Iterator[str]:
+    with serving(app) as (address, _):
+        yield address
+
+
+def _send(page: Any, text: str, turn: int) -> None:
+    page.keyboard.press("/")
+    page.keyboard.type(text)
+    page.keyboard.press("Enter")
+    page.locator(f"#t{turn} .verdict-list").last.wait_for()
+    page.locator("#send").wait_for()
+
+
+@pytest.mark.services
+def test_a_debate_is_played_compared_branched_reopened_and_exported(
+    open_page: OpenPage, url: str, tmp_path: Path
+) -> None:
+    page = open_page(url)
+    _send_typed(page, ZOOS, 0)
+    page.keyboard.press("Escape")
+    _send(page, "Animals suffer in small cages.", 1)
+    page.locator("#second").select_option("verbatim")
+    page.locator("body").press("Escape")
+    page.locator("#say").focus()
+    _send_typed(page, "Breeding does not save species.", 2)
+    assert page.locator("#t2 .answer").count() == 2
+    assert page.locator("#t2 .verdict-list").count() == 2
+    page.locator("#t2 .sentence.supported").first.focus()
+    assert page.locator("#t2 mark.lit").count() > 0
+    page.keyboard.press("2")
+    assert page.locator("#t2 .answer.picked b").first.inner_text() == "verbatim"
+    assert_accessible(page)
+    # A branch from turn 1.
+    page.locator("#second").select_option("")
+    page.locator("#t1").focus()
+    page.keyboard.press("k")
+    page.keyboard.press("c")
+    _send_typed(page, "Children learn nothing there.", 3)
+    assert page.locator(".turn").count() == 2
+    assert "branch 2 of 2" in page.locator("#t3").inner_text()
+    # The address reopens it, with the other branch.
+    again = open_page(page.url)
+    again.locator("#t3 .verdict-list").wait_for()
+    again.get_by_label("Previous branch").click()
+    assert again.locator("#t2 .answer.picked b").first.inner_text() == "verbatim"
+    again.locator("#t2").focus()
+    with again.expect_download() as download:
+        again.keyboard.press("e")
+    path = tmp_path / "debate.jsonl"
+    download.value.save_as(path)
+    turns = json.loads(path.read_text("utf-8"))["simulation"]["userTurns"]
+    assert [turn["utterance"] for turn in turns] == [
+        ZOOS, "Animals suffer in small cages.", "Breeding does not save species.",
+    ]  # fmt: skip
+    assert all(turn["systemResponse"]["response"]["arguments"] for turn in turns)
+    checked = touche_rad("check", str(path))
+    assert checked.code == 0, checked
+
+
+def _send_typed(page: Any, text: str, turn: int) -> None:
+    page.keyboard.type(text)
+    page.keyboard.press("Enter")
+    page.locator(f"#t{turn} .verdict-list").last.wait_for()
+    page.locator("#send").wait_for()
+
+
+@pytest.mark.services
+def test_hostile_text_is_only_text(open_page: OpenPage, url: str) -> None:
+    page = open_page(url, phone=True, dark=True)
+    page.locator("#first").select_option("hostile")
+    page.locator("#second").select_option("failing")
+    page.get_by_label("hostile").check()
+    page.locator("#say").focus()
+    _send_typed(page, HOSTILE.replace("\x1b", ""), 0)
+    again = open_page(page.url, phone=True)
+    again.locator("#t0 .verdict-list").last.wait_for()
+    for one in (page, again):
+        assert one.title() == "touche-rad debate"
+        assert one.locator("main img, main script, main a").count() == 0
+        assert "‹U+202E›" in one.locator("#t0 .bubble.system").first.inner_text()
+        assert_fits(one)
+    assert_accessible(again)
+
+
+@pytest.mark.services
+def test_typed_text_survives_a_stop_a_dead_server_and_a_reload(
+    open_page: OpenPage, app: FastAPI
+) -> None:
+    with serving(app) as (address, server):
+        page = open_page(address)
+        page.locator("#first").select_option("slow")
+        page.locator("#say").focus()
+        page.keyboard.type(ZOOS)
+        page.keyboard.press("Enter")
+        page.locator("#t0 .running").wait_for()
+        page.locator("#stop").click()
+        page.get_by_text("Stopped.").wait_for()
+        assert page.locator("#say").input_value() == ZOOS
+        page.reload()
+        assert page.locator("#say").input_value() == ZOOS
+        server.should_exit = server.force_exit = True
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", server.config.port), 1).close()
+            except OSError:
+                break
+        page.locator("#send").click()
+        page.get_by_text("The server cannot be reached.").wait_for()
+        assert page.locator("#say").input_value() == ZOOS
+        assert page.get_by_role("button", name="Try again").is_visible()
+
+
+@pytest.mark.services
+def test_an_address_that_is_no_debate_says_so(open_page: OpenPage, url: str) -> None:
+    page = open_page(f"{url}#debate=AAAA")
+    page.get_by_text("cannot be read").wait_for()
+    assert page.locator(".turn").count() == 0

@@ -1,0 +1,322 @@
+"use strict";
+/* The debate page. `state` is the whole debate; the address contains it, the server keeps nothing.
+   A turn is {parent, say, pick, answers}: a tree, so that a debate can go on from any turn. */
+{
+  const { h } = rad;
+  const $ = (id) => document.getElementById(id);
+  const setup = rad.island("setup");
+  const LONGEST = 8_000_000;
+  const SILENT = 30;
+  let state = { turns: [], at: -1 };
+  let running = null;
+  let written = "";
+
+  /* --- the tree ------------------------------------------------------------------------------ */
+  const path = (at) => {
+    const found = [];
+    for (let one = at; one >= 0; one = state.turns[one].parent) { found.unshift(one); }
+    return found;
+  };
+  const children = (at) => state.turns.map((_, index) => index).filter((index) => state.turns[index].parent === at);
+  const answerOf = (turn) => { const one = turn.answers[turn.pick]; return one && one.system ? one : null; };
+  const last = (at) => { let one = at; for (let next = children(one); next.length; next = children(one)) { one = next[next.length - 1]; } return one; };
+
+  /* The debate as an official simulation; turns without an answer only at the end. */
+  const simulation = (at, say) => {
+    const turns = path(at).map((index) => state.turns[index]);
+    const userTurns = turns.map((turn) => ({ utterance: turn.say, ...(answerOf(turn) ? { systemResponse: answerOf(turn).system } : {}) }));
+    if (say !== undefined) { userTurns.push({ utterance: say }); }
+    const claim = userTurns.length ? userTurns[0].utterance : "";
+    return { id: "debate-page", simulation: { configuration: { topic: { description: claim } }, userTurns } };
+  };
+
+  /* --- the address --------------------------------------------------------------------------- */
+  const through = async (bytes, stream) => {
+    const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
+    const parts = [];
+    let size = 0;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) { break; }
+      size += value.length;
+      if (size > LONGEST) { await reader.cancel(); throw new Error("it is too long"); }
+      parts.push(value);
+    }
+    return new Uint8Array(await new Blob(parts).arrayBuffer());
+  };
+  const encode = async (value) => {
+    const bytes = await through(new TextEncoder().encode(JSON.stringify(value)), new CompressionStream("deflate-raw"));
+    let text = "";
+    for (let at = 0; at < bytes.length; at += 8192) { text += String.fromCharCode(...bytes.subarray(at, at + 8192)); }
+    return btoa(text).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+  };
+  const decode = async (text) => {
+    const bytes = Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (one) => one.charCodeAt(0));
+    return check(JSON.parse(new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw")))));
+  };
+  /* An address may come from anybody: every value gets its type here, and is only ever shown as text. */
+  const text = (value) => (typeof value === "string" ? value : "");
+  const number = (value) => (typeof value === "number" && Number.isFinite(value) ? value : 0);
+  const list = (value, of) => (Array.isArray(value) ? value.slice(0, 500).map((one) => of(one && typeof one === "object" ? one : {})) : []);
+  const texts = (value) => (Array.isArray(value) ? value.slice(0, 500).map(text) : []);
+  const check = (given) => {
+    const turns = list(given.turns, (turn) => ({
+      parent: Number.isInteger(turn.parent) ? turn.parent : -1, say: text(turn.say), pick: turn.pick === 1 ? 1 : 0,
+      answers: list(turn.answers, checkAnswer).slice(0, 2),
+    }));
+    if (!turns.length || turns.some((turn, index) => turn.parent >= index || turn.parent < -1)) { throw new Error("it contains no debate"); }
+    const at = Number.isInteger(given.at) && given.at >= 0 && given.at < turns.length ? given.at : turns.length - 1;
+    return { turns, at };
+  };
+  const checkAnswer = (one) => ({
+    debater: text(one.debater), by: text(one.by), problem: text(one.problem), notices: texts(one.notices), steps: texts(one.steps),
+    system: one.system && typeof one.system === "object" && typeof one.system.utterance === "string" ? one.system : null,
+    shown: one.shown && typeof one.shown === "object" ? {
+      words: number(one.shown.words),
+      sentences: list(one.shown.sentences, (it) => ({ number: number(it.number), text: text(it.text), state: ["supported", "unsupported"].includes(it.state) ? it.state : "free", why: text(it.why), source: number(it.source) || null })),
+      citations: list(one.shown.citations, (it) => ({ number: number(it.number), id: text(it.id), topic: text(it.topic), attacks: text(it.attacks), uses: text(it.uses), path: texts(it.path),
+        parts: (Array.isArray(it.parts) ? it.parts : []).map((part) => [text(part && part[0]), part && Array.isArray(part[1]) ? part[1].map(number) : []]) })),
+    } : null,
+    seconds: number(one.seconds), calls: number(one.calls), tokens: number(one.tokens), considered: number(one.considered),
+    candidates: list(one.candidates, (it) => ({ rank: number(it.rank), id: text(it.id), text: text(it.text), score: number(it.score), chosen: it.chosen === true, routes: texts(it.routes) })),
+    judged: list(one.judged, (it) => ({ judge: text(it.judge), notices: texts(it.notices), seconds: number(it.seconds), tokens: number(it.tokens),
+      list: list(it.list, (verdict) => ({ maxim: text(verdict.maxim), score: typeof verdict.score === "number" ? verdict.score : null, yes: verdict.yes === true, rationale: text(verdict.rationale) })) })),
+  });
+  const save = async () => {
+    for (const id of ["link", "export"]) { $(id).disabled = !state.turns.length; }
+    const saved = { turns: state.turns, at: state.at };
+    try { written = state.turns.length ? await encode(saved) : ""; } catch { return; }
+    rad.address.write(written ? { debate: written } : {});
+  };
+  const load = async () => {
+    const { debate } = rad.address.read();
+    if (debate === written || (!debate && !state.turns.length)) { return; }
+    if (!debate) { rad.address.write({ debate: written }); return; } // a link inside the page
+    stop();
+    try {
+      state = await decode(debate);
+      written = debate;
+      problem("");
+    } catch (error) {
+      problem(`The debate in this address cannot be read (${error.message}). Copy the whole address, or start a new debate.`);
+    }
+    show();
+  };
+
+  /* --- what is shown ------------------------------------------------------------------------- */
+  const seconds = (value) => `${value.toFixed(1)} s`;
+  const spent = (one) => [seconds(one.seconds), one.tokens ? `${one.tokens.toLocaleString("en")} tokens` : "no model"].join(", ");
+  const step = (event) => {
+    if (event.event === "search") { return `searched ${event.field} for “${event.query.length > 90 ? `${event.query.slice(0, 88)}…` : event.query}”: ${event.found} found`; }
+    if (event.event === "model") { return event.calls ? `model: ${event.step}, ${event.seconds.toFixed(1)} s, ${event.prompt_tokens + event.completion_tokens} tokens${event.failures ? ", failed" : ""}` : `model: ${event.step}, from the cache`; }
+    return "";
+  };
+  const answerView = (turn, index, which) => {
+    const one = turn.answers[which];
+    const scope = `t${index}-${which}`;
+    const both = turn.answers.length > 1;
+    const view = h("article", { class: `answer${both && which === turn.pick ? " picked" : ""}`, "aria-label": `Answer of ${one.debater}` });
+    view.append(h("div", { class: "head" }, h("b", null, one.debater),
+      one.shown && h("span", { class: "words num soft" }, h("meter", { min: "0", max: "60", high: "60", value: String(one.shown.words), "aria-label": "Words" }), `${one.shown.words} of 60 words`),
+      one.system && h("span", { class: "soft num" }, spent(one)),
+      both && one.system && h("button", { type: "button", "aria-pressed": String(which === turn.pick), onclick: () => pick(index, which) }, which === turn.pick ? "The debate goes on with this answer" : "Go on with this answer")));
+    for (const notice of one.notices) { view.append(rad.ui.notice(notice, "warning")); }
+    if (one.shown) {
+      view.append(h("div", { class: "bubble system" }, rad.ui.sentences(one.shown, scope)));
+      view.append(one.shown.citations.length ? h("div", { class: "cards" }, one.shown.citations.map((it) => rad.ui.citation(it, scope))) : h("p", { class: "soft" }, "No citations."));
+    }
+    if (one.working) {
+      const shown = one.steps.slice(-6);
+      const live = h("ul", { class: "steps" }, shown.map((it) => h("li", null, h("span", null, it))), h("li", { class: "running" }, h("span", null, one.working, " ", h("span", { class: "clock num", dataset: { begun: String(one.begun) } }))));
+      view.append(live);
+    }
+    if (one.problem) { view.append(rad.ui.notice(one.problem, "error")); }
+    for (const it of one.judged) {
+      view.append(h("h4", null, `Judge ${it.judge}`, " ", h("span", { class: "soft num" }, spent(it))));
+      for (const notice of it.notices) { view.append(rad.ui.notice(notice, "warning")); }
+      if (it.list.length) { view.append(rad.ui.verdicts(it.list)); }
+    }
+    if (one.shown && (one.steps.length || one.candidates.length)) {
+      view.append(h("details", null, h("summary", null, "How it was found"),
+        one.steps.length > 0 && h("ul", { class: "steps" }, one.steps.map((it) => h("li", null, h("span", null, it)))),
+        one.candidates.length > 0 && [h("p", { class: "soft" }, `It considered ${one.considered} arguments. The best, and those it cites:`),
+          h("ol", { class: "candidates" }, one.candidates.map((it) => h("li", { value: null }, h("span", { class: it.chosen ? "yes" : "soft" }, it.chosen ? "cited" : "not cited"), ` ${it.score.toFixed(2)} `, h("span", { class: "text", dir: "auto" }, it.text), it.routes.length > 0 && h("span", { class: "soft" }, ` (${it.routes.join(", ")})`))))]));
+    }
+    return view;
+  };
+  const turnView = (index, place) => {
+    const turn = state.turns[index];
+    const siblings = children(turn.parent);
+    const here = siblings.indexOf(index);
+    const branch = (to) => () => { if (!running) { state.at = last(siblings[to]); show(); save(); focusTurn(index === siblings[to] ? index : siblings[to]); } };
+    return h("section", { class: "turn", id: `t${index}`, tabindex: "-1", dataset: { scope: `t${index}` }, "aria-label": `Turn ${place}` },
+      h("div", { class: "head" }, h("div", { class: "bubble user" }, h("span", { class: "who" }, `You, turn ${place}`), h("span", { class: "text", dir: "auto" }, turn.say)),
+        siblings.length > 1 && h("span", { class: "row" }, h("button", { type: "button", class: "plain", disabled: here === 0, "aria-label": "Previous branch", onclick: branch(here - 1) }, "◂"), h("span", { class: "soft" }, `branch ${here + 1} of ${siblings.length}`), h("button", { type: "button", class: "plain", disabled: here === siblings.length - 1, "aria-label": "Next branch", onclick: branch(here + 1) }, "▸")),
+        answerOf(turn) && index !== state.at && h("button", { type: "button", class: "plain", onclick: () => goOn(index) }, "Continue from here")),
+      h("div", { class: `columns${turn.answers.length > 1 ? "" : " one"}` }, turn.answers.map((_, which) => answerView(turn, index, which))));
+  };
+  const show = () => {
+    $("start").hidden = state.turns.length > 0;
+    rad.replace($("debate"), path(state.at).map((index, place) => turnView(index, place + 1)));
+    where();
+  };
+  const renew = (index, which) => {
+    const columns = $(`t${index}`) && $(`t${index}`).querySelector(".columns");
+    if (columns && columns.children[which] && !columns.children[which].contains(document.activeElement)) { columns.children[which].replaceWith(answerView(state.turns[index], index, which)); }
+    else if (columns && columns.children[which]) { columns.children[which].replaceWith(answerView(state.turns[index], index, which)); focusTurn(index); }
+    tick();
+  };
+  const where = () => {
+    const place = path(state.at).length;
+    $("where").textContent = running ? "" : !place ? "" : children(state.at).length ? `Your next message continues from turn ${place}, in a new branch.` : `Your next message is turn ${place + 1}.`;
+  };
+  const problem = (what, again) => rad.replace($("problem"), what && rad.ui.notice(what, "error"), again && h("button", { type: "button", onclick: again }, "Try again"));
+  const tick = () => { for (const clock of document.querySelectorAll(".clock")) { clock.textContent = seconds((Date.now() - Number(clock.dataset.begun)) / 1000); } };
+  setInterval(tick, 250);
+  const focusTurn = (index) => { const one = $(`t${index}`); if (one) { one.focus({ preventScroll: true }); one.scrollIntoView({ block: "start" }); } };
+
+  /* --- answers ------------------------------------------------------------------------------- */
+  const handle = (one, event) => {
+    if (event.event === "search" || event.event === "model") { if (one.steps.at(-1) !== step(event) && one.steps.length < 60) { one.steps.push(step(event)); } }
+    else if (event.event === "answer") { Object.assign(one, { system: event.system, shown: event.shown, by: event.by, notices: event.notices, seconds: event.seconds, calls: event.calls, tokens: event.tokens, working: "" }); }
+    else if (event.event === "candidates") { one.considered = event.considered; one.candidates = event.list.map((it) => ({ ...it, routes: Object.keys(it.routes) })); }
+    else if (event.event === "judging") { one.working = `judge ${event.judge}`; one.begun = Date.now(); }
+    else if (event.event === "verdicts") { one.judged.push(event); one.working = ""; }
+    else if (event.event === "error") { one.problem = `The server could not finish: ${event.message}`; }
+    else if (event.event === "end") { one.ended = true; }
+  };
+  const ask = async (turn, index, which, body, signal) => {
+    const one = turn.answers[which];
+    let silence = null;
+    const heard = () => {
+      clearTimeout(silence);
+      silence = setTimeout(() => { one.working = `the server has sent nothing for ${SILENT} s; still waiting`; renew(index, which); }, SILENT * 1000);
+    };
+    try {
+      heard();
+      const reply = await fetch("/debate/answer", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal });
+      if (!reply.ok) {
+        const said = await reply.json().catch(() => ({}));
+        throw new Error(`the server refused the message (status ${reply.status})${typeof said.detail === "string" ? `: ${said.detail}` : ""}`);
+      }
+      const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) { break; }
+        heard();
+        const lines = (rest + value).split("\n");
+        rest = lines.pop();
+        for (const line of lines) {
+          const event = JSON.parse(line);
+          handle(one, event);
+          if (event.event !== "alive") { renew(index, which); }
+        }
+      }
+      if (!one.ended && !one.problem) { throw new Error("the connection to the server broke off"); }
+    } catch (error) {
+      one.problem = error.name === "AbortError" ? "Stopped." : error instanceof TypeError ? "The server cannot be reached. Is touche-rad serve still running?" : `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`;
+    } finally {
+      clearTimeout(silence);
+      one.working = "";
+      renew(index, which);
+    }
+  };
+  const send = async (say) => {
+    if (running || !say.trim()) { return; }
+    const debaters = [$("first").value, $("second").value].filter(Boolean);
+    const judges = [...document.querySelectorAll("#judges input:checked")].map((one) => one.value);
+    const parent = state.at;
+    const body = simulation(parent, say);
+    const turn = { parent, say, pick: 0, answers: debaters.map((debater) => ({ debater, by: "", problem: "", notices: [], steps: [], system: null, shown: null, seconds: 0, calls: 0, tokens: 0, considered: 0, candidates: [], judged: [], working: "working", begun: Date.now() })) };
+    const index = state.turns.push(turn) - 1;
+    state.at = index;
+    running = new AbortController();
+    problem("");
+    busy(true);
+    show();
+    $(`t${index}`).scrollIntoView({ block: "start" });
+    await Promise.all(debaters.map((debater, which) => ask(turn, index, which, { debater, judges, debate: body }, running.signal)));
+    running = null;
+    busy(false);
+    if (turn.answers.some((one) => one.system)) {
+      if (!answerOf(turn)) { turn.pick = turn.answers.findIndex((one) => one.system); }
+      if ($("say").value === say) { write(""); }
+      for (const one of turn.answers) { delete one.working; delete one.begun; delete one.ended; }
+    } else { // no answer: the message goes back, nothing of it is lost
+      state.turns.pop();
+      state.at = parent;
+      if (!$("say").value.trim()) { write(say); }
+      problem([...new Set(turn.answers.map((one) => one.problem))].join(" "), () => send($("say").value));
+    }
+    show();
+    await save();
+    $("say").focus({ preventScroll: true });
+  };
+  const stop = () => { if (running) { running.abort(); } };
+  const busy = (now) => { $("send").hidden = now; $("stop").hidden = !now; $("new").disabled = now; };
+  const pick = (index, which) => {
+    if (running) { return; }
+    state.turns[index].pick = which;
+    if (index !== state.at && children(index).length) { state.at = index; }
+    show(); save(); $("say").focus({ preventScroll: true });
+  };
+  const goOn = (index) => { if (!running) { state.at = index; show(); save(); $("say").focus({ preventScroll: true }); } };
+  const write = (value) => { $("say").value = value; rad.store.set("rad-draft", value); };
+
+  /* --- export, keys, start ------------------------------------------------------------------- */
+  const download = () => {
+    if (!state.turns.length) { return; }
+    const url = URL.createObjectURL(new Blob([`${JSON.stringify(simulation(state.at))}\n`], { type: "application/jsonl" }));
+    const link = h("a", { href: url, download: "debate.jsonl" });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  };
+  const copy = async () => {
+    await save();
+    try { await navigator.clipboard.writeText(location.href); $("where").textContent = "The address is copied."; }
+    catch { $("where").textContent = "Copy the address of this page: it contains the debate."; }
+  };
+  const near = (by) => {
+    const shown = path(state.at);
+    const now = document.activeElement && document.activeElement.closest(".turn");
+    const at = now ? shown.indexOf(Number(now.id.slice(1))) + by : by > 0 ? 0 : shown.length - 1;
+    if (shown.length) { focusTurn(shown[Math.max(0, Math.min(shown.length - 1, at))]); }
+  };
+  const focused = () => { const now = document.activeElement && document.activeElement.closest(".turn"); return now ? Number(now.id.slice(1)) : state.at; };
+  rad.keys({
+    "/": ["Write a message (Escape leaves the field)", () => $("say").focus()],
+    "j": ["Next turn", () => near(1)], "k": ["Previous turn", () => near(-1)],
+    "c": ["Continue from the turn in focus", () => { if (state.turns.length) { goOn(focused()); } }],
+    "1": ["Go on with the first answer", () => { if (state.turns.length) { pick(focused(), 0); } }],
+    "2": ["Go on with the second answer", () => { if (state.turns.length && state.turns[focused()].answers.length > 1) { pick(focused(), 1); } }],
+    "e": ["Export the debate as a simulation file", download], "l": ["Copy the address of the debate", copy],
+    "s": ["Stop the answer", stop],
+  });
+  $("composer").addEventListener("submit", (event) => { event.preventDefault(); send($("say").value); });
+  $("say").addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); send($("say").value); }
+    if (event.key === "Escape") { $("say").blur(); }
+  });
+  $("say").addEventListener("input", () => rad.store.set("rad-draft", $("say").value));
+  $("stop").addEventListener("click", stop);
+  $("export").addEventListener("click", download);
+  $("link").addEventListener("click", copy);
+  $("new").addEventListener("click", () => { state = { turns: [], at: -1 }; written = ""; problem(""); show(); save(); $("say").focus(); });
+  addEventListener("hashchange", load);
+
+  rad.add($("first"), setup.debaters.map((name) => h("option", { value: name }, name)));
+  rad.add($("second"), [h("option", { value: "" }, "nobody"), setup.debaters.map((name) => h("option", { value: name }, name))]);
+  rad.replace($("examples"), setup.examples.map((say) => h("button", { type: "button", onclick: () => { write(say); $("say").focus(); } }, say)));
+  rad.add($("notices"), setup.notices.map((one) => rad.ui.notice(one, "warning")));
+  if (setup.judges.length > 1) {
+    rad.add($("judges"), [h("span", { class: "soft" }, "Judges"), h("span", { class: "row" }, setup.judges.map((name, at) => h("label", { class: "check" }, h("input", { type: "checkbox", value: name, checked: at === 0 }), name)))]);
+  } else {
+    rad.add($("judges"), setup.judges.map((name) => h("input", { type: "checkbox", value: name, checked: true, hidden: true })));
+  }
+  write(rad.store.get("rad-draft") || "");
+  show();
+  load().then(() => { for (const id of ["link", "export"]) { $(id).disabled = !state.turns.length; } $("say").focus({ preventScroll: true }); });
+}
