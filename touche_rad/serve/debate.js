@@ -119,7 +119,7 @@
     view.append(h("div", { class: "head" }, h("b", null, one.debater),
       one.shown && h("span", { class: "words num soft" }, h("meter", { min: "0", max: "60", high: "60", value: String(one.shown.words), "aria-label": "Words" }), `${one.shown.words} of 60 words`),
       one.system && h("span", { class: "soft num" }, spent(one)),
-      both && one.system && h("button", { type: "button", "aria-pressed": String(which === turn.pick), onclick: () => pick(index, which) }, which === turn.pick ? "The debate goes on with this answer" : "Go on with this answer")));
+      both && one.system && h("button", { type: "button", "aria-pressed": String(which === turn.pick), onclick: () => pick(index, which) }, which === turn.pick ? "✓ Selected" : "Select this answer", h("span", { class: "visually-hidden" }, ` of ${one.debater}`))));
     for (const notice of one.notices) { view.append(rad.ui.notice(notice, "warning")); }
     if (one.shown) {
       view.append(h("div", { class: "bubble system" }, rad.ui.sentences(one.shown, scope)));
@@ -290,8 +290,8 @@
     "/": ["Write a message (Escape leaves the field)", () => $("say").focus()],
     "j": ["Next turn", () => near(1)], "k": ["Previous turn", () => near(-1)],
     "c": ["Continue from the turn in focus", () => { if (state.turns.length) { goOn(focused()); } }],
-    "1": ["Go on with the first answer", () => { if (state.turns.length) { pick(focused(), 0); } }],
-    "2": ["Go on with the second answer", () => { if (state.turns.length && state.turns[focused()].answers.length > 1) { pick(focused(), 1); } }],
+    "1": ["Select the first answer: the debate continues with it", () => { if (state.turns.length) { pick(focused(), 0); } }],
+    "2": ["Select the second answer", () => { if (state.turns.length && state.turns[focused()].answers.length > 1) { pick(focused(), 1); } }],
     "e": ["Export the debate as a simulation file", download], "l": ["Copy the address of the debate", copy],
     "s": ["Stop the answer", stop],
   });
