@@ -7,7 +7,6 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
@@ -15,7 +14,6 @@ import anyio
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
-from jinja2 import Environment
 
 from touche_rad import __version__
 from touche_rad.debate import Debate, Maxim, Response, Turn
@@ -34,7 +32,7 @@ from touche_rad.serve.bodies import (
     JudgeRequest,
     Score,
 )
-from touche_rad.serve.debate_page import add_debate_page
+from touche_rad.serve.debate_page import add_debate_page, page_response
 from touche_rad.serve.limits import SMALL, Access, Gate, Limits
 from touche_rad.serve.offer import Made, Offer
 from touche_rad.text import redact
@@ -211,9 +209,10 @@ def _add_pages(app: FastAPI, state: _State) -> None:
 
     @app.get("/docs", include_in_schema=False, response_class=HTMLResponse)
     async def docs() -> HTMLResponse:
-        template = files(__package__).joinpath("docs.html.jinja").read_text("utf-8")
-        page = Environment(autoescape=True).from_string(template)
-        return HTMLResponse(page.render(api=app.openapi(), health=state.health(), dumps=_pretty))
+        return page_response(
+            "serve/docs.html.jinja", title="touche-rad server", api=app.openapi(),
+            health=state.health(), dumps=_pretty,
+        )  # fmt: skip
 
 
 def _pretty(value: Any) -> str:

@@ -237,8 +237,6 @@
     show();
     $(`t${index}`).scrollIntoView({ block: "start" });
     await Promise.all(debaters.map((debater, which) => ask(turn, index, which, { debater, judges, debate: body }, running.signal)));
-    running = null;
-    busy(false);
     if (turn.answers.some((one) => one.system)) {
       if (!answerOf(turn)) { turn.pick = turn.answers.findIndex((one) => one.system); }
       if ($("say").value === say) { write(""); }
@@ -249,8 +247,10 @@
       if (!$("say").value.trim()) { write(say); }
       problem([...new Set(turn.answers.map((one) => one.problem))].join(" "), () => send($("say").value));
     }
+    await save(); // the address is complete when the next message can be sent
+    running = null;
+    busy(false);
     show();
-    await save();
     $("say").focus({ preventScroll: true });
   };
   const stop = () => { if (running) { running.abort(); } };

@@ -76,6 +76,11 @@ class _Meter:
         return {"seconds": seconds, "calls": self.calls, "tokens": self.tokens}
 
 
+def page_response(template: str, **context: Any) -> HTMLResponse:
+    """Return a page with the headers that allow only its own files."""
+    return HTMLResponse(render_served(template, **context), headers=_HEADERS)
+
+
 def add_debate_page(app: FastAPI, offer: Offer, deadline: float | None) -> None:
     """Add the page, its files and its endpoint to the server."""
 
@@ -85,11 +90,10 @@ def add_debate_page(app: FastAPI, offer: Offer, deadline: float | None) -> None:
             "debaters": list(offer.debaters), "judges": list(offer.judges),
             "notices": list(offer.notices), "examples": list(offer.examples),
         }  # fmt: skip
-        text = render_served(
+        return page_response(
             "serve/debate.html.jinja", scripts=_OWN[:1], styles=_OWN[1:], title="touche-rad debate",
             setup=setup,
         )  # fmt: skip
-        return HTMLResponse(text, headers=_HEADERS)
 
     @app.get("/assets/{name:path}", include_in_schema=False)
     async def asset(name: str) -> Response:
