@@ -101,8 +101,10 @@ def test_the_whole_history_reaches_the_debater() -> None:
 def test_invalid_earlier_answers_in_a_request_are_accepted() -> None:
     scripted = Scripted()
     client = _client(scripted)
-    assert client.post("/", json=_messages("U1", None, "U2", 42, "U3")).status_code == 200
-    assert scripted.seen[0].system_texts == ("", "42")
+    odd = [None, 42, ["a", "b"], [{"type": "text", "text": "a b"}], {"a": 1}]
+    sent = _messages(*(one for answer in odd for one in ("U", answer)), "U")
+    assert client.post("/", json=sent).status_code == 200
+    assert scripted.seen[0].system_texts == ("", "42", "a b", "a b", '{"a": 1}')
 
 
 def test_neighbours_of_one_role_are_one_utterance_and_system_messages_no_turn() -> None:
@@ -119,7 +121,6 @@ def test_neighbours_of_one_role_are_one_utterance_and_system_messages_no_turn() 
         ({}, "messages: Field required"),
         ({"messages": []}, "messages: "),
         ({"messages": [{"role": "judge", "content": "x"}]}, "messages.0.role: "),
-        ({"messages": [{"role": "user", "content": {"a": 1}}]}, "messages.0.content"),
         (_messages("U1", "S1"), "messages: expected the last message to be the user's"),
     ],
 )
@@ -195,6 +196,40 @@ def test_a_judge_that_breaks_still_gives_a_number(verdicts: Any) -> None:
         answered = client.post(f"/{maxim}", json=_question(userTurnIndex=0)).json()
         assert_valid_score(answered)
         assert answered["score"] is not None
+
+
+@pytest.mark.parametrize(
+    "system",
+    [
+        "x", 7, ["x"], {"utterance": ["a", "b"]}, {"utterance": {"a": 1}}, {"utterance": None},
+        {"response": "x"}, {"response": 3}, {"response": {"content": [{"a": 1}]}},
+        {"response": {"arguments": ["1922.747"]}}, {"response": {"arguments": "1922.747"}},
+        {"response": {"arguments": [None, 4, True, ["x"], {}, {"text": ["a"]}]}},
+        {"response": {"arguments": {"id": "1.1", "text": "t"}}},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_whatever_the_tasks_client_accepts_gets_a_number(demo: TestClient, system: Any) -> None:
+    turns = [7, {"utterance": {"a": 1}, "systemResponse": system}]
+    for maxim in Maxim:
+        asked = {"simulation": {"userTurns": turns}, "userTurnIndex": 1}
+        answered = demo.post(f"/{maxim}", json=asked)
+        assert answered.status_code == 200, answered.text
+        assert isinstance(answered.json()["score"], float | int)
+        whole = demo.post(f"/{maxim}", json={"simulation": {"userTurns": turns}})
+        assert whole.json()["score"] is None
+
+
+def test_an_argument_that_is_only_an_id_is_read_as_its_id() -> None:
+    scripted, asked = Scripted(), _question(1, userTurnIndex=0)
+    response = asked["simulation"]["userTurns"][0]["systemResponse"]["response"]
+    response["arguments"] = ["1922.747", "Zoos save animals."]
+    _client(scripted).post("/quality", json=asked)
+    cited = scripted.seen[0].last.response
+    assert cited is not None
+    assert [(one.id, one.text) for one in cited.arguments] == [
+        ("1922.747", ""), ("", "Zoos save animals."),
+    ]  # fmt: skip
 
 
 def test_the_four_calls_on_one_turn_are_one_computation_at_any_load() -> None:
