@@ -19,11 +19,13 @@ from touche_rad.cli.prepare import Selected
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
+    from touche_rad.contest import Contest, Outcome
     from touche_rad.contests.tournament.budget import Budgets
     from touche_rad.contests.tournament.folder import Folder
-    from touche_rad.contests.two_sides import Entrant
+    from touche_rad.contests.two_sides import Entrant, Game, Stage
     from touche_rad.models import Model
     from touche_rad.plugins import Plugin, Services
+    from touche_rad.runs.journal import Done
 
 JUDGE_PANEL: Final = "grice"
 """The panel that decides debates by a judge of responses."""
@@ -97,6 +99,11 @@ def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> M
     click.option("--prior", type=click.FloatRange(0, min_open=True), metavar="N", default=1.0,
                  show_default=True, help="Prior: number of virtual draws per debater."),
     opt.integer("--samples", "Bootstrap samples of the claims for confidence intervals.", 1000, 0),
+    click.option("--until-interval", type=click.FloatRange(0, min_open=True), metavar="POINTS",
+                 help="Play the most informative debates until each 95 % interval is at most "
+                 "POINTS wide."),
+    opt.integer("--max-games", "Maximum debates in DIR, the most informative first. [default: all]",
+                least=2),
     opt.DEADLINE, opt.WORKERS, opt.SEED, opt.SKIP_BAD, opt.STRICT, opt.REPLACE, opt.RESTART,
     opt.JSON, opt.QUIET, *opt.DRY_RUN,
 )  # fmt: skip
@@ -105,7 +112,7 @@ def tournament_command(claims: Path, **given: Any) -> int:
 
     A panel judges each debate. The command prints Bradley-Terry ratings with confidence intervals
     and writes them to DIR/ratings.json; touche-rad report DIR draws them. A stopped tournament is
-    resumed by the same command.
+    resumed by the same command. With one more -d or more claims, only the new debates are played.
     """
     from touche_rad.contests.tournament.budget import Budgets
     from touche_rad.contests.tournament.folder import RATINGS, Folder
@@ -128,7 +135,12 @@ def tournament_command(claims: Path, **given: Any) -> int:
     )
     identity = prepare.identify(unlimited, services, *plugins, words=given["words"])
     judging = _Judging(given, folder)
-    code = _play(claims, given, folder, entrants, services, identity, budgets)
+    settings_of = {
+        one.tag: prepare.identify(unlimited, services, one.plugin, words=given["words"])
+        for one in debaters
+    }
+    game = _Games(given, folder, judging, settings_of)
+    code = _play(claims, given, folder, entrants, services, identity, budgets, game)
     code = max(code, judging.run())
     model = services.model
     settings = {
@@ -169,6 +181,7 @@ def _play(
     services: Services,
     identity: Mapping[str, Any],
     budgets: Budgets,
+    recorded: _Games,
 ) -> int:
     """Play the debates, unless an earlier call played them; return the exit code."""
     from touche_rad import files
@@ -183,6 +196,8 @@ def _play(
     names = [one.name for one in entrants]
     played = {**identity, "max_calls": given["max_calls"], "max_tokens": given["max_tokens"]}
     whole = {**played, "debaters": names, "rounds": given["rounds"], "input": sha256_of(claims)}
+    limits = {key: given[key] for key in ("until_interval", "max_games")}
+    whole |= limits
     finished = folder.played(whole, replace=given["replace"])
     if finished and not given["restart"]:
         return 0
@@ -190,18 +205,24 @@ def _play(
         folder.restart()
     demo, warnings = prepare.check_demo(given, services.index)
     stage = Stage(given["rounds"], services.index, budgets.costs)
+    mine = folder.begin_playing(whole)
     describe = prepare.count_calls(services.model)
+    chosen, model = None, services.model
+    if any(limits.values()):
+        chosen, model = recorded.choose(claims, entrants, stage, services.model), None
+        played = {**played, "games": sorted(chosen)}
     with progress("debating", quiet=given["quiet"], describe=describe) as report:
         run_options = RunOptions(
             workers=given["workers"], bad=files.BadLines(skip=given["skip_bad"]),
-            progress=report, model=services.model, replace=given["replace"],
+            progress=report, model=model, replace=given["replace"] or mine,
             status_path=folder.path / "contests.jsonl.status.json", warnings=warnings, demo=demo,
             strict=given["strict"], errors=folder.path / f"contests.jsonl{ERRORS}",
         )  # fmt: skip
         status = run(
             lambda: play_both_sides(
                 claims, folder.contests, entrants, stage, identity=played,
-                verb="tournament", options=run_options,
+                verb="tournament", options=run_options, chosen=chosen,
+                play=partial(recorded.play, stage),
             ),
             folder.contests,
         )  # fmt: skip
@@ -282,6 +303,82 @@ def _each_debater(debaters: int, units: int) -> list[int]:
     return [at * claims // debaters * len(pairs) + pair for at, pair in enumerate(chosen)]
 
 
+class _Games:
+    """Plays the debates that the folder's record does not contain."""
+
+    def __init__(
+        self, given: prepare.Given, folder: Folder, judging: _Judging,
+        settings_of: Mapping[str, Mapping[str, Any]],
+    ) -> None:  # fmt: skip
+        self.given, self.folder, self.judging = given, folder, judging
+        self.settings_of = settings_of
+
+    async def play(self, stage: Stage, game: Game) -> Done:
+        """Play a debate, or return the recorded one with the same settings."""
+        names = (game.pro.name, game.con.name)
+        key = {
+            "id": game.id, "claim": game.claim.claim, "description": game.claim.description,
+            "debaters": [[name, self.settings_of[name]] for name in names],
+            **{key: self.given[key] for key in ("rounds", "max_calls", "max_tokens")},
+        }  # fmt: skip
+        return await self.folder.recorded(key, stage.play, game)
+
+    def choose(
+        self, claims: Path, entrants: Sequence[Entrant], stage: Stage, model: Model | None
+    ) -> set[str]:
+        """Play and judge the most informative debates; return the ids of the debates to keep."""
+        import anyio
+
+        from touche_rad import files
+        from touche_rad.contests.tournament.adaptive import (
+            Limits,
+            choose_games,
+            contest_in,
+            outcome_in,
+        )
+        from touche_rad.contests.two_sides import games
+        from touche_rad.runs.panels import Bench, sit_recorded
+        from touche_rad.runs.runner import Interrupted
+
+        given, judging = self.given, self.judging
+        bench = Bench(judging.panel, str(judging.identity["judge"]), False, None)
+        source = files.read_claims(claims, files.BadLines(skip=given["skip_bad"]))
+
+        async def play(game: Game) -> tuple[Contest, Outcome]:
+            contest = contest_in((await self.play(stage, game)).lines[0])
+            done = await sit_recorded(bench, contest, judging.identity, self.folder.recorded)
+            return contest, outcome_in(done.lines[0])
+
+        async def work(report: Callable[[int, int | None], None]) -> tuple[set[str], float]:
+            try:
+                return await choose_games(
+                    list(games(source, entrants)), [one.name for one in entrants], play,
+                    Limits(given["until_interval"], given["max_games"]),
+                    before=self.folder.game_ids(), prior=given["prior"],
+                    samples=given["samples"], seed=given["seed"], workers=given["workers"],
+                    report=report,
+                )  # fmt: skip
+            finally:
+                for used in (model, judging.model):
+                    if used is not None:
+                        await used.close()
+
+        with progress("playing and judging", quiet=given["quiet"]) as report:
+            try:
+                chosen, widest = anyio.run(work, report)
+            except KeyboardInterrupt:
+                raise Interrupted(
+                    f"stopped; finished debates are kept in {self.folder.recorded.path}: run the "
+                    "same command to continue"
+                ) from None
+        if given["until_interval"] and widest > given["until_interval"]:
+            say(
+                f"note: the widest interval is {widest:.0f} points, more than --until-interval "
+                f"{given['until_interval']:g}: add claims, or raise --max-games"
+            )
+        return chosen
+
+
 class _Judging:
     """The panel of a tournament. It is made before the debates, so that errors come early."""
 
@@ -308,14 +405,15 @@ class _Judging:
         describe = prepare.count_calls(self.model)
         with progress("judging", quiet=given["quiet"], describe=describe) as report:
             run_options = RunOptions(
-                workers=given["workers"], progress=report, model=self.model,
+                workers=given["workers"], progress=report,
+                model=None if given["until_interval"] or given["max_games"] else self.model,
                 status_path=folder.path / "outcomes.jsonl.status.json",
                 strict=given["strict"], errors=folder.path / f"outcomes.jsonl{ERRORS}",
             )  # fmt: skip
             status = run(
                 lambda: judge_contests(
                     folder.contests, folder.outcomes, self.panel, identity=self.identity,
-                    options=run_options,
+                    recorded=folder.recorded, options=run_options,
                 ),
                 folder.outcomes,
             )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
@@ -114,6 +114,8 @@ async def play_both_sides(
     *,
     identity: Mapping[str, Any],
     verb: str = "simulate",
+    play: Callable[[Game], Awaitable[Done]] | None = None,
+    chosen: Container[str] | None = None,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> Status:
     """Play every pair of debaters on both sides of every claim, and write one contest per line.
@@ -125,12 +127,15 @@ async def play_both_sides(
         stage: How a debate is played.
         identity: What determines the output, without these arguments.
         verb: The name of the command in the status.
+        play: Plays a debate. Default: the stage.
+        chosen: The ids of the debates to play. Default: all.
         options: Settings that do not change the output.
     """
     identity = {**identity, "debaters": [one.name for one in entrants], "rounds": stage.rounds}
 
     def read(bad: files.BadLines) -> Iterator[Game]:
-        return games(files.read_claims(source, bad), entrants)
+        every = games(files.read_claims(source, bad), entrants)
+        return (game for game in every if chosen is None or game.id in chosen)
 
-    work = Work(verb, source, out, read, stage.play, identity)
+    work = Work(verb, source, out, read, play or stage.play, identity)
     return await run_work(work, options)

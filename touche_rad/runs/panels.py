@@ -18,6 +18,7 @@ from touche_rad.models.context import Calls, ModelUse, call_context, current_con
 from touche_rad.plugins import Panel, name_of
 from touche_rad.runs.journal import Done
 from touche_rad.runs.judging import VERDICTS
+from touche_rad.runs.recorded import Recorded
 from touche_rad.runs.runner import DEFAULT_OPTIONS, RunOptions, Status, Work, run_work
 from touche_rad.runs.stand_ins import FailureLog, InvalidResult, StandIn, stand_in_for
 
@@ -85,13 +86,16 @@ def _checked(given: Any, contest: Contest) -> Outcome:
 
 
 @dataclass(frozen=True)
-class _Bench:
+class Bench:
+    """A panel with the settings of its verdicts."""
+
     panel: Panel
     judge: str
     swap: bool
     deadline: float | None
 
     async def sit(self, contest: Contest) -> Done:
+        """Judge one debate."""
         both = [contest, contest.swapped()] if self.swap else [contest]
         given = await asyncio.gather(
             *(_judge_contest(self.panel, one, self.deadline) for one in both)
@@ -105,6 +109,16 @@ class _Bench:
         return Done((line,), counts, notes, stand_ins)
 
 
+async def sit_recorded(
+    bench: Bench, contest: Contest, identity: Mapping[str, Any], recorded: Recorded | None
+) -> Done:
+    """Judge one debate, or return the recorded verdict on the same words by the same panel."""
+    if recorded is None:
+        return await bench.sit(contest)
+    key = {"judging": identity, "swap": bench.swap, "contest": contest.model_dump(mode="json")}
+    return await recorded(key, bench.sit, contest)
+
+
 async def judge_contests(
     source: Path,
     out: Path,
@@ -113,6 +127,7 @@ async def judge_contests(
     identity: Mapping[str, Any],
     swap: bool = False,
     deadline: float | None = None,
+    recorded: Recorded | None = None,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> Status:
     """Judge every debate in a file as a whole, and write one verdict per line.
@@ -124,9 +139,10 @@ async def judge_contests(
         identity: What determines the output.
         swap: Also judge each debate with swapped sides, to test for a bias towards a side.
         deadline: Time limit for a debate in seconds.
+        recorded: Verdicts of earlier runs.
         options: Settings that do not change the output.
     """
-    bench = _Bench(panel, str(identity["judge"]), swap, deadline)
+    bench = Bench(panel, str(identity["judge"]), swap, deadline)
 
     def read(bad: files.BadLines) -> Iterator[Contest]:
         return (
@@ -134,5 +150,8 @@ async def judge_contests(
             for number, one in enumerate(files.read_contests(source, bad), 1)
         )
 
-    work = Work("judge", source, out, read, bench.sit, {**identity, "swap": swap})
+    async def sit(contest: Contest) -> Done:
+        return await sit_recorded(bench, contest, identity, recorded)
+
+    work = Work("judge", source, out, read, sit, {**identity, "swap": swap})
     return await run_work(work, options)

@@ -13,9 +13,14 @@ from touche_rad.contests.tournament.result import FORMAT, VERSION, Tournament
 from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import sha256_of
 from touche_rad.runs.journal import SUFFIX
+from touche_rad.runs.recorded import Recorded
 
 CONTESTS, OUTCOMES, RATINGS = "contests.jsonl", "outcomes.jsonl", "ratings.json"
+GAMES: Final = "games.jsonl"
+"""Every debate and verdict by its settings, for tournaments with other debaters or claims."""
 _STATE: Final = "tournament.json"
+_MAY_GROW: Final = ("debaters", "input", "until_interval", "max_games", "games")
+"""Settings that may change: the debates that do not depend on them are kept."""
 
 
 class Folder:
@@ -30,6 +35,7 @@ class Folder:
         if path.exists() and not path.is_dir():
             raise UserError(f"{path} is a file: name a folder for the tournament")
         self._state = self._read()
+        self.recorded = Recorded(path / GAMES)
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -49,10 +55,13 @@ class Folder:
             (self.path / name).unlink(missing_ok=True)
             (self.path / f"{name}{SUFFIX}").unlink(missing_ok=True)
         (self.path / RATINGS).unlink(missing_ok=True)
+        self.recorded.clear()
         self._write({})
 
     def played(self, identity: Mapping[str, Any], *, replace: bool) -> bool:
         """Whether the debates with these settings are complete.
+
+        With other debaters, claims or limits they are not, but the folder may be continued.
 
         Args:
             identity: The settings.
@@ -63,12 +72,49 @@ class Folder:
         """
         if "playing" not in self._state or not self.contests.is_file():
             return False
-        difference = _difference(self._state["playing"], _plain(identity))
+        before, now = self._state["playing"], _plain(identity)
+        if before == now:
+            return True
+        if self._continues(before, now):
+            return False
+        difference = _difference(before, now)
         if difference and replace:
             self.restart()
         elif difference:
             raise UserError(f"{self.path} contains another tournament: {difference}")
         return not difference
+
+    @staticmethod
+    def _continues(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+        """Whether only settings changed that let debates be kept.
+
+        A model may be added or left out: then debates of debaters that do not use it are kept.
+        """
+        changed = {key for key in (*before, *now) if before.get(key) != now.get(key)}
+        if "model" in changed and None in (before.get("model"), now.get("model")):
+            changed.remove("model")
+        return changed <= set(_MAY_GROW)
+
+    def begin_playing(self, identity: Mapping[str, Any]) -> bool:
+        """Record what is played, and return whether the debates in the folder may be replaced.
+
+        The journal of the same tournament with other debaters is deleted; the record has its
+        debates.
+        """
+        now = _plain(identity)
+        begun = self._state.get("under play") or self._state.get("playing")
+        mine = begun is not None and self._continues(begun, now)
+        if mine and begun != now:
+            (self.path / f"{CONTESTS}{SUFFIX}").unlink(missing_ok=True)
+        if begun is None or mine:
+            self._write({**self._state, "under play": now})
+        return mine
+
+    def game_ids(self) -> set[str]:
+        """Return the ids of the debates in the folder."""
+        if not self.contests.is_file():
+            return set()
+        return {contest.id for contest in files.read_contests(self.contests)}
 
     def set_played(self, identity: Mapping[str, Any], costs: Mapping[str, Any]) -> None:
         """Record that all debates are played, and their costs."""
@@ -88,10 +134,11 @@ class Folder:
         """
         if "judging" not in self._state or not self.outcomes.is_file():
             return False
-        difference = _difference(self._state["judging"], self._judging(identity))
+        before, now = self._state["judging"], self._judging(identity)
+        difference = _difference(before, {**now, "contests": before.get("contests")})
         if difference and not replace:
             raise UserError(f"{self.path} contains the verdicts of another judge: {difference}")
-        return not difference
+        return bool(before == now)
 
     def begin_judging(self, identity: Mapping[str, Any]) -> None:
         """Delete the journal of another panel or of other debates."""

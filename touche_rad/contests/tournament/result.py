@@ -120,7 +120,7 @@ def result_of(
     pro: list[float] = []
     for contest, outcome in games:
         (opener, replier), by = contest.speakers, debaters_of(contest)
-        share = _share(outcome, opener)
+        share = share_of(outcome, opener)
         if share is None:
             continue
         a, b, claim = place[by[opener]], place[by[replier]], claims[contest.motion]
@@ -158,7 +158,7 @@ def result_of(
     )  # fmt: skip
 
 
-def _share(outcome: Outcome, speaker: str) -> float | None:
+def share_of(outcome: Outcome, speaker: str) -> float | None:
     """Return 1 for a win, .5 for a tie, 0 for a loss, and None without a verdict."""
     if outcome.winner is None:
         return None
@@ -175,7 +175,7 @@ def _count(games: JudgedDebates, name: str) -> dict[str, int]:
         for speaker, debater in debaters_of(contest).items():
             if debater != name:
                 continue
-            count[kinds[_share(outcome, speaker)]] += 1
+            count[kinds[share_of(outcome, speaker)]] += 1
             said = [one for one in contest.speeches if one.speaker == speaker]
             count["speeches"] += len(said)
             count["stand_ins"] += sum(FALLBACK in (one.model_extra or {}) for one in said)
