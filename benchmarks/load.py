@@ -1,0 +1,160 @@
+"""Measure `touche-rad serve` under many debates at once, and over many judged turns.
+
+    python benchmarks/load.py [--debates 500] [--turns 1] [--deadline 10] [--soak 0] [-d grounded]
+
+All debates start in the same moment, as the task's client starts them; each request is sent once.
+The table shows the latencies in seconds, answers that came from a fallback, refused and lost
+requests, and the server's memory and descriptors before, during and after. `--soak N` then judges
+N turns, 20 debates at a time, and shows the memory in tenths of the soak.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import resource
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+
+UTTERANCES = (
+    "Zoos should be closed because captivity harms animals. Case {}.",
+    "That does not convince me: what about the money that a zoo costs?",
+    "And who speaks for the animals? Nobody has answered that.",
+)
+
+
+def main() -> None:
+    """Start a server, load it, and print what happened."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--debates", type=int, default=500)
+    parser.add_argument("--turns", type=int, default=1, choices=(1, 2, 3))
+    parser.add_argument("--deadline", type=float, default=10.0)
+    parser.add_argument("--soak", type=int, default=0, metavar="TURNS")
+    parser.add_argument("-d", "--debater", default="grounded")
+    given = parser.parse_args()
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "touche_rad", "serve", "-i", "demo", "-q", "-d", given.debater]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--deadline", str(given.deadline)]
+    server = subprocess.Popen(command)
+    try:
+        asyncio.run(measure(f"http://127.0.0.1:{port}", server.pid, given))
+    finally:
+        server.terminate()
+        server.wait()
+
+
+async def measure(url: str, server: int, given: argparse.Namespace) -> None:
+    """Print the rows of the table."""
+    await ready(url)
+    before = state(server)
+    begun = time.monotonic()
+    times: list[float] = []
+    refused, lost = await play(url, given.debates, given.turns, times)
+    seconds, during = time.monotonic() - begun, state(server)
+    stand_ins = httpx.get(f"{url}/health", timeout=60).json().get("stand_ins", "?")
+    low, middle, high = np.percentile(times, (10, 50, 99)) if times else (0.0, 0.0, 0.0)
+    print("| debates | answers | a second | p10 | p50 | p99 | fallback | refused | lost |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print(
+        f"| {given.debates} | {len(times)} | {len(times) / seconds:.1f} | {low:.1f} | {middle:.1f} "
+        f"| {high:.1f} | {stand_ins} | {refused} | {lost} |"
+    )
+    print(f"memory {before[0]} to {during[0]} MB, descriptors {before[1]} to {during[1]}")
+    if given.soak:
+        await soak(url, server, given.soak)
+    await asyncio.sleep(1)
+    print(f"at the end: memory {state(server)[0]} MB, descriptors {state(server)[1]}")
+
+
+async def ready(url: str) -> None:
+    """Wait until the server answers."""
+    async with httpx.AsyncClient() as client:
+        for _ in range(600):
+            try:
+                await client.get(f"{url}/health", timeout=5)
+            except httpx.HTTPError:
+                await asyncio.sleep(0.1)
+            else:
+                return
+    sys.exit("the server does not start")
+
+
+async def play(url: str, debates: int, turns: int, times: list[float]) -> tuple[int, int]:
+    """Play all debates at once; return the number of refused and of lost requests."""
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+    refused = lost = 0
+
+    async def debate(number: int) -> None:
+        nonlocal refused, lost
+        messages: list[dict[str, str]] = []
+        for utterance in UTTERANCES[:turns]:
+            messages.append({"role": "user", "content": utterance.format(number)})
+            begun = time.monotonic()
+            try:
+                answered = await client.post(url, json={"messages": messages})
+                content = answered.json()["content"]
+            except (httpx.HTTPError, ValueError, KeyError):
+                lost += 1
+                return
+            refused += answered.status_code == 503
+            times.append(time.monotonic() - begun)
+            messages.append({"role": "assistant", "content": content})
+
+    async with httpx.AsyncClient(limits=limits, timeout=httpx.Timeout(300)) as client:
+        await asyncio.gather(*map(debate, range(debates)))
+    return refused, lost
+
+
+async def soak(url: str, server: int, turns: int) -> None:
+    """Judge this number of different turns, and print memory and latency in tenths."""
+    rows: list[Sequence[float]] = []
+    async with httpx.AsyncClient(timeout=httpx.Timeout(300)) as client:
+
+        async def judge(number: int) -> float:
+            said = {"utterance": f"No: zoos save rare animals, and case {number} shows it."}
+            turn = {"utterance": UTTERANCES[0].format(number), "systemResponse": said}
+            asked: dict[str, Any] = {"simulation": {"userTurns": [turn]}, "userTurnIndex": 0}
+            begun = time.monotonic()
+            for maxim in ("quantity", "quality", "relation", "manner"):
+                (await client.post(f"{url}/{maxim}", json=asked)).raise_for_status()
+            return time.monotonic() - begun
+
+        for tenth in range(10):
+            times: list[float] = []
+            numbers = range(turns * tenth // 10, turns * (tenth + 1) // 10)
+            for start in range(numbers.start, numbers.stop, 20):
+                block = range(start, min(start + 20, numbers.stop))
+                times += await asyncio.gather(*map(judge, block))
+            rows.append((*state(server), *np.percentile(times, (50, 99))))
+    print("| turns judged | memory (MB) | descriptors | p50 (s) | p99 (s) |")
+    print("| --- | --- | --- | --- | --- |")
+    for tenth, (memory, descriptors, middle, high) in enumerate(rows, 1):
+        print(f"| {turns * tenth // 10} | {memory} | {descriptors} | {middle:.2f} | {high:.2f} |")
+    slope = np.polyfit(range(10), [row[0] for row in rows], 1)[0] * 10
+    print(f"memory slope over the soak: {slope:+.1f} MB")
+
+
+def state(process: int) -> tuple[int, int]:
+    """Return the memory of a process in MB, and the number of its descriptors."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    size = pages * os.sysconf("SC_PAGE_SIZE") // 2**20
+    return size, len(list(Path(f"/proc/{process}/fd").iterdir()))
+
+
+if __name__ == "__main__":
+    main()
