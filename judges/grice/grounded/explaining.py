@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from judges.grice.grounded.judge import manner_features, quantity_features
-from judges.grice.grounded.relation import relation_features
-from judges.grice.grounded.scene import BIAS, Feature, Scene, quote_short, weights
+from judges.grice.grounded.scene import BIAS, Feature, quote_short
 from touche_rad import plugins
 from touche_rad.debate import Maxim
 from touche_rad.evidence.findings import Finding, score
@@ -16,8 +14,12 @@ _SUM = "the logistic function of the sum of the features"
 _WEAKEST = "the score of the weakest sentence; 0.5 and more means yes"
 
 
-def explain(scene: Scene, found: Sequence[Finding]) -> dict[Maxim, ExplainedVerdict]:
-    """Return the features of each verdict; an empty response has none."""
+Parts = Mapping[Maxim, tuple[Sequence[Feature], Mapping[str, float]]]
+"""The features and weights of the maxims that are sums; none for an empty response."""
+
+
+def explain(found: Sequence[Finding], parts: Parts) -> dict[Maxim, ExplainedVerdict]:
+    """Return the features of each verdict."""
     quality = {
         f"sentence {number}": plugins.Feature(
             round(score(one.support), 4),
@@ -25,14 +27,8 @@ def explain(scene: Scene, found: Sequence[Finding]) -> dict[Maxim, ExplainedVerd
         )
         for number, one in enumerate(found, 1)
     }
-    explained = {Maxim.QUALITY: ExplainedVerdict(_WEAKEST, quality)}
-    if not scene.response.tokens:
-        return explained
-    return explained | {
-        Maxim.QUANTITY: _weighted(quantity_features(scene, found), weights().quantity),
-        Maxim.RELATION: _weighted(relation_features(scene, found), weights().relation),
-        Maxim.MANNER: _weighted(manner_features(scene), weights().manner),
-    }
+    sums = {maxim: _weighted(features, weigh) for maxim, (features, weigh) in parts.items()}
+    return {Maxim.QUALITY: ExplainedVerdict(_WEAKEST, quality), **sums}
 
 
 def _weighted(features: Sequence[Feature], weigh: Mapping[str, float]) -> ExplainedVerdict:

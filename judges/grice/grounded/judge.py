@@ -15,6 +15,7 @@ from judges.grice.grounded.relation import (
     echo_score,
     judge_relation,
     link_strength,
+    relation_features,
     topic_strength,
     total_weight,
 )
@@ -357,7 +358,16 @@ class GroundedJudge:
         from judges.grice.grounded.explaining import explain
 
         response = debate.last.response if debate.turns else None
-        return {} if response is None else explain(*self._read(debate, response))
+        if response is None:
+            return {}
+        (seen, found), weigh = self._read(debate, response), weights()
+        if not seen.response.tokens:
+            return explain(found, {})
+        return explain(found, {
+            Maxim.QUANTITY: (quantity_features(seen, found), weigh.quantity),
+            Maxim.RELATION: (relation_features(seen, found), weigh.relation),
+            Maxim.MANNER: (manner_features(seen), weigh.manner),
+        })  # fmt: skip
 
     def _read(self, debate: Debate, response: Response) -> tuple[Scene, list[Finding]]:
         seen = read_scene(debate, response, all_arguments=self._all_arguments)
