@@ -173,6 +173,10 @@ rad.report.Browser = class {
     }
     if (!following || place) { this.remember(place ? place[0] : one ? `${this.letter()}${one.index + 1}` : ""); }
     if (place) { this.scrollTo(place[0]); }
+    for (const by of [1, -1]) {
+      const near = this.found[this.at + by];
+      if (near && this.prefetch) { (window.requestIdleCallback || setTimeout)(() => this.prefetch(near.item)); }
+    }
   }
 
   letter() { return this.prefix[0]; }
@@ -185,6 +189,7 @@ rad.report.Browser = class {
   /* Show an element of the reader below the sticky bars. */
   scrollTo(id) {
     const target = document.getElementById(id) || this.reader;
+    document.documentElement.style.setProperty("--tools", `${this.tools.offsetHeight}px`);
     target.scrollIntoView({ block: "start", behavior: "instant" });
     for (const one of this.reader.querySelectorAll(".here")) { one.classList.remove("here"); }
     if (/-t\d+$/.test(id)) { target.classList.add("here"); }
