@@ -189,7 +189,9 @@ rad.report.Browser = class {
   /* Show an element of the reader below the sticky bars. */
   scrollTo(id) {
     const target = document.getElementById(id) || this.reader;
-    document.documentElement.style.setProperty("--tools", `${this.tools.offsetHeight}px`);
+    for (const [name, bar] of [["--bar", document.querySelector(".bar")], ["--tools", this.tools]]) {
+      document.documentElement.style.setProperty(name, `${bar.offsetHeight}px`);
+    }
     target.scrollIntoView({ block: "start", behavior: "instant" });
     for (const one of this.reader.querySelectorAll(".here")) { one.classList.remove("here"); }
     if (/-t\d+$/.test(id)) { target.classList.add("here"); }
