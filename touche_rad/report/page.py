@@ -63,7 +63,7 @@ def default_output(runs: Sequence[Path]) -> Path:
 
 def is_page(out: Path) -> bool:
     """Whether an output is one HTML file; otherwise it is a folder."""
-    return not out.is_dir() and out.suffix.lower() in (".html", ".htm")
+    return out.is_file() or (not out.is_dir() and out.suffix.lower() in (".html", ".htm"))
 
 
 def write_report(
@@ -203,13 +203,14 @@ class _Content:
             with files.atomic_write(out) as stream:
                 stream.write(self._page(title, self.parts))
             return ReportSummary(self.debates, self.turns, out)
+        out.mkdir(parents=True, exist_ok=True)
+        with files.atomic_write(out / INDEX) as stream:  # first, because it may be refused
+            stream.write(self._page(title, ()))
         data = out / DATA
-        data.mkdir(parents=True, exist_ok=True)
+        data.mkdir(exist_ok=True)
         for name, part in self.parts:
             with files.atomic_write(data / f"{name}.js") as stream:
                 stream.write(f'radPart("{name}",{part});\n')
-        with files.atomic_write(out / INDEX) as stream:
-            stream.write(self._page(title, ()))
         current = {f"{name}.js" for name, _ in self.parts}
         for path in data.iterdir():  # of an earlier, larger report
             if _PART.fullmatch(path.name) and path.name not in current:
