@@ -44,9 +44,13 @@ line before such a block."""
 BLOCK = re.compile(r"(?:^<!-- needs: ([a-z, ]+) -->\n)?^```.*?\n(.*?)^```", re.S | re.M)
 
 
+PAGES = [path for path in sorted(ROOT.glob("docs/*.md")) if path.name != "tutorial.md"]
+"""Pages with commands; those of the tutorial run in a test of their own."""
+
+
 def _blocks() -> Iterator[tuple[str, set[str], list[str]]]:
     """Yield each code block of the documents: its file, what it needs, and its command lines."""
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]:
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]:
         for block in BLOCK.finditer(path.read_text("utf-8")):
             lines = block[2].replace("\\\n", " ").splitlines()
             calls = [
