@@ -33,8 +33,9 @@ def test_no_acknowledged_answer_is_lost_by_a_hundred_kills(tmp_path: Path) -> No
     unsure: dict[tuple[int, int, str], set[Any]] = {}
     acknowledged = 0
     for _ in range(KILLS):
-        with _forked("label", run, "-o", output, "--annotator", "ana") as (process, address):
-            timer = threading.Timer(chance.uniform(0.0, 0.2), os.kill, (process, signal.SIGKILL))
+        with _forked("label", run, "-o", output, "--annotator", "ana", "-q") as (process, address):
+            timer = threading.Timer(chance.uniform(0.0, 0.05), os.kill, (process, signal.SIGKILL))
+            rest = chance.randint(0, 6)  # answers until the timer starts
             try:
                 with httpx.Client(base_url=address) as client:
                     queue = client.get("queue").json()["places"]
@@ -42,8 +43,10 @@ def test_no_acknowledged_answer_is_lost_by_a_hundred_kills(tmp_path: Path) -> No
                         _check(
                             client.get(f"turn?debate={debate}&turn={turn}").json(), known, unsure
                         )
-                    timer.start()
                     while True:
+                        if rest == 0:
+                            timer.start()
+                        rest -= 1
                         (debate, turn), maxim = chance.choice(queue), chance.choice(list(Maxim))
                         label = chance.choice((1, 0, None))
                         key = (debate, turn, maxim.value)
