@@ -204,10 +204,10 @@ def test_nothing_is_kept_without_history(state: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("/exlpain", "there is no command /exlpain (did you mean /explain?)"),
+        ("/exlpain", "there is no command /exlpain (did you mean /explain"),
         ("/zzz", "there is no command /zzz; /help lists them"),
         ("/side", "there is no command /side (did you mean /save?); /help lists them"),
-        ("/s", "there is no command /s (did you mean /sources or /save?)"),
+        ("/s", "there is no command /s (did you mean /sources or /save"),
         ("/undo 3", "/undo takes no argument"),
         ("/undo!", "there is no command /undo!"),
         ("/save 'a", "No closing quotation"),
