@@ -109,7 +109,7 @@ def test_a_second_report_replaces_the_data_of_the_first(tmp_path: Path) -> None:
     for _ in range(2):
         ended = touche_rad("report", run, "-o", tmp_path / "out", "--replace")
         assert ended.code == 0, ended.err
-    refused = touche_rad("report", run, "-o", tmp_path / "out")
+    refused = touche_rad("report", run, "-o", tmp_path / "out", "--title", "Mine")
     assert refused.code == 2
     assert "--replace" in refused.err
 

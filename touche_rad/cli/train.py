@@ -191,7 +191,7 @@ def judge(debates: Path, labels: Path, **given: Any) -> None:
 @_subcommand(
     "jury",
     "train jury touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o jury.json",
-    "train jury debates.jsonl labels.jsonl --of grounded,zsl -m URL#MODEL -o jury.json",
+    "train jury debates.jsonl labels.jsonl --of grounded,zsl -o jury.json -m URL#MODEL",
     "train jury debates.jsonl labels.jsonl --of 'grounded,length(longest=50)' -o jury.json",
 )
 @opt.options(
