@@ -6,10 +6,11 @@ become one line and an exit code here: 0 success, 1 the work failed, 2 invalid c
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import os
 import sys
-from typing import Any
+from typing import Any, Final
 
 import click
 from click.shell_completion import CompletionItem
@@ -23,6 +24,9 @@ from touche_rad.errors import OptionError, ToucheRadError, nearest
 from touche_rad.text import colour_setting
 
 _WORDS = "touche_rad.words"
+
+STOPPED: Final = 130
+"""Exit code after Ctrl-C."""
 
 
 class Commands(click.Group):
@@ -120,8 +124,18 @@ def _shows_only(ctx: click.Context) -> bool:
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run a command line and exit with its exit code."""
-    sys.exit(run(args))
+    """Run a command line and exit with its exit code.
+
+    After Ctrl-C, calls may still be running in their threads. The end of the interpreter would
+    abort the process if it stopped one of them inside a library, so the process ends before that.
+    """
+    code = run(args)
+    if code == STOPPED:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def run(args: list[str] | None = None) -> int:
@@ -140,9 +154,9 @@ def run(args: list[str] | None = None) -> int:
     except ToucheRadError as error:
         return _fail(str(error), error.exit_code)
     except opt.Stopped as stopped:
-        return _fail(str(stopped), 130)
+        return _fail(str(stopped), STOPPED)
     except (click.Abort, KeyboardInterrupt):
-        return _fail("stopped", 130)
+        return _fail("stopped", STOPPED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
