@@ -85,6 +85,21 @@ def test_the_page_holds_scores_labels_and_each_turn(tmp_path: Path) -> None:
     assert sorted(told) == sorted(turn.utterance for one in debates for turn in one.turns)
 
 
+def test_a_run_that_lacks_a_line_shows_the_labels_of_its_own_debates(tmp_path: Path) -> None:
+    debates = list(files.read_debates(demo_file("debates.jsonl")))
+    whole = evaluations(tmp_path / "whole.jsonl", debates, 0.9)
+    short = evaluations(tmp_path / "short.jsonl", debates[1:], 0.1)
+    write_report([whole, short], tmp_path / "r.html", labels=demo_file("labels.jsonl"))
+    index = islands((tmp_path / "r.html").read_text("utf-8"))["data-debates"]
+    letters = [
+        "".join("-ny"[1 + value if (value := turn.get(maxim)) is not None else 0]
+                for turn in one for maxim in Maxim)
+        for one in files.read_labels(demo_file("labels.jsonl"))
+    ]  # fmt: skip
+    shown = ["".join(one[-1]) for one in index["debates"]]
+    assert sorted(shown) == sorted(letters)
+
+
 def test_a_folder_has_the_same_data_in_files(tmp_path: Path) -> None:
     debates = [debate(*((f"U{n}", "x" * 30_000, "t") for n in range(5))) for _ in range(5)]
     run = evaluations(tmp_path / "run.jsonl", debates)

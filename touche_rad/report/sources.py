@@ -15,6 +15,7 @@ from touche_rad.files import BadLines, Kind, Labels
 from touche_rad.files.outputs import sha256_of
 from touche_rad.report.asked import calls, status_of
 from touche_rad.report.conversations import DebateOfRun
+from touche_rad.score.evaluations import digests
 from touche_rad.score.naming import names
 
 _PLACE: Final = re.compile(r"(\d+)\.(\d+)")
@@ -42,16 +43,32 @@ def debates_of(
     sources: Sequence[Source], labels: Path | None, bad: BadLines
 ) -> Iterator[DebateOfRun]:
     """Yield the debates of all runs."""
-    truth: list[tuple[Labels, ...]] = []
-    if labels is not None and files.detect_kind(labels) is Kind.LABELS:
-        truth = list(files.read_labels(labels))
+    known = _labels_by_words(sources, labels, bad)
     replaced = _replaced_turns(sources)
     for run, source in enumerate(sources):
         asked, places = calls(source.path), replaced[run]
         for number, (debate, verdicts) in enumerate(_read(source.kind, source.path, bad)):
-            known = truth[number] if number < len(truth) else ()
             fallbacks = places.get(number, set()) | _nothing_found(debate)
-            yield DebateOfRun(run, debate, verdicts, known, asked, frozenset(fallbacks))
+            labelled = known.get(digests(debate), ())
+            yield DebateOfRun(run, debate, verdicts, labelled, asked, frozenset(fallbacks))
+
+
+def _labels_by_words(
+    sources: Sequence[Source], labels: Path | None, bad: BadLines
+) -> dict[tuple[str, ...], tuple[Labels, ...]]:
+    """Return the labels of each debate by the digests of its turns.
+
+    Labels have no words: a run with a line for each of them says what they belong to. So a run
+    that lacks a line shows the labels of its own debates, and not those of their neighbours.
+    """
+    if labels is None or files.detect_kind(labels) is not Kind.LABELS:
+        return {}
+    truth = list(files.read_labels(labels))
+    for source in sources:
+        debates = [digests(debate) for debate, _ in _read(source.kind, source.path, bad)]
+        if len(debates) == len(truth):
+            return dict(zip(debates, truth, strict=True))
+    return {}
 
 
 def _read(kind: Kind, path: Path, bad: BadLines) -> Iterator[tuple[Debate, tuple[Verdicts, ...]]]:
