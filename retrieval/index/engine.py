@@ -5,11 +5,9 @@ Documents with equal texts are stored once.
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import threading
-import time
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +22,8 @@ from weakref import WeakSet
 
 import numpy as np
 from pyterrier_pisa import PisaIndex, PisaStemmer, PisaStopwords, _pisathon
+
+from retrieval.index.completed import completed
 
 Found = list[list[tuple[float, int]]]
 Search = Callable[[Sequence[str], int], Found]
@@ -66,18 +66,11 @@ class SharedSearch:
     def _queue(self, mine: _Request) -> None:
         """Wait until this request is answered or runs the next batch."""
         with self._guard:
-            ended = _ended.is_set() and threading.current_thread() is not threading.main_thread()
-            if not self._searching and not ended:
+            if not self._searching:
                 self._searching = mine.leads = True
                 return
-            if not ended:
-                self._pending.append(mine)
+            self._pending.append(mine)
         mine.ready.wait()
-
-    def finish(self) -> None:
-        """Wait until no thread searches."""
-        while self._searching:
-            time.sleep(0.001)
 
     def _lead(self, mine: _Request) -> Found:
         """Answer all waiting requests; if that fails, answer this one alone."""
@@ -125,7 +118,6 @@ class SharedSearch:
 
 
 _all: WeakSet[SharedSearch] = WeakSet()
-_ended = threading.Event()
 
 
 def _begin_anew() -> None:
@@ -134,15 +126,7 @@ def _begin_anew() -> None:
         one._clear()
 
 
-def _end() -> None:
-    """Wait for searches when Python exits: a thread inside the engine would crash the process."""
-    _ended.set()
-    for one in tuple(_all):
-        one.finish()
-
-
 os.register_at_fork(after_in_child=_begin_anew)
-atexit.register(_end)
 
 
 Scored = tuple[float, int]
@@ -286,8 +270,9 @@ class Engine:
     def best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
         """Return the `k` best documents of each query; queries are plain words."""
         found: list[list[Scored]] = []
-        for start in range(0, len(queries), _AT_ONCE):
-            found += self._shared.best(queries[start : start + _AT_ONCE], k)
+        with completed:
+            for start in range(0, len(queries), _AT_ONCE):
+                found += self._shared.best(queries[start : start + _AT_ONCE], k)
         return found
 
     def _best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:

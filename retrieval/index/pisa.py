@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from retrieval.chains import Link, alike
 from retrieval.index.analyser import FIELDS, LONGEST_QUERY, known, tokens
 from retrieval.index.build import build
+from retrieval.index.completed import completed
 from retrieval.index.engine import Engine, Scored
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
 from retrieval.index.store import DENSE, FILE, Store, digest, read_manifest
@@ -138,13 +139,14 @@ class PisaArguments:
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search many queries; equal scores are sorted by id."""
         at = self._store.at
-        return [
-            [
-                Hit(argument=at(number), score=score, rank=rank, path=(field,))
-                for rank, (score, number) in enumerate(found)
+        with completed:
+            return [
+                [
+                    Hit(argument=at(number), score=score, rank=rank, path=(field,))
+                    for rank, (score, number) in enumerate(found)
+                ]
+                for found in self.ranked(field, queries, k)
             ]
-            for found in self.ranked(field, queries, k)
-        ]
 
     def scored(self, field: str, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
         """Return each query's best ids with their scores."""

@@ -21,6 +21,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from retrieval.index.analyser import NAME as ANALYSER
+from retrieval.index.completed import completed
 from touche_rad import __version__, files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError, refuse_newer
@@ -236,6 +237,7 @@ def _argument(line: bytes) -> Argument:
     Not with pydantic's JSON parser, which rejects lone surrogates.
     """
     record = json.loads(line)
-    if not isinstance(record, dict) or None in record.values():
-        return files.argument_of(record)
-    return Argument.model_validate(record)
+    with completed:
+        if not isinstance(record, dict) or None in record.values():
+            return files.argument_of(record)
+        return Argument.model_validate(record)

@@ -10,6 +10,7 @@ import atexit
 import importlib
 import os
 import sys
+import threading
 from typing import Any, Final
 
 import click
@@ -126,16 +127,20 @@ def _shows_only(ctx: click.Context) -> bool:
 def main(args: list[str] | None = None) -> None:
     """Run a command line and exit with its exit code.
 
-    After Ctrl-C, calls may still be running in their threads. The end of the interpreter would
-    abort the process if it stopped one of them inside a library, so the process ends before that.
+    After Ctrl-C or a timeout, calls may still run in daemon threads. The end of the interpreter
+    would stop them, and a thread that is stopped inside compiled code aborts the process. So the
+    process ends before that.
     """
     code = run(args)
-    if code == STOPPED:
-        atexit._run_exitfuncs()
+    if not any(thread.daemon for thread in threading.enumerate()):
+        sys.exit(code)
+    atexit._run_exitfuncs()
+    try:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(code)
-    sys.exit(code)
+    except OSError:
+        code = code or 1
+    os._exit(code)
 
 
 def run(args: list[str] | None = None) -> int:
