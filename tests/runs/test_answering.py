@@ -283,3 +283,28 @@ def test_a_coroutine_that_comes_too_late_is_closed_and_warns_nobody() -> None:
             await work()
 
     anyio.run(bounded)
+
+
+def test_the_time_that_a_call_waits_is_taken_from_its_deadline() -> None:
+    one_at_a_time = calls.Calls(at_once=1)
+    free = threading.Event()
+
+    def left() -> float:
+        deadline = calls.current_context().deadline
+        assert deadline is not None
+        return deadline - time.monotonic()
+
+    async def work() -> tuple[float, float]:
+        alone = await one_at_a_time(left, seconds=280, within=280)
+        busy = asyncio.create_task(one_at_a_time(free.wait, 60))
+        await asyncio.sleep(0)
+        later = asyncio.create_task(one_at_a_time(left, seconds=280, within=280))
+        with pytest.raises(calls.CallTimeout, match="too many answers"):
+            await one_at_a_time(left, seconds=0.1, within=0.1)
+        free.set()
+        await busy
+        return alone, await later
+
+    alone, later = anyio.run(work)
+    assert later < alone - 0.05, "less is left by the time that the second waited"
+    assert later > 0

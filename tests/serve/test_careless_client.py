@@ -37,7 +37,7 @@ def url(model: Scripted, demo_index_path: Path) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = ["serve", "-i", str(demo_index_path), "-j", "calibrated", "-m", f"{model.url}#tiny",
-               "--deadline", "60"]  # fmt: skip
+               "--deadline", "280"]  # fmt: skip
     server = subprocess.Popen(
         [sys.executable, "-m", "touche_rad", *command, "--port", str(port), "-q"],
         env=dict(os.environ),

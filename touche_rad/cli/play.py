@@ -364,8 +364,9 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
     opt.seconds("--grace", "Seconds to finish requests after SIGTERM.", default=30.0,
                 show_default=True),
     opt.MAX_WORDS,
-    opt.seconds("--deadline", "Time limit per answer in seconds, from the start of its work; on "
-                "timeout the fallback answers.", default=100.0, show_default=True),
+    opt.seconds("--deadline", "Time limit per answer in seconds, from the start of its work; 280 "
+                "seconds at most, with the time it waits for its turn. On timeout the fallback "
+                "answers.", default=100.0, show_default=True),
     opt.INDEX, opt.SPARE_INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.SEED, opt.QUIET,
 )  # fmt: skip
 def serve_command(**given: Any) -> None:
@@ -391,7 +392,7 @@ def serve_command(**given: Any) -> None:
         given, debater.plugin, judge.plugin, *also.plugins, index=True, must_answer=False
     )
     answerer = prepare.make_answerer(given, debater, services)
-    answerer.wait = max(_SHORTEST_WAIT, _CLIENT_SECONDS - 1.5 * given["deadline"])
+    answerer.within = _CLIENT_SECONDS
     limits = Limits(body=given["max_body"] * 2**20, requests=given["max_requests"])
     made = judge.make(services)
     app = create_app(
@@ -410,9 +411,7 @@ def serve_command(**given: Any) -> None:
 
 
 _CLIENT_SECONDS: Final = 280.0
-"""The task's client waits 300 seconds for an answer."""
-_SHORTEST_WAIT: Final = 10.0
-"""Least time until an answer begins before the fallback answers."""
+"""Time limit of the selected debater. The task's client waits 300 seconds; a fallback follows."""
 _SHORTEST_TOKEN: Final = 16
 
 

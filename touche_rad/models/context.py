@@ -50,7 +50,7 @@ class Calls:
         function: Callable[..., T | Awaitable[T]],
         *args: Any,
         seconds: float | None = None,
-        wait: float | None = None,
+        within: float | None = None,
     ) -> T:
         """Await a plugin's method, or run it in a thread where it is a plain function.
 
@@ -58,20 +58,27 @@ class Calls:
             function: The method.
             args: Its arguments.
             seconds: Time limit of the work in seconds; the time before it begins does not count.
-            wait: Time limit in seconds until a plain function begins, if all threads are in use.
+            within: Time limit in seconds of the work with the time before it begins. A plain
+                function waits while all threads are in use, and begins at the latest when a tenth
+                of this time, or of `seconds` if that is less, is left for it.
 
         Raises:
             CallTimeout: A time limit is reached.
         """
+        begun = time.monotonic()
+        seconds = _least(seconds, within)
         if inspect.iscoroutinefunction(function):
             of_coroutine: T = await self._limited(function, args, seconds)
             return of_coroutine
+        wait = None if within is None or seconds is None else within - seconds / 10
         with anyio.move_on_after(wait) as waiting:
             await self._slot.acquire()
         if waiting.cancelled_caught:
             raise CallTimeout(f"waited {wait:g} seconds: too many answers are being made")
         slot = self._slot
         try:
+            if within is not None:
+                seconds = _least(seconds, within - (time.monotonic() - begun))
             call = partial(self._in_thread, function)
             result: T = await self._limited(call, args, seconds)
             return result
@@ -144,6 +151,10 @@ class Calls:
             outcome.set_exception(error)
         else:
             outcome.set_result(result)
+
+
+def _least(*limits: float | None) -> float | None:
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _as_exception(raised: BaseException) -> Exception:

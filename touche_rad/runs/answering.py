@@ -70,7 +70,7 @@ class Answerer:
         *,
         max_words: int = 60,
         deadline: float | None = None,
-        wait: float | None = None,
+        within: float | None = None,
     ) -> None:
         """Make an answerer.
 
@@ -81,14 +81,14 @@ class Answerer:
             deadline: Time limit of the selected debater in seconds, from the start of its work.
                 Each fallback has a quarter of it, at least two seconds, and never more than the
                 selected debater.
-            wait: Time limit in seconds until the selected debater begins, if too many answers are
-                being made; then a fallback answers.
+            within: Time limit in seconds of the selected debater with the time that it waits while
+                too many answers are being made. What it waited is taken from its deadline.
         """
         self.chain = tuple(chain)
         self.index = index
         self.max_words = max_words
         self.deadline = deadline
-        self.wait = wait
+        self.within = within
         self._call = Calls()
         # Fallbacks and finished answers do not wait behind the selected debater's queue.
         self._call_first = Calls()
@@ -160,7 +160,9 @@ class Answerer:
             if first:
                 response = await self._call_first(debater.answer, debate, seconds=seconds)
             else:
-                response = await self._call(debater.answer, debate, seconds=seconds, wait=self.wait)
+                response = await self._call(
+                    debater.answer, debate, seconds=seconds, within=self.within
+                )
             return await self._call_first(
                 guard, response, self.index, self.max_words, seconds=seconds
             )
