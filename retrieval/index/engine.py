@@ -23,7 +23,7 @@ from weakref import WeakSet
 import numpy as np
 from pyterrier_pisa import PisaIndex, PisaStemmer, PisaStopwords, _pisathon
 
-from retrieval.index.completed import completed
+from touche_rad.models.context import completed
 
 Found = list[list[tuple[float, int]]]
 Search = Callable[[Sequence[str], int], Found]

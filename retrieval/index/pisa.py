@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from retrieval.chains import Link, alike
 from retrieval.index.analyser import FIELDS, LONGEST_QUERY, known, tokens
 from retrieval.index.build import build
-from retrieval.index.completed import completed
 from retrieval.index.engine import Engine, Scored
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
 from retrieval.index.store import DENSE, FILE, Store, digest, read_manifest
@@ -18,7 +17,7 @@ from retrieval.searching import FieldSearch
 from touche_rad.debate import Argument, Hit
 from touche_rad.demo import DEMO, open_demo
 from touche_rad.errors import OptionError, UserError, nearest
-from touche_rad.models.context import run_sync
+from touche_rad.models.context import completed, run_sync
 from touche_rad.plugins import (
     Annotations,
     Annotator,

@@ -21,11 +21,11 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from retrieval.index.analyser import NAME as ANALYSER
-from retrieval.index.completed import completed
 from touche_rad import __version__, files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import sha256_of
+from touche_rad.models.context import completed
 
 FILE = "manifest.json"
 FORMAT = 4

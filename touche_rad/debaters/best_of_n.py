@@ -17,6 +17,7 @@ from touche_rad.models.context import (
     ModelUse,
     call_context,
     current_context,
+    name_of,
     report_without_model,
 )
 from touche_rad.plugins import (
@@ -25,7 +26,6 @@ from touche_rad.plugins import (
     Feature,
     Services,
     find,
-    name_of,
     parse_plugin,
     split_plugins,
 )

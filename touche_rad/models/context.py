@@ -8,8 +8,10 @@ one that blocks the event loop blocks every other call.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextvars
 import inspect
+import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
@@ -253,6 +255,11 @@ def report_without_model(error: Exception) -> None:
         use.without = error
 
 
+def name_of(plugin: object) -> str:
+    """Return the name of a plugin; the name of its class if it was not created by `make`."""
+    return str(getattr(plugin, "plugin_name", type(plugin).__name__))
+
+
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 
@@ -277,3 +284,50 @@ def _running() -> asyncio.AbstractEventLoop:
                 target=_loop.run_forever, name="touche-rad models", daemon=True
             ).start()
         return _loop
+
+
+class _Completed:
+    """`with completed:` makes Python's exit wait for the block; a later block never begins.
+
+    When Python exits, it stops the threads that still run. A thread that it stops inside compiled
+    code (the index's engine, or pydantic while it validates an argument) aborts the process.
+    """
+
+    def __init__(self) -> None:
+        self._begin_anew()
+        atexit.register(self._end)
+        os.register_at_fork(after_in_child=self._begin_anew)
+
+    def _begin_anew(self) -> None:
+        self._guard = threading.Lock()
+        self._own = threading.local()
+        self._running = 0
+        self._ended = False
+
+    def __enter__(self) -> None:
+        depth = getattr(self._own, "depth", 0)
+        if not depth:
+            self._begin()
+        self._own.depth = depth + 1
+
+    def __exit__(self, *_: object) -> None:
+        self._own.depth -= 1
+        if not self._own.depth:
+            with self._guard:
+                self._running -= 1
+
+    def _begin(self) -> None:
+        with self._guard:
+            if not self._ended or threading.current_thread() is threading.main_thread():
+                self._running += 1
+                return
+        threading.Event().wait()  # Python exits and ends this thread here
+
+    def _end(self) -> None:
+        with self._guard:
+            self._ended = True
+        while self._running:
+            time.sleep(0.001)
+
+
+completed = _Completed()

@@ -46,7 +46,6 @@ from touche_rad.plugins.registry import (
     import_plugins,
     index_backend,
     judge,
-    name_of,
     panel,
     parse_plugin,
     registered,
@@ -61,6 +60,6 @@ __all__ = [
     "IndexBackend", "Judge", "JudgesAll", "Kind", "Meaning", "Options", "Panel", "PlansRun",
     "Plugin", "Profile", "Retriever", "Services", "VectorsWanted", "add_vectors",
     "annotations_of", "arguments_by", "build_index", "debater", "find", "import_plugins",
-    "index_backend", "index_backend_of", "judge", "meaning_of", "name_of", "open_index", "panel",
+    "index_backend", "index_backend_of", "judge", "meaning_of", "open_index", "panel",
     "parse_plugin", "registered", "retriever", "setting", "split_plugins", "trainer",
 ]  # fmt: skip

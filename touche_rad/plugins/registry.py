@@ -301,11 +301,6 @@ class Plugin:
         return made
 
 
-def name_of(plugin: object) -> str:
-    """Return the name of a plugin; the name of its class if it was not created by `make`."""
-    return str(getattr(plugin, "plugin_name", type(plugin).__name__))
-
-
 C = TypeVar("C", bound=type)
 
 _decorated: dict[tuple[Kind, str], Plugin] = {}

@@ -30,8 +30,9 @@ from touche_rad.models.context import (
     call_context,
     current_context,
     deadline_in,
+    name_of,
 )
-from touche_rad.plugins import Judge, JudgesAll, PlansRun, name_of
+from touche_rad.plugins import Judge, JudgesAll, PlansRun
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import (
     DEFAULT_OPTIONS,

@@ -14,8 +14,15 @@ import anyio
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.files.contests import Judgement
-from touche_rad.models.context import Calls, ModelUse, call_context, current_context, deadline_in
-from touche_rad.plugins import Panel, name_of
+from touche_rad.models.context import (
+    Calls,
+    ModelUse,
+    call_context,
+    current_context,
+    deadline_in,
+    name_of,
+)
+from touche_rad.plugins import Panel
 from touche_rad.runs.journal import Done
 from touche_rad.runs.judging import VERDICTS
 from touche_rad.runs.recorded import Recorded
