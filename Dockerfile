@@ -1,5 +1,6 @@
 # touche-rad as a container. Targets:
 #   slim      the package on a plain Python image: an embedded index, no model or one elsewhere (default)
+#   evaluator slim as the evaluator of a TIRA dataset
 #   official  the same on the shared task's own base image, for its run.sh and serve.sh
 #   gpu       the same beside vLLM, for a model of one's own
 # Every base image is a build argument, so that it builds wherever one of them can be had.
@@ -48,7 +49,16 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python3", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/health', timeout=4)"]
 CMD ["/app/start.sh"]
 
-# --- the same on the task's own base image: its client starts /app/start.sh ---
+# --- evaluates runs on a dataset for TIRA (docs/organise.md): touche-rad dataset evaluate ---
+FROM slim AS evaluator
+LABEL org.opencontainers.image.description="Evaluator of Retrieval-Augmented Debating"
+# TIRA's client mounts an output folder that only its own user may write to.
+ARG EVALUATE_AS=0
+USER ${EVALUATE_AS}
+HEALTHCHECK NONE
+CMD ["touche-rad", "dataset", "evaluate", "--help"]
+
+# --- slim on the task's own base image: its client starts /app/start.sh ---
 FROM ${OFFICIAL_BASE} AS official
 LABEL org.opencontainers.image.title="touche-rad" \
       org.opencontainers.image.description="Debaters and judges for Retrieval-Augmented Debating" \

@@ -55,7 +55,7 @@ def test_whatever_is_copied_is_there_and_reaches_the_build() -> None:
 
 
 def test_each_target_has_the_package_an_index_a_start_and_a_health_check() -> None:
-    assert list(stages()) == ["made", "slim", "official", "gpu", "default"], (
+    assert list(stages()) == ["made", "slim", "evaluator", "official", "gpu", "default"], (
         "the default is slim, and slim needs none of the other bases even without BuildKit"
     )
     assert stages()["default"].strip() == ""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.container.building import Image, buildah
-from tests.tira.client import code_submission
+from tests.tira.client import call_client
 from tests.tira.places import repository, toy_dataset
 from touche_rad.tira.submission import load
 
@@ -36,14 +36,14 @@ def test_both_sub_tasks_are_tried_in_the_image(submitted: Image, tmp_path: Path)
     place, given = repository(tmp_path / "repository"), toy_dataset(tmp_path / "given")
     read = load(place / "tira.yml")
     words = read.words("grounded", path=str(place))
-    first = code_submission(words, given, tmp_path / "log.jsonl", image=submitted.name)
+    first = call_client(words, given, tmp_path / "log.jsonl", image=submitted.name)
     assert first.code == 0, first.told
     assert "produced valid outputs" in first.told
     alone = tmp_path / "simulations"
     alone.mkdir()
     (first.output() / "simulations.jsonl").rename(alone / "simulations.jsonl")
     words = read.words("judge-grounded", path=str(place))
-    second = code_submission(
+    second = call_client(
         words, alone, tmp_path / "log.jsonl", image=submitted.name,
         formats=("GenIR-Simulation", "ir_metadata"),
     )  # fmt: skip
@@ -58,6 +58,6 @@ def test_without_root_the_image_may_not_write_where_the_client_lets_it(
 ) -> None:
     place, given = repository(tmp_path / "repository"), toy_dataset(tmp_path / "given")
     words = load(place / "tira.yml").words("grounded", path=str(place))
-    ended = code_submission(words, given, tmp_path / "log.jsonl", image=image.name)
+    ended = call_client(words, given, tmp_path / "log.jsonl", image=image.name)
     assert ended.code != 0
     assert "Permission denied" in ended.told

@@ -2,9 +2,9 @@
 
 Run as a process of its own (`python -m tests.tira.client code-submission ...`): the client changes
 its environment. What stands in: the platform's list of datasets, `docker build` (its words are
-written down) and `docker run` (the command runs here, or in an image that buildah has). Reading the
-command line, the order of the steps, what is forwarded and mounted, the format checks and the
-repetition from the cache are the client's own.
+written down) and `docker run` of software and evaluators (the command runs here, or in an image
+that buildah has). Reading the command line and a dataset's README, the order of the steps, what is
+forwarded and mounted, the format checks and the repetition from the cache are the client's own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.container.building import Image
 
 ROOT = Path(__file__).parent.parent.parent
 INPUT, LOG, IMAGE, FORMATS = "STANDIN_INPUT", "STANDIN_LOG", "STANDIN_IMAGE", "STANDIN_FORMATS"
@@ -30,16 +33,17 @@ class Tried:
     told: str
     builds: list[list[str]] = field(default_factory=list)
     runs: list[dict[str, Any]] = field(default_factory=list)
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
 
     def output(self, run: int = -1) -> Path:
         return Path(self.runs[run]["output_dir"])
 
 
-def code_submission(
+def call_client(
     words: list[str], given: Path, log: Path, env: Mapping[str, str] | None = None,
     *, formats: tuple[str, ...] = ("GenIR-Simulation",), image: str = "",
 ) -> Tried:  # fmt: skip
-    """Call the client with `tira-cli WORDS...` on a dataset that lies in `given`."""
+    """Call the client with `tira-cli WORDS...`; its software reads the dataset in `given`."""
     assert words[0] == "tira-cli"
     environment = {
         **os.environ, **(env or {}), INPUT: str(given), LOG: str(log), IMAGE: image,
@@ -53,7 +57,8 @@ def code_submission(
     rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     builds = [row["build"] for row in rows if "build" in row]
     runs = [row["run"] for row in rows if "run" in row]
-    return Tried(done.returncode, done.stdout + done.stderr, builds, runs)
+    evaluations = [row["evaluated"] for row in rows if "evaluated" in row]
+    return Tried(done.returncode, done.stdout + done.stderr, builds, runs, evaluations)
 
 
 def _write_down(row: Mapping[str, Any]) -> None:
@@ -91,10 +96,20 @@ def _stand_in() -> None:
         )
         one.in_image(os.environ[IMAGE]) if os.environ[IMAGE] else one.here()
 
+    def evaluate(self: Any, out: Path, outputs: Path, allow_network: bool, **how: Any) -> None:
+        asked = how["evaluate"]
+        image, command = asked["evaluator_git_runner_image"], asked["evaluator_git_runner_command"]
+        truths = Path(asked["truth_directory"])
+        _write_down({"evaluated": {"image": image, "command": command, "out": out}})
+        one = _Run(command, truths, out, {}, {}, outputs)
+        one.in_image(os.environ[IMAGE]) if os.environ[IMAGE] else one.here()
+
     client: Any = Client
     client.get_dataset, client.download_dataset = get_dataset, download_dataset
     docker: Any = LocalExecutionIntegration
-    docker.build_docker_image, docker.run = build, run
+    docker.build_docker_image, docker.run, docker.evaluate = build, run, evaluate
+    docker.docker_is_installed_failsave = lambda self: True
+    docker.ensure_image_available_locally = lambda self, image, client=None: None
 
 
 @dataclass(frozen=True)
@@ -106,10 +121,12 @@ class _Run:
     out: Path
     mounted: Mapping[str, str]
     forwarded: Mapping[str, str]
+    evaluated: Path | None = None
+    """Of an evaluator: the folder of the evaluated run."""
 
-    def _shell(self, given: str, out: str) -> list[str]:
+    def _shell(self, given: str, out: str, evaluated: str = "") -> list[str]:
         said = self.command.replace("$inputDataset", given).replace("$outputDir", out)
-        return ["sh", "-c", f"sleep .1; {said}"]
+        return ["sh", "-c", f"sleep .1; {said.replace('$inputRun', evaluated)}"]
 
     def here(self) -> None:
         ours = {
@@ -119,7 +136,8 @@ class _Run:
         }
         places = {"inputDataset": str(self.given), "outputDir": str(self.out)}
         environment = {**ours, **places, **self.mounted, **self.forwarded}
-        subprocess.run(self._shell(str(self.given), str(self.out)), env=environment, check=False)
+        words = self._shell(str(self.given), str(self.out), str(self.evaluated))
+        subprocess.run(words, env=environment, check=False)
 
     def in_image(self, name: str) -> None:
         """In the image, within the tracker that the client mounts and puts around the command."""
@@ -127,6 +145,9 @@ class _Run:
 
         from tests.container.building import Image
 
+        if self.evaluated is not None:
+            self._evaluate_in(Image(name, ""))
+            return
         given, out = "/tira-data/input", "/tira-data/output"
         mounted: Any = tirex_tracker_mounts_or_none
         ((tracker, how),) = mounted().items()
@@ -137,6 +158,13 @@ class _Run:
         words = self._shell(given, out)[-1]
         tracked = [how["bind"], "-o", f"{out}/.tracking-results.yml", "-f", "irmetadata", words]
         ran = Image(name, "").run(*tracked, mounts=mounts, env=environment)
+        print(ran.out, ran.err)
+
+    def _evaluate_in(self, image: Image) -> None:
+        given, run, out = "/tira-data/input_truth", "/tira-data/input-run", "/tira-data/eval_output"
+        assert self.evaluated is not None
+        mounts = {self.given: f"{given}:ro", self.evaluated: f"{run}:ro", self.out: out}
+        ran = image.run(*self._shell(given, out, run), mounts=mounts)
         print(ran.out, ran.err)
 
 

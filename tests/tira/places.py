@@ -14,13 +14,18 @@ FILE = ROOT / "tira.yml"
 
 def repository(place: Path) -> Path:
     """A repository with what the client asks for: a commit, a branch and a remote."""
-    import git
-
     place.mkdir()
     shutil.copy(FILE, place)
     shutil.copy(ROOT / "Dockerfile", place)
+    return committed(place)
+
+
+def committed(place: Path) -> Path:
+    """Make a folder a repository, with all its files in the first commit."""
+    import git
+
     made = git.Repo.init(place, initial_branch="main")
-    made.index.add(["tira.yml", "Dockerfile"])
+    made.git.add(all=True)
     who = git.Actor("a", "a@example.org")
     made.index.commit("all", author=who, committer=who)
     made.create_remote("origin", "https://example.org/team/repository.git")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.models.scripted import content, serving
 from tests.terminal import touche_rad
-from tests.tira.client import Tried, code_submission
+from tests.tira.client import Tried, call_client
 from tests.tira.places import FILE, ROOT, repository, toy_dataset
 from touche_rad.demo import demo_file
 from touche_rad.plugins import find
@@ -38,7 +38,7 @@ def tried(
     """What a person does: `touche-rad submit NAME | sh`."""
     said = touche_rad("submit", name, "--file", repository / "tira.yml", *more)
     assert said.code == 0, said.err
-    return code_submission(shlex.split(said.out), given, repository.parent / "log.jsonl", env)
+    return call_client(shlex.split(said.out), given, repository.parent / "log.jsonl", env)
 
 
 @pytest.mark.parametrize("name", sorted(handed_in().software))

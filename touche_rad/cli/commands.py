@@ -28,6 +28,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "check": ("check", "Validate runs before submission."),
         "schema": ("schema", "Print the JSON schemas of the task's files."),
         "submit": ("submit", "Try a plugin, and print the command that submits it to TIRA."),
+        "dataset": ("dataset", "Write a dataset for TIRA, and evaluate runs on it."),
     },
     "Tools": {
         "index": ("index", "Build an argument index from a collection or from debates."),

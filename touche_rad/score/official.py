@@ -106,9 +106,10 @@ def write_prototext(report: Report, path: Path, run: str | None = None) -> Path:
 
 def _measures(row: JudgementRow) -> str:
     figures = (("precision", row.precision), ("recall", row.recall), ("f1", row.f1))
-    return "".join(_measure(f"{row.maxim} {name}", value) for name, value in figures)
+    return "".join(measure(f"{row.maxim} {name}", value) for name, value in figures)
 
 
-def _measure(key: str, value: float) -> str:
+def measure(key: str, value: float) -> str:
+    """Format one measure of `evaluation.prototext`."""
     shown = repr(value) if value else "0"  # the official scorer's zero has no point
     return f'measure {{\n key: "{key}"\n value: "{shown}"\n}}\n'

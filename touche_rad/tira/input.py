@@ -11,9 +11,13 @@ from touche_rad.errors import InputError, UserError
 from touche_rad.files import Kind, detect_kind
 
 
-def configured_turns() -> int | None:
-    """Return `maxTurns` of the official client's configuration in the input folder, if any."""
-    folder = Path(os.environ.get("inputDataset") or os.devnull)
+def configured_turns(folder: Path | None = None) -> int | None:
+    """Return `maxTurns` of the official client's configuration in a folder, if any.
+
+    Args:
+        folder: Default: TIRA's input folder.
+    """
+    folder = folder or Path(os.environ.get("inputDataset") or os.devnull)
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
         try:
             turns = json.loads(path.read_text("utf-8"))["simulation"]["maxTurns"]

@@ -1,0 +1,238 @@
+"""Datasets for TIRA: a folder with a README that TIRA's client reads, inputs, truths and baselines.
+
+The client takes the folder with `tira-cli dataset-submission`. The README's front matter names the
+inputs and truths of the split (`configs`) and the formats, the baseline and the evaluator
+(`tira_configs`). Inputs of judges are blind: they contain neither the name of a system nor labels.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from touche_rad import files
+from touche_rad.debate import Argument, Debate, Response, Turn
+from touche_rad.errors import UserError
+from touche_rad.files.outputs import sha256_of
+from touche_rad.tira.submission import SubTask
+
+OFFICIAL_USER: Final = "https://touche25-rad.webis.de/user-sim/api/chat"
+"""The user simulator of the organisers of 2025."""
+DEBATERS: Final[SubTask] = 1
+JUDGES: Final[SubTask] = 2
+_USER: Final = "base-user"
+SIZE: Final = 75
+"""The largest file in MB that the client's format checks read by default."""
+_CLAIMS, _CONFIGURATION = "claims.tsv", "configuration.json"
+_SIMULATIONS, _LABELS = "simulations.jsonl", "rad-labels.jsonl"
+_WHAT: Final = {DEBATERS: "debaters", JUDGES: "judges"}
+
+
+@dataclass(frozen=True)
+class Images:
+    """The container images of a dataset, and the evaluator's command."""
+
+    baseline: str
+    evaluator: str
+    evaluate: str
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The content of a dataset."""
+
+    sub_task: SubTask
+    inputs: Mapping[str, str]
+    truths: Mapping[str, str]
+    lines: int
+    """The number of lines of a complete run."""
+    described: str
+    """What the dataset contains, in words."""
+
+
+def of_claims(
+    claims: Path, *, turns: int, user: str = OFFICIAL_USER, first: int | None = None
+) -> Dataset:
+    """Return the dataset of debaters: claims to debate, and the configuration of the client.
+
+    Args:
+        claims: The claims, or debates whose claims are used.
+        turns: User turns per debate.
+        user: The address of the user simulator that the organisers' client asks.
+        first: Use only the first claims.
+    """
+    debates = [
+        one.model_copy(update={"user": one.user or "base-user"})
+        for one in files.read_claims(claims)
+    ][:first]
+    content = {_CLAIMS: files.claims_text(debates), _CONFIGURATION: _configuration(turns, user)}
+    return Dataset(
+        DEBATERS,
+        content,
+        content,
+        len(debates),
+        f"{len(debates)} claims, to be debated in {turns} user turns each",
+    )
+
+
+def of_debates(debates: Path, labels: Path, *, first: int | None = None) -> Dataset:
+    """Return the dataset of judges: blind debates, and the labels of their responses.
+
+    Args:
+        debates: Debates with responses.
+        labels: The labels of the same debates, in the same order.
+        first: Use only the first debates.
+    """
+    read, truth = list(files.read_debates(debates)), list(files.read_labels(labels))
+    if len(read) != len(truth):
+        raise UserError(
+            f"{labels} labels {len(truth)} debates and {debates} has {len(read)}: expected one "
+            "line of labels for each debate, in the same order"
+        )
+    for number, (debate, turns) in enumerate(zip(read, truth, strict=True), 1):
+        answered = sum(turn.response is not None for turn in debate.turns)
+        if answered != len(turns):
+            raise UserError(
+                f"{labels}, line {number}: {len(turns)} labelled turns, and the debate has "
+                f"{answered} responses"
+            )
+    read, truth = read[:first], truth[:first]
+    return Dataset(
+        JUDGES,
+        {_SIMULATIONS: "".join(f"{files.simulation_line(_blind(one))}\n" for one in read)},
+        {_LABELS: "".join(f"{files.labels_line(one)}\n" for one in truth)},
+        len(read),
+        f"{len(read)} debates with {sum(map(len, truth))} labelled responses",
+    )
+
+
+def _blind(debate: Debate) -> Debate:
+    """Return a debate with only what the official converter keeps: texts, and cited arguments."""
+    turns = tuple(
+        Turn(
+            utterance=turn.utterance,
+            response=Response(
+                content=turn.response.content,
+                arguments=tuple(
+                    Argument(id=one.id, text=one.text) for one in turn.response.arguments
+                ),
+            ),
+        )
+        for turn in debate.turns
+        if turn.response is not None
+    )
+    return Debate(claim=debate.claim, turns=turns)
+
+
+def _configuration(turns: int, user: str) -> str:
+    """Return the configuration of the organisers' client; our `simulate` reads its `maxTurns`."""
+    simulation = {
+        "topic": {"description": "{{TOPIC_DESCRIPTION}}"},
+        "user": {"class": "Touche25RADUser", "url": user, "model": "{{USER}}"},
+        "system": {"class": "BasicChatSystem", "url": "http://localhost:8080"},
+        "maxTurns": turns,
+    }
+    return json.dumps({"simulation": simulation}, indent=2) + "\n"
+
+
+def write(
+    dataset: Dataset, folder: Path, *, task: str, split: str, baselines: Sequence[str],
+    images: Images,
+) -> list[Path]:  # fmt: skip
+    """Write a dataset to a folder and return the written files.
+
+    Args:
+        dataset: The content.
+        folder: The folder; TIRA's client takes its name as the name of the dataset.
+        task: The task's id at TIRA.
+        split: The name of the split; with `train` in it, TIRA treats it as training data.
+        baselines: The commands of the baselines; TIRA's client runs the first.
+        images: The images of the baselines and of the evaluator.
+    """
+    front = _front_matter(dataset, split, baselines[0], images)
+    content = {
+        **{f"inputs/{name}": text for name, text in dataset.inputs.items()},
+        **{f"truths/{name}": text for name, text in dataset.truths.items()},
+        "baseline/Dockerfile": f"# The commands are in README.md.\nFROM {images.baseline}\n",
+    }
+    written = []
+    for name, text in content.items():
+        with files.atomic_write(folder / name) as stream:
+            stream.write(text)
+        written.append(folder / name)
+    readme = folder / "README.md"
+    with files.atomic_write(readme) as stream:
+        stream.write(f"---\n{yaml.safe_dump(front, sort_keys=False, width=1000)}---\n\n")
+        stream.write(_text(dataset, folder, task, split, baselines, images))
+    return [readme, *written]
+
+
+def _front_matter(
+    dataset: Dataset, split: str, baseline: str, images: Images
+) -> Mapping[str, Any]:  # fmt: skip
+    size = {"max_size_mb": SIZE}
+    runs = {"minimum_lines": dataset.lines, **size}
+    if dataset.sub_task == DEBATERS:
+        given = {"name": "*.tsv", "config": {"minimum_lines": dataset.lines + 1, **size}}
+        made = {"name": "GenIR-Simulation", "config": runs}
+        truth: Mapping[str, Any] = given
+    else:
+        given = {"name": "GenIR-Simulation", "config": runs}
+        made = {"name": "*.jsonl", "config": {"required_fields": ["userTurnsEvaluations"], **runs}}
+        truth = {"name": "*.jsonl", "config": dict(runs)}
+    return {
+        "configs": [
+            {"config_name": name, "data_files": [{"split": split, "path": [f"{name}/*"]}]}
+            for name in ("inputs", "truths")
+        ],
+        "tira_configs": {
+            "resolve_inputs_to": "inputs",
+            "resolve_truths_to": "truths",
+            "default_upload_name": _SIMULATIONS if dataset.sub_task == 1 else "evaluations.jsonl",
+            "input_format": json.loads(json.dumps(given)),
+            "truth_format": json.loads(json.dumps(truth)),
+            "baseline": {"link": "baseline", "command": baseline, "format": made},
+            "evaluator": {"image": images.evaluator, "command": images.evaluate},
+        },
+    }
+
+
+def _text(
+    dataset: Dataset, folder: Path, task: str, split: str, baselines: Sequence[str], images: Images
+) -> str:
+    """Return the text of the README: what the folder is, and how to hand it in."""
+    path = shlex.quote(folder.name)
+    submit = f"tira-cli dataset-submission --path {path} --task {task} --split {split}"
+    entries = [
+        shlex.join([
+            "tira-cli", "code-submission", "--path", f"{folder.name}/baseline", "--task", task,
+            "--dataset", "DATASET", "--command", command,
+        ])
+        for command in baselines
+    ]  # fmt: skip
+    rows = [
+        f"| `{part}/{name}` | `{sha256_of(folder / part / name)}` |"
+        for part, names in (("inputs", dataset.inputs), ("truths", dataset.truths))
+        for name in names
+    ]
+    return "\n".join([
+        f"# {folder.name}", "",
+        f"Retrieval-Augmented Debating, sub-task {dataset.sub_task} ({_WHAT[dataset.sub_task]}): "
+        f"{dataset.described}. Written by touche-rad.", "",
+        "| file | SHA-256 |", "| --- | --- |", *rows, "",
+        "## Hand in the dataset", "",
+        "The folder must be committed in a git repository with a remote. TIRA must be able to pull "
+        f"the images `{images.baseline}` and `{images.evaluator}`. Run the commands in the folder "
+        "that contains this one. `--dry-run` uploads nothing: it checks the formats, runs the "
+        "first baseline and evaluates its output.", "",
+        "```", f"{submit} --dry-run", submit, "```", "",
+        "## Hand in the baselines", "",
+        "`DATASET` is the id that TIRA shows for the dataset.", "",
+        "```", *entries, "```", "",
+    ])  # fmt: skip

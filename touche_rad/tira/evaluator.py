@@ -1,0 +1,110 @@
+"""The evaluator of a dataset: reads TIRA's folders and writes `evaluation.prototext`.
+
+Runs of judges are scored against labels with the official measures. Runs of debaters have no
+labels: a judge of ours scores each response, and the measures are its shares of yes. A missing
+response counts as no, so that nobody gains from lost debates.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from touche_rad import files
+from touche_rad.debate import Maxim
+from touche_rad.errors import InputError
+from touche_rad.files import DEBATES, Kind
+from touche_rad.models.context import run_sync
+from touche_rad.plugins import Judge
+from touche_rad.runs.judging import judge
+from touche_rad.score import Policy, health, score_judgements
+from touche_rad.score.official import NAME, measure, prototext, says_yes
+from touche_rad.score.result import MEAN
+from touche_rad.tira.input import configured_turns, find_input
+
+EVALUATIONS: Final = "evaluations.jsonl"
+_SAMPLES: Final = 100
+"""Bootstrap samples; the measures on TIRA have no intervals."""
+
+
+def has_labels(truths: Path) -> bool:
+    """Whether a folder of truths is that of judges."""
+    found = [files.detect_kind(path) for path in truths.glob("*.jsonl")] if truths.is_dir() else []
+    return Kind.LABELS in found
+
+
+def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False) -> Path:
+    """Score a judge's evaluations against labels; macro F1 follows the twelve official measures.
+
+    Args:
+        run: The folder with the evaluations.
+        truths: The folder with the labels.
+        out: The folder for `evaluation.prototext`.
+        strict: Refuse a run that the official scorer refuses; otherwise a missing verdict is a no.
+    """
+    evaluations = find_input(run, {Kind.EVALUATIONS})
+    labels = find_input(truths, {Kind.LABELS})
+    given, wanted = _count_lines(evaluations), _count_lines(labels)
+    if given != wanted:
+        raise InputError(
+            evaluations, f"expected {wanted} lines, one for each debate of the dataset, got {given}"
+        )
+    report = score_judgements(
+        [evaluations], labels, policy=Policy(strict=strict), compare="none", samples=_SAMPLES
+    )
+    mean = next(row for row in report.rows if row.maxim == MEAN)
+    return _write(out, prototext(report) + measure("mean f1", mean.f1))
+
+
+def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) -> Path:
+    """Let a judge score a debater's simulations, and write its shares of yes.
+
+    Args:
+        run: The folder with the simulations.
+        truths: The folder with the claims and the client's configuration.
+        out: The folder for `evaluation.prototext` and the judge's evaluations.
+        by: The judge.
+        name: The judge's name with its options, which identifies the evaluations.
+    """
+    simulations = find_input(run, DEBATES)
+    claims = list(files.read_claims(find_input(truths, {Kind.CLAIMS})))
+    turns = configured_turns(truths)
+    if turns is None:
+        raise InputError(truths, "expected the client's configuration with simulation.maxTurns")
+    expected = turns * len(claims)
+    evaluations = out / EVALUATIONS
+    run_sync(judge(simulations, evaluations, by, identity={"judge": name}))
+    yes = _count_yes(evaluations, len(claims), turns)
+    shares = {str(maxim): yes[maxim] / expected for maxim in Maxim}
+    counts = health(simulations)
+    missing = max(0, expected - counts.responses)
+    return _write(out, "".join([
+        *(measure(key, share) for key, share in shares.items()),
+        measure(MEAN, sum(shares.values()) / len(shares)),
+        measure("missing responses", missing),
+        measure("responses over 60 words", counts.over_60_words),
+        measure("responses without citation", counts.without_citation),
+    ]))  # fmt: skip
+
+
+def _count_lines(path: Path) -> int:
+    return sum(bool(line.strip()) for line in path.read_text("utf-8").splitlines())
+
+
+def _count_yes(evaluations: Path, debates: int, turns: int) -> Mapping[Maxim, int]:
+    """Count the verdicts yes on the expected debates and turns."""
+    yes = dict.fromkeys(Maxim, 0)
+    for line in evaluations.read_text("utf-8").splitlines()[:debates]:
+        for verdicts in json.loads(line)["userTurnsEvaluations"][:turns]:
+            for maxim in Maxim:
+                yes[maxim] += says_yes(verdicts[maxim.key]["score"])
+    return yes
+
+
+def _write(out: Path, content: str) -> Path:
+    path = out / NAME
+    with files.atomic_write(path) as stream:
+        stream.write(content)
+    return path
