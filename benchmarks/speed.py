@@ -5,6 +5,7 @@
     python benchmarks/speed.py memory [--records N] [--look-ups N] [--index DIR]
     python benchmarks/speed.py model [MODEL] [--prompts N] [--at-once N] [--vllm KEY=VALUE ...]
     python benchmarks/speed.py score [--runs N] [--debates N] [--turns N] [--keep DIR]
+    python benchmarks/speed.py start [--rounds N] [--against CHECKOUT]
 
 Prints Markdown tables. Times depend on the machine: quote the ratios. Synthetic arguments consist
 of two random sentences of real ones (fixed random seed).
@@ -76,8 +77,18 @@ def main() -> None:
     board.add_argument("--turns", type=int, default=5)
     board.add_argument("--keep", type=Path, metavar="DIR", help="keep the generated files here")
     board.set_defaults(run=score)
+    start = commands.add_parser("start", help="import, --help, and one answer of a new process")
+    start.add_argument("--rounds", type=int, default=9)
+    start.add_argument("--against", type=Path, metavar="CHECKOUT", help="another version beside it")
+    start.set_defaults(run=start_of_a_process)
     options = parser.parse_args()
     options.run(options)
+
+
+def start_of_a_process(options: argparse.Namespace) -> None:
+    from benchmarks.speed_start import report
+
+    report(options)
 
 
 def seconds(work: Callable[..., object], *arguments: object) -> float:

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
 from retrieval.fusion import ranked, scaled
-from retrieval.index.analyser import tokens
-from retrieval.index.statements import NEAR, ROLES, SIGNS
+from retrieval.index.statements import NEAR
+from retrieval.links import Link, LinkedIndex, alike
 from retrieval.searching import Searcher
 from touche_rad import plugins
 from touche_rad.debate import Argument, Hit
 from touche_rad.plugins import ArgumentIndex, Services
 
-SIBLING: Final = 0.8
-"""The weight of a link over a claim of a third argument; direct links weigh 1."""
 _STARTS: Final = (
     ("text", "says the same as you", 1),
     ("attacks", "attacks your claim", -1),
@@ -39,42 +37,6 @@ _SAID: Final = {
     ("supports", "attacks"): "attacks what that supports",
     ("supports", "supports"): "supports the same claim",
 }
-
-
-@dataclass(frozen=True)
-class Link:
-    """A link to another argument through a shared statement."""
-
-    argument: Argument
-    mine: str
-    theirs: str
-    near: float
-    """The similarity of the two statements, 0 to 1."""
-
-    @property
-    def sign(self) -> int:
-        """1 if both arguments are on the same side, -1 if they are opposed."""
-        return SIGNS[ROLES.index(self.mine)] * SIGNS[ROLES.index(self.theirs)]
-
-    @property
-    def weight(self) -> float:
-        """1 if the statement is the text of one of the two, else less."""
-        return 1.0 if "text" in (self.mine, self.theirs) else SIBLING
-
-
-@runtime_checkable
-class LinkedIndex(Protocol):
-    """An index that stores which arguments share statements."""
-
-    def links(self, argument_id: str) -> list[Link]:
-        """Return the links of an argument."""
-        ...
-
-
-def alike(one: str, other: str) -> float:
-    """Return the Jaccard similarity of the stems of two texts."""
-    here, there = set(tokens(one)), set(tokens(other))
-    return len(here & there) / len(here | there) if here | there else 0.0
 
 
 def links_of(

@@ -13,12 +13,12 @@ from retrieval.elastic.connection import Connection, may_be_id, place
 from retrieval.elastic.shape import DEEPEST
 from retrieval.index.analyser import FIELDS, known
 from retrieval.index.analyser import NAME as ANALYSER
-from retrieval.searching import FieldSearch
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError, nearest, refuse_newer
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
+    from retrieval.searching import FieldSearch
 
 BATCH: Final = 64
 """Searches per request."""
@@ -171,6 +171,8 @@ class ElasticArguments:
 
     def pipeline(self, field: str, k: int) -> FieldSearch:
         """Return the search of one field as a PyTerrier transformer."""
+        from retrieval.searching import FieldSearch
+
         return FieldSearch(self, field, k)
 
     @property

@@ -7,12 +7,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from retrieval.chains import Link, alike
-from retrieval.dense.search import encoded, loaded, usable
 from retrieval.elastic import shape
 from retrieval.elastic.annotations import (
     ANNOTATIONS,
@@ -23,9 +21,9 @@ from retrieval.elastic.annotations import (
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.connection import Connection, place
 from retrieval.elastic.loading import load
-from retrieval.elastic.vectors import add_vectors
 from retrieval.index.statements import ROLES
 from retrieval.index.store import digest
+from retrieval.links import Link, alike
 from touche_rad import files, plugins
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
@@ -40,6 +38,9 @@ from touche_rad.plugins import (
 )
 from touche_rad.plugins.contracts import Of, Report
 
+if TYPE_CHECKING:
+    from retrieval.dense.encoders import Vectors
+
 _SOURCE = ["line", shape.GROUPS]
 
 
@@ -52,12 +53,17 @@ class ElasticMeaning:
 
     def nearest(self, field: str, texts: Sequence[str], k: int) -> list[list[str]]:
         """Return the ids of the arguments nearest to each text, nearest first."""
-        found = self._index.nearest(self._encoder, field, encoded(self._encoder, texts), k)
+        found = self._index.nearest(self._encoder, field, self._vectors(texts), k)
         return [[one for one, _ in hits] for hits in found]
 
     def likeness(self, field: str, texts: Sequence[str], ids: Sequence[str]) -> list[list[float]]:
         """Return the cosine of each text with each argument's field."""
-        return self._index.likeness(self._encoder, field, encoded(self._encoder, texts), ids)
+        return self._index.likeness(self._encoder, field, self._vectors(texts), ids)
+
+    def _vectors(self, texts: Sequence[str]) -> Vectors:
+        from retrieval.dense.search import encoded
+
+        return encoded(self._encoder, texts)
 
 
 class ElasticIndex(ElasticArguments):
@@ -68,6 +74,8 @@ class ElasticIndex(ElasticArguments):
         """Similarity by vectors, if the index is ours, has vectors and their encoder loads."""
         if self.ours is None:
             return None  # the official index: its encoder is large, and was not asked for
+        from retrieval.dense.search import usable
+
         name = usable({one: self.encoded_fields(one) for one in self.encoders})
         return None if name is None else ElasticMeaning(self, name)
 
@@ -177,6 +185,9 @@ class ElasticIndexes(IndexBackend):
         self, location: str, wanted: VectorsWanted, *, of: Of = None, report: Report | None = None
     ) -> int:
         """Encode the arguments of an index of ours; a killed run is resumed."""
+        from retrieval.dense.search import loaded
+        from retrieval.elastic.vectors import add_vectors
+
         if wanted.graph:
             raise UserError("Elasticsearch builds its own graph: remove --dense-graph")
         _check_content(location, of)

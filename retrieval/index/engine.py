@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import threading
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import blake2b
+from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
+from importlib.util import find_spec, module_from_spec
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
@@ -21,7 +25,6 @@ from typing import Any, Final
 from weakref import WeakSet
 
 import numpy as np
-from pyterrier_pisa import PisaIndex, PisaStemmer, PisaStopwords, _pisathon
 
 from touche_rad.models.context import completed
 
@@ -135,9 +138,8 @@ Scored = tuple[float, int]
 # equal documents get different last digits, which are rounded away.
 _ALGORITHM = "maxscore"
 _DIGITS = 5
-# The analyser has removed stopwords; the engine's own list would remove negations too.
-_STOPS = PisaStopwords.none
-_STEMMER = PisaStemmer.none
+_ENCODING, _SCORER, _K1, _B = "block_simdbp", "bm25", 0.9, 0.4
+"""What `pyterrier_pisa` uses where nothing else is said."""
 _SLACK = 4
 _AT_ONCE = 512
 _A_THREAD = 16
@@ -247,7 +249,37 @@ def _indexed(folder: Path, documents: Documents) -> None:
 
 
 def _index(folder: Path) -> Any:
-    return PisaIndex(str(folder), stemmer=_STEMMER, text_field="text", stops=_STOPS, threads=1)
+    """The analyser has removed stopwords; the engine's own list would remove negations too."""
+    from pyterrier_pisa import PisaIndex, PisaStemmer, PisaStopwords
+
+    return PisaIndex(
+        str(folder),
+        stemmer=PisaStemmer.none,
+        text_field="text",
+        stops=PisaStopwords.none,
+        threads=1,
+    )
+
+
+@cache
+def _native() -> Any:
+    """Import the compiled engine without the package around it.
+
+    The package imports PyTerrier, pandas and ir_datasets, which take most of the start of a
+    process. If it is imported later, it uses the same module.
+    """
+    name = "pyterrier_pisa._pisathon"
+    if name not in sys.modules:
+        package = find_spec("pyterrier_pisa")
+        places = package.submodule_search_locations if package else None
+        spec = PathFinder.find_spec("_pisathon", places)
+        if spec is None or spec.origin is None:
+            raise ImportError("pyterrier_pisa is not installed: pip install pyterrier-pisa")
+        loader = ExtensionFileLoader(name, spec.origin)
+        module = module_from_spec(ModuleSpec(name, loader, origin=spec.origin))
+        loader.exec_module(module)
+        sys.modules[name] = module
+    return sys.modules[name]
 
 
 class Engine:
@@ -255,7 +287,11 @@ class Engine:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._context = _index(folder).bm25()._ctxt
+        self._context = _native().RetrievalContext()
+        _native().prepare_index(
+            self._context, str(folder), _ENCODING, _SCORER, "", quantize=0, stop_fname="",
+            bm25_k1=_K1, bm25_b=_B,
+        )  # fmt: skip
         grouped = (folder / MEMBERS).is_file()
         # As plain arrays: slices of a memmap object are slow.
         self._members, self._starts = (
@@ -317,7 +353,7 @@ class Engine:
         scores = np.empty(room, dtype=np.float32)
         # At least two threads: with one, the engine does not release the GIL.
         threads = max(2, min(os.cpu_count() or 1, len(queries) // _A_THREAD))
-        size = _pisathon.retrieve(
+        size = _native().retrieve(
             self._context, _ALGORITHM, list(enumerate(queries)), k=depth,
             threads=threads, query_weighted=0, pretokenised=False,
             result_qidxs=query_numbers, result_docnos=documents,

@@ -7,13 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retrieval.chains import Link, alike
 from retrieval.index.analyser import FIELDS, LONGEST_QUERY, known, tokens
 from retrieval.index.build import build
 from retrieval.index.engine import Engine, Scored
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
 from retrieval.index.store import DENSE, FILE, Store, digest, read_manifest
-from retrieval.searching import FieldSearch
+from retrieval.links import Link, alike
 from touche_rad.debate import Argument, Hit
 from touche_rad.demo import DEMO, open_demo
 from touche_rad.errors import OptionError, UserError, nearest
@@ -33,6 +32,7 @@ from touche_rad.plugins.contracts import Of, Report
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
     from retrieval.dense.vectors import DenseVectors
+    from retrieval.searching import FieldSearch
 
 
 class PisaIndexes(IndexBackend):
@@ -234,6 +234,8 @@ class PisaArguments:
 
     def pipeline(self, field: str, k: int) -> FieldSearch:
         """Return the search of one field as a PyTerrier transformer."""
+        from retrieval.searching import FieldSearch
+
         return FieldSearch(self, field, k)
 
 

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from ir_measures import nDCG
 
 import retrieval.irds
-from retrieval.chains import alike
 from retrieval.index.pisa import PisaArguments
+from retrieval.links import alike
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from retrieval.chains import alike
 from retrieval.fusion import best_of, reciprocal_rank, scaled
 from retrieval.index.pisa import PisaArguments
+from retrieval.links import alike
 from retrieval.retrievers import on_topic
 from tests.retrieval.small import BEES, opened
 from touche_rad.debate import Argument, Hit

@@ -124,6 +124,10 @@ def _shows_only(ctx: click.Context) -> bool:
     return ctx.invoked_subcommand in _SHOWING or not _QUESTIONS.isdisjoint(ctx.meta[_WORDS])
 
 
+_ENDING: Final = 0.05
+"""Seconds that a thread has to end when the command is done."""
+
+
 def main(args: list[str] | None = None) -> None:
     """Run a command line and exit with its exit code.
 
@@ -132,7 +136,10 @@ def main(args: list[str] | None = None) -> None:
     process ends before that.
     """
     code = run(args)
-    if not any(thread.daemon for thread in threading.enumerate()):
+    running = [thread for thread in threading.enumerate() if thread.daemon]
+    for thread in running:
+        thread.join(_ENDING)
+    if not any(thread.is_alive() for thread in running):
         sys.exit(code)
     atexit._run_exitfuncs()
     try:

@@ -8,11 +8,11 @@ import os
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
 import anyio
-import httpx
 
 from touche_rad.errors import UserError
 from touche_rad.models.errors import (
@@ -27,6 +27,9 @@ from touche_rad.models.errors import (
     WrongModel,
 )
 from touche_rad.text import KEY, redact
+
+if TYPE_CHECKING:
+    import httpx
 
 
 class Backend(Protocol):
@@ -115,7 +118,8 @@ def parse_address(given: str | None = None) -> Address:
 
 
 # httpx and not openai.AsyncOpenAI: an adapter for it (openai 3.54) passed the same fault tests but
-# saved ten lines, took 3 s more to import, and cannot limit the size of a reply.
+# saved ten lines, took 3 s more to import, and cannot limit the size of a reply. httpx is imported
+# in the methods: it is a tenth of the start of a process, and most commands have no model.
 class Endpoint:
     """A server with the OpenAI chat completions API."""
 
@@ -141,6 +145,8 @@ class Endpoint:
     @property
     def _client(self) -> httpx.AsyncClient:
         """Return the client of this event loop; the key is read when it is made."""
+        import httpx
+
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
@@ -175,10 +181,12 @@ class Endpoint:
         Raises:
             ModelError: The class says what happened.
         """
+        import httpx
+
         try:
             with anyio.fail_after(seconds):
                 reply = await self._client.get(f"{self.at.url}/models")
-            listed = reply.json().get("data", []) if reply.status_code == httpx.codes.OK else []
+            listed = reply.json().get("data", []) if reply.status_code == HTTPStatus.OK else []
         except TimeoutError:
             raise Timeout(f"{self.place}: no answer within {seconds:.3g} s") from None
         except (httpx.HTTPError, ssl.SSLError, OSError) as error:
@@ -197,6 +205,8 @@ class Endpoint:
             Unauthorized: The server does not accept the API key.
             WrongModel: The server has no such model, or no API at this address.
         """
+        import httpx
+
         try:
             with anyio.fail_after(CHECK):
                 await self._check_list()
@@ -210,10 +220,10 @@ class Endpoint:
 
     async def _check_list(self) -> None:
         reply = await self._get("/models")
-        if reply.status_code == httpx.codes.UNAUTHORIZED:
+        if reply.status_code == HTTPStatus.UNAUTHORIZED:
             raise Unauthorized(f"{self.place}: the API key is not accepted; set {KEY}")
         names = _names(reply)
-        if not names and reply.status_code == httpx.codes.NOT_FOUND and _names(
+        if not names and reply.status_code == HTTPStatus.NOT_FOUND and _names(
             await self._get("/v1/models")
         ):  # fmt: skip
             from touche_rad.models import hints
@@ -237,6 +247,8 @@ class Endpoint:
             return
 
     async def _get(self, path: str) -> httpx.Response:
+        import httpx
+
         timeout = httpx.Timeout(None, connect=_CONNECT)
         return await self._client.get(f"{self.at.url}{path}", timeout=timeout)
 
@@ -246,6 +258,8 @@ class Endpoint:
         Raises:
             ModelError: The class says what happened.
         """
+        import httpx
+
         sent = json.dumps(body).encode("ascii")
         try:
             with anyio.fail_after(seconds):
@@ -265,7 +279,7 @@ class Endpoint:
                 held += part
                 if len(held) > LARGEST:
                     raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes")
-            if reply.status_code != httpx.codes.OK:
+            if reply.status_code != HTTPStatus.OK:
                 raise self._fault(reply.status_code, bytes(held), reply.headers)
         return self._read(bytes(held))
 
@@ -301,7 +315,7 @@ class Endpoint:
 def _names(reply: httpx.Response) -> list[str]:
     """Return the names in a list of models; none if the reply is something else."""
     try:
-        listed = reply.json()["data"] if reply.status_code == httpx.codes.OK else []
+        listed = reply.json()["data"] if reply.status_code == HTTPStatus.OK else []
         return [str(one["id"]) for one in listed]
     except (ValueError, LookupError, TypeError):
         return []

@@ -23,8 +23,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import jsonlines
-
 from touche_rad import files
 from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.runs.stand_ins import StandIn
@@ -133,6 +131,8 @@ class Journal:
 
     def finish(self, add: Callable[[Done], None]) -> None:
         """Write the output, and pass each unit to `add`; the journal remains until `remove`."""
+        import jsonlines
+
         try:
             with files.atomic_write(self.out) as stream:
                 writer = jsonlines.Writer(stream, dumps=str)  # the lines are JSON already

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from retrieval.chains import LinkedIndex
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.index.pisa import PisaArguments
+from retrieval.links import LinkedIndex
 from tests.retrieval.elastic.asking import asked
 from tests.retrieval.elastic.servers import Server
 from tests.retrieval.small import BEES, opened

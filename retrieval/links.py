@@ -1,0 +1,49 @@
+"""Links between arguments that share a statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Protocol, runtime_checkable
+
+from retrieval.index.analyser import tokens
+from retrieval.index.statements import ROLES, SIGNS
+from touche_rad.debate import Argument
+
+SIBLING: Final = 0.8
+"""The weight of a link over a claim of a third argument; direct links weigh 1."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link to another argument through a shared statement."""
+
+    argument: Argument
+    mine: str
+    theirs: str
+    near: float
+    """The similarity of the two statements, 0 to 1."""
+
+    @property
+    def sign(self) -> int:
+        """1 if both arguments are on the same side, -1 if they are opposed."""
+        return SIGNS[ROLES.index(self.mine)] * SIGNS[ROLES.index(self.theirs)]
+
+    @property
+    def weight(self) -> float:
+        """1 if the statement is the text of one of the two, else less."""
+        return 1.0 if "text" in (self.mine, self.theirs) else SIBLING
+
+
+@runtime_checkable
+class LinkedIndex(Protocol):
+    """An index that stores which arguments share statements."""
+
+    def links(self, argument_id: str) -> list[Link]:
+        """Return the links of an argument."""
+        ...
+
+
+def alike(one: str, other: str) -> float:
+    """Return the Jaccard similarity of the stems of two texts."""
+    here, there = set(tokens(one)), set(tokens(other))
+    return len(here & there) / len(here | there) if here | there else 0.0
