@@ -286,3 +286,20 @@ def test_few_labels_give_equal_weights_and_the_file_says_so(tmp_path: Path) -> N
     wrong = run_jury(source, "--replace", weights=str(out), of=f"{B},{A}")
     assert wrong.code == 2
     assert "has weights for" in wrong.err
+
+
+@pytest.mark.services
+def test_a_turn_without_a_verdict_is_named_in_the_weights_and_at_the_terminal(
+    tmp_path: Path,
+) -> None:
+    source, labels = study(tmp_path, size=3)
+    source.write_text(source.read_text().replace("b=", "no=", 1))
+    out = tmp_path / "jury.json"
+    named = f"no verdict of {B} on 1 of 12 turns: debate 1, turn 1"
+    ended = touche_rad("train", "jury", source, labels, "--of", f"{A},{B}", "-o", out)
+    assert named in json.loads(ended.out)["how"]
+    assert named in ended.err
+    assert named in json.loads(out.read_text())["how"]
+    source.write_text(source.read_text().replace("b=", "no="))
+    ended = touche_rad("train", "jury", source, labels, "--of", f"{A},{B}", "-o", out, "--replace")
+    assert (ended.code, f"{B} gave no verdict on any response" in ended.err) == (1, True)

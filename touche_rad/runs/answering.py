@@ -26,12 +26,10 @@ from touche_rad.debate import (
 from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.models.context import Calls, CallTimeout, ModelUse, call_context
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
-from touche_rad.runs.stand_ins import FailureLog, InvalidResult, StandIn, stand_in_for
+from touche_rad.runs.stand_ins import ANSWERS, FailureLog, InvalidResult, StandIn, stand_in_for
 from touche_rad.text import clean, content_words, count_words, cut_to_words
 
 LAST_RESORT: Final = "last-resort"
-ANSWERS: Final = "answers"
-"""The name of the count of answers."""
 
 _FALLBACK_SECONDS = 2.0
 """Least time limit of a fallback."""
@@ -138,19 +136,20 @@ class Answerer:
             if not place and use.failure is not None:
                 cause, by = use.failure, f"{name} without its model"
                 notes.append(f"without model: {name}: {_describe(cause)}")
-            return Answer(response, name, (*notes, *done), self._stand_in(by, cause))
+            return Answer(response, name, (*notes, *done), self._stand_in(by, cause, debate))
         response, _ = guard(Response(content=NOTHING_FOUND), None, self.max_words)
         notes.append(f"{LAST_RESORT}: no debater answered")
         cause = cause or Refused("there is no debater")
-        return Answer(response, LAST_RESORT, tuple(notes), self._stand_in(LAST_RESORT, cause))
+        stand_in = self._stand_in(LAST_RESORT, cause, debate)
+        return Answer(response, LAST_RESORT, tuple(notes), stand_in)
 
-    def _stand_in(self, by: str, cause: Exception | None) -> StandIn | None:
+    def _stand_in(self, by: str, cause: Exception | None, debate: Debate) -> StandIn | None:
         if cause is None:
             return None
         debater = self.chain[0][1] if self.chain else None
         return stand_in_for(
             f"debater {self.chosen}", debater, cause, by=by, what=ANSWERS,
-            default=self.failures,
+            turn=len(debate.turns), default=self.failures,
         )  # fmt: skip
 
     async def _ask(

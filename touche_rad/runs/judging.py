@@ -109,13 +109,14 @@ async def judge_view(judge: Judge, view: Debate, *, deadline: float | None = Non
         maxim: Verdict(score=PRIOR, rationale=f"{NO_VERDICT} ({why}); {PRIOR} stands in for it")
         for maxim, why in unscored.items()
     }
-    stand_ins = _stand_ins(judge, unscored, use, raised)
+    stand_ins = _stand_ins(judge, view, unscored, use, raised)
     return ViewVerdicts({maxim: (good | filled)[maxim] for maxim in Maxim}, unscored, stand_ins)
 
 
 def _stand_ins(
-    judge: Judge, unscored: Mapping[Maxim, str], use: ModelUse, raised: Sequence[Exception]
-) -> tuple[StandIn, ...]:
+    judge: Judge, view: Debate, unscored: Mapping[Maxim, str], use: ModelUse,
+    raised: Sequence[Exception],
+) -> tuple[StandIn, ...]:  # fmt: skip
     """Return the stand-ins among the verdicts on a response.
 
     They are the missing verdicts; if none is missing and the judge worked without its model, all.
@@ -132,7 +133,11 @@ def _stand_ins(
         count, by, cause = len(Maxim), f"{name_of(judge)} without its model", use.failure
     else:
         return ()
-    return (stand_in_for(name, judge, cause, by=by, what=VERDICTS, count=count, default=_failures),)
+    one = stand_in_for(
+        name, judge, cause, by=by, what=VERDICTS, count=count, turn=len(view.turns),
+        default=_failures,
+    )  # fmt: skip
+    return (one,)
 
 
 class NoVerdict(InvalidResult):

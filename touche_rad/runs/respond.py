@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from touche_rad import files
 from touche_rad.debate import Debate, Response, Turn
-from touche_rad.runs.answering import ANSWERS, Answerer
+from touche_rad.runs.answering import Answerer
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import (
     DEFAULT_OPTIONS,
@@ -21,7 +21,7 @@ from touche_rad.runs.runner import (
     run_work,
 )
 from touche_rad.runs.simulate import simulation_line
-from touche_rad.runs.stand_ins import StandIn
+from touche_rad.runs.stand_ins import ANSWERS, StandIn
 
 Shape = Literal["responses", "simulations"]
 

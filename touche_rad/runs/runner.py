@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -28,11 +27,11 @@ from touche_rad.files.outputs import is_output_of, sha256_of, status_beside
 from touche_rad.models import Model, ModelError
 from touche_rad.runs.journal import SUFFIX, Done, Journal, as_written
 from touche_rad.runs.stand_ins import (
+    ANSWERS,
     RUN_FAILURES,
     FailureLog,
     StandIn,
     StandInStop,
-    by_what,
     grouped,
     total_of,
     warnings_of,
@@ -46,8 +45,6 @@ WARNING: Final = "warning: "
 """The beginning of a line of the terminal that says what is wrong with a result."""
 _IN_WARNINGS: Final = ("fallback from", "without model", "user fallback", "unscored", "last-resort")
 """Kinds of notes that the warnings about stand-ins contain."""
-_REPLACED: Final = ("fallback from", "without model", "last-resort")
-_TURN: Final = re.compile(r", turn (\d+): ")
 
 
 STATUS_FORMAT: Final = 1
@@ -70,9 +67,12 @@ class Status(BaseModel):
     replaced: int = 0
     """Results that are not from the selected plugin, or that it made without its model."""
     stand_ins: tuple[Mapping[str, Any], ...] = ()
-    """These results by plugin, cause and what stands in, with counts."""
+    """These results by plugin, cause and what stands in, with counts and turns.
+
+    A turn is DEBATE.TURN in the output's order, counted from 1, or DEBATE for a whole debate.
+    """
     replaced_turns: tuple[str, ...] = ()
-    """The turns of these answers as DEBATE.TURN in the output's order, counted from 1."""
+    """The turns of all these answers."""
     errors: str = ""
     """The file with the first traceback of each kind of failure."""
     counts: Mapping[str, int] = Field(default_factory=dict)
@@ -98,7 +98,9 @@ class Status(BaseModel):
         """The kind of results that are all stand-ins: answers, verdicts or utterances; or empty."""
         if not self.stand_ins:
             return ""
-        found = by_what(StandIn(**one) for one in self.stand_ins)
+        found: Counter[str] = Counter()
+        for one in self.stand_ins:
+            found[one["what"]] += one["count"]
         every = (what for what, number in found.items() if number >= total_of(what, self.counts))
         return next(every, "")
 
@@ -145,7 +147,8 @@ class Tally:
     notes: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
     stand_ins: list[StandIn] = field(default_factory=list)
-    replaced_turns: list[str] = field(default_factory=list)
+    turns: dict[tuple[str, ...], dict[str, None]] = field(default_factory=dict)
+    """The turns of each group of stand-ins, without repetitions."""
     units: int = 0
 
     def add(self, done: Done) -> None:
@@ -154,10 +157,11 @@ class Tally:
         self.counts.update(done.counts)
         if done.stand_ins:
             self.stand_ins = grouped([*self.stand_ins, *done.stand_ins])
+            for one in done.stand_ins:
+                turn = f"{self.units}.{one.turn}" if one.turn else str(self.units)
+                self.turns.setdefault(one.group, {})[turn] = None
         for note in done.notes:
             kind, _, what = note.partition(": ")
-            if kind.startswith(_REPLACED) and (turn := _TURN.search(what)) is not None:
-                self.replaced_turns.append(f"{self.units}.{turn[1]}")
             self.notes[kind] += 1
             examples = self.examples.setdefault(kind, [])
             if len(examples) < MOST_EXAMPLES:
@@ -167,12 +171,26 @@ class Tally:
         """Return the fields of a status."""
         return {
             "replaced": sum(one.count for one in self.stand_ins),
-            "stand_ins": tuple(vars(one) for one in self.stand_ins),
-            "replaced_turns": tuple(dict.fromkeys(self.replaced_turns)),
+            "stand_ins": tuple(self._record(one) for one in self.stand_ins),
+            "replaced_turns": tuple(self._replaced_turns()),
             "counts": dict(self.counts),
             "notes": dict(self.notes.most_common()),
             "examples": {kind: tuple(few) for kind, few in self.examples.items()},
         }
+
+    def _record(self, one: StandIn) -> dict[str, Any]:
+        """Return a group of stand-ins with all its turns."""
+        turns = list(self.turns.get(one.group, ()))
+        return {key: value for key, value in vars(one).items() if key != "turn"} | {"turns": turns}
+
+    def _replaced_turns(self) -> list[str]:
+        """Return the turns of all replaced answers in the output's order."""
+        groups = (self.turns[one.group] for one in self.stand_ins if one.what == ANSWERS)
+        return sorted({turn for group in groups for turn in group}, key=_turn_order)
+
+
+def _turn_order(turn: str) -> list[int]:
+    return [int(number) for number in turn.split(".")]
 
 
 def write_status(status: Status, path: Path) -> None:

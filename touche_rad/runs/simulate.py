@@ -10,7 +10,7 @@ from typing import Any
 
 from touche_rad import files
 from touche_rad.debate import Debate
-from touche_rad.runs.answering import ANSWERS, Answerer
+from touche_rad.runs.answering import Answerer
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import (
     DEFAULT_OPTIONS,
@@ -20,7 +20,7 @@ from touche_rad.runs.runner import (
     at_turn,
     run_work,
 )
-from touche_rad.runs.stand_ins import UTTERANCES, StandIn, stand_in_for
+from touche_rad.runs.stand_ins import ANSWERS, UTTERANCES, StandIn, stand_in_for
 from touche_rad.users import Speaker, UserSimulator, describe_user
 from touche_rad.users.simulator import Utterance
 
@@ -66,7 +66,7 @@ class _Simulation:
         stand_ins: list[StandIn] = []
         for turn in range(self.turns):
             spoken = await self.speaker.speak(debate)
-            stand_ins += self._of_user(spoken)
+            stand_ins += self._of_user(spoken, turn)
             debate = debate.with_utterance(spoken.utterance)
             answer = await self.answerer.answer(debate)
             debate = debate.with_response(answer.response)
@@ -80,13 +80,16 @@ class _Simulation:
         line = simulation_line(debate, configuration, self.system)
         return Done((line,), {ANSWERS: self.turns}, tuple(notes), tuple(stand_ins))
 
-    def _of_user(self, spoken: Utterance) -> list[StandIn]:
+    def _of_user(self, spoken: Utterance, turn: int) -> list[StandIn]:
         """Return the stand-in of an utterance that is not from the selected user."""
         if spoken.error is None:
             return []
         user = f"user {self.speaker.name}"
         by = "the user rules"
-        return [stand_in_for(user, self.speaker.user, spoken.error, by=by, what=UTTERANCES)]
+        one = stand_in_for(
+            user, self.speaker.user, spoken.error, by=by, what=UTTERANCES, turn=turn + 1
+        )
+        return [one]
 
 
 def simulation_line(debate: Debate, configuration: Mapping[str, Any], system: str) -> str:

@@ -26,6 +26,8 @@ log = logging.getLogger("touche_rad")
 
 ERRORS: Final = ".errors.txt"
 """Suffix of the file with the tracebacks of a run."""
+ANSWERS: Final = "answers"
+"""The name of the count of answers."""
 UTTERANCES: Final = "utterances"
 """The kind of the simulated user's results; a debate has as many utterances as answers."""
 _LONGEST: Final = 300
@@ -56,6 +58,13 @@ class StandIn:
     place: str = ""
     """File, line and function of the plugin's code where the error was raised."""
     count: int = 1
+    turn: int = 0
+    """Turn of the debate, counted from 1; 0 for a whole debate."""
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """What stand-ins of equal causes have in common."""
+        return (self.plugin, self.by, self.what, self.kind, self.place)
 
     @property
     def cause(self) -> str:
@@ -129,6 +138,7 @@ def stand_in_for(
     by: str,
     what: str,
     count: int = 1,
+    turn: int = 0,
     default: FailureLog | None = None,
 ) -> StandIn:
     """Report a failure of a plugin, and return the stand-in.
@@ -140,6 +150,7 @@ def stand_in_for(
         by: What stands in.
         what: The kind of result.
         count: The number of results.
+        turn: Turn of the debate, counted from 1; 0 for a whole debate.
         default: The log outside of runs.
 
     Raises:
@@ -149,6 +160,7 @@ def stand_in_for(
     one = StandIn(
         plugin, by, what, type(inner).__name__, describe_failure(plugin, inner),
         "" if isinstance(inner, ModelError | TimeoutError) else _place(inner, made), count,
+        turn,
     )  # fmt: skip
     reports_to = RUN_FAILURES.get() or default
     if reports_to is not None:
@@ -206,9 +218,8 @@ def grouped(stand_ins: Iterable[StandIn]) -> list[StandIn]:
     """Add the counts of equal causes; each group has the first reason, most frequent first."""
     groups: dict[tuple[str, ...], StandIn] = {}
     for one in stand_ins:
-        key = (one.plugin, one.by, one.what, one.kind, one.place)
-        known = groups.get(key)
-        groups[key] = one if known is None else replace(known, count=known.count + one.count)
+        known = groups.get(one.group)
+        groups[one.group] = one if known is None else replace(known, count=known.count + one.count)
     return sorted(groups.values(), key=lambda one: -one.count)
 
 

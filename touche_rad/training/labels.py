@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim
-from touche_rad.errors import UserError
+from touche_rad.errors import UserError, WorkError
+from touche_rad.models import Model, ModelError
+from touche_rad.text import printable
+
+log = logging.getLogger("touche_rad")
+
+MOST_SHOWN: Final = 5
+"""Turns that a warning names."""
 
 
 @dataclass(frozen=True)
@@ -34,3 +43,42 @@ def labelled(debates: Path, labels: Path) -> list[Labelled]:
             )
         pairs += [Labelled(number, *pair) for pair in zip(of_debate, of_labels, strict=True)]
     return pairs
+
+
+async def describe_missing(
+    judge: str, turns: Sequence[Labelled], missing: Sequence[int], model: Model | None
+) -> str:
+    """Warn about the turns on which a judge gave no verdict, and name them all for the record.
+
+    Args:
+        judge: The name of the judge.
+        turns: All turns.
+        missing: The places of the turns without a verdict.
+        model: The judge's model.
+
+    Raises:
+        WorkError: The model's server does not work, or no turn has a verdict.
+    """
+    if not missing:
+        return ""
+    if model is not None:
+        try:
+            await model.check_after_failure()
+        except ModelError as error:
+            raise WorkError(
+                f"{error.problem}: {error}; nothing is written: run the same command again; "
+                "--cache DIR keeps the answers"
+            ) from None
+    first = printable(model.usage.first_fault) if model is not None else ""
+    because = f" (first failure: {first})" if first else ""
+    if len(missing) == len(turns):
+        raise WorkError(f"{judge} gave no verdict on any response{because}")
+    names = [
+        f"debate {turns[place].debate + 1}, turn {len(turns[place].view.turns)}"
+        for place in sorted(missing)
+    ]
+    begin = f"no verdict of {judge} on {len(names)} of {len(turns)} turns: "
+    more = len(names) - MOST_SHOWN
+    shown = [*names[:MOST_SHOWN], *([f"and {more} more"] if more > 0 else [])]
+    log.warning("%s%s%s", begin, "; ".join(shown), because)
+    return begin + "; ".join(names)

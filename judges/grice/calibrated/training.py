@@ -25,7 +25,8 @@ from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.plugins import Services, find
-from touche_rad.training.labels import Labelled, labelled
+from touche_rad.runs.judging import judge_view
+from touche_rad.training.labels import Labelled, describe_missing, labelled
 
 FOLDS: Final = 5
 BINS: Final = 10
@@ -53,7 +54,7 @@ def train_judge(
             "train judge needs the extra train (pip install 'touche-rad[train]')"
         ) from None
     turns = labelled(debates, labels)
-    seen = anyio.run(_featured, turns, model, asks, seed, report)
+    seen, missing = anyio.run(_featured, turns, model, asks, seed, report)
     sums: dict[str, dict[Maxim, Sum]] = {}
     reports: dict[str, dict[Maxim, Report]] = {}
     for name, wanted in (("without_model", FREE), ("with_model", (*FREE, MODEL))):
@@ -64,7 +65,7 @@ def train_judge(
             fitted = _fitted(maxim, seen, wanted, seed)
             if fitted is not None:
                 sums[name][maxim], reports[name][maxim] = fitted
-    made = _whole(sums, reports, f"{len(turns)} turns of {debates.name}", model)
+    made = _whole(sums, reports, f"{len(turns)} turns of {debates.name}", model, missing)
     with files.atomic_write(out) as stream:
         stream.write(made.model_dump_json(indent=1) + "\n")
     return dict(json.loads(made.model_dump_json())["report"])
@@ -76,21 +77,27 @@ async def _featured(
     asks: str,
     seed: int,
     report: Callable[[int, int], None] | None,
-) -> list[_Turn]:
-    """Judge all turns with the model-free judge and, where there is one, the model."""
+) -> tuple[list[_Turn], str]:
+    """Judge all turns with the model-free judge and, where there is one, the model.
+
+    Return them with a line on the turns without the model's verdict.
+    """
     services = Services(seed=seed, model=model)
     free: Any = find("judge", Calibrated.Options().rules).make(services)
     asking: Any = find("judge", asks).make(services) if model is not None else None
     found: dict[int, _Turn] = {}
+    failed: list[int] = []
 
     async def one(place: int) -> None:
         turn = turns[place]
         seen = await anyio.to_thread.run_sync(free.judge, turn.view)
         likely = None
         if asking is not None:
-            said = await asking.judge(turn.view)
-            if all(verdict.score is not None for verdict in said.values()):
-                likely = {maxim: float(said[maxim].score) for maxim in Maxim}
+            said = await judge_view(asking, turn.view)
+            if not said.unscored:
+                likely = {maxim: float(said.verdicts[maxim].score or 0.0) for maxim in Maxim}
+            else:
+                failed.append(place)
         scores = {maxim: float(seen[maxim].score or 0.0) for maxim in Maxim}
         found[place] = (turn, features(turn.view, seen, likely), scores)
         if report is not None:
@@ -100,10 +107,11 @@ async def _featured(
         async with anyio.create_task_group() as group:
             for place in range(len(turns)):
                 group.start_soon(one, place)
+        missing = await describe_missing(asks, turns, failed, model)
     finally:
         if model is not None:
             await model.close()
-    return [found[place] for place in range(len(turns))]
+    return [found[place] for place in range(len(turns))], missing
 
 
 def _fitted(
@@ -178,6 +186,7 @@ def _whole(
     reports: Mapping[str, Mapping[Maxim, Report]],
     how: str,
     model: Model | None,
+    no_verdict: str,
 ) -> Combiner:
     """Fill what could not be fitted with the weights as shipped, and say so."""
     from judges.grice.calibrated.judge import ours
@@ -185,6 +194,7 @@ def _whole(
     shipped = ours()
     missing = [f"{name} {maxim}" for name in sums for maxim in Maxim if maxim not in sums[name]]
     words = f"fitted on {how}{f' with {model.name}' if model else ''}"
+    words += f"; {no_verdict}" if no_verdict else ""
     return Combiner(
         how=words + (f"; too few labels for {', '.join(missing)}" if missing else ""),
         with_model={**shipped.with_model, **sums.get("with_model", {})},

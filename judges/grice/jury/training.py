@@ -19,7 +19,7 @@ from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.plugins import Services
-from touche_rad.training.labels import Labelled, labelled
+from touche_rad.training.labels import Labelled, describe_missing, labelled
 
 FOLDS: Final = 5
 FEWEST: Final = 10
@@ -60,7 +60,7 @@ def train_jury(
         ) from None
     turns = labelled(debates, labels)
     jury = Jury(Jury.Options(of=of), Services(seed=seed, model=model))
-    scores = anyio.run(_scores_of, jury, turns, model, report)
+    scores, missing = anyio.run(_scores_of, jury, turns, model, report)
     groups = np.array([turn.debate for turn in turns])
     if len(set(groups.tolist())) < 2:
         raise UserError("train jury: expected labels of at least two debates")
@@ -69,6 +69,7 @@ def train_jury(
                   for maxim in Maxim}  # fmt: skip
     few = [maxim.value for maxim in Maxim if fitted[maxim].report is None]
     how = f"fitted on {len(turns)} turns of {debates.name}{f' with {model.name}' if model else ''}"
+    how += "".join(f"; {line}" for line in missing)
     if few:
         how += f"; equal weights, because there are too few labels: {', '.join(few)}"
     made = Weights(
@@ -91,8 +92,8 @@ async def _scores_of(
     turns: Sequence[Labelled],
     model: Model | None,
     report: Callable[[int, int], None] | None,
-) -> dict[Maxim, Floats]:
-    """Return each member's score of each turn; nan where it failed."""
+) -> tuple[dict[Maxim, Floats], list[str]]:
+    """Return each member's score of each turn, nan where it failed, and a line on each failure."""
     found: dict[int, Mapping[str, Mapping[Maxim, float] | None]] = {}
 
     async def one(place: int) -> None:
@@ -104,10 +105,15 @@ async def _scores_of(
         async with anyio.create_task_group() as group:
             for place in range(len(turns)):
                 group.start_soon(one, place)
+        missing = [
+            await describe_missing(name, turns, places, model)
+            for name in jury.members
+            if (places := [place for place in range(len(turns)) if found[place][name] is None])
+        ]
     finally:
         if model is not None:
             await model.close()
-    return {
+    scores = {
         maxim: np.array([
             [np.nan if (given := found[place][name]) is None else given[maxim]
              for name in jury.members]
@@ -115,6 +121,7 @@ async def _scores_of(
         ])
         for maxim in Maxim
     }  # fmt: skip
+    return scores, missing
 
 
 @dataclass(frozen=True)
@@ -135,9 +142,6 @@ def _fit(
     known = np.array([label is not None for label in given])
     truth = np.array([int(bool(label)) for label in given])[known]
     table = _logits(scores)
-    silent = [name for name, column in zip(names, table.T, strict=True) if np.isnan(column).all()]
-    if silent:
-        raise UserError(f"train jury: {silent[0]} gave no verdict on any response")
     means = np.nanmean(table, axis=0)
     of_member = dict(zip(names, map(float, means), strict=True))
     if min(truth.sum(), len(truth) - truth.sum()) < FEWEST:
