@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEMO_OUT ?= demo
 PYTEST := $(BIN)/python -m pytest -n auto
 
-.PHONY: demo test test-long test-services test-images check lint types cover vllm-cpu docs figures check-figures runs pins sbom licences audit fuzz scan clean
+.PHONY: demo test test-long test-services test-images check lint types cover vllm-cpu docs figures check-figures bench runs pins sbom licences audit fuzz scan clean
 
 demo: $(VENV)/core.stamp  ## index, debate, judge, score and report on the bundled data
 	$(BIN)/touche-rad demo -o $(DEMO_OUT) --replace
@@ -71,6 +71,9 @@ figures: $(VENV)/core.stamp  ## write the figures of README and docs that our co
 
 check-figures: $(VENV)/core.stamp  ## fail if a figure of README or docs is stale
 	$(BIN)/python benchmarks/figures.py --check
+
+bench: $(VENV)/dev.stamp  ## measure the tables of docs/performance.md; WORDS="server judge" takes some
+	$(BIN)/python benchmarks/measure.py docs/performance.md $(WORDS)
 
 runs: $(VENV)/core.stamp  ## make the small example runs in runs/
 	cd runs && ../$(BIN)/touche-rad respond example.claims.jsonl -i demo -o responses.jsonl --replace --quiet

@@ -1,4 +1,4 @@
-"""Measure time and memory of retrieval, vector search, the argument memory, model calls and scores.
+"""Measure time and memory: retrieval, vectors, argument memory, model calls, servers, scores.
 
     python benchmarks/speed.py retrieval COLLECTION [--server URL] [--synthetic N] [--queries N]
     OMP_NUM_THREADS=1 python benchmarks/speed.py dense INDEX [--synthetic N] [--queries N]
@@ -6,6 +6,8 @@
     python benchmarks/speed.py model [MODEL] [--prompts N] [--at-once N] [--vllm KEY=VALUE ...]
     python benchmarks/speed.py score [--runs N] [--debates N] [--turns N] [--keep DIR]
     python benchmarks/speed.py start [--rounds N] [--against CHECKOUT]
+    python benchmarks/speed.py server COLLECTION [--server URL] [--debaters NAME ...] [--at-once N]
+    python benchmarks/speed.py judge DEBATES [--judges NAME ...] [--turns N] [--rounds N]
 
 Prints Markdown tables. Times depend on the machine: quote the ratios. Synthetic arguments consist
 of two random sentences of real ones (fixed random seed).
@@ -81,12 +83,38 @@ def main() -> None:
     start.add_argument("--rounds", type=int, default=9)
     start.add_argument("--against", type=Path, metavar="CHECKOUT", help="another version beside it")
     start.set_defaults(run=start_of_a_process)
+    serving = commands.add_parser("server", help="touche-rad serve beside the example system")
+    serving.add_argument("collection", type=Path)
+    serving.add_argument("--server", metavar="URL", help="Elasticsearch; else one is started")
+    serving.add_argument("--debaters", nargs="*", default=["verbatim", "grounded"])
+    serving.add_argument("--requests", type=int, default=1000)
+    serving.add_argument("--at-once", type=int, default=20)
+    serving.add_argument("--rounds", type=int, default=3)
+    serving.set_defaults(run=server)
+    judging = commands.add_parser("judge", help="the judges that need no model")
+    judging.add_argument("debates", type=Path)
+    judging.add_argument("--judges", nargs="*", default=["always-yes", "grounded", "calibrated"])
+    judging.add_argument("--turns", type=int, default=200)
+    judging.add_argument("--rounds", type=int, default=3)
+    judging.set_defaults(run=judge)
     options = parser.parse_args()
     options.run(options)
 
 
 def start_of_a_process(options: argparse.Namespace) -> None:
     from benchmarks.speed_start import report
+
+    report(options)
+
+
+def server(options: argparse.Namespace) -> None:
+    from benchmarks.speed_server import report
+
+    report(options)
+
+
+def judge(options: argparse.Namespace) -> None:
+    from benchmarks.speed_judge import report
 
     report(options)
 

@@ -1,0 +1,46 @@
+"""Throughput of the judges that need no model (`benchmarks/speed.py judge`)."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import time
+from collections.abc import Sequence
+
+from touche_rad import files
+from touche_rad.debate import Debate
+from touche_rad.plugins import Services, find
+from touche_rad.runs.judging import judge_view
+
+
+def report(options: argparse.Namespace) -> None:
+    """Judge the same turns with each judge in turns, and print the turns a second."""
+    views = [
+        debate.view(turn)
+        for debate in files.read_debates(options.debates)
+        for turn in range(len(debate.turns))
+    ][: options.turns]
+    judges = {name: find("judge", name).make(Services()) for name in options.judges}
+    times: dict[str, list[float]] = {name: [] for name in judges}
+    for turn in range(options.rounds + 1):
+        for name, judge in judges.items():
+            spent = asyncio.run(seconds(judge, views))
+            if turn:
+                times[name].append(spent)
+    print(f"{len(views)} turns\n")
+    print("| judge | turns a second, median | best | worst |")
+    print("| --- | --- | --- | --- |")
+    for name, spent in times.items():
+        rates = [len(views) / one for one in spent]
+        print(
+            f"| `{name}` | {statistics.median(rates):.0f} | {max(rates):.0f} | {min(rates):.0f} |"
+        )
+
+
+async def seconds(judge: object, views: Sequence[Debate]) -> float:
+    """Judge all turns one after the other."""
+    begun = time.perf_counter()
+    for view in views:
+        await judge_view(judge, view)  # type: ignore[arg-type]
+    return time.perf_counter() - begun

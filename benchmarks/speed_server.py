@@ -1,0 +1,157 @@
+"""Throughput and latency of `touche-rad serve` beside a baseline (`benchmarks/speed.py server`).
+
+The baseline does what the task's example system does: a FastAPI function asks Elasticsearch for the
+one argument whose `attacks` matches the last message, and returns its text. Both servers have the
+same arguments and get the same requests in turns, over connections that stay open, so many at once
+as `--at-once` says. The best of the rounds counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from touche_rad import files
+from touche_rad.debate import Argument
+from touche_rad.plugins import build_index
+
+INDEX = "touche-rad-speed-server"
+BASELINE = f"""
+import os
+from elasticsearch import Elasticsearch
+from fastapi import FastAPI
+
+app = FastAPI()
+client = Elasticsearch(os.environ["SERVER"])
+
+@app.get("/health")
+def health():
+    return {{}}
+
+@app.post("/")
+def respond(request: dict):
+    last = request["messages"][-1]["content"]
+    query = {{"match": {{"attacks": {{"query": last}}}}}}
+    found = client.search(index="{INDEX}", query=query, size=1)["hits"]["hits"]
+    text = found[0]["_source"]["text"]
+    return {{"content": text, "arguments": [{{"id": found[0]["_id"], "text": text}}]}}
+"""
+WARM_UP = 100
+
+
+def report(options: argparse.Namespace) -> None:
+    """Start the servers, load them in turns, and print a table."""
+    arguments = list(files.read_arguments(options.collection))
+    claims = list(dict.fromkeys(one.attacks for one in arguments if one.attacks.strip()))
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        elastic = options.server or stack.enter_context(own_elasticsearch())
+        build_index(iter(arguments), str(folder / "index"))
+        fill(elastic, arguments)
+        (folder / "baseline.py").write_text(BASELINE)
+        servers = {"baseline: FastAPI and Elasticsearch": stack.enter_context(
+            started(["-m", "uvicorn", "baseline:app", "--log-level", "warning"], folder,
+                    SERVER=elastic))}  # fmt: skip
+        for debater in options.debaters:
+            command = ["-m", "touche_rad", "serve", "-q", "-i", "index", "-d", debater]
+            servers[f"touche-rad serve -d {debater}"] = stack.enter_context(
+                started(command, folder)
+            )
+        best: dict[str, tuple[float, float, float]] = {}
+        for turn in range(options.rounds + 1):
+            for name, port in servers.items():
+                count = options.requests if turn else WARM_UP
+                asked = [claims[(number * 7 + turn) % len(claims)] for number in range(count)]
+                rate, middle, high = asyncio.run(load(port, asked, options.at_once))
+                if turn and rate > best.get(name, (0.0,))[0]:
+                    best[name] = rate, middle, high
+    print(f"{len(arguments)} arguments, {options.requests} requests, {options.at_once} at once\n")
+    print("| server | answers a second | p50 (ms) | p99 (ms) | rate, to the baseline |")
+    print("| --- | --- | --- | --- | --- |")
+    first = next(iter(best.values()))[0]
+    for name, (rate, middle, high) in best.items():
+        print(f"| {name} | {rate:.0f} | {middle:.1f} | {high:.1f} | {rate / first:.1f}x |")
+
+
+@contextmanager
+def own_elasticsearch() -> Iterator[str]:
+    """Start the distribution of TOUCHE_RAD_ELASTICSEARCH."""
+    from tests.retrieval.elastic.servers import distribution, running
+
+    with distribution() as home, running(home, kept=lambda: None) as server:
+        yield server.url
+
+
+def fill(elastic: str, arguments: Sequence[Argument]) -> None:
+    """Store the arguments as the official index does."""
+    from elasticsearch import Elasticsearch
+    from elasticsearch.helpers import bulk
+
+    client = Elasticsearch(elastic, request_timeout=120)
+    client.options(ignore_status=404).indices.delete(index=INDEX)
+    client.indices.create(index=INDEX)
+    bulk(client, ({"_index": INDEX, "_id": one.id, **one.model_dump(mode="json")}
+                  for one in arguments))  # fmt: skip
+    client.indices.refresh(index=INDEX)
+    client.indices.forcemerge(index=INDEX, max_num_segments=1)
+    client.close()
+
+
+@contextmanager
+def started(command: Sequence[str], folder: Path, **variables: str) -> Iterator[int]:
+    """Start a server on a free port, and yield the port when it answers."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    server = subprocess.Popen(
+        [sys.executable, *command, "--host", "127.0.0.1", "--port", str(port)], cwd=folder,
+        env={**os.environ, **variables, "PYTHONPATH": str(Path(__file__).parent.parent)},
+    )  # fmt: skip
+    try:
+        for _ in range(600):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        yield port
+    finally:
+        server.terminate()
+        server.wait()
+
+
+async def load(port: int, asked: Sequence[str], at_once: int) -> tuple[float, float, float]:
+    """Send each message once; return answers a second, and p50 and p99 in milliseconds."""
+    waiting = iter(asked)
+    times: list[float] = []
+
+    async def connection() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for message in waiting:
+            body = json.dumps({"messages": [{"role": "user", "content": message}]}).encode()
+            begun = time.perf_counter()
+            writer.write(b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                         b"Content-Length: %d\r\n\r\n" % len(body) + body)  # fmt: skip
+            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            length = int(head.partition(b"content-length:")[2].partition(b"\r\n")[0])
+            answer = json.loads(await reader.readexactly(length))
+            times.append(1000 * (time.perf_counter() - begun))
+            if b" 200 " not in head or not answer["content"]:
+                sys.exit(f"{head.decode()}\n{answer}")
+        writer.close()
+
+    begun = time.perf_counter()
+    await asyncio.gather(*(connection() for _ in range(at_once)))
+    rate = len(times) / (time.perf_counter() - begun)
+    return rate, float(np.median(times)), float(np.quantile(times, 0.99))
