@@ -1,5 +1,5 @@
 "use strict";
-/* What every page's script uses: rad.h, rad.island, rad.keys, rad.address, rad.theme, rad.sort. */
+/* What every page's script uses: rad.h, rad.measure, rad.island, rad.keys, rad.address, rad.theme, rad.sort. */
 const rad = {};
 
 /* Control characters and direction overrides, written out so that they change nothing else. */
@@ -32,6 +32,12 @@ rad.add = (element, children) => {
   return element;
 };
 rad.replace = (element, ...children) => { element.replaceChildren(); return rad.add(element, children); };
+
+/* Keep an element's height in a property of the page; a change makes the browser style every element. */
+rad.measure = (name, element) => {
+  const height = `${element.offsetHeight}px`, root = document.documentElement;
+  if (root.style.getPropertyValue(name) !== height) { root.style.setProperty(name, height); }
+};
 
 rad.island = (id) => JSON.parse(document.getElementById(id).textContent);
 
@@ -176,7 +182,7 @@ document.addEventListener("click", (event) => {
 });
 addEventListener("DOMContentLoaded", () => {
   const bar = document.querySelector(".bar");
-  if (bar) { new ResizeObserver(() => document.documentElement.style.setProperty("--bar", `${bar.offsetHeight}px`)).observe(bar); }
+  if (bar) { new ResizeObserver(() => rad.measure("--bar", bar)).observe(bar); }
   document.querySelectorAll("table[data-sortable]").forEach(rad.sort);
   if (rad.address.read().at) { rad.address.show(); }
 });

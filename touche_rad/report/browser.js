@@ -40,6 +40,9 @@ rad.report.Browser = class {
     this.at = -1;
     this.version = 0;
     this.rowHeight = 62;
+    this.listHeight = 0;
+    this.drawn = new Map();
+    this.prepared = [];
     this.build();
     rad.report.browsers.push(this);
   }
@@ -60,6 +63,12 @@ rad.report.Browser = class {
           rad.h("button", { type: "button", "aria-label": `Next ${this.noun}`, onclick: () => this.step(1) }, "›"))));
     this.rows = rad.h("ol");
     this.list = rad.h("nav", { class: "list no-print", "aria-label": `List of ${this.nouns}`, tabindex: "0" }, this.rows);
+    this.rows.addEventListener("click", (event) => {
+      const row = event.target.closest("li");
+      if (!row) { return; }
+      event.preventDefault();
+      this.go(Number(row.getAttribute("aria-posinset")) - 1);
+    });
     this.list.addEventListener("scroll", () => this.draw(), { passive: true });
     this.reader = rad.h("div", { class: "reader" });
     rad.add(this.section, [this.tools, rad.h("div", { class: "panes" }, this.list, this.reader)]);
@@ -68,10 +77,8 @@ rad.report.Browser = class {
       clearTimeout(timer);
       timer = setTimeout(() => this.changed(), event.target === this.search ? 120 : 0);
     });
-    new ResizeObserver(() => {
-      document.documentElement.style.setProperty("--tools", `${this.tools.offsetHeight}px`);
-    }).observe(this.tools);
-    new ResizeObserver(() => this.draw()).observe(this.list);
+    new ResizeObserver(() => rad.measure("--tools", this.tools)).observe(this.tools);
+    new ResizeObserver(() => { this.listHeight = this.list.clientHeight; this.draw(); }).observe(this.list);
   }
 
   field({ name, label, options }) {
@@ -145,6 +152,8 @@ rad.report.Browser = class {
 
   async show(found, kept, place, following) {
     this.found = found;
+    this.drawn.clear();
+    this.rows.replaceChildren();
     const at = found.findIndex((one) => one.index === kept);
     this.rows.style.height = `${found.length * this.rowHeight}px`;
     if (place && at < 0 && this.byIndex(kept)) {
@@ -159,24 +168,36 @@ rad.report.Browser = class {
   async open(one, place, following) {
     const version = this.version;
     this.current = one;
-    this.count();
     this.reveal();
+    this.count();
     if (!one) {
       rad.replace(this.reader, rad.h("p", { class: "notice" }, `No ${this.noun} matches the filter. `,
         rad.h("button", { type: "button", onclick: () => this.reset() }, "Clear the filter")));
     } else {
       let content;
-      try { content = await this.render(one.item, one.match, this.state); }
+      try { content = await this.prepare(one); }
       catch (error) { content = rad.ui.notice(error.message, "error"); }
       if (version !== this.version || this.current !== one) { return; }
-      rad.replace(this.reader, content);
+      this.reader.replaceChildren(...[content].flat());
     }
     if (!following || place) { this.remember(place ? place[0] : one ? `${this.letter()}${one.index + 1}` : ""); }
     if (place) { this.scrollTo(place[0]); }
     for (const by of [1, -1]) {
       const near = this.found[this.at + by];
-      if (near && this.prefetch) { (window.requestIdleCallback || setTimeout)(() => this.prefetch(near.item)); }
+      if (near) { setTimeout(() => { if (version === this.version) { this.prepare(near).catch(() => {}); } }, 40); }
     }
+  }
+
+  /* Make the elements of an item, or return those that were made ahead after the last key. */
+  prepare(one) {
+    if (!one.content) {
+      one.content = this.render(one.item, one.match, this.state)
+        .then((made) => [...rad.add(document.createDocumentFragment(), [made]).childNodes]);
+      one.content.catch(() => { one.content = null; });
+      this.prepared.push(one);
+      if (this.prepared.length > 6) { this.prepared.shift().content = null; }
+    }
+    return one.content;
   }
 
   letter() { return this.prefix[0]; }
@@ -189,9 +210,8 @@ rad.report.Browser = class {
   /* Show an element of the reader below the sticky bars. */
   scrollTo(id) {
     const target = document.getElementById(id) || this.reader;
-    for (const [name, bar] of [["--bar", document.querySelector(".bar")], ["--tools", this.tools]]) {
-      document.documentElement.style.setProperty(name, `${bar.offsetHeight}px`);
-    }
+    rad.measure("--bar", document.querySelector(".bar"));
+    rad.measure("--tools", this.tools);
     target.scrollIntoView({ block: "start", behavior: "instant" });
     for (const one of this.reader.querySelectorAll(".here")) { one.classList.remove("here"); }
     if (/-t\d+$/.test(id)) { target.classList.add("here"); }
@@ -204,7 +224,11 @@ rad.report.Browser = class {
 
   async step(by) {
     const at = Math.min(Math.max(this.at + by, 0), this.found.length - 1);
-    if (at === this.at || !this.found.length) { return; }
+    if (at !== this.at && this.found.length) { await this.go(at); }
+  }
+
+  /* Open the item at a place of the list. */
+  async go(at) {
     this.version += 1;
     this.at = at;
     const one = this.found[at];
@@ -226,26 +250,42 @@ rad.report.Browser = class {
 
   /* Scroll the list so that the current row is visible. */
   reveal() {
-    const top = this.at * this.rowHeight, height = this.list.clientHeight;
-    if (this.at >= 0 && (top < this.list.scrollTop || top + this.rowHeight > this.list.scrollTop + height)) {
-      this.list.scrollTop = Math.max(0, top - height / 3);
+    const top = this.at * this.rowHeight, height = this.listHeight;
+    let seen = this.list.scrollTop;
+    if (this.at >= 0 && (top < seen || top + this.rowHeight > seen + height)) {
+      seen = Math.max(0, top - height / 3);
+      this.list.scrollTop = seen;
     }
-    this.draw();
+    this.draw(seen);
   }
 
-  /* Draw the visible rows of the list. */
-  draw() {
-    const first = Math.max(0, Math.floor(this.list.scrollTop / this.rowHeight) - 3);
-    const count = Math.ceil((this.list.clientHeight || 0) / this.rowHeight) + 6;
-    const rows = this.found.slice(first, first + count).map((one, place) => {
-      const link = rad.h("a", { href: `#${this.letter()}${one.index + 1}`, "aria-current": first + place === this.at ? "true" : null,
-        onclick: (event) => { event.preventDefault(); this.version += 1; this.at = first + place; this.open(one, [`${this.letter()}${one.index + 1}`], false); } },
-        this.row(one.item, one.match));
-      const row = rad.h("li", { "aria-setsize": String(this.found.length), "aria-posinset": String(first + place + 1) }, link);
-      row.style.top = `${(first + place) * this.rowHeight}px`;
-      return row;
-    });
-    rad.replace(this.rows, rows);
+  /* Draw the visible rows of the list; rows that are there stay. */
+  draw(seen = this.list.scrollTop) {
+    const first = Math.max(0, Math.floor(seen / this.rowHeight) - 3);
+    const end = Math.min(this.found.length, first + Math.ceil(this.listHeight / this.rowHeight) + 6);
+    for (const [place, row] of this.drawn) {
+      if (place < first || place >= end) { row.remove(); this.drawn.delete(place); }
+    }
+    for (let place = first; place < end; place += 1) {
+      let row = this.drawn.get(place);
+      if (!row) {
+        row = this.makeRow(place);
+        this.drawn.set(place, row);
+        this.rows.insertBefore(row, this.drawn.get(place + 1) || null);
+      }
+      const current = place === this.at;
+      if (row.firstChild.hasAttribute("aria-current") !== current) {
+        if (current) { row.firstChild.setAttribute("aria-current", "true"); } else { row.firstChild.removeAttribute("aria-current"); }
+      }
+    }
+  }
+
+  makeRow(place) {
+    const one = this.found[place];
+    const row = rad.h("li", { "aria-setsize": String(this.found.length), "aria-posinset": String(place + 1) },
+      rad.h("a", { href: `#${this.letter()}${one.index + 1}` }, this.row(one.item, one.match)));
+    row.style.top = `${place * this.rowHeight}px`;
+    return row;
   }
 };
 

@@ -136,7 +136,6 @@
       items: () => comparing ? claims : debates,
       byIndex: (index) => (comparing ? claims : debates)[index],
       matches: (item, state) => comparing ? matchClaim(item, state, chosen(state)) : matchDebate(item, state),
-      prefetch: (item) => { rad.report.part(`d${(comparing ? item.debates[0] : item).part}`).catch(() => {}); },
       textMatch: async (item, match, text) => {
         if (!comparing) {
           const turns = await textTurns(item, match.turns, text);
