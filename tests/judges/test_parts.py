@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judges.grice.grounded.relation import link_strength
-from judges.grice.grounded.scene import Feature, weighted_verdict, weights
+from judges.grice.grounded.scene import Feature, quote_short, weighted_verdict, weights
 from touche_rad.evidence.findings import logistic
 from touche_rad.evidence.matching import (
     MAX_SOURCE,
@@ -205,3 +205,11 @@ def test_no_word_is_its_own_contrary_and_prefixes_turn():
     assert known.contrary(stem("harmful"), stem("harmless"))
     assert known.contrary(stem("increases"), stem("reduced"))
     assert not known.contrary(stem("fair"), stem("affair"))
+
+
+def test_a_rationale_quotes_long_sentences_at_word_limits() -> None:
+    text = "Suffering in a cramped enclosure is an argument against cramped enclosures."
+    begin, end = quote_short(text).strip("“”").split(" … ")
+    assert f"{text} ".startswith(f"{begin} ")
+    assert f" {text}".endswith(f" {end}")
+    assert len(quote_short("x" * 500)) < 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
 import threading
 import time
@@ -18,9 +19,12 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from tests.browser import OpenPage, assert_accessible, assert_fits
+from tests.models import scripted
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument, Debate, Maxim, Response, Verdict
 from touche_rad.demo import DEMO
+from touche_rad.models import Model
+from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find, open_index
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.serve import create_app
@@ -108,6 +112,14 @@ def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
     assert [one["id"] for one in candidates if one["chosen"]]
     verdicts = next(one for one in events if one["event"] == "verdicts")["list"]
     assert [one["maxim"] for one in verdicts] == ["Quantity", "Quality", "Relation", "Manner"]
+
+
+def test_the_state_of_the_server_counts_stand_ins_of_the_page() -> None:
+    app = _app()
+    _ask(app, debater="failing")
+    state = TestClient(app).get("/health").json()
+    assert state["stand_ins"] == 1
+    assert "debater failing" in state["last_stand_in"]
 
 
 def test_a_stand_in_has_its_notice(app: FastAPI) -> None:
@@ -266,6 +278,61 @@ def test_typed_text_survives_a_stop_a_dead_server_and_a_reload(
         page.get_by_text("The server cannot be reached.").wait_for()
         assert page.locator("#say").input_value() == ZOOS
         assert page.get_by_role("button", name="Try again").is_visible()
+
+
+@contextmanager
+def _with_a_model(answer: scripted.Answer) -> Iterator[str]:
+    """Serve `composed` with a scripted model that answers so, and a deadline of four seconds."""
+    with scripted.serving() as endpoint:
+        endpoint.always = answer
+        services = Services(
+            index=open_index(DEMO), model=Model(Address(endpoint.url, "tiny"), deadline=60)
+        )
+        quick = Answerer(make_chain("composed", {}, services), services.index, deadline=4)
+        demo = Answerer(make_chain("verbatim", {}, services), services.index)
+        judge = find("judge", "length").make(services)
+        offer = Offer({"composed": Made(lambda: quick)}, {"length": Made(lambda: judge)})
+        with serving(create_app(demo, judge, offer=offer)) as (address, _):
+            yield address
+
+
+@pytest.mark.services
+def test_tokens_of_a_model_are_shown(open_page: OpenPage) -> None:
+    written = scripted.content('{"numbers": [1], "response": "x"}')
+    with _with_a_model(written) as address:
+        page = open_page(address)
+        page.locator("#say").focus()
+        _send_typed(page, ZOOS, 0)
+        spent = page.locator("#t0 .answer .head").first.inner_text()
+        assert re.search(r" s, \d+ tokens", spent)
+        page.get_by_text("How it was found").click()
+        page.get_by_text("model: composed.writing").first.wait_for()
+        again = open_page(page.url)
+        again.locator("#t0 .verdict-list").wait_for()
+        assert again.locator("#t0 .answer .head").first.inner_text() == spent
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("answer", [scripted.silent, scripted.fails(400)], ids=["slow", "dead"])
+def test_a_page_says_what_it_waits_for_and_who_answered_instead(
+    open_page: OpenPage, answer: scripted.Answer
+) -> None:
+    with _with_a_model(answer) as address:
+        page = open_page(address)
+        page.locator("#say").focus()
+        page.keyboard.type(ZOOS)
+        page.keyboard.press("Enter")
+        if answer is scripted.silent:
+            page.get_by_text("waiting for the model: composed.writing").wait_for()
+            page.locator("#say").fill("I type on meanwhile.")
+            assert page.locator("#stop").is_visible()
+        page.locator("#t0 .verdict-list").wait_for()
+        head = page.locator("#t0 .answer")
+        assert "this answer is from composed without its model" in head.inner_text()
+        assert "the model did not answer" in head.locator(".head").inner_text()
+        page.locator("#send").wait_for()
+        if answer is scripted.silent:
+            assert page.locator("#say").input_value() == "I type on meanwhile."
 
 
 @pytest.mark.services

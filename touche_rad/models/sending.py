@@ -211,15 +211,16 @@ class Sender:
             raise Timeout(f"{self.place}: no time is left before the deadline")
         self.usage.reserve()
         call.cost.calls += 1
+        call.report_sent()
         limiter = self._limiter
-        begun = time.monotonic()
+        begun, waited_for = time.monotonic(), "too many calls; no place"
         try:
             with anyio.fail_after(call.left):
                 async with limiter.turn(call.context.debate):
-                    begun = time.monotonic()
+                    begun, waited_for = time.monotonic(), "no answer"
                     reply = await self.backend.complete(body, max(0.001, call.left))
         except TimeoutError:
-            late = Timeout(f"{self.place}: too many calls; no place before the deadline")
+            late = Timeout(f"{self.place}: {waited_for} before the deadline")
             self.trace.write(call, body, None, fault=str(late), begun=begun)
             raise late from None
         except ModelError as error:

@@ -190,6 +190,11 @@ class Call:
         """Seconds until the deadline."""
         return self.end - time.monotonic()
 
+    def report_sent(self) -> None:
+        """Report to the observer that this call waits for the model; retries report again."""
+        if self.context.observe is not None:
+            self.context.observe({"event": "asking", "step": self.step, "sent": self.cost.calls})
+
 
 log = logging.getLogger("touche_rad")
 

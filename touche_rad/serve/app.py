@@ -123,7 +123,7 @@ def create_app(
     offer = offer or Offer(
         {debater_name: Made(lambda: answerer)}, {judge_name: Made(lambda: judge)}
     )
-    add_debate_page(app, offer, deadline)
+    add_debate_page(app, offer, deadline, state.add)
     return app
 
 

@@ -79,7 +79,7 @@
     } : null,
     seconds: number(one.seconds), calls: number(one.calls), tokens: number(one.tokens), considered: number(one.considered),
     candidates: list(one.candidates, (it) => ({ rank: number(it.rank), id: text(it.id), text: text(it.text), score: number(it.score), chosen: it.chosen === true, routes: texts(it.routes) })),
-    judged: list(one.judged, (it) => ({ judge: text(it.judge), notices: texts(it.notices), seconds: number(it.seconds), tokens: number(it.tokens),
+    judged: list(one.judged, (it) => ({ judge: text(it.judge), notices: texts(it.notices), seconds: number(it.seconds), calls: number(it.calls), tokens: number(it.tokens),
       list: list(it.list, (verdict) => ({ maxim: text(verdict.maxim), score: typeof verdict.score === "number" ? verdict.score : null, yes: verdict.yes === true, rationale: text(verdict.rationale) })) })),
   });
   const save = async () => {
@@ -105,7 +105,7 @@
 
   /* --- what is shown ------------------------------------------------------------------------- */
   const seconds = (value) => `${value.toFixed(1)} s`;
-  const spent = (one) => [seconds(one.seconds), one.tokens ? `${one.tokens.toLocaleString("en")} tokens` : "no model"].join(", ");
+  const spent = (one) => [seconds(one.seconds), one.tokens ? `${one.tokens.toLocaleString("en")} tokens` : one.calls ? "the model did not answer" : "no model"].join(", ");
   const step = (event) => {
     if (event.event === "search") { return `searched ${event.field} for “${event.query.length > 90 ? `${event.query.slice(0, 88)}…` : event.query}”: ${event.found} found`; }
     if (event.event === "model") { return event.calls ? `model: ${event.step}, ${event.seconds.toFixed(1)} s, ${event.prompt_tokens + event.completion_tokens} tokens${event.failures ? ", failed" : ""}` : `model: ${event.step}, from the cache`; }
@@ -176,11 +176,20 @@
   const focusTurn = (index) => { const one = $(`t${index}`); if (one) { one.focus({ preventScroll: true }); one.scrollIntoView({ block: "start" }); } };
 
   /* --- answers ------------------------------------------------------------------------------- */
+  /* Say for which model calls an answer or a judge waits, and since when. */
+  const waitFor = (one, sent) => {
+    const steps = [...new Set(one.waiting)].join(", "), before = one.working;
+    if (steps) { one.working = `waiting for the model: ${steps}${sent > 1 ? `, request ${sent}` : ""}`; }
+    else if (one.working) { one.working = one.doing; }
+    if (one.working !== before) { one.begun = Date.now(); }
+  };
   const handle = (one, event) => {
+    if (event.event === "asking") { if (event.sent === 1) { one.waiting.push(event.step); } waitFor(one, event.sent); }
+    if (event.event === "model") { const at = one.waiting.indexOf(event.step); if (at >= 0) { one.waiting.splice(at, 1); } waitFor(one, 1); }
     if (event.event === "search" || event.event === "model") { if (one.steps.at(-1) !== step(event) && one.steps.length < 60) { one.steps.push(step(event)); } }
     else if (event.event === "answer") { Object.assign(one, { system: event.system, shown: event.shown, by: event.by, notices: event.notices, seconds: event.seconds, calls: event.calls, tokens: event.tokens, working: "" }); }
     else if (event.event === "candidates") { one.considered = event.considered; one.candidates = event.list.map((it) => ({ ...it, routes: Object.keys(it.routes) })); }
-    else if (event.event === "judging") { one.working = `judge ${event.judge}`; one.begun = Date.now(); }
+    else if (event.event === "judging") { one.doing = one.working = `judge ${event.judge}`; one.waiting = []; one.begun = Date.now(); }
     else if (event.event === "verdicts") { one.judged.push(event); one.working = ""; }
     else if (event.event === "error") { one.problem = `The server could not finish: ${event.message}`; }
     else if (event.event === "end") { one.ended = true; }
@@ -228,7 +237,7 @@
     const judges = [...document.querySelectorAll("#judges input:checked")].map((one) => one.value);
     const parent = state.at;
     const body = simulation(parent, say);
-    const turn = { parent, say, pick: 0, answers: debaters.map((debater) => ({ debater, by: "", problem: "", notices: [], steps: [], system: null, shown: null, seconds: 0, calls: 0, tokens: 0, considered: 0, candidates: [], judged: [], working: "working", begun: Date.now() })) };
+    const turn = { parent, say, pick: 0, answers: debaters.map((debater) => ({ debater, by: "", problem: "", notices: [], steps: [], system: null, shown: null, seconds: 0, calls: 0, tokens: 0, considered: 0, candidates: [], judged: [], working: "working", doing: "working", waiting: [], begun: Date.now() })) };
     const index = state.turns.push(turn) - 1;
     state.at = index;
     running = new AbortController();
@@ -240,7 +249,7 @@
     if (turn.answers.some((one) => one.system)) {
       if (!answerOf(turn)) { turn.pick = turn.answers.findIndex((one) => one.system); }
       if ($("say").value === say) { write(""); }
-      for (const one of turn.answers) { delete one.working; delete one.begun; delete one.ended; }
+      for (const one of turn.answers) { delete one.working; delete one.doing; delete one.waiting; delete one.begun; delete one.ended; }
     } else { // no answer: the message goes back, nothing of it is lost
       state.turns.pop();
       state.at = parent;

@@ -9,7 +9,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -81,8 +81,10 @@ def page_response(template: str, **context: Any) -> HTMLResponse:
     return HTMLResponse(render_served(template, **context), headers=_HEADERS)
 
 
-def add_debate_page(app: FastAPI, offer: Offer, deadline: float | None) -> None:
-    """Add the page, its files and its endpoint to the server."""
+def add_debate_page(
+    app: FastAPI, offer: Offer, deadline: float | None, count: Callable[[Answer], None]
+) -> None:
+    """Add the page, its files and its endpoint to the server; `count` gets each answer."""
 
     @app.get("/", include_in_schema=False)
     async def page() -> HTMLResponse:
@@ -109,7 +111,7 @@ def add_debate_page(app: FastAPI, offer: Offer, deadline: float | None) -> None:
         except PageFault as error:
             return Response(json.dumps({"detail": str(error)}), 422, _HEADERS, "application/json")
         lines = _Lines()
-        work = _answer(request, debate, offer, deadline, lines)
+        work = _answer(request, debate, offer, deadline, lines, count)
         return StreamingResponse(
             lines.follow(work), media_type="application/x-ndjson",
             headers={**_HEADERS, "Cache-Control": "no-store", "X-Accel-Buffering": "no"},
@@ -169,14 +171,16 @@ class _Lines:
 
 
 async def _answer(
-    request: PageRequest, debate: Debate, offer: Offer, deadline: float | None, lines: _Lines
-) -> None:
+    request: PageRequest, debate: Debate, offer: Offer, deadline: float | None, lines: _Lines,
+    count: Callable[[Answer], None],
+) -> None:  # fmt: skip
     lines.put("start", debater=request.debater)
     answerer = await asyncio.to_thread(offer.debaters[request.debater].get)
     watch(answerer.index)
     meter = _Meter()
     with call_context(observe=_observer(lines, meter)):
         answer = await answerer.answer(debate)
+    count(answer)
     lines.put(
         "answer", system=system_response(answer.response), shown=marked_answer(answer.response),
         by=answer.by, notices=[redact(one) for one in answer.notices],

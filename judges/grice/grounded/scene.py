@@ -128,9 +128,14 @@ QUOTE = 70
 
 
 def quote_short(text: str) -> str:
-    """Quote a text on one line; the middle of a long text is left out."""
+    """Quote a text on one line; of a long text, words in the middle are left out."""
     line = clean(text[: 20 * QUOTE])
     if len(line) > QUOTE:
         half = QUOTE // 2
-        line = f"{line[:half].rstrip()} … {line[-half:].lstrip()}"
+        begin, end = line[:half], line[-half:]
+        if not line[half].isspace():
+            begin = begin.rpartition(" ")[0] or begin
+        if not line[-half - 1].isspace():
+            end = end.partition(" ")[2] or end
+        line = f"{begin.rstrip()} … {end.lstrip()}"
     return f"“{line}”"
