@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
+
+import anyio
 
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim
@@ -15,6 +17,10 @@ from touche_rad.models import Model, ModelError
 from touche_rad.text import printable
 
 log = logging.getLogger("touche_rad")
+
+T = TypeVar("T")
+Progress = Callable[[int, int], None]
+"""Called with the number of judged responses and their total."""
 
 MOST_SHOWN: Final = 5
 """Turns that a warning names."""
@@ -82,3 +88,22 @@ async def describe_missing(
     shown = [*names[:MOST_SHOWN], *([f"and {more} more"] if more > 0 else [])]
     log.warning("%s%s%s", begin, "; ".join(shown), because)
     return begin + "; ".join(names)
+
+
+async def for_each(
+    turns: Sequence[Labelled], do: Callable[[Labelled], Awaitable[T]], report: Progress | None
+) -> list[T]:
+    """Call a function for all turns at once, and return its results in the order of the turns."""
+    found: dict[int, T] = {}
+
+    async def one(place: int) -> None:
+        found[place] = await do(turns[place])
+        if report is not None:
+            report(len(found), len(turns))
+
+    if report is not None:
+        report(0, len(turns))
+    async with anyio.create_task_group() as group:
+        for place in range(len(turns)):
+            group.start_soon(one, place)
+    return [found[place] for place in range(len(turns))]

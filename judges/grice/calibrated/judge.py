@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
 import anyio
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from judges.grice.weights_file import load_weights
 from touche_rad.debate import Debate, Maxim, Verdict, Verdicts
-from touche_rad.errors import UserError, refuse_newer
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, find
 from touche_rad.text import count_words, sentences
@@ -100,17 +98,7 @@ def combiner(path: Path | None) -> Combiner:
     """Load the weights of a file from `touche-rad train judge`, or the bundled ones."""
     if path is None:
         return ours()
-    try:
-        weights = path.read_bytes()
-        with suppress(ValueError):  # pydantic reports what is no JSON
-            refuse_newer(path, json.loads(weights), Combiner.model_fields["format"].default)
-        return Combiner.model_validate_json(weights)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        first: Any = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
-        raise UserError(f"{path}: {place}: {first['msg']}") from None
+    return load_weights(path, Combiner, "touche-rad train judge")
 
 
 MODEL = "model"

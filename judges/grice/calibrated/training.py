@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.plugins import Services, find
 from touche_rad.runs.judging import judge_view
-from touche_rad.training.labels import Labelled, describe_missing, labelled
+from touche_rad.training.labels import Labelled, Progress, describe_missing, for_each, labelled
 
 FOLDS: Final = 5
 BINS: Final = 10
@@ -44,7 +44,7 @@ def train_judge(
     model: Model | None = None,
     asks: str = "zsl",
     seed: int = 0,
-    report: Callable[[int, int], None] | None = None,
+    report: Progress | None = None,
 ) -> Mapping[str, Any]:
     """Fit the weights, cross-validated by debate, write them, and return what was measured."""
     try:
@@ -76,7 +76,7 @@ async def _featured(
     model: Model | None,
     asks: str,
     seed: int,
-    report: Callable[[int, int], None] | None,
+    report: Progress | None,
 ) -> tuple[list[_Turn], str]:
     """Judge all turns with the model-free judge and, where there is one, the model.
 
@@ -85,33 +85,28 @@ async def _featured(
     services = Services(seed=seed, model=model)
     free: Any = find("judge", Calibrated.Options().rules).make(services)
     asking: Any = find("judge", asks).make(services) if model is not None else None
-    found: dict[int, _Turn] = {}
-    failed: list[int] = []
 
-    async def one(place: int) -> None:
-        turn = turns[place]
+    async def one(turn: Labelled) -> _Turn:
         seen = await anyio.to_thread.run_sync(free.judge, turn.view)
         likely = None
         if asking is not None:
             said = await judge_view(asking, turn.view)
             if not said.unscored:
                 likely = {maxim: float(said.verdicts[maxim].score or 0.0) for maxim in Maxim}
-            else:
-                failed.append(place)
         scores = {maxim: float(seen[maxim].score or 0.0) for maxim in Maxim}
-        found[place] = (turn, features(turn.view, seen, likely), scores)
-        if report is not None:
-            report(len(found), len(turns))
+        return turn, features(turn.view, seen, likely), scores
 
     try:
-        async with anyio.create_task_group() as group:
-            for place in range(len(turns)):
-                group.start_soon(one, place)
+        found = await for_each(turns, one, report)
+        failed = [
+            place for place, (_, given, _) in enumerate(found)
+            if asking is not None and MODEL not in given[Maxim.QUALITY]
+        ]  # fmt: skip
         missing = await describe_missing(asks, turns, failed, model)
     finally:
         if model is not None:
             await model.close()
-    return [found[place] for place in range(len(turns))], missing
+    return found, missing
 
 
 def _fitted(

@@ -17,7 +17,8 @@ from typing import Any, ClassVar, Final
 import anyio
 from pydantic import Field, field_validator
 
-from judges.grice.jury.weights import Votes, Weights, distance, load_weights, mean_score
+from judges.grice.jury.weights import Votes, Weights, distance, mean_score
+from judges.grice.weights_file import load_weights
 from touche_rad.debate import Debate, Maxim, Verdict
 from touche_rad.errors import OptionError, UserError
 from touche_rad.models.context import current_context
@@ -73,7 +74,9 @@ class Jury:
 
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options
-        self._weights = load_weights(options.weights) if options.weights else None
+        self._weights = None
+        if options.weights is not None:
+            self._weights = load_weights(options.weights, Weights, "touche-rad train jury")
         names = _names(options, self._weights)
         if options.dear >= len(names):
             raise OptionError(

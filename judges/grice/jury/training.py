@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,7 @@ from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.plugins import Services
-from touche_rad.training.labels import Labelled, describe_missing, labelled
+from touche_rad.training.labels import Labelled, Progress, describe_missing, for_each, labelled
 
 FOLDS: Final = 5
 FEWEST: Final = 10
@@ -39,7 +39,7 @@ def train_jury(
     of: str = "",
     model: Model | None = None,
     seed: int = 0,
-    report: Callable[[int, int], None] | None = None,
+    report: Progress | None = None,
 ) -> Mapping[str, Any]:
     """Fit the weights, cross-validated by debate, write them, and return what was measured.
 
@@ -91,33 +91,23 @@ async def _scores_of(
     jury: Jury,
     turns: Sequence[Labelled],
     model: Model | None,
-    report: Callable[[int, int], None] | None,
+    report: Progress | None,
 ) -> tuple[dict[Maxim, Floats], list[str]]:
     """Return each member's score of each turn, nan where it failed, and a line on each failure."""
-    found: dict[int, Mapping[str, Mapping[Maxim, float] | None]] = {}
-
-    async def one(place: int) -> None:
-        found[place] = await jury.votes(turns[place].view)
-        if report is not None:
-            report(len(found), len(turns))
-
     try:
-        async with anyio.create_task_group() as group:
-            for place in range(len(turns)):
-                group.start_soon(one, place)
+        found = await for_each(turns, lambda turn: jury.votes(turn.view), report)
         missing = [
             await describe_missing(name, turns, places, model)
             for name in jury.members
-            if (places := [place for place in range(len(turns)) if found[place][name] is None])
+            if (places := [place for place, votes in enumerate(found) if votes[name] is None])
         ]
     finally:
         if model is not None:
             await model.close()
     scores = {
         maxim: np.array([
-            [np.nan if (given := found[place][name]) is None else given[maxim]
-             for name in jury.members]
-            for place in range(len(turns))
+            [np.nan if (given := votes[name]) is None else given[maxim] for name in jury.members]
+            for votes in found
         ])
         for maxim in Maxim
     }  # fmt: skip

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from judges.grice.calibrated.judge import Sum, logit
 from touche_rad.debate import Maxim
-from touche_rad.errors import UserError, refuse_newer
 
 Votes = Mapping[str, Mapping[Maxim, float] | None]
 """The scores of each member that was asked; None if it failed."""
@@ -60,23 +56,6 @@ class Weights(BaseModel):
 def mean_score(votes: Votes, maxim: Maxim) -> float:
     """Return the mean of the members' scores."""
     return fmean(of_member[maxim] for of_member in votes.values() if of_member is not None)
-
-
-def load_weights(path: Path) -> Weights:
-    """Load the weights of a file from `touche-rad train jury`."""
-    try:
-        text = path.read_bytes()
-        with suppress(ValueError):  # pydantic reports what is no JSON
-            refuse_newer(path, json.loads(text), Weights.model_fields["format"].default)
-        return Weights.model_validate_json(text)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        first: Any = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
-        raise UserError(
-            f"{path}: {place}: {first['msg']}: expected a file of touche-rad train jury"
-        ) from None
 
 
 def distance(scores: Sequence[float]) -> float:
