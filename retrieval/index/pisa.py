@@ -58,6 +58,13 @@ class PisaIndexes(IndexBackend):
         """Whether there is a folder."""
         return super().exists(_own(location))
 
+    def holds(self, location: str, of: Iterable[Argument]) -> bool:
+        """Whether the folder is an index of this version with exactly these arguments."""
+        try:
+            return read_manifest(Path(location)).collection == digest(of)
+        except UserError:
+            return False
+
     def build(self, arguments: Iterable[Argument], location: str, *, replace: bool = False) -> int:
         """Build an index; the folder appears only when it is complete."""
         return build(arguments, _own(location), replace=replace)

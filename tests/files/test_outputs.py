@@ -16,6 +16,8 @@ from touche_rad.training.folder import Folder
 
 CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
 ARGUMENTS, LABELS = demo_file("arguments.jsonl"), demo_file("labels.jsonl")
+LENGTH = ("-j", "length", "--turns", "4")
+EXAMPLES = ("train", "examples", DEBATES, LABELS)
 Call = Callable[..., Ended]
 
 
@@ -178,19 +180,27 @@ def test_no_command_replaces_what_is_not_its_own(
         (("retrieve", CLAIMS, "-i", "demo"), ("retrieve", CLAIMS, "-i", "demo", "-k", "3"), "x"),
         (("contests", DEBATES), ("contests", "three.jsonl"), "contests.jsonl"),
         (("score", "e.jsonl", LABELS), ("score", "other.jsonl", LABELS), "scores"),
+        (("audit", "three.jsonl", *LENGTH), ("audit", "three.jsonl", *LENGTH, "--seed", "7"), "a"),
+        ((*EXAMPLES, "--count", "1"), (*EXAMPLES, "--count", "2"), "examples.jsonl"),
+        (("index", ARGUMENTS), ("index", "two.jsonl"), "index"),
+        (("check", "three.jsonl", "--fix"), ("check", DEBATES, "--fix"), "fixed.jsonl"),
     ],
 )
-def test_a_quick_command_may_write_its_own_output_again(
+def test_a_command_may_write_its_own_output_again(
     tmp_path: Path, call: tuple[str | Path, ...], other: tuple[str | Path, ...], out: str,
     evaluations: str,
 ) -> None:  # fmt: skip
     for name in ("e.jsonl", "other.jsonl"):
         (tmp_path / name).write_text(evaluations)
     (tmp_path / "three.jsonl").write_text("".join(DEBATES.read_text().splitlines(True)[:3]))
+    (tmp_path / "two.jsonl").write_text("".join(ARGUMENTS.read_text().splitlines(True)[:2]))
 
     def written() -> dict[str, bytes]:
         paths = (tmp_path / out).rglob("*") if (tmp_path / out).is_dir() else [tmp_path / out]
-        return {str(path): path.read_bytes() for path in paths}
+        return {
+            str(path): path.read_bytes() for path in paths
+            if path.is_file() and path.suffixes[-2:] != [".status", ".json"]
+        }  # fmt: skip
 
     assert touche_rad(*call, "-o", out, cwd=tmp_path).code == 0
     before = written()

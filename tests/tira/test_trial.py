@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +164,11 @@ def test_the_entry_has_what_its_model_needs(model: str, fields: dict[str, Any]) 
 
 ENGINE = """#!/bin/sh
 echo "$@" >> {log}
-exit {code}
+[ "$1" = info ] || exit {code}
+"""
+WITHOUT_SERVER = """#!/bin/sh
+echo "no server" >&2
+exit 1
 """
 
 
@@ -179,11 +182,19 @@ def test_the_image_is_built_with_an_installed_engine(
     missing = tried(place, "-d", "verbatim", "--build")
     assert missing.code == 1
     assert "there is none of no-such-engine here" in " ".join(missing.out.split())
-    monkeypatch.setattr("touche_rad.cli.trial.ENGINES", ("docker",))
+    monkeypatch.setattr("touche_rad.cli.trial.ENGINES", ("docker", "podman"))
+
+    def install(name: str, script: str) -> None:
+        (bin_folder / name).write_text(script)
+        (bin_folder / name).chmod(0o755)
+
+    install("docker", WITHOUT_SERVER)
+    assert "docker info: no server" in " ".join(
+        tried(place, "-d", "verbatim", "--build").out.split()
+    )
     for code in (0, 3):
-        engine, log = bin_folder / "docker", place / f"{code}.log"
-        engine.write_text(ENGINE.format(log=log, code=code))
-        engine.chmod(engine.stat().st_mode | stat.S_IXUSR)
+        log = place / f"{code}.log"
+        install("podman", ENGINE.format(log=log, code=code))
         ended = tried(place, "-d", "verbatim", "--build")
         assert ended.code == (1 if code else 0), ended.out
         assert "COLLECTION=docker/collection/ours.jsonl -t touche-rad-verbatim" in log.read_text()

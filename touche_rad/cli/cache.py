@@ -90,7 +90,7 @@ def _date(seconds: float) -> str:
 )  # fmt: skip
 @_FOLDER
 @opt.options(
-    opt.output("JSONL file to write. [default: the screen]", checked="after"),
+    opt.output("JSONL file to write. [default: the screen]", checked=True),
     opt.REPLACE,
     opt.QUIET,
 )

@@ -40,7 +40,7 @@ ROOM: Final = 22
     opt.flag("--no-status", "Check the file only; do not read the status beside it."),
     opt.flag("--all", "Print every finding instead of three examples of each kind.", "everything"),
     opt.flag("--fix", "Write a repaired copy of the run to -o."),
-    opt.output("With --fix: the repaired run."),
+    opt.output("With --fix: the repaired run.", checked=True), opt.REPLACE,
     opt.MAX_WORDS, opt.JSON, opt.QUIET,
 )  # fmt: skip
 def check_command(runs: tuple[Path, ...], **given: Any) -> int:
@@ -99,8 +99,8 @@ def _fix(runs: tuple[Path, ...], given: dict[str, Any], index: Any) -> Repair:
     out: Path = given["output"]
     if len(runs) != 1 or not runs[0].is_file():
         raise UserError("check --fix: give one run file")
-    if out.exists():
-        raise UserError(f"{out} exists: --fix writes a new file; choose another name for -o")
+    if out.exists() and out.samefile(runs[0]):
+        raise UserError(f"{out} is the run itself: --fix writes another file; choose another -o")
     made = repair(runs[0], source=given["source"], index=index)
     with files.atomic_write(out) as stream:
         stream.writelines(f"{line}\n" for line in made.lines)

@@ -440,9 +440,7 @@ def _model_user(panel: Selected) -> Plugin:
     "contests simulations.jsonl -o simulated.jsonl",
 )
 @opt.path_argument("source", "SOURCE")
-@opt.options(
-    opt.output("Contests to write.", checked="after"), opt.REPLACE, opt.SKIP_BAD, opt.QUIET
-)
+@opt.options(opt.output("Contests to write.", checked=True), opt.REPLACE, opt.SKIP_BAD, opt.QUIET)
 def contests_command(
     source: Path, output: Path | None, replace: bool, skip_bad: bool, quiet: bool
 ) -> None:

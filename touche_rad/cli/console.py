@@ -78,9 +78,16 @@ class Pace:
 @contextmanager
 def _bar(title: str, describe: Callable[[], str]) -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Task, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
     from rich.table import Column
+    from rich.text import Text
+
+    class Count(MofNCompleteColumn):
+        """Shows no `0/?` before the work begins."""
+
+        def render(self, task: Task) -> Text:
+            return super().render(task) if task.total is not None or task.completed else Text()
 
     def column(text: str) -> TextColumn:
         return TextColumn(text, table_column=Column(no_wrap=True, overflow="ellipsis"))
@@ -89,7 +96,7 @@ def _bar(title: str, describe: Callable[[], str]) -> Iterator[Progress]:
     console = Console(stderr=True)
     console.width = max(console.width - len(_CTRL_C), 1)
     with Bar(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+        TextColumn("{task.description}"), BarColumn(), Count(),
         column("{task.fields[rate]}"), TimeElapsedColumn(),
         column("[progress.remaining]{task.fields[left]}"), column("{task.fields[more]}"),
         console=console, transient=True,

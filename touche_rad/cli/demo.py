@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +38,11 @@ STEPS: Final = (
      " --title 'touche-rad demo: two debaters'"),
 )  # fmt: skip
 """Titles and command lines."""
+_OUTPUTS: Final = tuple(
+    word.removeprefix("{out}/") for _, line in STEPS for flag, word in pairwise(line.split())
+    if flag == "-o"
+)  # fmt: skip
+"""What the steps write; each of them may write its own output again."""
 
 
 @opt.command(
@@ -57,7 +63,8 @@ def demo_command(output: Path | None, replace: bool, seed: int, quiet: bool) -> 
     from touche_rad.files import check_output
 
     out = output or Path("demo")
-    check_output(out, replace=replace)
+    if out.is_file() or not all(path.name.startswith(_OUTPUTS) for path in out.glob("*")):
+        check_output(out, replace=replace)
     out.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     files = {path.partition(".")[0]: str(demo_file(path)) for path in

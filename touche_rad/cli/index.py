@@ -19,7 +19,7 @@ from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
     from touche_rad.debate import Argument
-    from touche_rad.plugins import Annotator, VectorsWanted
+    from touche_rad.plugins import Annotator, IndexBackend, VectorsWanted
 
 SERVER: Final = "elasticsearch:"
 DENSE_FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
@@ -78,10 +78,15 @@ def index_command(source: str, **given: Any) -> None:
     backend = index_backend_of(str(place), options)
     exists = backend.exists(str(place)) and not given["replace"]
     if vectors is not None:
-        backend.check_vectors(vectors)
-    if exists and vectors is None and annotator is None:
-        raise UserError(f"{place} exists already; replace it with --replace")
+        with progress(f"loading {vectors.encoder}", quiet=given["quiet"]):
+            backend.check_vectors(vectors)
     builder = _Builder(source, str(place), given["utterances"], given["skip_bad"], given["quiet"])
+    if exists and vectors is None and annotator is None:
+        if not builder.is_built(backend):
+            raise UserError(f"{place} exists already; replace it with --replace")
+        say(f"{place} has these arguments already", quiet=given["quiet"])
+        next_step(["retrieve", "--say", "TEXT", "-i", place], quiet=given["quiet"])
+        return
     with builder.local_source(exists=exists) as path:
         if not exists and path is not None:
             builder.build(path, options, replace=given["replace"])
@@ -151,6 +156,13 @@ class _Builder:
             say(f"copied {count} arguments from {self.source}", quiet=self.quiet)
         yield copy
         copy.unlink()
+
+    def is_built(self, backend: IndexBackend) -> bool:
+        """Whether the index has exactly the arguments of the source."""
+        if self.source.startswith(SERVER):
+            return False
+        arguments = self._arguments(Path(self.source))
+        return arguments is not None and backend.holds(self.place, arguments)
 
     def build(self, path: Path, options: Mapping[str, str], *, replace: bool) -> None:
         """Build the inverted indexes."""

@@ -141,7 +141,7 @@ def _dry_run(given: dict[str, Any], plugin: Plugin, make: Any, *, panel: bool) -
 )
 @opt.path_argument("runs", "RUN...", nargs=-1, required=True)
 @opt.options(
-    opt.output("Folder for audit.json.", "DIR", checked="before"), opt.REPLACE,
+    opt.output("Folder for audit.json.", "DIR"), opt.REPLACE,
     opt.plugin("-j", "--judge", "judges", multiple=True,
                  default=["grounded"], show_default=True, help="Judge to audit; repeatable."),
     opt.plugin_options("judge"),
@@ -155,18 +155,24 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
     instruction to say yes. Printed are flip rates, the agreement of the judges, the turns to label
     next, and, for runs of several models, whether a judge prefers its own model family.
     """
+    from contextlib import ExitStack
+
     import anyio
 
     from touche_rad import files
+    from touche_rad.cli.own_output import own_output
     from touche_rad.score.audit import audit
     from touche_rad.score.audit.family import family_of
 
     out = given["output"] / "audit.json" if given["output"] else None
     if out is not None:
+        if not out.is_file():
+            files.check_output(given["output"], replace=given["replace"])
         out.parent.mkdir(parents=True, exist_ok=True)
     options = given["options"].get("judge")
     judges = {spec.name: prepare.select("judge", spec, options) for spec in given["judges"]}
-    services = prepare.open_services(given, *(one.plugin for one in judges.values()), out=out)
+    plugins = [one.plugin for one in judges.values()]
+    services = prepare.open_services(given, *plugins, out=out)
     model = services.model
     with_model = [name for name, one in judges.items() if prepare.uses_model(one.plugin)]
 
@@ -185,11 +191,19 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
             if model is not None:
                 await model.close()
 
-    result = anyio.run(run)
-    as_json = result.model_dump_json(indent=2)
+    with ExitStack() as stack:
+        if out is not None:
+            tags = [one.tag for one in judges.values()]
+            of = prepare.identify(given, services, *plugins, judges=tags, turns=given["turns"])
+            stack.enter_context(
+                own_output("audit", out, runs, of, replace=given["replace"], model=model)
+            )
+        result = anyio.run(run)
+        as_json = result.model_dump_json(indent=2)
+        if out is not None:
+            with files.atomic_write(out) as stream:
+                stream.write(as_json + "\n")
     if out is not None:
-        with files.atomic_write(out) as stream:
-            stream.write(as_json + "\n")
         say(f"written: {out}", quiet=given["quiet"])
     click.echo(as_json if given["as_json"] else "\n".join(result.lines(terminal_width())))
     steps = [["judge", runs[0], "-j", name, "-o", "evaluations.jsonl"] for name in judges]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -305,7 +305,7 @@ def seconds(name: str, text: str, **more: Any) -> Option:
 
 def output(
     text: str, metavar: str = "FILE", *, required: bool = False,
-    checked: Literal["before", "after"] | None = None,
+    checked: bool = False,
 ) -> Option:  # fmt: skip
     """Return the option `-o`, the output path.
 
@@ -313,8 +313,8 @@ def output(
         text: The help.
         metavar: The value in the help.
         required: Whether the option is required.
-        checked: Refuse to replace an output, without REPLACE: before the work, or after quick work
-            if it makes other bytes. Runs check it themselves.
+        checked: Refuse, without REPLACE, to write other bytes than an output has. Slow commands
+            check their output before they work.
     """
 
     def parse(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
@@ -324,7 +324,7 @@ def output(
             from touche_rad.files.outputs import check_output, keeping
 
             is_file = metavar == "DIR" and value is not None and Path(value).is_file()
-            if checked == "before" or is_file:
+            if is_file:
                 check_output(value, replace=ctx.params["replace"])
             else:
                 ctx.with_resource(keeping(value, replace=ctx.params["replace"]))

@@ -327,7 +327,7 @@ def identify(given: Given, services: Services, *plugins: Plugin, **first: Any) -
     """
     from touche_rad.plugins import annotations_of
 
-    identity = {**first, "seed": given["seed"], "deadline": given["deadline"]}
+    identity = {**first, "seed": given["seed"], "deadline": given.get("deadline")}
     if services.index is not None:
         identity["index"] = services.index.fingerprint
         with suppress(ToucheRadError):  # annotations that cannot be read have no fingerprint

@@ -31,7 +31,7 @@ SHOWN: Final = 10
 )
 @opt.path_argument("queries", "[QUERIES]", required=False)
 @opt.options(
-    opt.output("TREC run to write. [default: the screen]", checked="after"), opt.REPLACE,
+    opt.output("TREC run to write. [default: the screen]", checked=True), opt.REPLACE,
     opt.plugin("-r", "--retriever", default="opposing", show_default=True,
                envvar="TOUCHE_RAD_RETRIEVER",
                  help="Retriever: NAME or NAME(KEY=VALUE,...)."),

@@ -15,8 +15,10 @@ from touche_rad.errors import OptionError, nearest
 
 @opt.command("schema", "schema simulations", "schema evaluations", "schema -o schemas")
 @click.argument("kind", required=False, metavar="[KIND]")
-@opt.options(opt.output("Folder: write one file per kind.", "DIR"), opt.QUIET)
-def schema_command(kind: str | None, output: Path | None, quiet: bool) -> None:
+@opt.options(
+    opt.output("Folder: write one file per kind.", "DIR", checked=True), opt.REPLACE, opt.QUIET
+)
+def schema_command(kind: str | None, output: Path | None, **given: Any) -> None:
     """Print the JSON schema of a KIND of file, or of all kinds.
 
     A schema describes one line of a file. KIND is simulations, evaluations, chat-messages,
@@ -37,7 +39,7 @@ def schema_command(kind: str | None, output: Path | None, quiet: bool) -> None:
         path = output / f"{name}.schema.json"
         with files.atomic_write(path) as stream:
             stream.write(_text(schema))
-        say(f"written: {path}", quiet=quiet)
+        say(f"written: {path}", quiet=given["quiet"])
 
 
 def _text(value: dict[str, Any]) -> str:

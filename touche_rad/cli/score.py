@@ -38,7 +38,7 @@ _FORMATS: Final = ("as_markdown", "as_csv", "as_json")
 @opt.path_argument("paths", "RUN... TRUTH", nargs=-1, required=True)
 @opt.options(
     opt.output("Folder for evaluation.prototext and the files of ir_measures.", "DIR",
-               checked="after"),
+               checked=True),
     opt.REPLACE,
     opt.flag("--pairs", "Compare each run with the best one and with the baselines."),
     opt.flag("--all-pairs", "Compare all runs with each other."),

@@ -162,7 +162,7 @@ _LABELLED: Final = (
 )
 @opt.options(
     *_LABELLED,
-    opt.output("Weights to write.", required=True, checked="before"), opt.REPLACE,
+    opt.output("Weights to write.", required=True), opt.REPLACE,
     click.option("--asks", default="zsl", show_default=True, metavar="JUDGE",
                  help="Judge that asks the model, if there is a model."),
     *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.QUIET,
@@ -173,19 +173,29 @@ def judge(debates: Path, labels: Path, **given: Any) -> None:
     DEBATES and LABELS correspond line by line. With -m, the model's verdict is a feature too. The
     printed scores are from held-out debates. Use the weights with -j 'calibrated(weights=FILE)'.
     """
+    _train_judge("judge", "calibrated", debates, labels, given, asks=given["asks"])
+
+
+def _train_judge(
+    name: str, judge: str, debates: Path, labels: Path, given: Mapping[str, Any], **settings: Any
+) -> None:
+    """Learn the weights of a judge."""
+    from touche_rad.cli.own_output import own_output
     from touche_rad.plugins import trainer
 
-    out = given["output"]
+    out, quiet = given["output"], given["quiet"]
     model = prepare.open_model(given, out) if prepare.names_model(given) else None
-    with progress("judging", quiet=given["quiet"]) as report:
-        result = trainer("judge")(
-            debates, labels, out, model=model, asks=given["asks"], seed=given["seed"],
-            report=report,
-        )  # fmt: skip
-    _print_result(result, quiet=given["quiet"])
-    say(f"written: {out}", quiet=given["quiet"])
-    judged = ["judge", debates, "-j", "calibrated", "-O", f"weights={out}", "-o", "run.jsonl"]
-    next_step(judged, quiet=given["quiet"])
+    settings["seed"] = given["seed"]
+    with (
+        own_output(f"train {name}", out, [debates, labels], settings, replace=given["replace"],
+                   model=model),
+        progress("judging", quiet=quiet) as report,
+    ):  # fmt: skip
+        result = trainer(name)(debates, labels, out, model=model, report=report, **settings)
+    _print_result(result, quiet=quiet)
+    say(f"written: {out}", quiet=quiet)
+    judged = ["judge", debates, "-j", judge, "-O", f"weights={out}", "-o", "run.jsonl"]
+    next_step(judged, quiet=quiet)
 
 
 @_subcommand(
@@ -196,7 +206,7 @@ def judge(debates: Path, labels: Path, **given: Any) -> None:
 )
 @opt.options(
     *_LABELLED,
-    opt.output("Weights to write.", required=True, checked="before"), opt.REPLACE,
+    opt.output("Weights to write.", required=True), opt.REPLACE,
     click.option("--of", default="grounded,length", show_default=True, metavar="JUDGE,...",
                  help="Judges of the jury, the cheapest first."),
     *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.QUIET,
@@ -208,18 +218,7 @@ def jury(debates: Path, labels: Path, **given: Any) -> None:
     jury beside equal weights, its best judge, always-yes and the commoner label. Use the weights
     with -j 'jury(weights=FILE)'.
     """
-    from touche_rad.plugins import trainer
-
-    out = given["output"]
-    model = prepare.open_model(given, out) if prepare.names_model(given) else None
-    with progress("judging", quiet=given["quiet"]) as report:
-        result = trainer("jury")(
-            debates, labels, out, of=given["of"], model=model, seed=given["seed"], report=report
-        )
-    _print_result(result, quiet=given["quiet"])
-    say(f"written: {out}", quiet=given["quiet"])
-    judged = ["judge", debates, "-j", "jury", "-O", f"weights={out}", "-o", "run.jsonl"]
-    next_step(judged, quiet=given["quiet"])
+    _train_judge("jury", "jury", debates, labels, given, of=given["of"])
 
 
 @_subcommand(
@@ -230,7 +229,7 @@ def jury(debates: Path, labels: Path, **given: Any) -> None:
 )
 @opt.options(
     *_LABELLED,
-    opt.output("Examples to write.", required=True, checked="before"), opt.REPLACE,
+    opt.output("Examples to write.", required=True), opt.REPLACE,
     opt.integer("--count", "Examples per maxim and label.", 5),
     opt.SEED, opt.QUIET,
 )  # fmt: skip
@@ -242,9 +241,12 @@ def examples(
     Each maxim gets as many positive as negative examples: those that the judge "grounded" gets
     wrong and that differ most. Use them with -j 'fsl1(examples=FILE)'.
     """
+    from touche_rad.cli.own_output import own_output
     from touche_rad.plugins import trainer
 
-    result = trainer("examples")(debates, labels, output, count=count, seed=seed)
+    settings = {"count": count, "seed": seed}
+    with own_output("train examples", output, [debates, labels], settings, replace=replace):
+        result = trainer("examples")(debates, labels, output, **settings)
     _print_result(
         result, f"written: {output}",
         f"note: leave the examples out of scores on the same labels: --exclude {output}",
@@ -350,7 +352,7 @@ def sft(sources: tuple[Path, ...], **given: Any) -> None:
 )
 @opt.options(
     _FILES,
-    opt.output("Pairs to write.", required=True, checked="before"), opt.REPLACE,
+    opt.output("Pairs to write.", required=True), opt.REPLACE,
     click.option("--margin", multiple=True, metavar="NUMBER|DIMENSION=NUMBER",
                  help="Minimum difference of the mean or of a dimension. [default: 0.1]"),
     click.option("--reward", default="all", show_default=True, metavar="all|DIMENSION,...",
@@ -371,18 +373,23 @@ def preferences(sources: tuple[Path, ...], **given: Any) -> None:
     trace with the reasoning. To get pairs, answer the same debates several times and judge each
     run.
     """
+    from touche_rad.cli.own_output import own_output
     from touche_rad.plugins import trainer
 
     least, margins = _margins(given["margin"])
     reward = () if given["reward"] == "all" else tuple(given["reward"].split(","))
     rule = {"reward": reward, "margin": least, "margins": margins,
             **{key: given[key] for key in ("by", "pairing", "most")}}  # fmt: skip
+    settings = {"rule": rule, "reasoning": given["reasoning"], "wording": given["wording"]}
     teacher = _teacher(given)
-    with progress("asking for reasoning", quiet=given["quiet"] or teacher is None) as report:
+    with (
+        own_output("train preferences", given["output"], sources, settings,
+                   replace=given["replace"], model=teacher),
+        progress("asking for reasoning", quiet=given["quiet"] or teacher is None) as report,
+    ):  # fmt: skip
         result = trainer("preferences")(
-            sources, given["output"], rule=rule, reasoning=given["reasoning"],
-            wording=given["wording"], teacher=teacher, report=report,
-        )  # fmt: skip
+            sources, given["output"], **settings, teacher=teacher, report=report
+        )
     _print_result(result, f"written: {given['output']}", quiet=given["quiet"])
     step = ["train", "dpo", given["output"], "--from", "SFT-DIR", "-o", "dpo"]
     next_step(step, quiet=given["quiet"])

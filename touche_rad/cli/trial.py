@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import json
 import shlex
 import shutil
@@ -17,7 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from touche_rad.cli import prepare
+from touche_rad.cli.console import say
 from touche_rad.errors import ToucheRadError, UserError, WorkError
+from touche_rad.files.outputs import read_status
 
 if TYPE_CHECKING:
     from touche_rad.cli.options import PluginSpec
@@ -117,7 +120,8 @@ class Trial:
             "hand in with -m URL#MODEL, -m vllm:MODEL, or without a model",
         )
         if self.given["build"]:
-            yield "image", self._build_image, "install docker, podman or buildah; see build.log"
+            fix = "start docker, or install podman or buildah; see build.log"
+            yield "image", self._build_image, fix
         if self.given["save"]:
             yield "saved", self._save, "choose another name with --save NAME"
 
@@ -234,7 +238,7 @@ class Trial:
             code = touche_rad.main(args=line, prog_name="touche-rad", standalone_mode=False)
         if code:
             raise WorkError(f"touche-rad {shlex.join(line)} ended with exit code {code}")
-        return float(_status(out).get("seconds") or time.monotonic() - begun)
+        return float(read_status(out).get("seconds") or time.monotonic() - begun)
 
     def _check(self, run: Path, source: Path) -> str:
         from touche_rad.plugins import open_index
@@ -289,15 +293,14 @@ class Trial:
         from touche_rad.tira.submission import COLLECTIONS
 
         place = self.repository / COLLECTIONS
-        if self.demo or (place / self.collection.name).resolve() == self.collection.resolve():
+        copy = place / self.collection.name
+        if self.demo or (copy.is_file() and filecmp.cmp(copy, self.collection, shallow=False)):
             return []
         return [["cp", str(self.collection), f"{place}/"]]
 
     def _build_image(self) -> str:
         """Build the image of each entry with the first engine that is installed."""
-        engine = next((one for one in ENGINES if shutil.which(one)), None)
-        if engine is None:
-            raise UserError(f"there is none of {', '.join(ENGINES)} here")
+        engine = _find_engine()
         for words in self.copy_commands():
             subprocess.run(words, check=True)
         names = []
@@ -305,6 +308,7 @@ class Trial:
             tag = f"touche-rad-{name.lower()}"
             words = [engine, "build", *shlex.split(one.build), "-t", tag, str(self.repository)]
             log = self.folder / "build.log"
+            say(f"building {tag} with {engine}, which takes minutes; its output: {log}")
             with log.open("w") as stream:
                 done = subprocess.run(words, stdout=stream, stderr=stream, check=False)
             if done.returncode:
@@ -333,20 +337,26 @@ class Trial:
         return lines + [client(name, one) for name, one in self.entries.items()]
 
 
-def _status(run: Path) -> Mapping[str, Any]:
-    from touche_rad.files.outputs import status_beside
-
-    try:
-        status = json.loads(status_beside(run).read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return status if isinstance(status, dict) else {}
+def _find_engine() -> str:
+    """Return the first container engine that works: a client without its server does not."""
+    broken = {}
+    for engine in filter(shutil.which, ENGINES):
+        info = subprocess.run(
+            [engine, "info"], capture_output=True, text=True, errors="replace", check=False,
+            timeout=60,
+        )  # fmt: skip
+        if info.returncode == 0:
+            return engine
+        broken[engine] = (info.stderr.strip().splitlines() or [f"exit code {info.returncode}"])[-1]
+    if broken:
+        raise WorkError("; ".join(f"{engine} info: {what}" for engine, what in broken.items()))
+    raise UserError(f"there is none of {', '.join(ENGINES)} here")
 
 
 def _why(run: Path) -> str:
     """Return the first reason why answers were replaced."""
     examples: Sequence[Any] = [
-        f"{kind}: {few[0]}" for kind, few in (_status(run).get("examples") or {}).items() if few
+        f"{kind}: {few[0]}" for kind, few in (read_status(run).get("examples") or {}).items() if few
     ]
     return f": {examples[0]}" if examples else ""
 

@@ -6,7 +6,8 @@ An output that holds something is replaced only if the user says so. A command t
 - A run knows its output by `OUT.status.json`, with its identity and the digest of what it wrote.
 - A quick command, such as `report` or `retrieve`, writes the same bytes again, and nothing changes
   (`keeping`). What would be other bytes is refused.
-- A slow command without a status, such as `audit`, refuses before its work (`check_output`).
+- A slow command that is no run, such as `audit`, writes such a status too
+  (`touche_rad/cli/own_output.py`).
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from touche_rad.errors import UserError
+from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.records import STANDARD_OUTPUT, Place, check_writes
 
 STATUS: Final = ".status.json"
+STATUS_FORMAT: Final = 1
 _PLUGINS: Final = ("debater", "judge", "debaters")
 
 
@@ -91,6 +93,23 @@ def sha256_of(path: Path) -> str:
 def status_beside(path: Path) -> Path:
     """Return the path of the status beside a run's output."""
     return path.with_name(f"{path.name}{STATUS}")
+
+
+def read_status(run: Path) -> dict[str, Any]:
+    """Return the status of a run, beside it or in TIRA's folder; empty if there is none.
+
+    Raises:
+        UserError: A newer version wrote it.
+    """
+    for path in (status_beside(run), run.with_name("status.json")):
+        try:
+            status = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError):
+            continue
+        refuse_newer(path, status, STATUS_FORMAT)
+        if isinstance(status, dict) and Path(str(status.get("output"))).name == run.name:
+            return status
+    return {}
 
 
 def _holds(path: Path) -> bool:

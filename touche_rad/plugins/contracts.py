@@ -146,6 +146,10 @@ class IndexBackend:
         """Whether there is an index at a location."""
         return Path(location).is_dir()
 
+    def holds(self, location: str, of: Iterable[Argument]) -> bool:
+        """Whether there is an index of this version with exactly these arguments."""
+        return False
+
     def dump(self, location: str, path: Path, report: Report | None = None) -> int | None:
         """Write all arguments of an index on a server to a JSONL file, resuming a killed dump.
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from touche_rad.errors import refuse_newer
+from touche_rad.files.outputs import read_status
 from touche_rad.files.traces import TRACE, answer_text, read_trace
 from touche_rad.report.boards import Board, BoardTable, Cell, number
-from touche_rad.runs.runner import STATUS_FORMAT
 
 STATUS: Final = ".status.json"
 _LONGEST: Final = 6_000
@@ -60,22 +58,9 @@ class Cost:
         return self.counts.get("cached_tokens", 0) / tokens if tokens else None
 
 
-def status_of(run: Path) -> Mapping[str, Any]:
-    """Return the status of a run, or nothing."""
-    for path in (run.with_name(run.name + STATUS), run.with_name("status.json")):
-        try:
-            status = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError):
-            continue
-        refuse_newer(path, status, STATUS_FORMAT)
-        if isinstance(status, dict) and Path(str(status.get("output"))).name == run.name:
-            return status
-    return {}
-
-
 def costs(name: str, run: Path) -> list[Cost]:
     """Return the cost of each step of a run's plugins, from its status file."""
-    plugins = (status_of(run).get("usage") or {}).get("plugins") or {}
+    plugins = (read_status(run).get("usage") or {}).get("plugins") or {}
     return [
         Cost(name, plugin, step, counts)
         for plugin, steps in plugins.items()

@@ -12,8 +12,8 @@ from typing import Final
 from touche_rad import files
 from touche_rad.debate import NOTHING_FOUND, Debate, Verdicts
 from touche_rad.files import BadLines, Kind, Labels
-from touche_rad.files.outputs import sha256_of
-from touche_rad.report.asked import calls, status_of
+from touche_rad.files.outputs import read_status, sha256_of
+from touche_rad.report.asked import calls
 from touche_rad.report.conversations import DebateOfRun
 from touche_rad.score.evaluations import digests
 from touche_rad.score.naming import names
@@ -106,7 +106,7 @@ def _replaced_turns(sources: Sequence[Source]) -> list[Mapping[int, set[int]]]:
     for source in sources:
         status: Mapping[str, object] | None = by_digest.get(source.sha256)
         if status is None and source.kind is Kind.EVALUATIONS:
-            identity = status_of(source.path).get("identity")
+            identity = read_status(source.path).get("identity")
             given = identity.get("input") if isinstance(identity, dict) else None
             status = by_digest.get(str(given))
         found.append(_places((status or {}).get("replaced_turns")))

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from touche_rad import __version__, files
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, UserError, WorkError
-from touche_rad.files.outputs import is_output_of, sha256_of, status_beside
+from touche_rad.files.outputs import STATUS_FORMAT, is_output_of, sha256_of, status_beside
 from touche_rad.models import Model, ModelError
 from touche_rad.runs.journal import SUFFIX, Done, Journal, as_written
 from touche_rad.runs.stand_ins import (
@@ -45,9 +45,6 @@ WARNING: Final = "warning: "
 """The beginning of a line of the terminal that says what is wrong with a result."""
 _IN_WARNINGS: Final = ("fallback from", "without model", "user fallback", "unscored", "last-resort")
 """Kinds of notes that the warnings about stand-ins contain."""
-
-
-STATUS_FORMAT: Final = 1
 
 
 class Status(BaseModel):

@@ -5,7 +5,6 @@ A fault loses a debate or a score; a warning makes an answer or a verdict worse.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -14,10 +13,10 @@ from typing import Any, Final, Literal, NamedTuple
 
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response
-from touche_rad.errors import InputError, refuse_newer
+from touche_rad.errors import InputError
 from touche_rad.files import Evaluation, Kind
+from touche_rad.files.outputs import read_status
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.runs.runner import STATUS_FORMAT
 from touche_rad.text import clean, count_words, printable
 
 WORDS: Final = 60
@@ -29,7 +28,6 @@ _UTTERANCES: Final = "utterances"
 """What the simulated user said; the debater's answers can still be its own."""
 _ENDINGS = (".jsonl", ".jsonl.gz")
 """The files that TIRA accepts as the run in an output folder."""
-_STATUS = ".status.json"
 
 _NO_ANSWER, _EMPTY = "the turn has no answer", "the answer is empty"
 _UNCITED, _STANDS_IN = "nothing is cited", "a score stands in for a verdict"
@@ -317,7 +315,7 @@ def _compare_with_input(
 
 def _read_status(result: Validation, run: Path) -> None:
     """Add what the status beside the run says about how it was made."""
-    status = _status_of(run)
+    status = read_status(run)
     counts = status.get("counts")
     made: dict[str, Any] = counts if isinstance(counts, dict) else {}
     if status.get("demo") is True:
@@ -342,16 +340,3 @@ def _stand_ins(status: dict[str, Any]) -> Counter[str]:
         if isinstance(row, dict) and isinstance(row.get("count"), int):
             found[clean(str(row.get("what")))] += row["count"]
     return found
-
-
-def _status_of(run: Path) -> dict[str, Any]:
-    """Return the status of this run; empty if there is none."""
-    for path in (run.with_name(run.name + _STATUS), run.with_name("status.json")):
-        try:
-            status = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError):
-            continue
-        refuse_newer(path, status, STATUS_FORMAT)
-        if isinstance(status, dict) and Path(str(status.get("output"))).name == run.name:
-            return status
-    return {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -11,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from touche_rad.debate import Maxim
-from touche_rad.errors import refuse_newer
-from touche_rad.runs.runner import STATUS_FORMAT
+from touche_rad.files.outputs import read_status
 from touche_rad.score.audit.figures import Bias, Scores
 from touche_rad.score.significance import interval, weights
 
@@ -29,11 +27,8 @@ def family_of(model: str) -> str:
 def wrote(run: Path) -> str | None:
     """Return the model family that wrote a run, from the run's status file."""
     try:
-        path = run.with_name(f"{run.name}.status.json")
-        status = json.loads(path.read_text("utf-8"))
-        refuse_newer(path, status, STATUS_FORMAT)
-        return family_of(str(status["identity"]["model"]["name"]))
-    except (OSError, ValueError, LookupError, TypeError):
+        return family_of(str(read_status(run)["identity"]["model"]["name"]))
+    except (LookupError, TypeError):
         return None
 
 

@@ -1,0 +1,61 @@
+"""Slow commands that are no runs, such as `audit` and `train judge`: which output is their own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from touche_rad import __version__
+
+if TYPE_CHECKING:
+    from touche_rad.models import Model
+
+
+@contextmanager
+def own_output(
+    verb: str,
+    out: Path,
+    inputs: Sequence[Path],
+    settings: Mapping[str, Any],
+    *,
+    replace: bool,
+    model: Model | None = None,
+) -> Iterator[None]:
+    """Let a command write its output, or write its own one again, and write the status beside it.
+
+    Args:
+        verb: The command.
+        out: The file that it writes.
+        inputs: The files that it reads.
+        settings: Every other thing that decides the output, except the model.
+        replace: Whether the output of another command may be replaced.
+        model: The language model, of which a new trace begins.
+
+    Raises:
+        UserError: The output exists, and this command did not write it.
+    """
+    from touche_rad.files import check_output
+    from touche_rad.files.outputs import is_output_of, sha256_of, status_beside
+    from touche_rad.runs.journal import as_written
+    from touche_rad.runs.runner import Status, write_status
+
+    identity = as_written({
+        "verb": verb, **settings, "model": model.identity if model else None,
+        "inputs": [sha256_of(path) for path in inputs if path.is_file()], "version": __version__,
+    })  # fmt: skip
+    if not replace and not is_output_of(out, identity):
+        check_output(out, replace=False)
+    if model is not None:
+        model.begin_trace()
+    started, begun = datetime.now().astimezone(), time.monotonic()
+    yield
+    status = Status(
+        verb=verb, state="done", output=str(out), identity=identity, sha256=sha256_of(out),
+        started=started, finished=datetime.now().astimezone(),
+        seconds=round(time.monotonic() - begun, 3),
+    )  # fmt: skip
+    write_status(status, status_beside(out))
