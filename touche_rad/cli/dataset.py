@@ -150,7 +150,7 @@ def _commands(kind: str, plugins: Sequence[str]) -> list[str]:
 @opt.path_argument("run", "RUN-FOLDER")
 @opt.path_argument("truths", "TRUTHS-FOLDER")
 @opt.options(
-    opt.output("Folder for evaluation.prototext.", "DIR", required=True, checked="after"),
+    opt.output("Folder for evaluation.prototext.", "DIR", required=True, checked=True),
     opt.REPLACE,
     opt.plugin("-j", "--judge", help="Judge of debaters' runs. [default: grounded]"),
     opt.plugin_options("judge"),
