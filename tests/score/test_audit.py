@@ -139,7 +139,7 @@ def test_with_one_judge_its_least_certain_turns_are_to_label_next(run: Path) -> 
 
 def model_run(path: Path, model: str, content: str) -> Path:
     written(path, [debate(n, content) for n in range(4)])
-    status = {"identity": {"model": {"name": model}}}
+    status = {"output": path.name, "identity": {"model": {"name": model}}}
     path.with_name(f"{path.name}.status.json").write_text(json.dumps(status), "utf-8")
     return path
 
