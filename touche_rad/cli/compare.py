@@ -389,7 +389,7 @@ class _Judging:
         self.model = services.model
         self.panel = panel.make(services)
         self.identity = prepare.identify(settings, services, panel.plugin, judge=panel.tag)
-        used = self.model is not None and prepare.uses_model(_model_user(panel))
+        used = self.model is not None and _model_user(panel).uses_model
         self.model_name = self.model.name if self.model is not None and used else None
 
     def run(self) -> int:

@@ -82,7 +82,7 @@ def play(
 
     named = prepare.names_model(given)
     users = [*plugins, *([judge] if judge is not None else [])]
-    asked = any("model" in one.needs or (named and prepare.uses_model(one)) for one in users)
+    asked = any("model" in one.needs or (named and one.uses_model) for one in users)
     settings, _ = prepare.model_settings(given["options"].get("model", {}), given["seed"])
     samples: dict[str, Sample] = {}
     bodies: Sequence[Mapping[str, Any]] = ()

@@ -174,7 +174,7 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
     plugins = [one.plugin for one in judges.values()]
     services = prepare.open_services(given, *plugins, out=out)
     model = services.model
-    with_model = [name for name, one in judges.items() if prepare.uses_model(one.plugin)]
+    with_model = [name for name, one in judges.items() if one.plugin.uses_model]
 
     async def run() -> Any:
         try:

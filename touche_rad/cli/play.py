@@ -6,7 +6,7 @@ import json
 import logging
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from touche_rad.runs.answering import Answer, Answerer
     from touche_rad.runs.runner import RunOptions, Status
     from touche_rad.serve.limits import Access
-    from touche_rad.users import UserChoice
 
     Work = Callable[[RunOptions], Awaitable[Status]]
 
@@ -239,12 +238,12 @@ def simulate_command(ctx: click.Context, /, claims: Path | None, **given: Any) -
 def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) -> int:
     from touche_rad import files
     from touche_rad.runs.simulate import simulate
-    from touche_rad.users import EndpointChoice, Speaker
+    from touche_rad.users import EndpointChoice, Speaker, parse_user
 
     places = prepare.find_places(
         "simulate", claims, prepare.output_of(given), {files.Kind.CLAIMS}, "simulations.jsonl"
     )
-    user = _parse_user(given["user"], given["options"].get("user", {}))
+    user = parse_user(given["user"], given["options"].get("user", {}))
     debater = prepare.select_main("debater", given)
     plugins = (debater.plugin, user.plugin)
     identity: dict[str, Any] = {"debater": debater.tag, "max_words": given["max_words"]}
@@ -278,18 +277,6 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
         make(services), model=services.model, index=services.index,
         estimate=partial(dry_run.before_run, given, plugins, sampled, services),
     )  # fmt: skip
-
-
-def _parse_user(text: str, options: Mapping[str, str]) -> UserChoice:
-    """Parse `--user`: a URL, `model:PERSONA`, or `NAME(KEY=VALUE,...)`."""
-    from touche_rad.plugins import parse_plugin
-    from touche_rad.users import parse_user
-
-    if "(" in text and "://" not in text:
-        name, inner = parse_plugin(text)
-        persona = inner.pop("persona", "")
-        text, options = f"{name}:{persona}" if persona else name, {**inner, **options}
-    return parse_user(text, options)
 
 
 def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:

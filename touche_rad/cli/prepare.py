@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from touche_rad.cli.options import PluginSpec
-from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest
+from touche_rad.errors import OptionError, UserError, nearest
 
 if TYPE_CHECKING:
     from touche_rad.files import Kind as FileKind
     from touche_rad.models import Model
+    from touche_rad.models.endpoint import Backend
     from touche_rad.plugins import ArgumentIndex, Kind, Plugin, Services
     from touche_rad.runs.answering import Answerer
     from touche_rad.runs.estimate import Estimate
@@ -165,11 +166,6 @@ def check_demo(given: Given, index: ArgumentIndex | None) -> tuple[bool, tuple[s
     return True, (DEMO_INDEX,)
 
 
-def uses_model(plugin: Plugin) -> bool:
-    """Whether a plugin needs a language model, or uses one if there is one."""
-    return "model" in (*plugin.needs, *plugin.uses)
-
-
 def names_model(given: Given) -> bool:
     """Whether the user names a language model, by `-m` or in the environment."""
     from touche_rad.models.endpoint import URL
@@ -192,7 +188,7 @@ def model_for(
         for plugin in plugins:
             if "model" in plugin.needs:
                 raise UserError(f"{plugin.kind} {plugin.name} needs {A_MODEL}")
-    elif any(map(uses_model, plugins)):
+    elif any(one.uses_model for one in plugins):
         return open_model(given, out, must_answer=must_answer and not (out and is_tira(out)))
     if given.get("model"):
         names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in plugins)
@@ -207,8 +203,14 @@ def open_model(given: Given, out: Path | None = None, *, must_answer: bool = Tru
     return model
 
 
-def make_model(given: Given, out: Path | None = None) -> Model:
-    """Make the model that the options describe; nothing is started yet."""
+def make_model(given: Given, out: Path | None = None, backend: Backend | None = None) -> Model:
+    """Make the model that the options describe; nothing is started yet.
+
+    Args:
+        given: The values of the command's options.
+        out: The run, beside which the trace of the model calls is written.
+        backend: The backend, if other models use it too; the caller closes it.
+    """
     from touche_rad.cli.console import say
     from touche_rad.files.traces import TRACE
     from touche_rad.models import Model
@@ -216,7 +218,7 @@ def make_model(given: Given, out: Path | None = None) -> Model:
     from touche_rad.models.usage import Usage
 
     options, seed = given.get("options", {}), given.get("seed", 0)
-    backend = open_backend(
+    opened = backend or open_backend(
         given.get("model"), vllm=options.get("vllm", {}), seed=seed,
         report=lambda line: say(line, quiet=given.get("quiet", False)),
         log_file=out.with_name(f"{out.name}.vllm.log") if out else None,
@@ -228,8 +230,9 @@ def make_model(given: Given, out: Path | None = None) -> Model:
             trace.parent.mkdir(parents=True, exist_ok=True)
     settings, limits = model_settings(options.get("model", {}), seed)
     return Model(
-        backend, cache=given.get("cache"), usage=usage, trace=trace, settings=settings, **limits
-    )
+        opened, cache=given.get("cache"), usage=usage, trace=trace, settings=settings,
+        shared=backend is not None, **limits,
+    )  # fmt: skip
 
 
 def check_endpoint(model: Model, given: Given, *, must_answer: bool = True) -> None:
@@ -325,17 +328,9 @@ def identify(given: Given, services: Services, *plugins: Plugin, **first: Any) -
         plugins: The plugins; the model is part of the identity if one of them uses it.
         first: What comes first, such as the tag of the main plugin.
     """
-    from touche_rad.plugins import annotations_of
+    from touche_rad.runs.runner import identity_of
 
-    identity = {**first, "seed": given["seed"], "deadline": given.get("deadline")}
-    if services.index is not None:
-        identity["index"] = services.index.fingerprint
-        with suppress(ToucheRadError):  # annotations that cannot be read have no fingerprint
-            for name, annotations in annotations_of(services.index).items():
-                identity[f"annotations.{name}"] = annotations.fingerprint
-    if services.model is not None and any(map(uses_model, plugins)):
-        identity["model"] = services.model.identity
-    return identity
+    return identity_of(services, *plugins, deadline=given.get("deadline"), **first)
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ class Trial:
             plugins.append(prepare.select("debater", self.debater).plugin)
         if self.judge is not None:
             plugins.append(prepare.select("judge", self.judge).plugin)
-        return prepare.names_model(self.given) and any(map(prepare.uses_model, plugins))
+        return prepare.names_model(self.given) and any(one.uses_model for one in plugins)
 
     def _ask_model(self) -> str:
         """Ask the model once; a plugin without a model needs no answer."""

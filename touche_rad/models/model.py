@@ -109,6 +109,7 @@ class Model:
         settings: Settings | None = None,
         deadline: float = DEADLINE,
         at_once: int = 256,
+        shared: bool = False,
     ) -> None:
         """Make a model without sending anything.
 
@@ -120,6 +121,7 @@ class Model:
             settings: Sampling settings.
             deadline: Time limit of an answer in seconds, with all retries.
             at_once: Maximum parallel calls.
+            shared: Whether others use the backend too, so that `close` leaves it open.
         """
         self.backend: Backend | None
         if isinstance(at, Address):
@@ -129,6 +131,7 @@ class Model:
         self.name = at.model
         self.settings = settings or Settings()
         self._deadline = deadline
+        self._shared = shared
         traced = Trace(trace)
         self._sender = Sender(self.backend, usage or Usage(), traced, at_once)
         self._answers = Answers(cache, traced)
@@ -211,7 +214,7 @@ class Model:
 
     async def close(self) -> None:
         """Close connections and stop a server that was started."""
-        if self.backend is not None:
+        if self.backend is not None and not self._shared:
             await self.backend.close()
 
     async def ask(

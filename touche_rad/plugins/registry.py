@@ -162,6 +162,11 @@ class Plugin:
         return tuple(getattr(self.factory, "uses", ()))
 
     @property
+    def uses_model(self) -> bool:
+        """Whether the plugin needs a language model, or uses one if there is one."""
+        return "model" in (*self.needs, *self.uses)
+
+    @property
     def options(self) -> type[Options]:
         """The class of the options; a plugin with prompt files has the option `prompts`."""
         own: type[Options] = getattr(self.factory, "Options", Options)

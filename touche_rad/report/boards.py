@@ -56,6 +56,8 @@ class Board:
     details: list[tuple[str, list[BoardTable]]] = field(default_factory=list)
     """Folded tables by title."""
     warnings: list[str] = field(default_factory=list)
+    links: list[tuple[str, str]] = field(default_factory=list)
+    """Other pages: address and text."""
     reference: list[tuple[str, list[BoardTable]]] = field(default_factory=list)
     """Folded tables for the end of the page: figures that were not measured here."""
 

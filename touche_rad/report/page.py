@@ -74,6 +74,8 @@ def write_report(
     title: str | None = None,
     seed: int = 0,
     bad: BadLines | None = None,
+    boards: Sequence[Board] = (),
+    debates: bool = True,
 ) -> ReportSummary:
     """Write a report that needs no server and loads nothing from the network.
 
@@ -84,12 +86,16 @@ def write_report(
         title: The title of the page.
         seed: Random seed of the intervals.
         bad: What to do with bad lines.
+        boards: Leaderboards to show instead of those of the runs.
+        debates: Whether to show the debates.
     """
     bad = bad or BadLines()
     paths, ratings = split_runs_and_ratings(runs)
     content = _Content(sources_of(paths), labels, seed, bad)
     content.add_scores(ratings)
-    content.add_debates()
+    if debates:
+        content.add_debates(own_boards=not boards)
+    content.boards = list(boards) or content.boards
     content.add_contests()
     content.add_queries()
     content.add_files(ratings)
@@ -125,24 +131,14 @@ class _Content:
         elif self.scored is not None:
             self.boards.append(retrieval_board(self.scored))  # type: ignore[arg-type]
 
-    def add_debates(self) -> None:
-        """Add the debates of the shared task."""
+    def add_debates(self, *, own_boards: bool = True) -> None:
+        """Add the debates of the shared task, and boards of their verdicts and words."""
         found = topics(debates_of(self.sources, self.labels, self.bad))
         if not found:
             return
         names = [source.name for source in self.sources]
-        rated = None if self.scored else rate_board(found, names, _SAMPLES, self.seed)
-        lengths = list(_length_plots(found, names))
-        if rated is not None:
-            self.boards.append(rated)
-        elif not self.boards:
-            self.boards.append(Board("Responses", ["These runs contain no verdicts."]))
-        self.boards[-1].plots += lengths
-        table = cost_board([
-            cost for source in self.sources for cost in costs(source.name, source.path)
-        ])  # fmt: skip
-        if table:
-            self.boards.append(table)
+        if own_boards:
+            self._add_boards(found, names)
         data = browser(found, [
             {"name": source.name, "kind": source.kind.value} for source in self.sources
         ])  # fmt: skip
@@ -151,6 +147,19 @@ class _Content:
         self.indexes.append(("data-debates", data.index))
         self.parts += [(f"d{number}", part) for number, part in enumerate(data.parts)]
         self.summary.append(f"{data.debates} debates, {data.turns} turns")
+
+    def _add_boards(self, found: Sequence[Topic], names: Sequence[str]) -> None:
+        rated = None if self.scored else rate_board(found, names, _SAMPLES, self.seed)
+        if rated is not None:
+            self.boards.append(rated)
+        elif not self.boards:
+            self.boards.append(Board("Responses", ["These runs contain no verdicts."]))
+        self.boards[-1].plots += _length_plots(found, names)
+        table = cost_board([
+            cost for source in self.sources for cost in costs(source.name, source.path)
+        ])  # fmt: skip
+        if table:
+            self.boards.append(table)
 
     def add_contests(self) -> None:
         """Add whole debates, with the verdicts of panels if there are any."""

@@ -12,6 +12,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -22,9 +23,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from touche_rad import __version__, files
 from touche_rad.debate import Debate
-from touche_rad.errors import InputError, UserError, WorkError
+from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
 from touche_rad.files.outputs import STATUS_FORMAT, is_output_of, sha256_of, status_beside
 from touche_rad.models import Model, ModelError
+from touche_rad.plugins import Plugin, Services, annotations_of
 from touche_rad.runs.journal import SUFFIX, Done, Journal, as_written
 from touche_rad.runs.stand_ins import (
     ANSWERS,
@@ -310,6 +312,28 @@ async def run_work(work: Work[Any], options: RunOptions) -> Status:
         if options.model is not None:
             with anyio.CancelScope(shield=True):
                 await options.model.close()
+
+
+def identity_of(
+    services: Services, *plugins: Plugin, deadline: float | None, **first: Any
+) -> dict[str, Any]:
+    """Return everything that decides a run's results; a run with another identity cannot resume.
+
+    Args:
+        services: The index, the model and the random seed.
+        plugins: The plugins; the model is part of the identity if one of them uses it.
+        deadline: Time limit of the plugins in seconds.
+        first: What comes first, such as the tag of the main plugin.
+    """
+    identity = {**first, "seed": services.seed, "deadline": deadline}
+    if services.index is not None:
+        identity["index"] = services.index.fingerprint
+        with suppress(ToucheRadError):  # annotations that cannot be read have no fingerprint
+            for name, annotations in annotations_of(services.index).items():
+                identity[f"annotations.{name}"] = annotations.fingerprint
+    if services.model is not None and any(plugin.uses_model for plugin in plugins):
+        identity["model"] = services.model.identity
+    return identity
 
 
 def _identify(work: Work[Any]) -> dict[str, Any]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, cast
 
 from touche_rad.errors import OptionError, nearest
-from touche_rad.plugins import Options, Plugin, Services
+from touche_rad.plugins import Options, Plugin, Services, parse_plugin
 from touche_rad.users.model_user import ModelUser
 from touche_rad.users.official import OfficialUser
 from touche_rad.users.persona import DEFAULT, Persona, load_persona
@@ -150,13 +151,24 @@ KINDS: Final[Mapping[str, Callable[[str, Mapping[str, str]], UserChoice]]] = {
 """The kinds of users: each parses the detail after the kind (a persona, a URL) and the options."""
 
 
-def parse_user(text: str, given: Mapping[str, str]) -> UserChoice:
-    """Parse the value of `--user` and the user's options.
+def parse_user(text: str, given: Mapping[str, str], folder: Path | None = None) -> UserChoice:
+    """Parse `NAME(KEY=VALUE,...)`, `model:PERSONA` or a URL, and the user's options.
+
+    Args:
+        text: The user.
+        given: Its options, beside those in the brackets.
+        folder: The folder of a persona's file, if it exists there.
 
     Raises:
         UserError: The user, persona or option does not exist.
     """
     is_url = text.lower().startswith(("http://", "https://"))
+    if "(" in text and not is_url:
+        name, inner = parse_plugin(text)
+        persona = inner.pop("persona", "")
+        if folder is not None and persona and (folder / persona).is_file():
+            persona = str(folder / persona)
+        text, given = f"{name}:{persona}" if persona else name, {**inner, **given}
     kind, colon, detail = (_URL, "", text) if is_url else text.partition(":")
     if kind not in KINDS or (colon and (kind != "model" or not detail)):
         raise OptionError(f"there is no user {text!r}{nearest(text, (*KINDS, 'model:PERSONA'))}")

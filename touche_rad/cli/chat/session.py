@@ -110,7 +110,7 @@ class Session:
 
     def _services_for(self, plugin: Plugin) -> Services:
         """Return the services; the model is opened when the first plugin uses it."""
-        if self._services.model is None and prepare.uses_model(plugin):
+        if self._services.model is None and plugin.uses_model:
             model = prepare.model_for(self.given, plugin)
             self._services = replace(self._services, model=model)
         return self._services

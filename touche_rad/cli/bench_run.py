@@ -1,0 +1,141 @@
+"""Run a plan from the command line: its models and index, its progress, and what is printed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from touche_rad.cli import options as opt
+from touche_rad.cli import prepare
+from touche_rad.cli.console import next_step, progress, say, terminal_width
+
+if TYPE_CHECKING:
+    from touche_rad.editions.engine import Engine
+    from touche_rad.editions.figures import Computed
+    from touche_rad.editions.plan import Loaded
+    from touche_rad.models import Model
+    from touche_rad.models.endpoint import Backend
+
+RUN: Final = (
+    opt.MODEL, opt.CACHE, opt.WAIT, opt.WITH_TRACE, opt.plugin_options(None), opt.WORKERS,
+    opt.STRICT, opt.REPLACE, opt.RESTART,
+)  # fmt: skip
+"""The options of a plan that is run."""
+INDEX: Final = click.option(
+    "-i", "--index", envvar="TOUCHE_RAD_INDEX", metavar="DIR",
+    help="Argument index, instead of the plan's.",
+)  # fmt: skip
+
+
+class Models:
+    """Opens the models that a plan names; all cells share the server of a model."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self.given = given
+        self._backends: dict[str, Backend | None] = {}
+
+    def names(self, model: str) -> bool:
+        """Whether the plan or the environment names a model."""
+        return prepare.names_model({"model": model})
+
+    def open(self, model: str, out: Path | None, seed: int) -> Model:
+        """Return a model whose usage is that of one cell."""
+        given = {**self.given, "model": model or None, "seed": seed}
+        if model not in self._backends:
+            self._backends[model] = prepare.make_model(given).backend
+        return prepare.make_model(given, out, self._backends[model])
+
+    def check(self, models: Iterable[str]) -> None:
+        """Check the endpoint of each model before anything is played."""
+        for model in dict.fromkeys(models):
+            prepare.check_endpoint(self.open(model, None, 0), self.given)
+
+    async def close(self) -> None:
+        """Close connections and stop servers."""
+        for backend in self._backends.values():
+            if backend is not None:
+                await backend.close()
+
+
+def open_index(loaded: Loaded, given: Mapping[str, Any]) -> Any:
+    """Open the index of a plan, if an entry uses it; a folder is relative to the plan's file."""
+    place = given["index"] or loaded.plan.index
+    needed = loaded.debaters or any("index" in one.needs for one in loaded.plugins)
+    if not place or not needed:
+        return None
+    beside = loaded.folder / place
+    found = str(beside) if not given["index"] and beside.is_dir() else place
+    return prepare.open_index_of({**given, "index": found})
+
+
+def play(loaded: Loaded, results: Path, given: Mapping[str, Any]) -> tuple[Engine, Computed]:
+    """Run a plan to its end: debates, verdicts, figures, pages and record."""
+    import anyio
+
+    from touche_rad.editions.engine import Engine, Run
+    from touche_rad.editions.finish import finish
+    from touche_rad.runs.runner import Interrupted
+
+    models = Models(given)
+    loaded.require_models(named=models.names(""))
+    engine = Engine(loaded, results, open_index(loaded, given), models)
+    engine.check_index()
+    asked = [one.model for one in loaded.entries if one.plugin.uses_model]
+    models.check(model for model in asked if models.names(model))
+    _check_users(loaded, given)
+    with progress("playing and judging", quiet=given["quiet"]) as report:
+        run = Run(
+            workers=given["workers"], strict=given["strict"], replace=given["replace"],
+            restart=given["restart"], progress=report,
+        )  # fmt: skip
+        try:
+            anyio.run(engine.play, run)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                f"stopped; finished debates are kept in {results}: run the same command to continue"
+            ) from None
+    return engine, finish(engine)
+
+
+def _check_users(loaded: Loaded, given: Mapping[str, Any]) -> None:
+    from touche_rad.cli.dead_endpoint import check_user
+    from touche_rad.users import EndpointChoice
+
+    for user in loaded.users:
+        if isinstance(user.choice, EndpointChoice):
+            check_user(user.choice.endpoint(), given, must_answer=True)
+
+
+def show(
+    engine: Engine, computed: Computed, given: Mapping[str, Any], following: Sequence[Any]
+) -> int:
+    """Print the figures, the warnings and the next step; return the exit code."""
+    from touche_rad.editions.finish import all_replaced, warnings_of
+    from touche_rad.editions.record import PAGE
+    from touche_rad.report.page import INDEX as FIRST
+
+    if given["as_json"]:
+        click.echo(json.dumps(computed.figures.to_json(), ensure_ascii=False, indent=2))
+    else:
+        judges = computed.judges
+        shown = [computed.figures.lines(terminal_width())]
+        if judges is not None:
+            ranked = judges.model_copy(update={"comparisons": ()})
+            shown.append(ranked.lines(terminal_width()))
+        click.echo("\n\n".join("\n".join(lines) for lines in shown if lines))
+    for line in warnings_of(engine):
+        say(f"warning: {line}")
+    results = Path(os.path.relpath(engine.results))
+    page = results / PAGE / FIRST
+    say(f"written: {results}", quiet=given["quiet"])
+    say(f"next: open {page.resolve().as_uri()} in a browser", quiet=given["quiet"])
+    next_step(following, quiet=given["quiet"])
+    replaced = all_replaced(engine)
+    for line in replaced:
+        say(f"error: {line} are stand-ins: see the warnings above")
+    return 1 if replaced else 0

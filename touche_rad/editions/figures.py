@@ -1,0 +1,269 @@
+"""The figures of a run, from its files only: the debaters' share of yes and the judges' scores.
+
+The share of yes of a debater is the mean over its judges and the maxims. The bootstrap draws
+claims, because the debates on one claim are alike.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from touche_rad import files
+from touche_rad.debate import Maxim
+from touche_rad.editions.cells import Cell, cells_of
+from touche_rad.editions.engine import status_of
+from touche_rad.editions.plan import Loaded
+from touche_rad.editions.record import FIGURES
+from touche_rad.errors import WorkError
+from touche_rad.runs.stand_ins import ANSWERS
+from touche_rad.score import JudgementReport, Policy, score_judgements
+from touche_rad.score.result import MEAN, Comparison
+from touche_rad.score.significance import Measured, comparisons, pairs, ranks, resampled_sums
+from touche_rad.score.tables import INTERVAL, NONE, Item, Part, Printed, Table
+from touche_rad.text import count_words
+
+FORMAT: Final = "touche-rad figures 1"
+
+
+class DebaterFigures(Item):
+    """The result of one debater."""
+
+    name: str
+    rank: int | None
+    """None for a baseline."""
+    yes: float
+    """Share of yes, mean of the judges and the maxims."""
+    low: float | None
+    high: float | None
+    """95 % interval; None with one claim."""
+    maxims: Mapping[str, float]
+    judges: Mapping[str, float]
+    """Share of yes by judge; judges that are baselines do not count in `yes`."""
+    users: Mapping[str, float]
+    seeds: Mapping[str, float]
+    responses: int
+    words: float
+    """Mean number of words per response."""
+    fallbacks: int
+    """Responses of a fallback debater."""
+
+
+class Figures(Printed):
+    """The figures of an edition or a bench, best debater first."""
+
+    format: str = FORMAT
+    name: str
+    claims: int
+    samples: int
+    debaters: tuple[DebaterFigures, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    judges: Mapping[str, Any] | None = None
+    """The judges' scores on the labelled debates, as touche-rad score --json prints them."""
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the ranking of the debaters."""
+        if not self.debaters:
+            return
+        yield (
+            f"{self.name}: {self.claims} claims; share of yes, mean of judges and maxims",
+            f"95 % intervals from {self.samples} bootstrap samples of claims",
+        )
+        judges = list(self.debaters[0].judges)
+        heads = ["rank", "debater", "yes", INTERVAL, *judges, "words", "fallbacks"]
+        yield Table(heads, [
+            [
+                NONE if one.rank is None else str(one.rank), one.name, f"{one.yes:.4f}",
+                NONE if one.low is None or one.high is None else f"{one.low:.3f}–{one.high:.3f}",
+                *(f"{one.judges[judge]:.3f}" for judge in judges), f"{one.words:.1f}",
+                str(one.fallbacks),
+            ]
+            for one in self.debaters
+        ], name=1, optional=len(judges) + 2)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Computed:
+    """Figures, and the report of the judges that the page draws."""
+
+    figures: Figures
+    judges: JudgementReport | None
+
+    def text(self) -> str:
+        """Return the content of the figures' file."""
+        return json.dumps(self.figures.to_json(), ensure_ascii=False, indent=2) + "\n"
+
+    def write(self, results: Path) -> None:
+        """Write the figures."""
+        with files.atomic_write(results / FIGURES) as stream:
+            stream.write(self.text())
+
+
+def compute(loaded: Loaded, results: Path) -> Computed:
+    """Compute all figures from the files of the results and the labels."""
+    plan = loaded.plan
+    judges = _score_judges(loaded, results)
+    counted = _Counts(loaded, results) if loaded.debaters else None
+    figures = Figures(
+        name=plan.name, claims=counted.claims if counted else 0, samples=plan.samples,
+        debaters=tuple(counted.debaters()) if counted else (),
+        comparisons=counted.comparisons() if counted else (),
+        judges=_plain(judges) if judges is not None else None,
+    )  # fmt: skip
+    return Computed(figures, judges)
+
+
+def labelled_runs(loaded: Loaded, results: Path) -> list[Path]:
+    """Return the verdicts on the labelled debates."""
+    return [results / one.path for one in cells_of(loaded) if one.is_labelled]
+
+
+def _score_judges(loaded: Loaded, results: Path) -> JudgementReport | None:
+    plan = loaded.plan
+    if not plan.labels:
+        return None
+    marked = [
+        results / one.path for one in cells_of(loaded)
+        if one.is_labelled and one.judge and one.judge.name in plan.pages.baselines
+    ]  # fmt: skip
+    return score_judgements(
+        labelled_runs(loaded, results), loaded.file("labels"), baselines=marked,
+        policy=Policy(debates=loaded.file("debates")), samples=plan.samples,
+    )  # fmt: skip
+
+
+def _plain(report: JudgementReport) -> dict[str, Any]:
+    """Return a report without the folders of its files."""
+    names = {key: Path(str(getattr(report, key))).name for key in ("truth", "matched_by")}
+    return {**report.to_json(), **names}
+
+
+class _Counts:
+    """The verdicts on all debaters, counted."""
+
+    def __init__(self, loaded: Loaded, results: Path) -> None:
+        self.loaded, self.plan, self.results = loaded, loaded.plan, results
+        self.claims = sum(1 for _ in files.read_claims(loaded.file("claims")))
+        self.names = [one.name for one in loaded.debaters]
+        self.judges = [one.name for one in loaded.judges]
+        self.users = [one.name for one in loaded.users]
+        self.words: Counter[str] = Counter()
+        self.responses: Counter[str] = Counter()
+        self.fallbacks: Counter[str] = Counter()
+        shape = (self.claims, len(self.names), len(self.users), len(self.plan.seeds),
+                 len(self.judges), len(Maxim), 2)  # fmt: skip
+        self.counts = np.zeros(shape)
+        for cell in cells_of(loaded):
+            if cell.debater is not None and cell.user is not None:
+                self._add(cell, cell.debater.name, cell.user.name)
+        self.ranking = [
+            at for at, name in enumerate(self.judges) if name not in self.plan.pages.baselines
+        ]
+        self.measured = {
+            name: self._measure(self.counts[:, at]) for at, name in enumerate(self.names)
+        }
+
+    def _add(self, cell: Cell, debater: str, user: str) -> None:
+        path = self.results / cell.path
+        if cell.judge is None:
+            number = self._add_debates(path, debater)
+        else:
+            at = (
+                self.names.index(debater), self.users.index(user),
+                self.plan.seeds.index(cell.seed), self.judges.index(cell.judge.name),
+            )  # fmt: skip
+            counts = [_count(one.turns) for one in files.read_evaluations(path)]
+            number = len(counts)
+            if number == self.claims:
+                self.counts[(slice(None), *at)] = counts
+        if number != self.claims:
+            raise WorkError(f"{path} has {number} debates, and there are {self.claims} claims")
+
+    def _add_debates(self, path: Path, debater: str) -> int:
+        """Count responses, words and fallbacks, and return the number of debates."""
+        debates = [
+            [turn.response.content for turn in debate.turns if turn.response]
+            for debate in files.read_debates(path)
+        ]
+        self.responses[debater] += sum(map(len, debates))
+        self.words[debater] += sum(count_words(one) for said in debates for one in said)
+        stand_ins = status_of(path).get("stand_ins") or ()
+        self.fallbacks[debater] += sum(one["count"] for one in stand_ins if one["what"] == ANSWERS)
+        return len(debates)
+
+    def _measure(self, counts: Any) -> dict[str, Measured]:
+        """Return the share of yes of a debater: the mean, and each maxim."""
+        sums = counts.sum(axis=(1, 2))[:, self.ranking]
+        whole = _shares(sums.sum(axis=0))
+        drawn = None
+        if self.claims > 1:
+            drawn = _shares(resampled_sums(sums, self.plan.samples, 0))
+        values = whole.mean(axis=0)
+        draws = drawn.mean(axis=1) if drawn is not None else None
+        found = {
+            str(maxim): Measured(float(values[at]), draws[:, at] if draws is not None else None)
+            for at, maxim in enumerate(Maxim)
+        }
+        mean = draws.mean(axis=1) if draws is not None else None
+        return {MEAN: Measured(float(values.mean()), mean), **found}
+
+    def debaters(self) -> Iterator[DebaterFigures]:
+        """Yield the debaters, best first."""
+        for name, rank in ranks(self.measured, MEAN, self._baselines()):
+            measured, own = self.measured[name], self.counts[:, self.names.index(name)]
+            low, high = measured[MEAN].interval
+            responses = self.responses[name]
+            ranked = own[:, :, :, self.ranking]
+            yield DebaterFigures(
+                name=name, rank=rank, yes=measured[MEAN].value, low=low, high=high,
+                maxims={str(maxim): measured[str(maxim)].value for maxim in Maxim},
+                judges=_by(self.judges, own, 3),
+                users=_by(self.users, ranked, 1),
+                seeds=_by([str(one) for one in self.plan.seeds], ranked, 2),
+                responses=responses, words=self.words[name] / responses if responses else 0.0,
+                fallbacks=self.fallbacks[name],
+            )  # fmt: skip
+
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Compare the debaters with the best one and with the baselines."""
+        baselines = self._baselines()
+        own = [name for name in self.names if name not in baselines] or self.names
+        best = max(own, key=lambda name: self.measured[name][MEAN].value)
+        chosen = pairs("top", self.names, best, baselines)
+        return comparisons(self.measured, chosen, [MEAN])
+
+    def _baselines(self) -> list[str]:
+        return [name for name in self.names if name in self.plan.pages.baselines]
+
+
+def _count(turns: Sequence[Mapping[Maxim, Any]]) -> Any:
+    """Count the verdicts and those that are yes, by maxim."""
+    counts = np.zeros((len(Maxim), 2))
+    for verdicts in turns:
+        for at, maxim in enumerate(Maxim):
+            verdict = verdicts.get(maxim)
+            if verdict is not None and verdict.score is not None:
+                counts[at] += bool(verdict.yes), 1
+    return counts
+
+
+def _shares(sums: Any) -> Any:
+    """Return the share of yes; 0 where there is no verdict."""
+    return np.divide(
+        sums[..., 0], sums[..., 1], out=np.zeros(sums.shape[:-1]), where=sums[..., 1] > 0
+    )
+
+
+def _by(names: Sequence[str], counts: Any, axis: int) -> dict[str, float]:
+    """Return the mean share of yes for each entry of an axis, such as each user."""
+    shares: dict[str, float] = {}
+    for at, name in enumerate(names):
+        of_one = np.take(counts, [at], axis=axis)
+        shares[name] = float(_shares(of_one.sum(axis=(0, 1, 2))).mean())
+    return shares

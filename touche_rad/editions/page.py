@@ -1,0 +1,152 @@
+"""The pages of a run: the leaderboard with all debates, and the judges on the labelled debates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from touche_rad.debate import Maxim
+from touche_rad.editions.cells import cells_of
+from touche_rad.editions.figures import Computed, Figures, labelled_runs
+from touche_rad.editions.plan import Loaded
+from touche_rad.editions.record import PAGE
+from touche_rad.plots.svg import Dot, dots
+from touche_rad.report import write_report
+from touche_rad.report.asked import cost_board, costs
+from touche_rad.report.boards import (
+    Board,
+    BoardTable,
+    Cell,
+    Plot,
+    Standing,
+    by_pair,
+    interval,
+    number,
+    ranking_in_words,
+)
+from touche_rad.report.leaderboards import judgement_board
+from touche_rad.report.page import INDEX
+from touche_rad.score.result import MEAN
+from touche_rad.score.tables import NONE
+
+JUDGES: Final = "judges"
+"""The folder of the judges' page."""
+
+
+def write_pages(
+    loaded: Loaded, results: Path, computed: Computed, into: Path | None = None
+) -> Path:
+    """Write the pages of a run, and return the first one.
+
+    Args:
+        loaded: The plan.
+        results: The results.
+        computed: Their figures.
+        into: The folder that gets the folder `page`. Default: the results.
+    """
+    folder, plan = (into or results) / PAGE, loaded.plan
+    title = plan.pages.title or plan.name
+    labelled = labelled_runs(loaded, results)
+    if not loaded.debaters:
+        return write_report(labelled, folder, labels=loaded.file("labels"), title=title).page
+    runs = [results / one.path for one in cells_of(loaded) if one.judge and not one.is_labelled]
+    page = write_report(
+        runs, folder, title=title, boards=list(_boards(loaded, results, computed)),
+        debates=plan.pages.debates,
+    ).page  # fmt: skip
+    if labelled:
+        write_report(
+            labelled, folder / JUDGES, labels=loaded.file("labels"), title=f"{title}: judges"
+        )
+    return page
+
+
+def _boards(loaded: Loaded, results: Path, computed: Computed) -> Iterator[Board]:
+    yield _debaters(computed.figures, set(loaded.plan.pages.baselines))
+    if computed.judges is not None:
+        board = judgement_board(computed.judges)
+        board.title = "Judges"
+        board.details = [(title, list(map(_linked, tables))) for title, tables in board.details]
+        board.links = [(f"{JUDGES}/{INDEX}", "Read the labelled debates with all verdicts")]
+        yield board
+    cells = [(cell.path.removesuffix(".jsonl"), results / cell.path) for cell in cells_of(loaded)]
+    asked = cost_board([cost for name, path in cells for cost in costs(name, path)])
+    if asked is not None:
+        yield asked
+
+
+def _linked(table: BoardTable) -> BoardTable:
+    """Let the cells of a table open the judges' page instead of this one."""
+    rows = [
+        [Cell(one.text, f"{JUDGES}/{INDEX}{one.href}" if one.href else "") for one in row]
+        for row in table.rows
+    ]
+    return replace(table, rows=rows)
+
+
+def _debaters(figures: Figures, baselines: set[str]) -> Board:
+    """Show the debaters with their share of yes, by maxim, judge and user."""
+    debaters = figures.debaters
+    ranked = [Standing(one.name, one.yes) for one in debaters]
+    marked = frozenset(one.name for one in debaters if one.name in baselines)
+    ignored = [name for name in debaters[0].judges if name in baselines]
+    heads = ["debater", "rank", "yes", "95 % interval", *map(str, Maxim), "words", "fallbacks"]
+    rows = [
+        [Cell(text) for text in (
+            one.name, NONE if one.rank is None else str(one.rank), number(one.yes, 4),
+            interval(one.low, one.high), *(number(one.maxims[str(m)]) for m in Maxim),
+            number(one.words, 1), str(one.fallbacks),
+        )]
+        for one in debaters
+    ]  # fmt: skip
+    difference = by_pair(figures.comparisons, MEAN)
+    without = f" The judges {', '.join(ignored)} are baselines and do not count." if ignored else ""
+    return Board(
+        "Debaters",
+        list(ranking_in_words(
+            [one for one in ranked if one.name not in marked],
+            [one for one in ranked if one.name in marked], "share of yes", difference,
+        )),
+        f"Share of yes on {figures.claims} claims, mean of the judges and the maxims.{without} "
+        f"Intervals: {figures.samples} bootstrap samples of claims, seed 0; “clearly” means that "
+        "the interval of the paired difference excludes 0. Judges may be wrong: their scores on "
+        "labelled debates show how often.",
+        [BoardTable("Share of yes", heads, rows, marked)],
+        [
+            Plot("Share of yes", dots("Share of yes", [
+                Dot(one.name, one.yes, one.low, one.high) for one in debaters
+            ])),
+            Plot("Words per response", dots("Words per response", [
+                Dot(one.name, one.words, None, None) for one in debaters
+            ], [("limit", 60.0)], digits=0)),
+        ],
+        [
+            (f"Share of yes by {kind}", [_table(kind, [
+                (one.name, getattr(one, f"{kind}s")) for one in debaters
+            ], marked)])
+            for kind in ("judge", "user", "seed")
+            if kind == "judge" or len(getattr(debaters[0], f"{kind}s")) > 1
+        ],
+        [
+            f"{one.name}: a fallback debater gave {one.fallbacks} of {one.responses} responses"
+            for one in debaters if one.fallbacks
+        ],
+    )  # fmt: skip
+
+
+def _table(
+    kind: str, rows: Sequence[tuple[str, dict[str, float]]], marked: frozenset[str]
+) -> BoardTable:
+    names = list(rows[0][1])
+    return BoardTable(
+        f"Share of yes by {kind}", ["debater", *names],
+        [[Cell(name), *(Cell(number(values[one])) for one in names)] for name, values in rows],
+        marked,
+    )  # fmt: skip
+
+
+def page_files(results: Path) -> list[Path]:
+    """Return the files of the pages."""
+    return sorted(path for path in (results / PAGE).rglob("*") if path.is_file())

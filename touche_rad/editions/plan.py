@@ -1,0 +1,323 @@
+"""The plan of an edition or a bench: a TOML file with the entries and their settings.
+
+format = 1
+name = "my-bench"
+claims = "claims.tsv"
+index = "demo"
+
+[users]
+rules = "rules"
+
+[debaters]
+short = "grounded(max_words=30)"
+sinai = { plugin = "sinai", model = "http://localhost:8000/v1#llama" }
+
+[judges]
+grounded = "grounded"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic.functional_validators import BeforeValidator
+
+from touche_rad.errors import InputError, OptionError, UserError, nearest, refuse_newer, why
+from touche_rad.plugins import Options, Plugin, find, parse_plugin
+from touche_rad.plugins.profiles import expected
+from touche_rad.plugins.registry import A_MODEL, Kind
+from touche_rad.users import UserChoice, parse_user
+
+FORMAT: Final = 1
+"""The version of the TOML file."""
+NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"
+"""Names are parts of paths: they contain no dot and no slash."""
+_NAMES_ARE: Final = "a name has 1 to 40 letters, digits, - and _"
+_FILE_OPTIONS: Final = ("prompts", "profile", "persona")
+"""Options of plugins whose value may be a path, relative to the TOML file."""
+Group = Literal["users", "debaters", "judges"]
+GROUPS: Final[tuple[Group, ...]] = get_args(Group)
+DATA: Final = ("claims", "debates", "labels")
+"""The keys that name files."""
+
+Name = Annotated[str, StringConstraints(pattern=NAME)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Entry(_Part):
+    """A plugin with its options, and the language model that it uses."""
+
+    plugin: str
+    model: str = ""
+
+
+def _entry(value: Any) -> Any:
+    return {"plugin": value} if isinstance(value, str) else value
+
+
+Entries = dict[Name, Annotated[Entry, BeforeValidator(_entry)]]
+
+
+class Pages(_Part):
+    """What the leaderboard page shows."""
+
+    title: str = ""
+    baselines: tuple[str, ...] = ()
+    """Debaters and judges without a rank; such judges do not count in the debaters' means."""
+    debates: bool = True
+    """Whether the page contains all debates, to read and filter."""
+
+
+class Plan(_Part):
+    """The content of the TOML file."""
+
+    format: Literal[1] = FORMAT
+    name: Name
+    claims: str = ""
+    debates: str = ""
+    """Labelled debates, on which the judges are scored."""
+    labels: str = ""
+    index: str = ""
+    index_fingerprint: str = ""
+    """What the index must contain; empty for any index."""
+    turns: int = Field(5, ge=1)
+    max_words: int = Field(60, ge=0)
+    deadline: float | None = Field(None, gt=0)
+    """Time limit per answer and per verdict in seconds."""
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0,), min_length=1)
+    samples: int = Field(2000, ge=100)
+    """Bootstrap samples for confidence intervals."""
+    model: str = ""
+    """The language model of the entries that name none."""
+    users: Entries = {}
+    debaters: Entries = {}
+    judges: Entries = Field({}, min_length=1)
+    pages: Pages = Pages()
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A debater or a judge of the plan with its options, which are valid."""
+
+    name: str
+    plugin: Plugin
+    options: Mapping[str, str]
+    tag: str
+    """The plugin's name with the options that differ from the defaults."""
+    model: str
+
+    @property
+    def effective(self) -> Options:
+        """The values of all its options."""
+        return self.plugin.parse(self.options)
+
+
+@dataclass(frozen=True)
+class ChosenUser:
+    """A simulated user of the plan."""
+
+    name: str
+    choice: UserChoice
+    model: str
+
+    @property
+    def plugin(self) -> Plugin:
+        """Its plugin."""
+        return self.choice.plugin
+
+    @property
+    def effective(self) -> Options:
+        """The values of all its options."""
+        return self.choice.options
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A plan with the place of its file. Every name, option and file in it exists."""
+
+    plan: Plan
+    path: Path
+    model: str = ""
+    """The language model of `-m`, instead of the plan's."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the file, to which its paths are relative."""
+        return self.path.parent
+
+    def file(self, key: str) -> Path:
+        """Return the path of the claims, the labelled debates or the labels."""
+        return self.folder / str(getattr(self.plan, key))
+
+    @property
+    def data(self) -> dict[str, Path]:
+        """The files that the plan names, by key."""
+        return {key: self.file(key) for key in DATA if getattr(self.plan, key)}
+
+    @cached_property
+    def debaters(self) -> tuple[Chosen, ...]:
+        """The debaters in the order of the file."""
+        return tuple(self._choose("debater", one) for one in self.plan.debaters.items())
+
+    @cached_property
+    def judges(self) -> tuple[Chosen, ...]:
+        """The judges in the order of the file."""
+        return tuple(self._choose("judge", one) for one in self.plan.judges.items())
+
+    @cached_property
+    def users(self) -> tuple[ChosenUser, ...]:
+        """The simulated users in the order of the file."""
+        return tuple(self._choose_user(*one) for one in self.plan.users.items())
+
+    @property
+    def entries(self) -> tuple[Chosen | ChosenUser, ...]:
+        """All entries."""
+        return (*self.users, *self.debaters, *self.judges)
+
+    @property
+    def plugins(self) -> list[Plugin]:
+        """The plugins of all entries."""
+        return [one.plugin for one in self.entries]
+
+    def _choose(self, kind: Kind, item: tuple[str, Entry]) -> Chosen:
+        name, entry = item
+        try:
+            found, given = parse_plugin(entry.plugin)
+            plugin = find(kind, found)
+            options = _beside(self.folder, given)
+            tag = plugin.identity(plugin.parse(options))
+        except OptionError as error:
+            raise InputError(self.path, str(error), field=f"{kind}s.{name}") from None
+        return Chosen(name, plugin, options, tag, self._model(entry))
+
+    def _choose_user(self, name: str, entry: Entry) -> ChosenUser:
+        try:
+            choice = parse_user(entry.plugin, {}, self.folder)
+        except UserError as error:
+            raise InputError(self.path, str(error), field=f"users.{name}") from None
+        return ChosenUser(name, choice, self._model(entry))
+
+    def _model(self, entry: Entry) -> str:
+        return entry.model or self.model or self.plan.model
+
+    def with_model(self, model: str | None) -> Loaded:
+        """Return the plan with the model of `-m` for the entries that name none."""
+        return Loaded(self.plan, self.path, model or "")
+
+    def require_models(self, *, named: bool) -> None:
+        """Refuse an entry that needs a model and has none.
+
+        Args:
+            named: Whether the environment names a model.
+        """
+        for group in GROUPS:
+            for one in getattr(self, group):
+                if "model" in one.plugin.needs and not one.model and not named:
+                    raise InputError(
+                        self.path, f"{one.plugin.name} needs {A_MODEL}; or set the key model",
+                        field=f"{group}.{one.name}",
+                    )  # fmt: skip
+
+
+def _beside(folder: Path, options: Mapping[str, str]) -> dict[str, str]:
+    """Return options with the paths in them relative to a folder, where such a file exists."""
+    return {
+        key: str(folder / text) if key in _FILE_OPTIONS and (folder / text).exists() else text
+        for key, text in options.items()
+    }
+
+
+def load_plan(path: Path, *, inside: bool = False) -> Loaded:
+    """Read and check a TOML file.
+
+    Args:
+        path: The file.
+        inside: Whether all files must lie in the folder of the file.
+
+    Raises:
+        InputError: Something in the file is wrong; the error names the key.
+    """
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(path, f"expected TOML: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(path, f"cannot be read: {why(error)}") from None
+    return check_plan(content, path, inside=inside)
+
+
+def check_plan(content: Mapping[str, Any], path: Path, *, inside: bool = False) -> Loaded:
+    """Check the content of a plan: its keys, values, plugins and files."""
+    refuse_newer(path, content, FORMAT)
+    try:
+        plan = Plan.model_validate(content)
+    except ValidationError as error:
+        raise _wrong(path, error) from None
+    loaded = Loaded(plan, path)
+    _check_parts(loaded)
+    for key, file in loaded.data.items():
+        if inside and not file.resolve().is_relative_to(loaded.folder.resolve()):
+            raise InputError(path, "expected a file in the folder of the edition", field=key)
+        if not file.is_file():
+            raise InputError(path, f"{getattr(plan, key)} is not a file", field=key)
+    assert all(one.plugin.name for one in loaded.entries)  # reads the options of every entry
+    return loaded
+
+
+def _check_parts(loaded: Loaded) -> None:
+    """Check that the parts of a plan fit together."""
+    plan, path = loaded.plan, loaded.path
+    playing = {"claims": plan.claims, "users": plan.users, "debaters": plan.debaters}
+    labelled = {"debates": plan.debates, "labels": plan.labels}
+    for part in (playing, labelled):
+        missing = [key for key, value in part.items() if not value]
+        if missing and len(missing) < len(part):
+            given = next(key for key, value in part.items() if value)
+            raise InputError(path, f"is required together with {given}", field=missing[0])
+    if not any((*playing.values(), *labelled.values())):
+        raise InputError(path, "expected claims, users and debaters, or debates and labels")
+    if plan.debaters and not plan.index:
+        raise InputError(path, 'expected a folder, elasticsearch:URL/NAME or "demo"', field="index")
+    if len(set(plan.seeds)) < len(plan.seeds):
+        raise InputError(path, "a seed is given twice", field="seeds")
+    known = {*plan.debaters, *plan.judges}
+    for name in plan.pages.baselines:
+        if name not in known:
+            raise InputError(
+                path, f"there is no debater or judge {name!r}{nearest(name, known)}",
+                field="pages.baselines",
+            )  # fmt: skip
+    if set(plan.judges) <= set(plan.pages.baselines) and plan.debaters:
+        raise InputError(
+            path, "one judge must be no baseline, to rank the debaters", field="pages.baselines"
+        )
+
+
+def _wrong(path: Path, error: ValidationError) -> InputError:
+    """Return the first problem with its key, what was expected, and the nearest right name."""
+    first = error.errors()[0]
+    place = [str(one) for one in first["loc"] if one != "[key]"]
+    key = ".".join(place) or None
+    if "[key]" in first["loc"]:
+        return InputError(path, f"expected another name: {_NAMES_ARE}", field=key)
+    if first["type"] == "extra_forbidden":
+        owners: list[type[BaseModel]] = [Plan, Pages, Entry]
+        hint = nearest(place[-1], owners[min(len(place) - 1, 2)].model_fields)
+        return InputError(path, f"there is no such key{hint}", field=key)
+    if first["type"] == "missing":
+        return InputError(path, "is required", field=key)
+    if key == "name" and first["type"] == "string_pattern_mismatch":
+        return InputError(path, f"expected another name: {_NAMES_ARE}", field=key)
+    if key == "judges" and first["type"] == "too_short":
+        return InputError(path, 'expected at least one judge, such as grounded = "grounded"',
+                          field=key)  # fmt: skip
+    return InputError(path, f"{expected(error)}, got {first['input']!r:.60}", field=key)
