@@ -13,6 +13,8 @@ import click
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import next_step, progress, say, terminal_width
+from touche_rad.demo import DEMO
+from touche_rad.errors import InputError, UserError
 
 if TYPE_CHECKING:
     from touche_rad.editions.engine import Engine
@@ -64,13 +66,18 @@ class Models:
 
 def open_index(loaded: Loaded, given: Mapping[str, Any]) -> Any:
     """Open the index of a plan, if an entry uses it; a folder is relative to the plan's file."""
-    place = given["index"] or loaded.plan.index
     needed = loaded.debaters or any("index" in one.needs for one in loaded.plugins)
+    place = given["index"] or loaded.plan.index
     if not place or not needed:
         return None
-    beside = loaded.folder / place
-    found = str(beside) if not given["index"] and beside.is_dir() else place
-    return prepare.open_index_of({**given, "index": found})
+    if given["index"]:
+        return prepare.open_index_of(given)
+    beside = Path(os.path.normpath(loaded.folder / place))
+    try:
+        is_folder = place != DEMO and beside.is_dir()
+        return prepare.open_index_of({**given, "index": str(beside) if is_folder else place})
+    except UserError as error:
+        raise InputError(loaded.path, str(error), field="index") from None
 
 
 def play(loaded: Loaded, results: Path, given: Mapping[str, Any]) -> tuple[Engine, Computed]:

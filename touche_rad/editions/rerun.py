@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
@@ -28,7 +29,7 @@ def load_record(path: Path) -> tuple[dict[str, Any], Loaded]:
     plan, file = record.get("plan"), record.get("plan_file")
     if not isinstance(plan, dict) or not isinstance(file, str):
         raise UserError(f"{place} is not a record of touche-rad: it contains no plan")
-    return record, check_plan(plan, place.parent / file)
+    return record, check_plan(plan, Path(os.path.normpath(place.parent / file)))
 
 
 def changes_before(
