@@ -90,7 +90,7 @@ def judges(folder: Path) -> tuple[list[Path], Path]:
     labels = folder / "labels.jsonl"
     with labels.open("w", encoding="utf-8") as stream:
         for one in same:
-            known = [{maxim.key: chance.choice([0, 1, 1]) for maxim in Maxim} for _ in one.turns]
+            known = [{maxim.value: chance.choice([0, 1, 1]) for maxim in Maxim} for _ in one.turns]
             stream.write(json.dumps(known) + "\n")
     return runs, labels
 

@@ -121,6 +121,13 @@ def test_the_command_prints_the_corrected_figures_of_each_maxim(tmp_path: Path) 
         assert row["f1_low"] < plain_f1(SAID, TRUTH) < row["f1_high"]
 
 
+def test_the_command_prefers_prediction_powered_intervals_with_few_debates(tmp_path: Path) -> None:
+    run, labels = study(tmp_path, labelled=12)
+    shown = " ".join(touche_rad("score", run, labels, "--correct").out.split())
+    assert "in fewer than 60 debates" in shown
+    assert "prefer the column people" in shown
+
+
 def test_the_command_says_when_labels_do_not_transfer(tmp_path: Path) -> None:
     run, _ = study(tmp_path, labelled=20)
     lines = [evaluation([(1.0 if number < 20 else 0.0,) * 4] * 5) for number in range(40)]

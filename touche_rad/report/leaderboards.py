@@ -22,7 +22,7 @@ from touche_rad.report.boards import (
     ranking_in_words,
 )
 from touche_rad.score.reports import JudgementReport, RetrievalReport
-from touche_rad.score.result import BASELINE, MEAN, JudgementRow
+from touche_rad.score.result import BASELINE, MEAN, JudgementRow, Problem
 from touche_rad.score.tables import NONE
 
 
@@ -36,7 +36,8 @@ def judgement_board(report: JudgementReport) -> Board:
     measured = [maxim for maxim in Maxim if rows[BASELINE, maxim].labelled]
     return Board(
         "Leaderboard",
-        list(ranking_in_words(runs, marked, "mean F1", by_pair(report.comparisons, MEAN))),
+        list(ranking_in_words(runs, marked, "mean F1", by_pair(report.comparisons, MEAN)))
+        if measured else ["The labels say nothing about these turns, so no run has a score."],
         f"F1 of yes as the task scores it, mean of the maxims, on {report.debates} debates and "
         f"{report.turns} turns. Intervals: {report.samples} bootstrap samples of debates, seed "
         f"{report.seed}; “clearly” means that the interval of the paired difference excludes 0.",
@@ -59,8 +60,14 @@ def judgement_board(report: JudgementReport) -> Board:
             _confusion(maxim, [rows[one.run, maxim] for one in report.ranking], baselines)
             for maxim in measured
         ])],
-        [f"{one.run}: {one.message}" for one in report.problems],
+        [_warning(one) for one in report.problems],
     )  # fmt: skip
+
+
+def _warning(one: Problem) -> str:
+    """Return a problem with its kind, without which the message alone may be unclear."""
+    of_maxim = f" of {one.maxim}" if one.maxim else ""
+    return f"{one.run}: {one.kind.value}{of_maxim}: {one.message}"
 
 
 def _f1_dot(row: JudgementRow) -> Dot:

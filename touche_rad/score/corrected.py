@@ -49,6 +49,11 @@ class Corrected(Item):
     other_judge_yes: float | None
 
     @property
+    def exact_rates(self) -> bool:
+        """Whether the intervals of Rogan and Gladen have their 95 %: not with few debates."""
+        return not self.chosen and self.debates >= correction.RATES_DEBATES
+
+    @property
     def alike(self) -> bool:
         """Whether the labelled turns look like the others to the judge."""
         return self.transfer_p is None or self.transfer_p >= correction.UNLIKELY
@@ -181,6 +186,12 @@ def _notes(rows: Sequence[Corrected]) -> Iterator[str]:
                 f"{row.maxim.value}: no intervals with labels in {row.debates} debates; label "
                 f"turns of at least {correction.FEWEST_DEBATES}"
             )
+    if any(row.rogan_gladen_low is not None and not row.exact_rates for row in rows):
+        yield (
+            f"R-G: with chosen turns, or labels in fewer than {correction.RATES_DEBATES} debates, "
+            "its 95 % intervals contained the truth in 92 to 99 % of simulated studies: prefer "
+            "the column people"
+        )
     more = [
         f"{row.maxim.value} {'all' if row.labels_to_halve is None else row.labels_to_halve}"
         for row in rows

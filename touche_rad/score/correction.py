@@ -30,6 +30,9 @@ Floats = NDArray[np.float64]
 CONFIDENCE: Final = 0.95
 FEWEST_DEBATES: Final = 5
 """With fewer labelled debates no interval is given."""
+RATES_DEBATES: Final = 60
+"""Labelled debates from which the intervals of Rogan and Gladen contain the truth as often as they
+say, by `benchmarks/coverage.py`; prediction-powered ones do so with 20."""
 UNLIKELY: Final = 0.01
 """Labelled turns that differ so from the others by chance this rarely are not alike."""
 
