@@ -64,8 +64,10 @@ class Figure:
         text = "\n".join(lines).strip("\n")
         if "table" in self.form:
             return f"\n{text}\n\n"
-        asked = "".join(f"$ {command}\n" for command in self.commands)
-        return f"```\n{asked if 'session' in self.form else ''}{text}\n```\n"
+        if "session" in self.form:
+            asked = "".join(f"$ {command}\n" for command in self.commands)
+            return f"```console\n{asked}{text}\n```\n"
+        return f"```text\n{text}\n```\n"
 
 
 def wrap(line: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Print the table of all plugins in README.
+"""Print the table of all plugins in docs/methods.md.
 
 python benchmarks/plugin_table.py
 """

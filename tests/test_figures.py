@@ -12,7 +12,7 @@ PAGE = """# Page
 <!-- figure
 python -c "print('the measured figure')"
 -->
-```
+```text
 {}
 ```
 <!-- end of figure -->

@@ -15,7 +15,6 @@ from tests.cli.test_help import _commands
 from tests.terminal import touche_rad
 from touche_rad.cli import touche_rad as program
 from touche_rad.cli.options import Command, PluginSpec
-from touche_rad.errors import ToucheRadError
 from touche_rad.plugins import KINDS, registered
 
 ROOT = Path(__file__).parent.parent.parent
@@ -34,40 +33,6 @@ def _examples() -> Iterator[tuple[str, Command]]:
                 yield example, command
 
 
-KINDS_OF_NEEDS = {
-    "model": re.compile(r" -m |vllm:|model\(persona|train (sft|dpo|merge)"),
-    "server": re.compile(r"elasticsearch:|--user http"),
-    "extra": re.compile(r"--dense|-r dense|train (encoder|stance)|by=(nli|trained)"),
-}
-"""What the commands of a code block need beside touche-rad: `<!-- needs: model -->` stands in the
-line before such a block."""
-BLOCK = re.compile(r"(?:^<!-- needs: ([a-z, ]+) -->\n)?^```.*?\n(.*?)^```", re.S | re.M)
-
-
-PAGES = [path for path in sorted(ROOT.glob("docs/*.md")) if path.name != "tutorial.md"]
-"""Pages with commands; those of the tutorial run in a test of their own."""
-
-
-def _blocks() -> Iterator[tuple[str, set[str], list[str]]]:
-    """Yield each code block of the documents: its file, what it needs, and its command lines."""
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]:
-        for block in BLOCK.finditer(path.read_text("utf-8")):
-            lines = block[2].replace("\\\n", " ").splitlines()
-            calls = [
-                re.match(r"(?:\$ )?(?:\w+=\S* )*touche-rad ((?!\.\.\.).*)", line) for line in lines
-            ]
-            yield (
-                path.name,
-                set((block[1] or "").split(", ")) - {""},
-                [call[1] for call in calls if call],
-            )
-
-
-def _documented() -> Iterator[tuple[str, str]]:
-    """Yield the file and the command line of each command in the code blocks of the documents."""
-    return ((name, line) for name, _, lines in _blocks() for line in lines)
-
-
 def _parse(line: str) -> click.Context:
     """Parse a command line, as the command does; shell syntax after it is left out."""
     words = shlex.split(re.split(r" [|&>] ?|;|\)$| #", line)[0], comments=True)
@@ -84,7 +49,8 @@ def _parse(line: str) -> click.Context:
     return command.make_context(str(command.name), words, parent=context)
 
 
-def _check(line: str) -> None:
+def check_call(line: str) -> None:
+    """Parse the arguments of `touche-rad`, as the command does, and the options of its plugins."""
     context = _parse(line)
     for spec in _specs(context.params.values()):
         found = [registered(kind)[spec.name] for kind in KINDS if spec.name in registered(kind)]
@@ -107,30 +73,7 @@ def test_each_command_has_three_examples_and_each_example_parses() -> None:
         if isinstance(command, Command):
             assert 3 <= len(set(command.examples)) <= 5, words
     for example, _ in _examples():
-        _check(example)
-
-
-def test_the_commands_in_the_documents_parse() -> None:
-    lines = list(_documented())
-    assert len(lines) > 60
-    wrong = []
-    for name, line in lines:
-        try:
-            _check(line)
-        except (click.ClickException, ToucheRadError, ValueError, AssertionError) as error:
-            wrong.append(f"{name}: touche-rad {line}: {error}")
-    assert not wrong, "\n".join(wrong)
-
-
-def test_each_block_says_whether_it_needs_a_model_a_server_or_an_extra() -> None:
-    wrong = []
-    for name, marked, lines in _blocks():
-        calls = [line.split("  #")[0] for line in lines]
-        needs = {kind for kind, words in KINDS_OF_NEEDS.items() if any(map(words.search, calls))}
-        if needs != marked:
-            mark = f"<!-- needs: {', '.join(sorted(needs))} -->" if needs else "no mark"
-            wrong.append(f"{name}: touche-rad {(lines or ['?'])[0]}: expected {mark}")
-    assert not wrong, "\n".join(wrong)
+        check_call(example)
 
 
 @pytest.mark.long
