@@ -57,6 +57,7 @@ PLAIN = re.compile(r"(?P<env>(?:\w+=\S* )*)touche-rad (?P<args>[^|;&<>$`*]*)")
 """A call of ours that needs no shell."""
 
 
+HERE_DOCUMENT = re.compile(r"<<'?(\w+)'?\n.*?^\1$", re.DOTALL | re.MULTILINE)
 PROGRESS = re.compile(r"^\w+: \d+ of \d+, .*\n", re.MULTILINE)
 """What a terminal shows as a bar."""
 
@@ -83,8 +84,13 @@ class Block:
         if self.language == "console":
             parts = re.split(r"^\$ ", self.body.replace("\\\n", " "), flags=re.MULTILINE)[1:]
             return [(part.partition("\n")[0], part.partition("\n")[2].strip()) for part in parts]
-        lines = self.body.replace("\\\n", " ").splitlines()
-        return [(line, "") for line in lines if line.strip() and not line.startswith("#")]
+        text = HERE_DOCUMENT.sub(lambda found: found[0].replace("\n", "\v"), self.body)
+        lines = text.replace("\\\n", " ").split("\n")
+        return [
+            (line.replace("\v", "\n"), "")
+            for line in lines
+            if line.strip() and not line.startswith("#")
+        ]
 
     def calls(self) -> Iterator[str]:
         """Yield the arguments of each call of `touche-rad` in the block."""
@@ -144,7 +150,7 @@ class Reader:
 
     def enter(self, command: str, expected: str, place: str) -> None:
         """Run a command and compare its output, if one is shown."""
-        if moved := re.fullmatch(r"cd (\S+)", command.split("  #")[0].strip()):
+        if moved := re.fullmatch(r"cd (\S+)", command.split(" #")[0].strip()):
             self.folder = (self.folder / moved[1]).resolve()
             return
         ended = self.run(command)
@@ -156,7 +162,7 @@ class Reader:
     def run(self, command: str) -> Ended:
         """Run a command in this process if it is one of ours alone, else in a shell."""
         env = {**self.env, "COLUMNS": "80", "NO_COLOR": "1"}
-        if plain := PLAIN.fullmatch(command.split("  #")[0].rstrip()):
+        if plain := PLAIN.fullmatch(command.split(" #")[0].rstrip()):
             given = dict(one.split("=", 1) for one in shlex.split(plain["env"]))
             return touche_rad(*shlex.split(plain["args"]), cwd=self.folder, env={**env, **given})
         programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
