@@ -114,7 +114,7 @@ def compute(loaded: Loaded, results: Path) -> Computed:
         name=plan.name, claims=counted.claims if counted else 0, samples=plan.samples,
         debaters=tuple(counted.debaters()) if counted else (),
         comparisons=counted.comparisons() if counted else (),
-        judges=_plain(judges) if judges is not None else None,
+        judges=judges.to_json() if judges is not None else None,
     )  # fmt: skip
     return Computed(figures, judges)
 
@@ -132,16 +132,27 @@ def _score_judges(loaded: Loaded, results: Path) -> JudgementReport | None:
         results / one.path for one in cells_of(loaded)
         if one.is_labelled and one.judge and one.judge.name in plan.pages.baselines
     ]  # fmt: skip
-    return score_judgements(
+    report = score_judgements(
         labelled_runs(loaded, results), loaded.file("labels"), baselines=marked,
         policy=Policy(debates=loaded.file("debates")), samples=plan.samples,
     )  # fmt: skip
+    return _without_folders(report, loaded.folder, results)
 
 
-def _plain(report: JudgementReport) -> dict[str, Any]:
-    """Return a report without the folders of its files."""
-    names = {key: Path(str(getattr(report, key))).name for key in ("truth", "matched_by")}
-    return {**report.to_json(), **names}
+def _without_folders(report: JudgementReport, *folders: Path) -> JudgementReport:
+    """Return a report whose texts name files without these folders, so that it can be moved."""
+
+    def short(text: str) -> str:
+        for folder in folders:
+            text = text.replace(f"{folder}/", "")
+        return text
+
+    problems = tuple(
+        one.model_copy(update={"run": short(one.run), "message": short(one.message)})
+        for one in report.problems
+    )
+    names = {"truth": short(report.truth), "matched_by": short(report.matched_by or "")}
+    return report.model_copy(update={**names, "problems": problems})
 
 
 class _Counts:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -93,7 +94,10 @@ def new_edition(path: Path, wanted: Wanted) -> EditionFolder:
     try:
         loaded = folder.load()
     except UserError:
-        folder.manifest.unlink()
+        for written in (folder.manifest, *(path / _DATA[key] for key in wanted.data)):
+            written.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.rmdir()
         raise
     write_sums(path, [folder.manifest, *loaded.data.values()])
     return folder

@@ -48,18 +48,19 @@ def write_pages(
     """
     folder, plan = (into or results) / PAGE, loaded.plan
     title = plan.pages.title or plan.name
-    labelled = labelled_runs(loaded, results)
-    if not loaded.debaters:
-        return write_report(labelled, folder, labels=loaded.file("labels"), title=title).page
-    runs = [results / one.path for one in cells_of(loaded) if one.judge and not one.is_labelled]
-    page = write_report(
-        runs, folder, title=title, boards=list(_boards(loaded, results, computed)),
-        debates=plan.pages.debates,
-    ).page  # fmt: skip
-    if labelled:
-        write_report(
-            labelled, folder / JUDGES, labels=loaded.file("labels"), title=f"{title}: judges"
-        )
+    judges = computed.judges
+    if judges is not None:
+        page = write_report(
+            labelled_runs(loaded, results), folder / JUDGES if loaded.debaters else folder,
+            labels=loaded.file("labels"), boards=[judgement_board(judges)],
+            title=f"{title}: judges" if loaded.debaters else title, debates=plan.pages.debates,
+        ).page  # fmt: skip
+    if loaded.debaters:
+        runs = [results / one.path for one in cells_of(loaded) if one.judge and one.debater]
+        page = write_report(
+            runs, folder, title=title, boards=list(_boards(loaded, results, computed)),
+            debates=plan.pages.debates,
+        ).page  # fmt: skip
     return page
 
 

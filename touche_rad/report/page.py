@@ -91,11 +91,10 @@ def write_report(
     """
     bad = bad or BadLines()
     paths, ratings = split_runs_and_ratings(runs)
-    content = _Content(sources_of(paths), labels, seed, bad)
+    content = _Content(sources_of(paths), labels, seed, bad, boards)
     content.add_scores(ratings)
     if debates:
-        content.add_debates(own_boards=not boards)
-    content.boards = list(boards) or content.boards
+        content.add_debates()
     content.add_contests()
     content.add_queries()
     content.add_files(ratings)
@@ -106,11 +105,13 @@ class _Content:
     """Collects the boards and the data of a report."""
 
     def __init__(
-        self, sources: Sequence[Source], labels: Path | None, seed: int, bad: BadLines
-    ) -> None:
+        self, sources: Sequence[Source], labels: Path | None, seed: int, bad: BadLines,
+        boards: Sequence[Board],
+    ) -> None:  # fmt: skip
         self.sources, self.labels, self.seed, self.bad = sources, labels, seed, bad
-        self.scored = _score(sources, labels, seed, bad)
-        self.boards: list[Board] = []
+        self.boards_given = bool(boards)
+        self.scored = None if boards else _score(sources, labels, seed, bad)
+        self.boards = list(boards)
         self.browsers: list[tuple[str, str, str]] = []
         self.indexes: list[tuple[str, str]] = []
         """Id and JSON of the data that the page reads at once."""
@@ -131,13 +132,13 @@ class _Content:
         elif self.scored is not None:
             self.boards.append(retrieval_board(self.scored))  # type: ignore[arg-type]
 
-    def add_debates(self, *, own_boards: bool = True) -> None:
+    def add_debates(self) -> None:
         """Add the debates of the shared task, and boards of their verdicts and words."""
         found = topics(debates_of(self.sources, self.labels, self.bad))
         if not found:
             return
         names = [source.name for source in self.sources]
-        if own_boards:
+        if not self.boards_given:
             self._add_boards(found, names)
         data = browser(found, [
             {"name": source.name, "kind": source.kind.value} for source in self.sources
