@@ -9,6 +9,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import notebook_pages  # noqa: E402
 import reference_pages  # noqa: E402
 
 import touche_rad  # noqa: E402
@@ -33,5 +34,6 @@ html_static_path: list[str] = []
 
 
 def setup(app: Any) -> None:
-    """Write the pages of the reference from the code before Sphinx looks for pages."""
+    """Write the pages of the reference and of the notebooks before Sphinx looks for pages."""
     reference_pages.write(HERE / "reference")
+    notebook_pages.write(HERE / "notebooks", HERE / "reference" / "notebooks")

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.container.building import Image, buildah
+from tests.terminal import touche_rad
 from tests.tira.client import call_client
-from tests.tira.places import repository, toy_dataset
+from tests.tira.places import committed, repository, toy_dataset
+from touche_rad.demo import demo_file
 from touche_rad.tira.submission import load
 
 pytestmark = pytest.mark.images
@@ -61,3 +63,20 @@ def test_without_root_the_image_may_not_write_where_the_client_lets_it(
     ended = call_client(words, given, tmp_path / "log.jsonl", image=image.name)
     assert ended.code != 0
     assert "Permission denied" in ended.told
+
+
+def test_a_dataset_is_played_and_evaluated_in_the_image(submitted: Image, tmp_path: Path) -> None:
+    """The baseline's image and the evaluator's differ in what they start only."""
+    place = tmp_path / "repository" / "rad"
+    place.parent.mkdir()
+    given = demo_file("debates.jsonl"), demo_file("labels.jsonl")
+    assert touche_rad("dataset", "judges", *given, "-o", place).code == 0
+    committed(place.parent)
+    words = ["tira-cli", "dataset-submission", "--path", f"{place}-smoke", "--task", "rad"]
+    ended = call_client(
+        [*words, "--split", "train", "--dry-run"], place, tmp_path / "log.jsonl",
+        {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf")}, image=submitted.name,
+    )  # fmt: skip
+    assert ended.code == 0, ended.told
+    (evaluated,) = ended.evaluations
+    assert (Path(evaluated["out"]) / "evaluation.prototext").read_text().count("measure {") == 13

@@ -36,6 +36,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Tools": {
         "index": ("index", "Build an argument index from a collection or from debates."),
         "retrieve": ("retrieve", "Search an index and write a TREC run, or print the hits."),
+        "export": ("export", "Write runs for inspect_ai and TREC AutoJudge."),
         "list": ("tools", "List plugins, or the options and profiles of one plugin."),
         "new": ("tools", "Write the package of a new debater, judge or retriever."),
         "prompts": ("prompts", "Print the prompts of a plugin, or copy them to change them."),

@@ -1,0 +1,53 @@
+"""The notebooks run, and print what they contain."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
+
+
+def printed(notebook: Any) -> list[str]:
+    return [
+        "".join(one.get("text", "") for one in cell["outputs"])
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "code"
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_prints_what_it_contains(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it does not: jupyter execute --inplace docs/notebooks/*.ipynb, and check the changes."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    kept = nbformat.read(path, as_version=4)
+    run = nbformat.read(path, as_version=4)
+    NotebookClient(run, timeout=300, kernel_name="python3").execute()
+    assert printed(run) == printed(kept)
+
+
+def test_each_notebook_has_a_page_of_the_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import notebook_pages
+
+    notebook_pages.write(ROOT / "docs/notebooks", tmp_path)
+    index = (ROOT / "docs/index.md").read_text("utf-8")
+    assert [path.stem for path in sorted(tmp_path.glob("*.md"))] == [
+        path.stem for path in NOTEBOOKS
+    ]
+    for path in NOTEBOOKS:
+        assert f"reference/notebooks/{path.stem}\n" in index
+    text = (tmp_path / "judges.md").read_text("utf-8")
+    assert "```sh\ntouche-rad judge debates.jsonl" in text
+    assert "```text\n" in text

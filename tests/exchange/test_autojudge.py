@@ -1,0 +1,146 @@
+"""Reports, topics and workflows of TREC AutoJudge: written, read back, and run by its program."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.demo import demo_file
+from touche_rad.exchange.reports import view_of
+
+DEBATES = demo_file("debates.jsonl")
+
+
+@pytest.fixture(name="place")
+def _place(tmp_path: Path) -> Path:
+    ended = touche_rad("export", "autojudge", DEBATES, "-o", tmp_path / "aj", "-j", "length")
+    assert ended.code == 0, ended.err
+    return tmp_path / "aj"
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_report_has_the_answer_its_documents_and_its_conversation(place: Path) -> None:
+    reports, topics = rows(place / "runs" / "debates.jsonl"), rows(place / "topics.jsonl")
+    assert len(reports) == len(topics) == 60
+    assert [one["metadata"]["topic_id"] for one in reports] == [one["request_id"] for one in topics]
+    debate = next(iter(files.read_debates(DEBATES)))
+    second = reports[1]
+    assert [one["role"] for one in second["metadata"]["extra"]["conversation"]] == [
+        "user", "assistant", "user",
+    ]  # fmt: skip
+    response = debate.turns[1].response
+    assert response is not None
+    assert " ".join(one["text"] for one in second["answer"]) == response.content
+    assert second["answer"][0]["citations"] == [one.id for one in response.arguments]
+    assert set(second["documents"]) == set(second["references"])
+
+
+def test_reports_are_read_back_as_debates_that_get_the_same_verdicts(
+    place: Path, tmp_path: Path
+) -> None:
+    back = tmp_path / "back.jsonl"
+    ended = touche_rad("export", "simulations", place / "runs" / "debates.jsonl", "-o", back)
+    assert (ended.code, "20 debates" in ended.err) == (0, True)
+    scores = []
+    for run in (DEBATES, back):
+        out = tmp_path / f"{run.stem}-judged.jsonl"
+        assert touche_rad("judge", run, "-j", "grounded", "-o", out).code == 0
+        scores.append([
+            {maxim: verdict["score"] for maxim, verdict in turn.items() if maxim != "milliseconds"}
+            for row in rows(out)
+            for turn in row["userTurnsEvaluations"]
+        ])  # fmt: skip
+    assert scores[0] == scores[1]
+
+
+@pytest.mark.parametrize(
+    "citations",
+    [(["b", "a"], ["a"]), ({"a": 10.0, "b": 90.0}, {"a": 5.0}), ([1, 0, 7], [0])],
+    ids=["by priority", "with confidences", "numbers of references"],
+)
+def test_reports_of_other_tracks_are_read_with_each_way_to_cite(citations: Any) -> None:
+    report = {
+        "metadata": {"team_id": "t", "run_id": "r", "narrative_id": 31},
+        "references": ["a", "b"],
+        "responses": [
+            {"text": text, "citations": cited}
+            for text, cited in zip(("One.", "Two."), citations, strict=True)
+        ],
+        "documents": {"a": {"id": "a", "text": "An a."}},
+    }
+    view = view_of(report, "A question?")
+    assert (view.id, view.claim, view.last.utterance) == ("31", "A question?", "A question?")
+    assert view.last.response is not None
+    assert view.last.response.content == "One. Two."
+    assert [(one.id, one.text) for one in view.last.response.arguments] == [
+        ("b", ""), ("a", "An a."),
+    ]  # fmt: skip
+
+
+def test_what_is_no_report_is_an_error_with_its_line(place: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jsonl"
+    for line in ("{", "[]", '{"metadata": 3}', '{"answer": []}'):
+        broken.write_text((place / "runs/debates.jsonl").read_text() + line + "\n")
+        ended = touche_rad("export", "simulations", broken, "-o", tmp_path / "out.jsonl")
+        assert ended.code == 2
+        assert "broken.jsonl:61" in ended.err
+        assert "expected a report" in ended.err
+    ended = touche_rad(
+        "export", "simulations", place / "runs/debates.jsonl", "--topics", broken,
+        "-o", tmp_path / "out.jsonl",
+    )  # fmt: skip
+    assert "expected a topic" in ended.err
+
+
+def test_runs_on_other_claims_or_with_one_name_are_refused(tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_text("\n".join(DEBATES.read_text().splitlines()[::-1]) + "\n")
+    ended = touche_rad("export", "autojudge", DEBATES, other, "-o", tmp_path / "aj")
+    assert "the claim differs" in ended.err
+    again = touche_rad("export", "autojudge", DEBATES, DEBATES, "-o", tmp_path / "aj")
+    assert "the same name" in again.err
+    assert not (tmp_path / "aj").exists()
+
+
+@pytest.mark.services
+def test_autojudge_runs_our_judge_and_verifies_its_leaderboard_and_qrels(
+    place: Path, tmp_path: Path
+) -> None:
+    stopwords = tmp_path / "nltk" / "corpora" / "stopwords"  # autojudge-base loads it when imported
+    stopwords.mkdir(parents=True)
+    (stopwords / "english").write_text("the\na\n")
+    words = [
+        "--workflow",
+        "workflow.yml",
+        "--rag-responses",
+        "runs",
+        "--rag-topics",
+        "topics.jsonl",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "autojudge_base.cli", "run", *words, "--out-dir", "out"], cwd=place,
+        env={**os.environ, "NLTK_DATA": str(tmp_path / "nltk")}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in (place / "out/default.eval.txt").read_text().splitlines()]
+    found = {(topic, measure): float(value) for _, topic, measure, value in lines}
+    out = tmp_path / "ours.jsonl"
+    touche_rad("judge", DEBATES, "-j", "length", "-o", out)
+    for number, row in enumerate(rows(out), 1):
+        for turn, verdicts in enumerate(row["userTurnsEvaluations"], 1):
+            for maxim in ("Quantity", "Quality", "Relation", "Manner"):
+                assert found[f"{number}.{turn}", maxim.upper()] == verdicts[maxim]["score"]
+    qrels = (place / "out/default.qrels.txt").read_text().splitlines()
+    assert {line.split()[3] for line in qrels} == {"0", "1"}

@@ -1,0 +1,1 @@
+"""Files of other evaluation software, written from our runs and read back."""

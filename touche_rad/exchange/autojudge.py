@@ -1,0 +1,135 @@
+"""Our judges as plugins of TREC AutoJudge (the package autojudge-base).
+
+A workflow names the class and the judge; `touche-rad export autojudge` writes one:
+
+    judge_class: "touche_rad.exchange.autojudge.GriceJudge"
+    settings:
+      judge: "NAME"
+
+    auto-judge run --workflow workflow.yml --rag-responses runs --rag-topics topics.jsonl
+
+The leaderboard has a measure for each maxim and their mean, `GRICE`. The qrels have grade 1 for a
+cited argument that supports a sentence of a response, else 0. There are no nuggets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from touche_rad.debate import Debate, Maxim
+from touche_rad.errors import UserError
+from touche_rad.evidence.highlights import supported_sentences
+from touche_rad.exchange.reports import view_of
+from touche_rad.models import Model
+from touche_rad.models.backends import open_backend
+from touche_rad.models.context import run_sync
+from touche_rad.plugins import Services, find, parse_plugin
+from touche_rad.plugins.registry import Plugin
+from touche_rad.runs.judging import judge_view
+
+MEAN = "GRICE"
+
+
+class GriceJudge:
+    """Judges reports with a judge of touche-rad; the setting `judge` names it."""
+
+    nugget_banks_type = None
+
+    def judge(
+        self,
+        rag_responses: Iterable[Any],
+        rag_topics: Sequence[Any],
+        llm_config: Any,
+        nugget_banks: Any = None,
+        qrels: Any = None,
+        corpus: str | None = None,
+        *,
+        judge: str = "",
+        **settings: Any,
+    ) -> Any:
+        """Return the scores of each report on the four maxims.
+
+        Args:
+            rag_responses: The reports.
+            rag_topics: The topics.
+            llm_config: The model's name, address and key, for judges that need or use a model.
+            nugget_banks: Not used.
+            qrels: Not used.
+            corpus: Not used: reports contain the texts of what they cite.
+            judge: `NAME` or `NAME(KEY=VALUE,...)`.
+            settings: Settings of other phases.
+        """
+        from autojudge_base import LeaderboardBuilder, LeaderboardSpec, MeasureSpec
+
+        if not judge:
+            raise UserError("workflow: settings.judge names no judge: touche-rad list judge")
+        name, options = parse_plugin(judge)
+        plugin = find("judge", name)
+        made = plugin.make(Services(model=_model(plugin, llm_config)), options)
+        names = [maxim.value.upper() for maxim in Maxim]
+        spec = LeaderboardSpec(measures=tuple(MeasureSpec(one) for one in (*names, MEAN)))
+        builder = LeaderboardBuilder(spec)
+        for report, view in _views(rag_responses, rag_topics):
+            verdicts = run_sync(judge_view(made, view)).verdicts
+            values = {maxim.value.upper(): verdicts[maxim].score or 0.0 for maxim in Maxim}
+            values[MEAN] = sum(values.values()) / len(values)
+            about = report.metadata
+            builder.add(run_id=about.run_id, topic_id=about.topic_id, values=values)
+        topics = [topic.request_id for topic in rag_topics]
+        return builder.build(expected_topic_ids=topics, on_missing="fix_aggregate")
+
+    def create_qrels(
+        self, rag_responses: Iterable[Any], rag_topics: Sequence[Any], llm_config: Any,
+        nugget_banks: Any = None, corpus: str | None = None, **settings: Any,
+    ) -> Any:  # fmt: skip
+        """Return for each cited argument whether it supports a sentence of a response.
+
+        AutoJudge wants a row for each topic: a response without citations is itself a document, by
+        the digest of its text, with grade 0.
+        """
+        from autojudge_base import QrelRow, Qrels, doc_id_md5
+
+        grades: dict[tuple[str, str], int] = {}
+        for report, view in _views(rag_responses, rag_topics):
+            response = view.last.response
+            if response is None:
+                continue
+            topic = str(report.metadata.topic_id)
+            if not response.arguments:
+                grades[topic, doc_id_md5(response.content)] = 0
+            sentences = supported_sentences(
+                response.content, [one.text for one in response.arguments]
+            )
+            used = {one.source for one in sentences if one.supported}
+            for number, argument in enumerate(response.arguments):
+                key = topic, argument.id
+                grades[key] = max(grades.get(key, 0), int(number in used))
+        rows = [QrelRow(topic_id=t, doc_id=d, grade=grade) for (t, d), grade in grades.items()]
+        return Qrels(rows=rows)
+
+    def create_nuggets(
+        self, rag_responses: Iterable[Any], rag_topics: Sequence[Any], llm_config: Any,
+        nugget_banks: Any = None, corpus: str | None = None, **settings: Any,
+    ) -> None:  # fmt: skip
+        """Create no nuggets: a debate has no list of facts that a response must name."""
+
+
+def _views(
+    reports: Iterable[Any], topics: Sequence[Any]
+) -> Iterable[tuple[Any, Debate]]:  # fmt: skip
+    titles = {topic.request_id: topic.title for topic in topics}
+    for report in reports:
+        record = report.model_dump(mode="json", exclude={"path"})
+        yield report, view_of(record, titles.get(report.metadata.topic_id, ""))
+
+
+def _model(plugin: Plugin, config: Any) -> Model | None:
+    """Return the model that AutoJudge configured, if the judge needs or uses one."""
+    address = getattr(config, "base_url", None)
+    needed = "model" in plugin.needs
+    if not needed and not (address and "model" in plugin.uses):
+        return None
+    if not address:
+        raise UserError(f"judge {plugin.name} needs a model: set OPENAI_BASE_URL and OPENAI_MODEL")
+    return Model(open_backend(f"{address}#{config.model}"))

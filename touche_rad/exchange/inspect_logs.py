@@ -1,0 +1,176 @@
+"""Runs as evaluation logs of inspect_ai, so that `inspect view` shows them.
+
+A log is one JSON file per run, in version 2 of inspect_ai's format. A sample is one response: its
+input is the conversation up to the user's message, its output the response, and its scores are the
+verdicts on the four maxims. The cited arguments are in the sample's metadata.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from touche_rad import __version__, files
+from touche_rad.debate import Debate, Maxim, Response, Verdict, Verdicts
+from touche_rad.errors import InputError
+from touche_rad.files.formats import Labels
+from touche_rad.files.outputs import status_beside
+from touche_rad.text import count_words
+
+VERSION: Final = 2
+YES: Final = 0.5
+_PLUGINS: Final = ("judge", "debater", "debaters")
+
+
+def write_log(
+    run: Path, folder: Path, *, labels: Path | None = None, bad: files.BadLines | None = None
+) -> Path:
+    """Write the log of a run to a folder and return its path.
+
+    Args:
+        run: Simulations, evaluations, responses or annotated debates.
+        folder: The folder of logs for `inspect view`.
+        labels: The labels of the same debates, in the same order; they become the targets.
+        bad: Handling of invalid lines of the run; None raises an error.
+    """
+    read = list(files.read_numbered(run, bad))
+    truth = list(files.read_labels(labels)) if labels is not None else []
+    last = read[-1][0] if read else 0
+    if labels is not None and len(truth) < last:
+        raise InputError(labels, f"expected {last} lines as in {run}, got {len(truth)}")
+    samples = [
+        sample
+        for number, debate, one in read
+        for sample in _samples(number, debate, one, truth[number - 1] if truth else ())
+    ]
+    log = _log(run, samples)
+    name = re.sub(r"[^\w.-]+", "-", run.stem)
+    created = log["eval"]["created"].replace(":", "-")
+    path = folder / f"{created}_{name}_{log['eval']['task_id']}.json"
+    with files.atomic_write(path) as stream:
+        json.dump(log, stream, ensure_ascii=False, indent=1)
+        stream.write("\n")
+    return path
+
+
+def _log(run: Path, samples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    status = _status(run)
+    identity = status.get("identity") or {}
+    changed = datetime.fromtimestamp(run.stat().st_mtime, UTC).isoformat(timespec="seconds")
+    started, finished = (str(status.get(key) or changed) for key in ("started", "finished"))
+    digest = hashlib.sha256(run.read_bytes()).hexdigest()[:22]
+    plugin = next((str(identity[key]) for key in _PLUGINS if key in identity), "unknown")
+    ids = [sample["id"] for sample in samples]
+    return {
+        "version": VERSION,
+        "status": "success",
+        "eval": {
+            "eval_id": digest, "run_id": digest, "task_id": digest, "created": finished,
+            "task": run.stem, "task_version": 0, "model": f"touche-rad/{plugin}",
+            "dataset": {"name": run.name, "samples": len(ids), "sample_ids": ids,
+                        "shuffled": False},
+            "config": {"epochs": 1}, "packages": {"touche-rad": __version__},
+            "metadata": {"identity": identity},
+        },
+        "plan": {"name": "plan", "steps": [], "config": {}},
+        "results": {
+            "total_samples": len(ids), "completed_samples": len(ids),
+            "scores": [one for maxim in Maxim if (one := _result(maxim, samples)) is not None],
+        },
+        "stats": {"started_at": started, "completed_at": finished, "model_usage": {}},
+        "samples": samples,
+    }  # fmt: skip
+
+
+def _result(maxim: Maxim, samples: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Return the mean score and the share of yes; with labels also the agreement with them."""
+    found = [
+        (sample["scores"][maxim.value]["value"], sample["metadata"]["labels"].get(maxim.value))
+        for sample in samples
+        if maxim.value in sample["scores"]
+    ]
+    if not found:
+        return None
+    metrics = {
+        "mean": sum(value for value, _ in found) / len(found),
+        "share of yes": sum(value >= YES for value, _ in found) / len(found),
+    }
+    labelled = [(value >= YES) == (label == 1) for value, label in found if label is not None]
+    if labelled:
+        metrics["accuracy"] = sum(labelled) / len(labelled)
+    return {
+        "name": maxim.value, "scorer": maxim.value, "scored_samples": len(found),
+        "unscored_samples": len(samples) - len(found),
+        "metrics": {key: {"name": key, "value": value} for key, value in metrics.items()},
+    }  # fmt: skip
+
+
+def _samples(
+    number: int, debate: Debate, one: files.Evaluation | None, labels: Sequence[Labels]
+) -> Iterator[dict[str, Any]]:
+    """Yield the sample of each response; the verdicts and labels are in the responses' order."""
+    answered = [at for at, turn in enumerate(debate.turns) if turn.response is not None]
+    verdicts = one.turns if one is not None else ()
+    for place, at in enumerate(answered):
+        response = debate.turns[at].response
+        if response is not None:
+            yield _sample(
+                number, debate, at, response, verdicts[place] if place < len(verdicts) else {},
+                labels[place] if place < len(labels) else {},
+            )  # fmt: skip
+
+
+def _sample(
+    number: int, debate: Debate, at: int, response: Response, verdicts: Verdicts, labels: Labels
+) -> dict[str, Any]:
+    given = []
+    for turn in debate.turns[: at + 1]:
+        given.append({"role": "user", "content": turn.utterance})
+        if turn.response is not None:
+            given.append({"role": "assistant", "content": turn.response.content})
+    answer = given.pop()
+    known = {maxim.value: labels[maxim] for maxim in Maxim if labels.get(maxim) is not None}
+    return {
+        "id": f"{number}.{at + 1}", "epoch": 1, "input": given,
+        "target": ", ".join(f"{name}: {_word(value)}" for name, value in known.items()),
+        "messages": [*given, answer],
+        "output": {
+            "model": "touche-rad",
+            "choices": [{"message": answer, "stop_reason": "stop"}],
+            "completion": response.content,
+        },
+        "scores": {
+            maxim.value: _score(verdict)
+            for maxim, verdict in verdicts.items()
+            if verdict.score is not None
+        },
+        "metadata": {
+            "debate": debate.id, "claim": debate.claim, "turn": at + 1,
+            "words": count_words(response.content), "labels": known,
+            "arguments": [{"id": one.id, "text": one.text} for one in response.arguments],
+        },
+    }  # fmt: skip
+
+
+def _score(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "value": verdict.score, "answer": _word(verdict.yes), "explanation": verdict.rationale
+    }  # fmt: skip
+
+
+def _word(yes: object) -> str:
+    return "yes" if yes else "no"
+
+
+def _status(run: Path) -> Mapping[str, Any]:
+    """Return the status beside a run; without one, nothing is known but the file."""
+    try:
+        status = json.loads(status_beside(run).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return status if isinstance(status, dict) else {}

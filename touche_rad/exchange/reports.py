@@ -1,0 +1,214 @@
+"""Runs as files of TREC AutoJudge: reports, topics and a workflow; and its reports as responses.
+
+A report is one response, a topic is one user turn of a claim: `2.1` is the first turn of the second
+debate. Later turns differ between runs, because the user reacts to the system. So each report has
+its conversation in `metadata.extra`, and the topic has only the claim. Each sentence has all
+citations of its response: in RAD, citations belong to the whole response.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from touche_rad import files
+from touche_rad.debate import Argument, Debate, Response, Turn
+from touche_rad.errors import InputError
+from touche_rad.evidence.findings import read_sentences
+
+WORDS: Final = 60
+_CONVERSATION: Final = "conversation"
+
+
+def report_records(run: Path, run_id: str, team: str) -> Iterator[dict[str, Any]]:
+    """Yield the report of each response in a run."""
+    for number, debate, _ in files.read_numbered(run):
+        for at, turn in enumerate(debate.turns):
+            if turn.response is not None:
+                topic = f"{number}.{at + 1}"
+                yield _report(debate.view(at), turn.response, topic, run_id, team)
+
+
+def topic_records(runs: Sequence[Path]) -> list[dict[str, Any]]:
+    """Return the topics of runs on the same claims."""
+    topics: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        for number, debate, _ in files.read_numbered(run):
+            claim = debate.claim or (debate.turns[0].utterance if debate.turns else "")
+            for at in range(len(debate.turns)):
+                topic = f"{number}.{at + 1}"
+                known = topics.setdefault(topic, _topic(topic, claim, at))
+                if known["title"] != claim:
+                    raise InputError(
+                        run, "the claim differs from another run's: expected runs on the same "
+                        "claims, in the same order", line=number,
+                    )  # fmt: skip
+    return list(topics.values())
+
+
+def _topic(topic: str, claim: str, at: int) -> dict[str, Any]:
+    return {
+        "request_id": topic, "title": claim, "word_limit": WORDS,
+        "problem_statement": f"Argue against the user in turn {at + 1} of a debate. The user's "
+        f"claim: {claim}",
+    }  # fmt: skip
+
+
+def _report(view: Debate, response: Response, topic: str, run_id: str, team: str) -> dict[str, Any]:
+    cited = [argument.id for argument in response.arguments]
+    sentences = [one.text for one in read_sentences(response.content)]
+    if " ".join(sentences) != response.content:
+        sentences = [response.content]
+    return {
+        "metadata": {
+            "team_id": team, "run_id": run_id, "topic_id": topic,
+            "extra": {"claim": view.claim, _CONVERSATION: _messages(view)},
+        },
+        "references": list(dict.fromkeys(cited)),
+        "answer": [{"text": text, "citations": cited} for text in sentences],
+        "documents": {one.id: json.loads(files.argument_line(one)) for one in response.arguments},
+    }  # fmt: skip
+
+
+def _messages(view: Debate) -> list[dict[str, Any]]:
+    """Return the conversation up to the user's last message, with the cited arguments."""
+    messages: list[dict[str, Any]] = []
+    for turn in view.turns:
+        messages.append({"role": "user", "content": turn.utterance})
+        if turn.response is not None:
+            cited = [json.loads(files.argument_line(one)) for one in turn.response.arguments]
+            content = turn.response.content
+            messages.append({"role": "assistant", "content": content, "arguments": cited})
+    return messages[:-1] if messages and messages[-1]["role"] == "assistant" else messages
+
+
+def view_of(report: Mapping[str, Any], title: str = "") -> Debate:
+    """Return what a judge sees of a report: the conversation, the response and its arguments.
+
+    Args:
+        report: A report as JSON, of ours or of any track.
+        title: The title of its topic: the user's message if the report has no conversation.
+    """
+    about = report["metadata"]
+    extra = about.get("extra") or {}
+    messages = extra.get(_CONVERSATION) or [{"role": "user", "content": title}]
+    sentences = report.get("answer") or report.get("responses") or []
+    documents = report.get("documents") or {}
+    arguments = tuple(
+        _argument(name, documents.get(name) or {})
+        for name in _cited(sentences, report.get("references") or [])
+    )
+    content = " ".join(str(one["text"]) for one in sentences)
+    response = Response(content=content, arguments=arguments)
+    topic = about.get("topic_id") or about.get("narrative_id") or about.get("request_id")
+    claim = str(extra.get("claim") or title)
+    return Debate(id=str(topic), claim=claim, turns=_turns(messages)).with_response(response)
+
+
+def _argument(name: str, document: Mapping[str, Any]) -> Argument:
+    """Return a document as an argument; ours keep what they attack and support."""
+    known = {key: value for key, value in document.items() if value is not None}
+    return files.argument_of({"text": "", **known, "id": name}, lenient=True)
+
+
+def _turns(messages: Sequence[Mapping[str, Any]]) -> tuple[Turn, ...]:
+    turns: list[Turn] = []
+    for one in messages:
+        if one["role"] == "user":
+            turns.append(Turn(utterance=one["content"]))
+        elif turns:
+            cited = tuple(
+                files.argument_of(value, lenient=True) for value in one.get("arguments") or []
+            )
+            response = Response(content=one["content"], arguments=cited)
+            turns[-1] = turns[-1].model_copy(update={"response": response})
+    return tuple(turns)
+
+
+def _cited(sentences: Sequence[Mapping[str, Any]], references: Sequence[str]) -> list[str]:
+    """Return the ids of the cited documents, in order; three ways to cite are in use.
+
+    Citations are ids by priority, ids with a confidence, or numbers of `references`.
+    """
+    found: dict[str, None] = {}
+    for one in sentences:
+        cited = one.get("citations") or []
+        if isinstance(cited, Mapping):
+            cited = sorted(cited, key=lambda name: -cited[name])
+        for name in cited:
+            if isinstance(name, int):
+                if 0 <= name < len(references):
+                    found[references[name]] = None
+            else:
+                found[str(name)] = None
+    return list(found)
+
+
+def read_reports(path: Path, topics: Mapping[str, str]) -> list[Debate]:
+    """Read reports as debates; a report whose conversation goes on from the one before joins it.
+
+    Args:
+        path: The reports.
+        topics: The titles of the topics.
+    """
+    debates: list[Debate] = []
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            view = view_of(json.loads(line), topics.get(_topic_of(line), ""))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            wrong = "expected a report of TREC AutoJudge: metadata with topic_id, and answer"
+            raise InputError(path, wrong, line=number) from None
+        if debates and _said(view)[:-2] == _said(debates[-1]):
+            debates[-1] = view.model_copy(update={"id": debates[-1].id})
+        else:
+            debates.append(view)
+    return debates
+
+
+def _said(debate: Debate) -> list[str]:
+    """Return all that was said in a debate."""
+    texts = []
+    for turn in debate.turns:
+        texts += [turn.utterance, turn.response.content if turn.response else ""]
+    return texts
+
+
+def _topic_of(line: str) -> str:
+    about = json.loads(line)["metadata"]
+    return str(about.get("topic_id") or about.get("narrative_id") or about.get("request_id"))
+
+
+def read_titles(path: Path) -> dict[str, str]:
+    """Read the titles of topics by their ids."""
+    titles = {}
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        try:
+            record = json.loads(line)
+            titles[str(record["request_id"])] = str(record["title"])
+        except (ValueError, KeyError, TypeError):
+            wrong = "expected a topic of TREC AutoJudge: request_id and title"
+            raise InputError(path, wrong, line=number) from None
+    return titles
+
+
+def workflow(judge: str) -> str:
+    """Return a workflow of AutoJudge in which a judge of ours makes the leaderboard and qrels."""
+    return "\n".join([
+        "# auto-judge run --workflow workflow.yml --rag-responses runs --rag-topics topics.jsonl "
+        "--out-dir out",
+        'judge_class: "touche_rad.exchange.autojudge.GriceJudge"',
+        'qrels_class: "touche_rad.exchange.autojudge.GriceJudge"',
+        "create_nuggets: false",
+        "create_qrels: true",
+        "judge: true",
+        "judge_uses_nuggets: false",
+        "qrels_uses_nuggets: false",
+        "settings:",
+        '  filebase: "{_name}"',
+        f"  judge: {json.dumps(judge)}",
+        "",
+    ])  # fmt: skip
