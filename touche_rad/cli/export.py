@@ -28,7 +28,7 @@ def export_command() -> None:
 )  # fmt: skip
 @opt.path_argument("runs", "RUN...", nargs=-1, required=True)
 @opt.options(
-    opt.output("Folder for the logs, one per RUN.", "DIR", required=True, checked="after"),
+    opt.output("Folder for the logs, one per RUN.", "DIR", required=True, checked=True),
     opt.REPLACE,
     opt.file("--labels", "Labels of the debates, in the same order: the targets of the samples."),
     opt.SKIP_BAD_OF_RUNS, opt.QUIET,
@@ -63,7 +63,7 @@ def inspect(runs: tuple[Path, ...], **given: Any) -> None:
 @opt.path_argument("runs", "RUN...", nargs=-1, required=True)
 @opt.options(
     opt.output("Folder for the reports, topics and workflow.", "DIR", required=True,
-               checked="after"),
+               checked=True),
     opt.REPLACE,
     opt.plugin("-j", "--judge", default="grounded", show_default=True,
                help="Judge of the workflow: NAME or NAME(KEY=VALUE,...)."),
@@ -113,7 +113,7 @@ def autojudge(runs: tuple[Path, ...], **given: Any) -> None:
 )  # fmt: skip
 @opt.path_argument("reports", "REPORTS")
 @opt.options(
-    opt.output("File for the simulations.", required=True, checked="after"), opt.REPLACE,
+    opt.output("File for the simulations.", required=True, checked=True), opt.REPLACE,
     opt.file("--topics", "Topics whose titles are the user's messages of reports that have no "
              "conversation."),
     opt.QUIET,
