@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -133,6 +135,22 @@ def test_a_folder_with_other_files_is_not_taken(tmp_path: Path) -> None:
     ended = touche_rad("bench", plan, "-o", tmp_path)
     assert ended.code == 2
     assert "exists already (a folder with files)" in ended.err
+
+
+def test_two_processes_do_not_write_the_same_results(copy: Path) -> None:
+    folder = os.open(copy / "out", os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    ended = touche_rad("bench", copy / "bench.toml", "-o", copy / "out")
+    os.close(folder)
+    assert ended.code == 2
+    assert f"{copy / 'out'}: another process is at work on these results" in ended.err
+
+
+def test_what_a_killed_process_left_is_removed(copy: Path) -> None:
+    before = contents(copy)
+    (copy / "out" / "page" / ".index.html.0123456789ab.new").write_text("<html>")
+    assert touche_rad("bench", copy / "bench.toml", "-o", copy / "out").code == 0
+    assert contents(copy) == before
 
 
 @pytest.mark.parametrize(

@@ -95,18 +95,20 @@ def play(loaded: Loaded, results: Path, given: Mapping[str, Any]) -> tuple[Engin
     asked = [one.model for one in loaded.entries if one.plugin.uses_model]
     models.check(model for model in asked if models.names(model))
     _check_users(loaded, given)
-    with progress("playing and judging", quiet=given["quiet"]) as report:
-        run = Run(
-            workers=given["workers"], strict=given["strict"], replace=given["replace"],
-            restart=given["restart"], progress=report,
-        )  # fmt: skip
-        try:
-            anyio.run(engine.play, run)
-        except KeyboardInterrupt:
-            raise Interrupted(
-                f"stopped; finished debates are kept in {results}: run the same command to continue"
-            ) from None
-    return engine, finish(engine)
+    with engine.alone():
+        with progress("playing and judging", quiet=given["quiet"]) as report:
+            run = Run(
+                workers=given["workers"], strict=given["strict"], replace=given["replace"],
+                restart=given["restart"], progress=report,
+            )  # fmt: skip
+            try:
+                anyio.run(engine.play, run)
+            except KeyboardInterrupt:
+                raise Interrupted(
+                    f"stopped; finished debates are kept in {results}: run the same command to "
+                    "continue"
+                ) from None
+        return engine, finish(engine)
 
 
 def _check_users(loaded: Loaded, given: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ from touche_rad.editions.plan import NAME, Loaded, load_plan
 from touche_rad.editions.record import SUMS, read_sums, write_sums
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
+from touche_rad.files.records import remove_unfinished
 from touche_rad.plugins import parse_plugin
 
 MANIFEST: Final = "edition.toml"
@@ -53,6 +54,7 @@ class EditionFolder:
 
     def write_sums(self, engine: Engine) -> None:
         """Write the hashes of the manifest, the data and the results."""
+        remove_unfinished(self.path, below=False)
         inputs = [self.manifest, *engine.loaded.data.values()]
         write_sums(self.path, [*inputs, *result_files(engine.results, engine.cells)])
 

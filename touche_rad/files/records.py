@@ -383,6 +383,21 @@ def _open_for_writing(target: Path, flags: int) -> IO[str]:
     return os.fdopen(os.open(target, flags, 0o666), "w", encoding="utf-8", newline="\n")
 
 
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.new", re.DOTALL)
+
+
+def remove_unfinished(folder: Path, *, below: bool = True) -> None:
+    """Remove the temporary files that killed processes left; no other process may write there.
+
+    Args:
+        folder: The folder; it may be missing.
+        below: Whether to look into its subfolders too.
+    """
+    for path in folder.rglob(".*.new") if below else folder.glob(".*.new"):
+        if _TEMPORARY.fullmatch(path.name) and path.is_file():
+            path.unlink(missing_ok=True)
+
+
 @contextmanager
 def _replacing(target: Path, path: Place) -> Iterator[IO[str]]:
     """Write beside the target, as only a file in the same folder can take its place at once."""
