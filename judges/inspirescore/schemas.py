@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, create_mode
 from touche_rad.models import Message, Model, Prompt
 from touche_rad.models.errors import Truncated
 from touche_rad.models.output import Line, Page, Paragraph
+from touche_rad.models.prompts import Ours
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -20,7 +21,7 @@ LEAST_TOKENS: Final = 1_536
 """Token limit of a small call. A part of a large call that was cut off gets more per response."""
 
 
-def form(kind: Any) -> str:
+def form(kind: Any) -> Ours:
     """Return the JSON form of an answer for the prompt: keys with "..." or 0.0 as values."""
     schema = TypeAdapter(kind).json_schema()
     definitions = schema.get("$defs", {})
@@ -34,7 +35,7 @@ def form(kind: Any) -> str:
             return [of(part["items"])] * 2
         return 0.0 if part.get("type") == "number" else "..."
 
-    return json.dumps(of(schema))
+    return Ours(json.dumps(of(schema)))
 
 
 def part_size(texts: Sequence[str], most: int, characters: int) -> int:

@@ -37,11 +37,11 @@ TEXTS = (
 def model_server() -> Iterator[Scripted]:
     """An endpoint whose answers depend on the prompt and fit its schema."""
     with scripted.serving() as server:
-        server.always = _answer_by_prompt
+        server.always = answer_by_prompt
         yield server
 
 
-def _answer_by_prompt(handler: Handler) -> None:
+def answer_by_prompt(handler: Handler) -> None:
     schema = handler.body["response_format"]["json_schema"]["schema"]
     draw = random.Random(hashlib.sha256(prompt_of(handler.body).encode()).digest())
     content = json.dumps(_value(schema, schema.get("$defs", {}), draw))

@@ -11,7 +11,13 @@ from typing import Final, Protocol
 import anyio
 
 from touche_rad.debate import Argument
-from touche_rad.evidence.findings import findings, read_sentences, score, sentences_to_judge
+from touche_rad.evidence.findings import (
+    findings,
+    read_sentences,
+    score,
+    sentences_to_judge,
+    without_orders,
+)
 from touche_rad.evidence.support import SupportKind, unsupported_words
 from touche_rad.evidence.words import Token, read_passage
 from touche_rad.text import clean, count_words, sentences
@@ -108,7 +114,8 @@ def read(sentence: str, arguments: tuple[Argument, ...]) -> Found:
     """Check one sentence by its words, as if it were the whole answer."""
     sources = [read_passage(argument.text) for argument in arguments]
     said = tuple(read_sentences(sentence))
-    if sentences_to_judge([one.text for one in said], sources):
+    known = [read_passage(without_orders(argument.text)) for argument in arguments]
+    if sentences_to_judge([one.text for one in said], known):
         return Found.DISTORTED
     if all(score(one.support) >= 0.5 for one in findings(said, sources)):
         return Found.SAID

@@ -176,6 +176,8 @@ class ModelUse:
     failures: list[Exception] = field(default_factory=list)
     without: Exception | None = None
     """Why the plugin gave a result that the model did not make, if it reported that."""
+    prompts: set[str] = field(default_factory=set)
+    """The prompt files that were used, as text."""
 
     @property
     def failure(self) -> Exception | None:
@@ -188,6 +190,7 @@ class ModelUse:
         """Add the calls of another result that this one was made from."""
         self.answered += other.answered
         self.failures += other.failures
+        self.prompts |= other.prompts
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 A line `=== system`, `=== user` or `=== assistant` begins a message. Constant text comes first in a
 file and variable text last, so that the prefix cache of a server helps. Values are data: they are
-inserted unchanged, never read as a template, and cannot begin a message. A line such as
+never read as a template, cannot begin a message, and are inserted unchanged but for sentences that
+give orders to the model, such as `Ignore all instructions`. These are left out. A line such as
 `{% include "untrusted.jinja" %}` inserts a file of the folder `partials`, which many prompts share.
 """
 
@@ -93,16 +94,18 @@ class Prompt:
         Raises:
             TypeError: A variable is missing or unknown.
         """
-        rendered = current_context().rendered
-        if rendered is not None:
-            rendered.add(self.name.rpartition("/")[2])
+        context = current_context()
+        if context.rendered is not None:
+            context.rendered.add(self.name.rpartition("/")[2])
+        if context.model_use is not None:
+            context.model_use.prompts.add(self.source)
         missing, more = self.variables - set(values), set(values) - self.variables
         if missing or more:
             raise TypeError(
                 f"prompt {self.name}: missing {sorted(missing)}, unknown {sorted(more)}"
             )
         found = ((role, part.render(**values).strip()) for role, part in self._parts)
-        return tuple(Message(role, text) for role, text in found if text)
+        return tuple(Message(role, Ours(text)) for role, text in found if text)
 
 
 @cache
@@ -144,9 +147,33 @@ def drop_oldest(
     return shorter
 
 
+LEFT_OUT: Final = "[A sentence that gives orders to the reader was left out.]"
+"""What a prompt contains instead of such a sentence."""
+
+
+class Ours(str):
+    """A text for a prompt that we wrote, or whose parts were checked before: it may give orders."""
+
+    __slots__ = ()
+
+
+def without_orders(text: str) -> str:
+    """Return a text by somebody else without the sentences that give orders to a model."""
+    from touche_rad.evidence import findings
+
+    return findings.without_orders(text, LEFT_OUT)
+
+
+def _inserted(value: Any) -> Any:
+    """Return a value as it is inserted into a prompt."""
+    if isinstance(value, str) and not isinstance(value, Ours):
+        return without_orders(value)
+    return value
+
+
 _JINJA: Final = jinja2.Environment(
     undefined=jinja2.StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True,
-    keep_trailing_newline=True, loader=jinja2.FunctionLoader(_partial),
+    keep_trailing_newline=True, loader=jinja2.FunctionLoader(_partial), finalize=_inserted,
 )  # fmt: skip
 
 
@@ -184,9 +211,13 @@ def render_dialogue(
         last_response: Whether the response of the last turn is included.
         max_letters: Maximum letters of an utterance.
     """
+
+    def line(speaker: str, text: str) -> str:
+        return Ours(f"{speaker}: {without_orders(clean(text)[:max_letters])}")
+
     lines: list[str] = []
     for turn in debate.turns:
-        lines.append(f"{user}: {clean(turn.utterance)[:max_letters]}")
+        lines.append(line(user, turn.utterance))
         if turn.response is not None and (last_response or turn is not debate.turns[-1]):
-            lines.append(f"{system}: {clean(turn.response.content)[:max_letters]}")
+            lines.append(line(system, turn.response.content))
     return lines

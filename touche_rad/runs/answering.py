@@ -6,8 +6,9 @@ improve answers: their content is the debater's task.
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
@@ -24,10 +25,11 @@ from touche_rad.debate import (
     writable,
 )
 from touche_rad.errors import ToucheRadError, WorkError
+from touche_rad.evidence.findings import without_orders
 from touche_rad.models.context import Calls, CallTimeout, ModelUse, call_context
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
 from touche_rad.runs.stand_ins import ANSWERS, FailureLog, InvalidResult, StandIn, stand_in_for
-from touche_rad.text import clean, content_words, count_words, cut_to_words
+from touche_rad.text import clean, content_words, count_words, cut_to_words, words
 
 LAST_RESORT: Final = "last-resort"
 
@@ -128,6 +130,7 @@ class Answerer:
                 view = sided if sided and getattr(debater, "takes_sides", False) else debate
                 with call_context(plugin=name, debate=debate.key, turn=turn, model_use=use):
                     response, done = await self._ask(debater, view, seconds, first=place > 0)
+                _check_prompts(response, use.prompts)
             except Exception as error:
                 notes.append(f"fallback from {name}: {_describe(error)}")
                 cause = cause or error
@@ -246,6 +249,12 @@ def guard(
     if not whole:
         raise Refused("the answer is empty")
     notes: list[str] = []
+    addressed = without_orders(whole)
+    if addressed != whole:
+        notes.append("left out: sentences that give orders to a judge or a model")
+        if not addressed:
+            raise Refused("the answer only gives orders to a judge or a model")
+        whole = addressed
     content = cut_to_words(whole, max_words) if max_words else whole
     arguments = list(_cited(response.arguments, index, notes))
     if content != whole:
@@ -254,6 +263,35 @@ def guard(
     extra = _noted(response.extra, "response", notes)
     valid = Response(content=content, arguments=tuple(arguments), extra=extra)
     return valid, tuple(notes)
+
+
+def _check_prompts(response: Response, prompts: Set[str]) -> None:
+    """Refuse an answer that repeats the text of a prompt.
+
+    Raises:
+        Refused: A run of words of the answer is in a prompt file.
+    """
+    if not prompts:
+        return
+    said = _runs(response.content)
+    if any(not said.isdisjoint(_prompt_runs(one)) for one in prompts):
+        raise Refused("the answer repeats the instructions of a prompt")
+
+
+_RUN: Final = 8
+"""Consecutive words of a prompt that no answer has by chance."""
+
+
+def _runs(text: str) -> frozenset[tuple[str, ...]]:
+    found = words(text)
+    return frozenset(tuple(found[at : at + _RUN]) for at in range(len(found) - _RUN + 1))
+
+
+@cache
+def _prompt_runs(template: str) -> frozenset[tuple[str, ...]]:
+    """Return the runs of words of a prompt file that are not interrupted by a value."""
+    parts = re.split(r"\{[{%#].*?[}%#]\}|=== \w+", template, flags=re.DOTALL)
+    return frozenset().union(*map(_runs, parts))
 
 
 def _as_response(given: object) -> Response:

@@ -9,8 +9,14 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict
 
-from touche_rad.debate import Debate, Response, Verdict
-from touche_rad.evidence.findings import Sentence, logistic, read_sentences, sentences_to_judge
+from touche_rad.debate import Argument, Debate, Response, Verdict
+from touche_rad.evidence.findings import (
+    Sentence,
+    logistic,
+    read_sentences,
+    sentences_to_judge,
+    without_orders,
+)
 from touche_rad.evidence.words import Passage, read_passage
 from touche_rad.text import clean, count_words
 
@@ -55,7 +61,7 @@ def read_scene(debate: Debate, response: Response, *, all_arguments: bool = Fals
     counted = None if all_arguments else SEEN
     used = [one.text for answer in answers for one in answer.arguments[:counted]]
     every = tuple(read_sentences(response.content))
-    aside = sentences_to_judge([one.text for one in every], (user, *users_before, *sources))
+    aside = sentences_to_judge([one.text for one in every], _known(debate, cited))
     kept = tuple(one for at, one in enumerate(every) if at not in aside)
     return Scene(
         words=count_words(response.content),
@@ -70,6 +76,12 @@ def read_scene(debate: Debate, response: Response, *, all_arguments: bool = Fals
         sources=sources,
         targets=tuple(read_passage(argument.attacks) for argument in cited if argument.attacks),
     )
+
+
+def _known(debate: Debate, cited: Sequence[Argument]) -> list[Passage]:
+    """Return what the user and the cited arguments say, without their orders to a judge."""
+    texts = (*(turn.utterance for turn in debate.turns), *(one.text for one in cited))
+    return [read_passage(without_orders(text)) for text in texts]
 
 
 def nothing_said(scene: Scene) -> str:

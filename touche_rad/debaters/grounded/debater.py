@@ -28,6 +28,7 @@ from touche_rad.debaters.grounded.ranking import (
 from touche_rad.debaters.grounded.reading import Candidate, Reading, read
 from touche_rad.errors import WorkError
 from touche_rad.evidence.echo import Earlier
+from touche_rad.evidence.findings import without_orders
 from touche_rad.evidence.guard import FixedAnswer, Guard
 from touche_rad.models import Model, ModelError
 from touche_rad.models.context import report_without_model
@@ -212,7 +213,8 @@ class Grounded:
         texts: set[str] = set()
         for one in ranked[:_MAX_TRIED]:
             argument = one.candidate.argument
-            quoted = quotation(argument.text, self._room, self.options.whole)
+            text = without_orders(argument.text)
+            quoted = quotation(text, self._room, self.options.whole)
             if not quoted or earlier.has(quoted) or quoted.lower() in texts:
                 continue
             texts.add(quoted.lower())
