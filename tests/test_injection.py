@@ -11,6 +11,7 @@ import pytest
 from benchmarks import injection
 from benchmarks.injection import Column
 from tests.debaters.world import ARGUMENTS, BothSides, debate
+from tests.test_hostile_texts import LENGTH, UNITS
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.demo import demo_file
@@ -134,3 +135,9 @@ def test_without_the_guards_an_obeying_model_obeys() -> None:
     some = injection.texts_for("judge", 10)
     changed = asyncio.run(injection.measure(Column("judge", "zsl", "obeys", False), some))
     assert sum(changed) > len(some) / 2
+
+
+@pytest.mark.long
+def test_orders_are_searched_in_linear_time() -> None:
+    for unit in UNITS:
+        without_orders(unit * (LENGTH // len(unit)) + "x")

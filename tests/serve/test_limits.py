@@ -23,9 +23,10 @@ from starlette.testclient import TestClient
 
 from tests.serve.careless import wait_for
 from tests.terminal import touche_rad
-from touche_rad.debate import Debate, Maxim, Response, Verdict
+from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Response, Verdict
 from touche_rad.runs.answering import Answerer
 from touche_rad.serve import create_app
+from touche_rad.serve.bodies import ChatRequest
 from touche_rad.serve.limits import Access, Gate, Limits
 
 TOKEN = "0123456789abcdef"
@@ -179,6 +180,8 @@ END = {"type": "http.request", "body": b"x"}
         (Limits(held=2**18), [PIECE, END], [200]),
         (Limits(body=2**18), [PIECE, END], [413]),
         (Limits(), [PIECE, {"type": "http.disconnect"}], []),
+        (Limits(containers=9), [PIECE, {"type": "http.request", "body": b"[{" * 5}], [413]),
+        (Limits(containers=10), [PIECE, {"type": "http.request", "body": b"[{" * 5}], [200]),
     ],
 )  # fmt: skip
 def test_an_unfinished_body_is_given_up_and_its_memory_freed(
@@ -187,6 +190,13 @@ def test_an_unfinished_body_is_given_up_and_its_memory_freed(
     gate = Gate(_answered, limits, Access())
     assert _pass(gate, [*messages]) == status
     assert (gate._requests, gate._held) == (0, 0)
+
+
+def test_of_an_endless_text_only_the_beginning_is_read() -> None:
+    (message,) = ChatRequest.model_validate(
+        {"messages": [{"role": "user", "content": "x y. " * 2**20}]}
+    ).messages
+    assert MOST_CHARACTERS < len(message.content) < 2**20
 
 
 @pytest.mark.parametrize(

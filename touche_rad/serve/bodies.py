@@ -12,13 +12,16 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from touche_rad.debate import Argument
+from touche_rad.debate import MOST_CHARACTERS, Argument
 from touche_rad.files.simulations import lenient_text
 from touche_rad.text import clean
 
+_LONGEST: Final = 10 * MOST_CHARACTERS
+"""Characters of a text that are read: plugins get fewer, and more would hold up other requests."""
+
 
 def _to_text(value: object) -> str:
-    return clean(lenient_text(value))
+    return clean(lenient_text(value)[:_LONGEST])
 
 
 Text = Annotated[str, BeforeValidator(_to_text, json_schema_input_type=Any)]

@@ -43,12 +43,15 @@ class Limits:
     Args:
         body: Maximum bytes of a body.
         held: Maximum bytes of all large bodies at a time.
+        containers: Maximum number of objects and lists in a body; no other request is answered
+            while a body is parsed.
         requests: Maximum number of requests at a time.
         body_seconds: Time limit of the arrival of a body.
     """
 
     body: int = 16 * 2**20
     held: int = 128 * 2**20
+    containers: int = 200_000
     requests: int = 4096
     body_seconds: float = BODY_SECONDS
 
@@ -227,9 +230,16 @@ class Gate:
                     if self._held > self.limits.held:
                         raise _Refused(Refusal(503, "busy: too many large bodies; try later"))
                 if not message.get("more_body"):
-                    return b"".join(pieces)
+                    return self._parsable(b"".join(pieces))
         late = f"the body did not arrive within {self.limits.body_seconds:g} seconds"
         raise _Refused(Refusal(408, late))
+
+    def _parsable(self, body: bytes) -> bytes:
+        """Return a body that is parsed in a moment; brackets in texts count too."""
+        most = self.limits.containers
+        if len(body) > SMALL and body.count(b"{") + body.count(b"[") > most:
+            raise _Refused(Refusal(413, f"expected a body of at most {most} objects and lists"))
+        return body
 
 
 def _given_back(body: bytes, receive: Receive) -> Receive:
