@@ -108,7 +108,7 @@ def test_the_terms_are_asked_by_topic_position_and_opponent(server: Scripted) ->
     answer(server)
     (told,) = prompts(server, "Terms")
     for element in (
-        "one to 3 terms", "specific", "two to 4 words", "broad", "against the topic",
+        "1 to 3 terms", "specific", "2 to 4 words", "broad", "against the topic",
         "The debate topic: The penny is worthless and should be abolished.",
         "The opponent's argument: Abolish the penny!", '{"terms": ',
     ):  # fmt: skip
