@@ -197,6 +197,17 @@ def test_pages_are_accessible_and_fit(
         assert_fits(page)
 
 
+def test_a_printed_report_has_its_intervals_and_no_controls(
+    open_page: OpenPage, judges: str
+) -> None:
+    page = open_page(judges)
+    page.wait_for_selector(".reader .turn")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.querySelector('svg .bar')).display") != "none"
+    for hidden in ("header.bar", ".tools", ".list"):
+        assert not page.locator(hidden).first.is_visible()
+
+
 @pytest.mark.parametrize("out", ["report.html", "report"])
 def test_hostile_texts_stay_texts(open_page: OpenPage, tmp_path: Path, out: str) -> None:
     debates = [debate(*((one, other, one) for other in NASTY[:3]), claim=one) for one in NASTY]

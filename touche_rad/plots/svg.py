@@ -22,7 +22,7 @@ VALUE: Final = 46
 ROW: Final = 22
 BIN: Final = 5
 LIMIT: Final = 60
-_LETTERS: Final = 19
+_LETTERS: Final = 15
 _STEPS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 25, 50, 100, 200, 500)
 
 

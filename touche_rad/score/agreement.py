@@ -76,6 +76,8 @@ def _bits(pairs: Sequence[Pair], labels: Sequence[str]) -> Iterable[tuple[int, f
 def krippendorff_alpha(units: Iterable[Sequence[object]]) -> float | None:
     """Krippendorff's alpha for nominal values; None if all values are equal.
 
+    The library krippendorff has the GPL and our licence is Apache 2.0, so only the tests use it.
+
     Args:
         units: The values that the annotators gave to each unit. Units with one value do not count.
     """
