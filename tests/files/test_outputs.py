@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from judges.grice.sinai.judge import examples
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
@@ -242,3 +243,12 @@ def test_a_training_is_replaced_by_another_only_on_request(tmp_path: Path) -> No
     with pytest.raises(UserError, match="start again with --restart"):
         start(2)
     assert start(2, restart=True) is False
+
+
+def test_examples_of_a_newer_version_are_refused(tmp_path: Path) -> None:
+    out = tmp_path / "examples.jsonl"
+    assert touche_rad(*EXAMPLES, "--count", "1", "-o", out).code == 0
+    record = json.loads(out.read_text().splitlines()[0])
+    out.write_text(json.dumps(record | {"format": record["format"] + 1, "new": 1}) + "\n")
+    with pytest.raises(UserError, match="made by a newer touche-rad"):
+        examples(out)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
@@ -13,7 +15,7 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from touche_rad.debate import Argument, Debate, Maxim, Turn, Verdict
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError, UserError, refuse_newer
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.errors import InvalidAnswer, Refusal, Truncated
 from touche_rad.models.output import Line, Page
@@ -24,6 +26,7 @@ from touche_rad.text import clean
 
 SHOWN: Final = 2
 """Number of cited arguments that annotators saw."""
+EXAMPLES_FORMAT: Final = 1
 LONGEST: Final = 2_000
 """Maximum characters of a text in a prompt."""
 
@@ -59,6 +62,7 @@ class Example(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    format: int = EXAMPLES_FORMAT
     debate: str = ""
     turn: int | None = None
     """Where the example comes from: the debate's id, and the number of the turn from 1."""
@@ -77,8 +81,12 @@ def examples(path: Path | None = None) -> tuple[Example, ...]:
         raise UserError(f"{path}: cannot be read: {error}") from None
     found = []
     for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        with suppress(ValueError):  # pydantic reports what is no JSON
+            refuse_newer(str(path), json.loads(line), EXAMPLES_FORMAT)
         try:
-            found += [Example.model_validate_json(line)] if line.strip() else []
+            found.append(Example.model_validate_json(line))
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(map(str, first["loc"])) or None

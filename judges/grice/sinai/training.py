@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from judges.grice.sinai.judge import SHOWN, texts
+from judges.grice.sinai.judge import EXAMPLES_FORMAT, SHOWN, texts
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.plugins import Services, find
@@ -108,6 +108,7 @@ def _example(turn: Labelled) -> dict[str, Any]:
     response = turn.view.last.response
     assert response is not None
     return {
+        "format": EXAMPLES_FORMAT,
         "debate": turn.view.key,
         "turn": len(turn.view.turns),
         "user": clean(turn.view.last.utterance),

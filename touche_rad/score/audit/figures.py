@@ -69,6 +69,7 @@ class Bias(Item):
 class Audit(Printed):
     """The result of an audit."""
 
+    format: int = 1
     turns: int
     judges: tuple[str, ...]
     flips: tuple[Flips, ...]
