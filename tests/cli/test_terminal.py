@@ -140,6 +140,14 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert (done.stdout, done.stderr) == ("[", "")
 
 
+@pytest.mark.long
+def test_a_command_works_when_the_standard_streams_are_closed(tmp_path: Path) -> None:
+    debates = Path(__file__).parents[2] / "touche_rad/demo/debates.jsonl"
+    command = f"{sys.executable} -m touche_rad judge {debates} -j length -o out.jsonl <&- >&- 2>&-"
+    assert subprocess.run(command, shell=True, cwd=tmp_path, check=False).returncode == 0
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 20
+
+
 def test_doctor_reports_what_is_missing_and_the_fix(tmp_path: Path) -> None:
     well = touche_rad("doctor", "--json")
     assert well.code == 0, well.out

@@ -135,6 +135,7 @@ def main(args: list[str] | None = None) -> None:
     would stop them, and a thread that is stopped inside compiled code aborts the process. So the
     process ends before that.
     """
+    _open_closed_streams()
     code = run(args)
     running = [thread for thread in threading.enumerate() if thread.daemon]
     for thread in running:
@@ -148,6 +149,17 @@ def main(args: list[str] | None = None) -> None:
     except OSError:
         code = code or 1
     os._exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Open the null device for each standard stream that the caller closed.
+
+    It gets the lowest free number, which is that of the stream. Otherwise the next file would get
+    it, and messages would be written to that file.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
 
 
 def run(args: list[str] | None = None) -> int:

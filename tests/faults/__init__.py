@@ -1,0 +1,1 @@
+"""The fault campaign: every kind of fault at every place, and what came of it."""

@@ -1,0 +1,36 @@
+"""A sample of the campaign's cells; `make faults` runs all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults import index_faults, kills, model_faults
+from tests.faults.cells import Group
+
+pytestmark = pytest.mark.long
+
+SAMPLE = [
+    (model_faults.GROUP, "connection refused", ("judge", "panel")),
+    (model_faults.GROUP, "wrong schema, once", ("judge",)),
+    (model_faults.GROUP, "truncated JSON", ("judge",)),
+    (model_faults.GROUP, "refusal", ("simulated user",)),
+    (index_faults.LOCAL, "file truncated", ("debater",)),
+    (index_faults.LOCAL, "one byte changed", ("retriever",)),
+]
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "places"), SAMPLE, ids=[f"{group.name}, {kind}" for group, kind, _ in SAMPLE]
+)
+def test_a_fault_does_what_is_promised(
+    group: Group, kind: str, places: tuple[str, ...], tmp_path: Path
+) -> None:
+    with group.observing(tmp_path) as observe:
+        happened = {place: observe(kind, place) for place in places}
+    assert happened == {place: group.promises[kind][place] for place in places}
+
+
+def test_a_killed_judge_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    assert "all files equal" in kills.kill("judge", 5, 1, tmp_path)
