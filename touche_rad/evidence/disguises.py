@@ -13,7 +13,7 @@ _CODE = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _SPACED = re.compile(r"\b\w(?:[ ._*|-]\w\b){3,}")
 _GAP = re.compile(r"[ ._*|-]")
 _DIGITS = [str.maketrans("013457@$", letters) for letters in ("oieastas", "oleastas")]
-_DIGIT_IN_WORD = re.compile(r"\b(?=\w*[a-z])[a-z0-9@$]+\b")
+_LETTERS_AND_DIGITS = re.compile(r"[a-z0-9@$]+")
 _MOST_CODES = 20
 _LONGEST_CODE = 4_000
 
@@ -38,7 +38,9 @@ def undisguised(text: str) -> Iterator[str]:
 
 
 def _with_letters(line: str, table: dict[int, int]) -> str:
-    return _DIGIT_IN_WORD.sub(lambda found: found[0].translate(table), line)
+    return _LETTERS_AND_DIGITS.sub(
+        lambda found: found[0] if found[0].isdigit() else found[0].translate(table), line
+    )
 
 
 def _line(text: str) -> str:
