@@ -71,6 +71,21 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
+CHUNK = 4_000
+"""Longer texts are split into sentences in pieces of this many letters."""
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text."""
+    found: list[str] = []
+    while len(text) > CHUNK:
+        cut = text.rfind(" ", CHUNK // 2, CHUNK)
+        cut = CHUNK if cut < 0 else cut
+        found += sentences(text[:cut])
+        text = text[cut:]
+    return found + sentences(text)
+
+
 _LONGEST_ABBREVIATION = 64
 """Characters before a mark that are compared with abbreviations, with opening quotation marks."""
 

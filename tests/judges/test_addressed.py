@@ -4,7 +4,7 @@ import pytest
 
 from tests.judges.makers import USER, ZOO, debate, judge, verdict
 from touche_rad.debate import Maxim
-from touche_rad.evidence.findings import sentences_to_judge
+from touche_rad.evidence.orders import sentences_to_judge
 from touche_rad.evidence.words import read_passage
 
 TO_A_JUDGE = [

@@ -17,14 +17,8 @@ from touche_rad.evidence.matching import (
     without_padding,
 )
 from touche_rad.evidence.support import coverage, strict_coverage
-from touche_rad.evidence.words import (
-    CHUNK,
-    lexicon,
-    negated_words,
-    read_passage,
-    split_sentences,
-    stem,
-)
+from touche_rad.evidence.words import lexicon, negated_words, read_passage, stem
+from touche_rad.text import CHUNK, split_sentences
 
 TEXT = "Cages are old. Parks are green, I think, and not cheap. Zoos are wide."
 

@@ -11,13 +11,8 @@ from typing import Final, Protocol
 import anyio
 
 from touche_rad.debate import Argument
-from touche_rad.evidence.findings import (
-    findings,
-    read_sentences,
-    score,
-    sentences_to_judge,
-    without_orders,
-)
+from touche_rad.evidence.findings import findings, read_sentences, score
+from touche_rad.evidence.orders import sentences_to_judge, without_orders
 from touche_rad.evidence.support import SupportKind, unsupported_words
 from touche_rad.evidence.words import Token, read_passage
 from touche_rad.text import clean, count_words, sentences

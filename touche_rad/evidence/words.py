@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from touche_rad.text import NEGATIONS, sentences, stopwords, strip_ending
+from touche_rad.text import NEGATIONS, stopwords, strip_ending
 
-CHUNK = 4_000
-"""Longer texts are split into sentences in pieces of this many letters."""
 REMEMBERED = 1_000
 """Maximum letters of a text whose tokens are cached."""
 LONGEST_WORD = 60
@@ -76,17 +74,6 @@ def _read(text: str) -> Passage:
 def join_words(words: Iterator[str] | Sequence[str]) -> str:
     """Join words with a space around each, so that a search finds whole words only."""
     return f" {' '.join(words)} "
-
-
-def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text."""
-    found: list[str] = []
-    while len(text) > CHUNK:
-        cut = text.rfind(" ", CHUNK // 2, CHUNK)
-        cut = CHUNK if cut < 0 else cut
-        found += sentences(text[:cut])
-        text = text[cut:]
-    return found + sentences(text)
 
 
 def _mark(group: str) -> str:

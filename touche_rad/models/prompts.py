@@ -159,9 +159,9 @@ class Ours(str):
 
 def without_orders(text: str) -> str:
     """Return a text by somebody else without the sentences that give orders to a model."""
-    from touche_rad.evidence import findings
+    from touche_rad.evidence import orders
 
-    return findings.without_orders(text, LEFT_OUT)
+    return orders.without_orders(text, LEFT_OUT)
 
 
 def _inserted(value: Any) -> Any:

@@ -25,7 +25,7 @@ from touche_rad.debate import (
     writable,
 )
 from touche_rad.errors import ToucheRadError, WorkError
-from touche_rad.evidence.findings import without_orders
+from touche_rad.evidence.orders import without_orders
 from touche_rad.models.context import Calls, CallTimeout, ModelUse, call_context
 from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
 from touche_rad.runs.stand_ins import ANSWERS, FailureLog, InvalidResult, StandIn, stand_in_for

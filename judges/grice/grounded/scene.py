@@ -10,13 +10,8 @@ from importlib.resources import files
 from pydantic import BaseModel, ConfigDict
 
 from touche_rad.debate import Argument, Debate, Response, Verdict
-from touche_rad.evidence.findings import (
-    Sentence,
-    logistic,
-    read_sentences,
-    sentences_to_judge,
-    without_orders,
-)
+from touche_rad.evidence.findings import Sentence, logistic, read_sentences
+from touche_rad.evidence.orders import sentences_to_judge, without_orders
 from touche_rad.evidence.words import Passage, read_passage
 from touche_rad.text import clean, count_words
 

@@ -21,8 +21,8 @@ from touche_rad.debaters.grounded.guard import (
 )
 from touche_rad.debaters.grounded.quoting import Quotable
 from touche_rad.debaters.grounded.ranking import JUDGED, STANCE, StanceName
-from touche_rad.evidence.findings import sentences_to_judge
 from touche_rad.evidence.guard import Checked, Entails, Guard, describe_unsupported
+from touche_rad.evidence.orders import sentences_to_judge
 from touche_rad.evidence.words import lexicon, read_passage
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.context import report_without_model

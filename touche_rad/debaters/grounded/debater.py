@@ -28,8 +28,8 @@ from touche_rad.debaters.grounded.ranking import (
 from touche_rad.debaters.grounded.reading import Candidate, Reading, read
 from touche_rad.errors import WorkError
 from touche_rad.evidence.echo import Earlier
-from touche_rad.evidence.findings import without_orders
 from touche_rad.evidence.guard import FixedAnswer, Guard
+from touche_rad.evidence.orders import without_orders
 from touche_rad.models import Model, ModelError
 from touche_rad.models.context import report_without_model
 from touche_rad.plugins import ExplainedCandidate, Feature, Services, setting
