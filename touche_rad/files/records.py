@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from glob import escape
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn
@@ -396,6 +397,13 @@ def remove_unfinished(folder: Path, *, below: bool = True) -> None:
     for path in folder.rglob(".*.new") if below else folder.glob(".*.new"):
         if _TEMPORARY.fullmatch(path.name) and path.is_file():
             path.unlink(missing_ok=True)
+
+
+def remove_unfinished_of(path: Path) -> None:
+    """Remove the temporary files that killed processes left for one file; nobody may write it."""
+    for one in path.parent.glob(f".{escape(path.name[:60])}.*.new"):
+        if len(one.name) == len(f".{path.name[:60]}.{'0' * 12}.new") and one.is_file():
+            one.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -25,6 +25,8 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.errors import UserError, WorkError, refuse_newer
+from touche_rad.files.outputs import status_beside
+from touche_rad.files.records import remove_unfinished_of
 from touche_rad.runs.stand_ins import StandIn
 from touche_rad.text import redact_data, redact_line
 
@@ -81,6 +83,8 @@ class Journal:
             self._file = _open_locked(self.path)
         except OSError as error:
             raise UserError(f"{self.path}: cannot be written: {error.strerror}") from None
+        for path in (out, status_beside(out)):
+            remove_unfinished_of(path)
         try:
             self._end = self._resume(restart)
         except BaseException:
