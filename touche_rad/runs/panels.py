@@ -111,7 +111,11 @@ class Bench:
         lost = [one.reason for one in found if one.winner is None]
         line = files.judgement_line(Judgement(contest.id, self.judge, *found))
         counts = {VERDICTS: len(found), "without a winner": len(lost)}
-        notes = tuple(f"unjudged: {reason} ({contest.id})" for reason in lost)
+        notes = tuple(
+            f"{'unjudged' if one.winner is None else 'judged in part'}: {one.reason} ({contest.id})"
+            for one in found
+            if one.reason
+        )
         stand_ins = tuple(stand_in for _, stand_in in given if stand_in is not None)
         return Done((line,), counts, notes, stand_ins)
 

@@ -1,0 +1,39 @@
+"""Whole debates under a panel, as commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.terminal import touche_rad
+from touche_rad.contest import TIE, Contest, Outcome
+from touche_rad.demo import demo_file
+from touche_rad.plugins import Options, Services, panel
+
+SEEN: list[str] = []
+
+
+@panel("careless")
+class Careless:
+    """Names no winner of the first debate, and checks no facts of the second."""
+
+    def __init__(self, options: Options, services: Services) -> None:
+        pass
+
+    def judge(self, contest: Contest) -> Outcome:
+        """Judge a debate."""
+        SEEN.append(contest.id)
+        if len(SEEN) == 1:
+            return Outcome(winner=None, reason="the panel slept")
+        return Outcome(winner=TIE, reason="facts are not checked" if len(SEEN) == 2 else "")
+
+
+def test_the_status_names_debates_that_were_judged_in_part(tmp_path: Path) -> None:
+    SEEN.clear()
+    out = tmp_path / "judged.jsonl"
+    ended = touche_rad("judge", demo_file("debates.jsonl"), "-j", "careless", "-o", out, "-q")
+    assert ended.code == 0, ended.err
+    status = json.loads((tmp_path / "judged.jsonl.status.json").read_text("utf-8"))
+    assert status["notes"]["judged in part"] == 1
+    assert status["examples"]["judged in part"] == [f"facts are not checked ({SEEN[1]})"]
+    assert status["notes"]["unjudged"] == 1
