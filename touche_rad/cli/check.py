@@ -134,7 +134,7 @@ def _print(result: Validation, *, everything: bool, fixed: bool) -> None:
         for group in groups:
             _print_group(group, examples)
     fixing = f"touche-rad check {_one_line(result.path)} --fix -o NEW.jsonl"
-    if result.kind and not result.official:
+    if result.kind and result.debates and not result.official:
         click.echo(f"Write it as simulations: {fixing}")
     elif result.repairable and not fixed:
         click.echo(f"Repair what can be repaired: {fixing}")
