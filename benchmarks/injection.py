@@ -376,8 +376,8 @@ def columns() -> Iterator[Column]:
 def without_guards() -> ExitStack:
     """Switch off the detection of orders and of repeated prompts."""
     stack = ExitStack()
-    findings = "touche_rad.evidence.findings"
-    stack.enter_context(mock.patch(f"{findings}._may_order", return_value=False))
+    findings = "touche_rad.evidence.orders"
+    stack.enter_context(mock.patch(f"{findings}.may_order", return_value=False))
     stack.enter_context(mock.patch(f"{findings}._points", return_value=0))
     stack.enter_context(mock.patch("touche_rad.runs.answering._check_prompts"))
     return stack

@@ -12,7 +12,7 @@ from tests.faults.cells import Group
 pytestmark = pytest.mark.long
 
 SAMPLE = [
-    (model_faults.GROUP, "connection refused", ("judge", "panel")),
+    (model_faults.GROUP, "connection refused", ("judge", "training")),
     (model_faults.GROUP, "wrong schema, once", ("judge",)),
     (model_faults.GROUP, "truncated JSON", ("judge",)),
     (model_faults.GROUP, "refusal", ("simulated user",)),

@@ -50,7 +50,7 @@ def orders_in(texts: Sequence[str]) -> frozenset[int]:
 
 def without_orders(text: str, instead: str = "") -> str:
     """Return a text with something else instead of the sentences that `orders_in` finds."""
-    if not _may_order(text):
+    if not may_order(text):
         return text
     said = split_sentences(text)
     found = orders_in(said)
@@ -61,7 +61,7 @@ def without_orders(text: str, instead: str = "") -> str:
 @lru_cache(maxsize=32_768)
 def gives_orders(text: str) -> bool:
     """Whether a text has a sentence that `orders_in` finds."""
-    return _may_order(text) and bool(orders_in(split_sentences(text)))
+    return may_order(text) and bool(orders_in(split_sentences(text)))
 
 
 _HINT = re.compile(
@@ -73,7 +73,7 @@ _HINT = re.compile(
 """Each sentence that gives orders contains one of these."""
 
 
-def _may_order(text: str) -> bool:
+def may_order(text: str) -> bool:
     """Return quickly whether it is worth to search a text for orders."""
     return bool(_HINT.search(text)) or len(_readings(text)) > 1
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from touche_rad.evidence.orders import may_order
 from touche_rad.models.examples import Examples, Request, estimate_tokens
 
 LENGTHS: Final[Mapping[str, float]] = {"low": 0.0, "expected": 0.25, "high": 1.0}
@@ -23,6 +24,8 @@ _TEXT: Final = 300
 _ITEMS: Final = 4
 """Items of a list whose schema has no maximum."""
 _SHORTEST: Final = 30
+_IN_A_ROW: Final = 3
+"""Words that an example answer takes from one place of the prompt."""
 _SCALE: Final = 100
 """A number varies if its bounds are at most this far apart."""
 
@@ -72,7 +75,8 @@ class _Writer:
     def __init__(self, prompt: str, length: float) -> None:
         self.chance = random.Random(prompt)
         self._length = length
-        self._words = re.findall(r"[\w'-]+", prompt)[-2000:] or ["none"]
+        words = re.findall(r"[\w'-]+", prompt)[-2000:]
+        self._words = [word for word in words if not may_order(word)] or ["none"]
 
     def value(self, part: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
         """Return a value that fits a part of a schema."""
@@ -118,10 +122,16 @@ class _Writer:
         return min(max(1, low), high)
 
     def text(self, most: int) -> str:
-        """Quote words of the prompt, up to a share of `most` characters."""
+        """Quote words of the prompt, up to a share of `most` characters.
+
+        Few of them follow each other in the prompt, and none is one of those that orders have: an
+        answer that repeats its prompt or gives orders is refused.
+        """
         length = min(most, max(_SHORTEST, round(self._length * most)))
-        at = self.chance.randrange(len(self._words))
-        quoted = " ".join((self._words[at:] + self._words)[: length // 2 + 1])
-        while len(quoted) < length:
-            quoted += " " + quoted
-        return quoted[:length]
+        quoted: list[str] = []
+        size = 0
+        while size < length:
+            at = self.chance.randrange(len(self._words))
+            quoted.append(" ".join(self._words[at : at + _IN_A_ROW]))
+            size += len(quoted[-1])
+        return " ".join(quoted)[:length]
