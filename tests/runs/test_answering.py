@@ -300,11 +300,11 @@ def test_the_time_that_a_call_waits_is_taken_from_its_deadline() -> None:
         await asyncio.sleep(0)
         later = asyncio.create_task(one_at_a_time(left, seconds=280, within=280))
         with pytest.raises(calls.CallTimeout, match="too many answers"):
-            await one_at_a_time(left, seconds=0.1, within=0.1)
+            await one_at_a_time(left, seconds=0.5, within=0.5)
         free.set()
         await busy
         return alone, await later
 
     alone, later = anyio.run(work)
-    assert later < alone - 0.05, "less is left by the time that the second waited"
+    assert later < alone - 0.2, "less is left by the time that the second waited"
     assert later > 0
