@@ -96,7 +96,7 @@ licences: $(VENV)/core.stamp  ## write the table of docs/licences.md from the in
 	sed -i '/^|/,$$d' docs/licences.md
 	$(BIN)/python docker/dependencies.py licences >> docs/licences.md
 
-audit:  ## known vulnerabilities of the images' packages; asks pypi.org, or AUDIT_SERVICE=osv
+audit:  ## known vulnerabilities of the images' packages; asks the package index, or AUDIT_SERVICE=osv
 	$(PYTHON) -m venv .venv-audit
 	.venv-audit/bin/pip install --quiet pip-audit
 	.venv-audit/bin/pip-audit --strict --no-deps --disable-pip --vulnerability-service $(AUDIT_SERVICE) \
