@@ -1,5 +1,7 @@
 """The collections as ir_datasets; importing this module registers them.
 
+An entry point imports it with `import pyterrier`; for ir_datasets alone, import it yourself.
+
 `touche-rad/demo` is the bundled collection, and `touche-rad/claimrev` reads the file that the
 environment variable TOUCHE_RAD_CLAIMREV names. Their topics are the claims of the arguments: an
 argument that attacks the claim has relevance 2, one that supports it 1. Both have the test

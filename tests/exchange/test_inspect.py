@@ -34,7 +34,7 @@ def test_each_response_is_a_sample_with_its_verdicts_and_labels(run: Path, tmp_p
     )  # fmt: skip
     assert len(log["samples"]) == log["results"]["total_samples"] == 60
     sample = log["samples"][4]
-    assert sample["id"] == "2.2"
+    assert sample["id"] == "02.2"
     assert [one["role"] for one in sample["input"]] == ["user", "assistant", "user"]
     assert sample["messages"] == [*sample["input"], sample["output"]["choices"][0]["message"]]
     judged = json.loads(run.read_text().splitlines()[1])["userTurnsEvaluations"][1]
@@ -47,6 +47,26 @@ def test_each_response_is_a_sample_with_its_verdicts_and_labels(run: Path, tmp_p
     row = next(one for one in official["rows"] if one["maxim"] == "quantity")
     assert quantity["metrics"]["accuracy"]["value"] == pytest.approx(row["accuracy"])
     assert quantity["metrics"]["share of yes"]["value"] == pytest.approx(row["yes_rate"])
+
+
+def test_the_tokens_of_the_judges_model_are_those_of_the_status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    yes = dict.fromkeys(("quantity", "quality", "relation", "manner"), "yes")
+    Path("answers.jsonl").write_text(json.dumps({"answer": json.dumps(yes)}) + "\n")
+    Path("one.jsonl").write_text(DEBATES.read_text().splitlines()[0] + "\n")
+    words = ("one.jsonl", "-j", "zsl", "-m", "scripted:answers.jsonl", "-o", "zsl.jsonl")
+    assert touche_rad("judge", *words).code == 0
+    _, (log,) = exported(tmp_path / "logs", "zsl.jsonl")
+    total = json.loads(Path("zsl.jsonl.status.json").read_text())["usage"]["total"]
+    (usage,) = log["stats"]["model_usage"].items()
+    assert usage[0] == "scripted:answers.jsonl"
+    assert usage[1]["input_tokens"] == total["prompt_tokens"] > 0
+    assert usage[1]["total_tokens"] == total["prompt_tokens"] + total["completion_tokens"]
+    score = log["samples"][0]["scores"]["quality"]
+    assert score["explanation"].startswith("yes")
+    assert score["answer"] == log["samples"][0]["output"]["completion"]
 
 
 def test_a_run_without_verdicts_has_no_scores_and_lost_debates_can_be_skipped(
@@ -88,5 +108,5 @@ def test_inspect_ai_reads_the_logs(run: Path, tmp_path: Path) -> None:
     assert [one.name for one in results.scores] == ["quantity", "quality", "relation", "manner"]
     sample = samples[0]
     assert sample.scores is not None
-    assert sample.scores["manner"].answer in ("yes", "no")
+    assert sample.scores["manner"].answer == sample.output.completion
     assert sample.output.completion == sample.messages[-1].text

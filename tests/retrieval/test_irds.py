@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import ir_datasets
@@ -95,6 +97,12 @@ def test_pyterrier_has_topics_and_qrels_of_the_demo() -> None:
     assert set(qrels["label"]) == {1, 2}
     counter = pt.get_dataset("irds:touche-rad/demo/counter").get_qrels()
     assert sum(qrels["label"] == 2) == len(counter)
+
+
+def test_pyterrier_registers_them_without_an_import_of_ours() -> None:
+    code = "import pyterrier; print(len(pyterrier.get_dataset('irds:touche-rad/demo').get_qrels()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout.split()[-1]) == len(pt.get_dataset("touche-rad:demo").get_qrels())
 
 
 def test_pyterrier_knows_them_by_its_provider() -> None:

@@ -2,7 +2,8 @@
 
 A log is one JSON file per run, in version 2 of inspect_ai's format. A sample is one response: its
 input is the conversation up to the user's message, its output the response, and its scores are the
-verdicts on the four maxims. The cited arguments are in the sample's metadata.
+verdicts on the four maxims. The cited arguments are in the sample's metadata. The viewer sorts
+samples by id as text, so the numbers of debates are padded with zeros.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def write_log(
     samples = [
         sample
         for number, debate, one in read
-        for sample in _samples(number, debate, one, truth[number - 1] if truth else ())
+        for sample in _samples(
+            f"{number:0{len(str(last))}}", debate, one, truth[number - 1] if truth else ()
+        )
     ]
     log = _log(run, samples)
     name = re.sub(r"[^\w.-]+", "-", run.stem)
@@ -82,7 +85,9 @@ def _log(run: Path, samples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             "total_samples": len(ids), "completed_samples": len(ids),
             "scores": [one for maxim in Maxim if (one := _result(maxim, samples)) is not None],
         },
-        "stats": {"started_at": started, "completed_at": finished, "model_usage": {}},
+        "stats": {
+            "started_at": started, "completed_at": finished, "model_usage": _usage(status),
+        },
         "samples": samples,
     }  # fmt: skip
 
@@ -111,7 +116,7 @@ def _result(maxim: Maxim, samples: Sequence[Mapping[str, Any]]) -> dict[str, Any
 
 
 def _samples(
-    number: int, debate: Debate, one: files.Evaluation | None, labels: Sequence[Labels]
+    number: str, debate: Debate, one: files.Evaluation | None, labels: Sequence[Labels]
 ) -> Iterator[dict[str, Any]]:
     """Yield the sample of each response; the verdicts and labels are in the responses' order."""
     answered = [at for at, turn in enumerate(debate.turns) if turn.response is not None]
@@ -126,7 +131,7 @@ def _samples(
 
 
 def _sample(
-    number: int, debate: Debate, at: int, response: Response, verdicts: Verdicts, labels: Labels
+    number: str, debate: Debate, at: int, response: Response, verdicts: Verdicts, labels: Labels
 ) -> dict[str, Any]:
     given = []
     for turn in debate.turns[: at + 1]:
@@ -145,7 +150,7 @@ def _sample(
             "completion": response.content,
         },
         "scores": {
-            maxim.value: _score(verdict)
+            maxim.value: _score(verdict, response)
             for maxim, verdict in verdicts.items()
             if verdict.score is not None
         },
@@ -157,10 +162,27 @@ def _sample(
     }  # fmt: skip
 
 
-def _score(verdict: Verdict) -> dict[str, Any]:
+def _score(verdict: Verdict, response: Response) -> dict[str, Any]:
+    """Return a verdict; the viewer lists `answer` beside the input, so it is the response."""
+    reason = f": {verdict.rationale}" if verdict.rationale else ""
     return {
-        "value": verdict.score, "answer": _word(verdict.yes), "explanation": verdict.rationale
+        "value": verdict.score, "answer": response.content,
+        "explanation": f"{_word(verdict.yes)}{reason}",
     }  # fmt: skip
+
+
+def _usage(status: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Return the tokens of the run's model by its name, as its status counts them."""
+    total = (status.get("usage") or {}).get("total")
+    if not total:
+        return {}
+    model = (status.get("identity") or {}).get("model") or {}
+    given, written = int(total["prompt_tokens"]), int(total["completion_tokens"])
+    counts = {
+        "input_tokens": given, "output_tokens": written, "total_tokens": given + written,
+        "input_tokens_cache_read": int(total["cached_tokens"]),
+    }  # fmt: skip
+    return {str(model.get("name", "unknown")): counts}
 
 
 def _word(yes: object) -> str:
