@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from touche_rad.models import Message, Model
 from touche_rad.models import errors as faults
 from touche_rad.models import pool as pool_module
 from touche_rad.models.backends import open_backend
+from touche_rad.models.context import call_context
 from touche_rad.models.model import Settings
 
 ASKED = [Message("user", "Say something fine.")]
@@ -83,6 +86,161 @@ def test_a_dead_server_is_left_out_until_it_answers_again(
     assert after - dead >= 10, "it was taken back"
 
 
+async def _debates(model: Model, debates: int, turns: int) -> list[Any]:
+    """Ask several times in each debate."""
+
+    async def one(debate: int, turn: int) -> Fine:
+        with call_context(debate=f"debate {debate}", turn=turn):
+            return await model.ask([Message("user", f"debate {debate}, turn {turn}")], Fine)
+
+    return await model.ask_all([
+        partial(one, debate, turn) for turn in range(turns) for debate in range(debates)
+    ])  # fmt: skip
+
+
+def _debates_at(server: Scripted) -> set[str]:
+    return {asked["messages"][0]["content"].partition(",")[0] for asked in server.asked}
+
+
+async def _used(given: str, debates: int, turns: int, **more: Any) -> tuple[Model, list[Any]]:
+    model = Model(open_backend(given), **more)
+    try:
+        return model, await _debates(model, debates, turns)
+    finally:
+        await model.close()
+
+
+def test_the_calls_of_a_debate_go_to_one_endpoint(servers: tuple[Scripted, Scripted]) -> None:
+    one, other = servers
+    given = f"{one.url}#tiny,{other.url}#tiny"
+    model, found = anyio.run(lambda: _used(given, 30, 4, at_once=4))
+    assert [answer for answer in found if not isinstance(answer, Fine)] == []
+    assert not _debates_at(one) & _debates_at(other)
+    assert min(len(_debates_at(one)), len(_debates_at(other))) >= 5
+    before = _debates_at(one)
+    anyio.run(lambda: _used(f"{other.url},{one.url}#tiny", 30, 4, at_once=4))
+    assert _debates_at(one) == before, "another process, another order of the addresses"
+    counts = model.usage.record()["endpoints"]
+    assert sum(place["calls"] for place in counts.values()) == 120
+    assert all(place["failures"] == 0 for place in counts.values())
+
+
+def test_an_endpoint_with_many_open_calls_gets_no_more(servers: tuple[Scripted, Scripted]) -> None:
+    one, other = servers
+    together = threading.Barrier(40)
+
+    def after_all(handler: scripted.Handler) -> None:
+        together.wait(20)
+        scripted.content('{"words": "fine"}')(handler)
+
+    one.always = other.always = after_all
+
+    async def run() -> None:
+        pool: Any = open_backend(f"{one.url},{other.url}#tiny")
+        with call_context(debate="one debate"):
+            async with anyio.create_task_group() as group:
+                for _ in range(40):
+                    group.start_soon(pool.complete, {"messages": []}, 20.0)
+        await pool.close()
+
+    anyio.run(run)
+    assert min(len(one.asked), len(other.asked)) >= 10
+
+
+def test_an_endpoint_dies_in_the_middle_of_a_run(servers: tuple[Scripted, Scripted]) -> None:
+    one, other = servers
+    alive = one.always
+    one.script = [alive] * 10
+    one.always = scripted.reset
+    model, found = anyio.run(lambda: _used(f"{one.url},{other.url}#tiny", 20, 5))
+    assert [answer for answer in found if not isinstance(answer, Fine)] == []
+    counts = model.usage.record()["endpoints"]
+    assert counts[other.url] == {"calls": 90, "failures": 0}
+    assert counts[one.url]["calls"] - counts[one.url]["failures"] == 10
+    assert counts[one.url]["failures"] < 60, "it is left out after the first failures"
+
+
+def test_an_endpoint_without_power_loses_no_call(
+    servers: tuple[Scripted, Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = servers
+    monkeypatch.setattr(pool_module, "_PATIENCE", 0.1)
+    stop = threading.Event()
+
+    def hangs(handler: scripted.Handler) -> None:
+        stop.wait(20)
+        handler.close_connection = True
+
+    one.script = [one.always] * 10
+    one.always = hangs
+    try:
+        _, found = anyio.run(lambda: _used(f"{one.url},{other.url}#tiny", 20, 3, deadline=8.0))
+    finally:
+        stop.set()
+    assert [answer for answer in found if not isinstance(answer, Fine)] == []
+    assert len(other.asked) == 50
+
+
+def test_an_endpoint_without_the_model_is_left_out(servers: tuple[Scripted, Scripted]) -> None:
+    one, other = servers
+    one.always = fails(404)
+    _, found = anyio.run(lambda: _used(f"{one.url},{other.url}#tiny", 20, 2))
+    assert [answer for answer in found if not isinstance(answer, Fine)] == []
+    assert len(other.asked) == 40
+
+
+def test_a_refused_request_is_no_failure_of_its_endpoint(
+    servers: tuple[Scripted, Scripted],
+) -> None:
+    one, other = servers
+    one.always = other.always = fails(400)
+    model, found = anyio.run(lambda: _used(f"{one.url},{other.url}#tiny", 4, 1))
+    assert {type(error) for error in found} == {faults.BadRequest}
+    counts = model.usage.record()["endpoints"]
+    assert sum(place["failures"] for place in counts.values()) == 0
+
+
+def test_the_status_names_endpoints_and_the_answers_do_not_depend_on_them(
+    servers: tuple[Scripted, Scripted], tmp_path: Path
+) -> None:
+    one, other = servers
+    one.always = other.always = scripted.content("yes")
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join(demo_file("adversarial.jsonl").read_text().splitlines(True)[:12]))
+
+    def judge(given: str, out: Path) -> Any:
+        return touche_rad(
+            "judge", few, "-j", "zsl", "-O", "per=maxim", "-m", given, "-o", out,
+            "--cache", tmp_path / "cache", "--no-trace",
+        )  # fmt: skip
+
+    both, single = tmp_path / "both.jsonl", tmp_path / "single.jsonl"
+    other.script = [scripted.reset] * 2
+    ended = judge(f"{one.url},{other.url}#tiny", both)
+    assert ended.code == 0, ended.err
+    status = json.loads(both.with_name("both.jsonl.status.json").read_text())
+    endpoints = status["usage"]["endpoints"]
+    assert set(endpoints) == {one.url, other.url}
+    assert f"{other.url}: {endpoints[other.url]['failures']} of " in ended.err
+    asked = len(one.asked) + len(other.asked)
+    ended = judge(f"{one.url}#tiny", single)
+    assert ended.code == 0, ended.err
+    assert single.read_bytes() == both.read_bytes()
+    assert len(one.asked) + len(other.asked) == asked, "all answers come from the cache"
+
+
+def test_where_all_endpoints_die_the_fallback_answers(servers: tuple[Scripted, Scripted]) -> None:
+    one, other = servers
+    one.always = other.always = scripted.reset
+    ended = touche_rad(
+        "respond", "--say", "The clock change is harmless.", "-i", "demo", "--deadline", "2",
+        "-m", f"{one.url},{other.url}#tiny",
+    )  # fmt: skip
+    assert ended.code == 1, "every answer is a stand-in"
+    assert ended.out.startswith("I disagree: ")
+    assert "model unreachable" in ended.err
+
+
 def test_where_all_are_busy_the_calls_wait(servers: tuple[Scripted, Scripted]) -> None:
     one, other = servers
     one.script, other.script = [fails(503)] * 3, [fails(503)] * 3
@@ -143,7 +301,8 @@ def test_a_wrong_script_is_told_in_one_line(tmp_path: Path, text: str, told: str
     ("at", "told"),
     [("ftp://x/v1#m", "-m http://x/v1#m"), ("x:1/v1#m", "-m http://x:1/v1#m"),
      ("http://me:pw@x/v1#m", "user name or password"), ("http://x/v1", "no model name"),
-     ("http://x/v1,,http://y/v1#m", "single commas"), ("vllm:", "which model"),
+     ("http://x/v1,,http://y/v1#m", "single commas"),
+     ("http://x/v1#a,http://y/v1#b", "the same model, got a and b"), ("vllm:", "which model"),
      ("vllm:/no/such/folder", "there is no such folder"), ("hf:/no/such", "this folder does not exist"),
      ("scripted:/no/such", "cannot be read")],
 )  # fmt: skip

@@ -47,11 +47,23 @@ def open_backend(
 
 
 def _server(given: str | None) -> Address | Backend:
-    """Return one address, or a pool of several with the same model."""
-    said, _, model = (given or "").partition("#")
-    urls = [url.strip() for url in (said or os.environ.get(URL, "")).split(",")]
-    if len(urls) == 1:
-        return parse_address(f"{urls[0]}#{model}")
-    if not all(urls):
+    """Return one address, or a pool of several with the same model.
+
+    The model's name may follow the last address only, or each of them.
+    """
+    parts = [one.strip() for one in (given or "").split(",")]
+    if len(parts) == 1 and not parts[0].partition("#")[0]:
+        parts = [f"{url.strip()}{parts[0]}" for url in os.environ.get(URL, "").split(",")]
+    if len(parts) == 1:
+        return parse_address(parts[0])
+    if not all(one.partition("#")[0] for one in parts):
         raise UserError("-m: expected addresses separated by single commas")
-    return Pool([Endpoint(parse_address(f"{url}#{model}")) for url in urls])
+    last = parts[-1].partition("#")[2]
+    found = [parse_address(one if "#" in one else f"{one}#{last}") for one in parts]
+    models = dict.fromkeys(address.model for address in found)
+    if len(models) > 1:
+        raise UserError(
+            f"-m: all addresses must have the same model, got {' and '.join(models)}; "
+            "pass -m URL1,URL2#MODEL"
+        )
+    return Pool([Endpoint(address) for address in dict.fromkeys(found)])  # each address once

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 import anyio
 from pydantic import BaseModel
 
+from touche_rad.models.context import call_context
 from touche_rad.models.endpoint import NONE, Backend
 from touche_rad.models.errors import (
     BadRequest,
@@ -215,7 +216,10 @@ class Sender:
         limiter = self._limiter
         begun, waited_for = time.monotonic(), "too many calls; no place"
         try:
-            with anyio.fail_after(call.left):
+            with (
+                anyio.fail_after(call.left),
+                call_context(attempted=self.usage.count_attempt),
+            ):
                 async with limiter.turn(call.context.debate):
                     begun, waited_for = time.monotonic(), "no answer"
                     reply = await self.backend.complete(body, max(0.001, call.left))

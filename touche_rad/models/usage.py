@@ -59,6 +59,8 @@ class Usage:
     debates: dict[str, Cost] = field(default_factory=dict)
     faults: dict[str, int] = field(default_factory=dict)
     """Failed calls by kind of error."""
+    endpoints: dict[str, dict[str, int]] = field(default_factory=dict)
+    """For several endpoints: the calls that each one got, and those that it did not answer."""
     first_fault: str = ""
     begun: float = field(default_factory=time.monotonic)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -98,6 +100,13 @@ class Usage:
         if context.observe is not None:
             context.observe({"event": "model", "step": step, **cost.record()})
 
+    def count_attempt(self, endpoint: str, answered: bool) -> None:
+        """Count a call that one of several endpoints got."""
+        with self._lock:
+            counts = self.endpoints.setdefault(endpoint, {"calls": 0, "failures": 0})
+            counts["calls"] += 1
+            counts["failures"] += not answered
+
     def count_fault(self, error: ModelError) -> None:
         """Count a call that failed after all its retries."""
         with self._lock:
@@ -123,6 +132,7 @@ class Usage:
                 "debates": _spread(list(self.debates.values())),
                 "faults": dict(sorted(self.faults.items(), key=lambda one: -one[1])),
                 "first_fault": self.first_fault,
+                **({"endpoints": dict(sorted(self.endpoints.items()))} if self.endpoints else {}),
             }
 
 

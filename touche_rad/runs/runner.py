@@ -117,6 +117,7 @@ class Status(BaseModel):
         )  # fmt: skip
         if self.usage:
             said.append(_cost(self.usage["total"]))
+            said.extend(_endpoint_warnings(self.usage.get("endpoints", {})))
         said.extend(f"{WARNING}{warning}" for warning in self.warnings)
         if self.errors:
             said.append(f"tracebacks: {self.errors}")
@@ -130,6 +131,14 @@ def _cost(total: Mapping[str, Any]) -> str:
         share = total["shared_letters"] / total["prompt_letters"]
         parts.append(f"{share:.0%} of the prompts shared")
     return f"model: {', '.join(parts)}"
+
+
+def _endpoint_warnings(endpoints: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """Name the endpoints that did not answer some calls."""
+    for place, one in endpoints.items():
+        if one["failures"]:
+            failed = f"{one['failures']} of {one['calls']} calls failed"
+            yield f"{WARNING}{printable(place)}: {failed}; other endpoints or retries followed"
 
 
 def at_turn(note: str, debate: Debate, turn: int) -> str:
