@@ -34,6 +34,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "dataset": ("dataset", "Write a dataset for TIRA, and evaluate runs on it."),
     },
     "Tools": {
+        "merge": ("merge", "Merge the shards of a run into its output."),
         "index": ("index", "Build an argument index from a collection or from debates."),
         "retrieve": ("retrieve", "Search an index and write a TREC run, or print the hits."),
         "export": ("export", "Write runs for inspect_ai and TREC AutoJudge."),

@@ -16,7 +16,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "Run": (
         "deadline", "workers", "seed", "skip_bad", "restart", "replace", "strict", "metadata",
-        "dry_run", "rate", "price", "spare_index",
+        "shard", "dry_run", "rate", "price", "spare_index",
     ),
     "Training": (
         "epochs", "rate", "batch", "accumulate", "group", "layers", "warmup", "rank", "alpha",

@@ -54,7 +54,8 @@ def judge_command(source: Path | None, **given: Any) -> int:
     for key, flag in (("every", "all"), ("debate", "debate"), ("turn", "turn")):
         if given[key] is not None and given[key] is not False:
             raise OptionError(f"--{flag} is for --explain")
-    if not given["as_json"] or given["output"] is not None or given["dry_run"]:
+    whole = given["output"] is None and given["shard"] is None
+    if not given["as_json"] or not whole or given["dry_run"]:
         return _judge(source, given)
     import tempfile
 

@@ -100,6 +100,10 @@ _SOURCES: Final = {
 }
 
 
+WORDS: Final = "touche_rad.arguments"
+"""Where a context keeps the words after the command's name."""
+
+
 class Stopped(Exception):
     """The user pressed Ctrl-C; the text says whether the work can be resumed."""
 
@@ -147,6 +151,7 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Require no argument with `--show-config`, and no number after `--wait`."""
         args = list(_with_seconds(args))
+        ctx.meta[WORDS] = tuple(args)
         ctx.meta["show_config"] = "--show-config" in args
         if ctx.meta["show_config"]:
             for parameter in self.params:
@@ -423,7 +428,23 @@ REPLACE: Final = click.option(
 RESTART: Final = flag("--restart", "Start from the beginning instead of resuming.")
 QUIET: Final = flag("-q", "Print errors only.", "--quiet")
 JSON: Final = flag("--json", "Print JSON.", "as_json")
-RUN: Final = (DEADLINE, WORKERS, SEED, SKIP_BAD, STRICT, REPLACE, RESTART, METADATA, QUIET)
+
+
+def _parse_shard(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+    if value is None:
+        return None
+    from touche_rad.runs.parts import Shard
+
+    return Shard.parse(value)
+
+
+SHARD: Final = click.option(
+    "--shard", metavar="I/N", callback=_parse_shard, envvar="TOUCHE_RAD_SHARD",
+    help="Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
+)  # fmt: skip
+RUN: Final = (
+    DEADLINE, WORKERS, SEED, SKIP_BAD, STRICT, REPLACE, RESTART, METADATA, SHARD, QUIET,
+)  # fmt: skip
 """The options of all runs over debates."""
 
 MODEL: Final = click.option(

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from touche_rad.plugins import ArgumentIndex, Kind, Plugin, Services
     from touche_rad.runs.answering import Answerer
     from touche_rad.runs.estimate import Estimate
+    from touche_rad.runs.parts import Part
     from touche_rad.runs.runner import RunOptions, Status
 
 Given = Mapping[str, Any]
@@ -223,14 +225,22 @@ def make_model(given: Given, out: Path | None = None, backend: Backend | None = 
         report=lambda line: say(line, quiet=given.get("quiet", False)),
         log_file=out.with_name(f"{out.name}.vllm.log") if out else None,
     )  # fmt: skip
-    usage = Usage(given.get("max_calls"), given.get("max_tokens"), given.get("run_deadline"))
+    share = given["shard"].share if given.get("shard") is not None else (lambda limit: limit)
+    usage = Usage(
+        share(given.get("max_calls")), share(given.get("max_tokens")), given.get("run_deadline")
+    )
     trace = _beside(out, TRACE) if out and given.get("trace", True) else None
     if trace:
         with suppress(OSError):
             trace.parent.mkdir(parents=True, exist_ok=True)
     settings, limits = model_settings(options.get("model", {}), seed)
+    cache, behind = given.get("cache"), None
+    if given.get("shard") is not None and cache is not None and out is not None:
+        from touche_rad.runs.parts import CACHE
+
+        cache, behind = out.parent / CACHE, cache  # machines do not share the file of a cache
     return Model(
-        opened, cache=given.get("cache"), usage=usage, trace=trace, settings=settings,
+        opened, cache=cache, behind=behind, usage=usage, trace=trace, settings=settings,
         shared=backend is not None, **limits,
     )  # fmt: skip
 
@@ -346,8 +356,16 @@ class Places:
 
 
 def output_of(given: Given) -> Path | None:
-    """Return the output of `-o`; a dry run writes nothing, so that it needs no output."""
-    return given["output"] or (Path(os.devnull) if given["dry_run"] else None)
+    """Return the output of `-o`, or that of the part with `--shard`; a dry run needs no output."""
+    if given["shard"] is None:
+        return given["output"] or (Path(os.devnull) if given["dry_run"] else None)
+    if given["dry_run"]:
+        raise OptionError("--dry-run is for the whole run: leave out --shard")
+    out: Path | None = given["output"]
+    if out is None:
+        raise OptionError("--shard is for a run with an output: add -o RUN")
+    folder: Path = given["shard"].folder(out)
+    return folder / out.name
 
 
 def find_places(
@@ -425,10 +443,12 @@ def run_on_files(
     from touche_rad.runs.runner import WARNING, RunOptions, run
     from touche_rad.runs.stand_ins import ERRORS
 
+    begun = datetime.now().astimezone()
     demo, warnings = check_demo(given, index)
     replace = given["replace"] or is_tira_output(places.out.parent)
     expected = None
-    if model is not None and estimate is not None and _is_long(places.source):
+    part = _part(given, places)
+    if part is None and model is not None and estimate is not None and _is_long(places.source):
         expected = estimate()
     with (
         _metadata(verb, places, given, method),
@@ -439,14 +459,20 @@ def run_on_files(
             report, places.status or status_beside(places.out), model, warnings, demo,
             estimate=expected.model_dump(mode="json") if expected is not None else {},
             strict=given.get("strict", False), hand_in=is_tira(places.out),
-            errors=_beside(places.out, ERRORS),
+            errors=_beside(places.out, ERRORS), part=part,
         )  # fmt: skip
         status = run(lambda: work(run_options), places.out)
+    if part is not None and status.finished < begun:
+        say(f"shard {part.shard} is finished already; --restart makes it again",
+            quiet=given["quiet"])  # fmt: skip
     for line in status.lines():
         say(line, quiet=given["quiet"] and not line.startswith(WARNING))
     if expected is not None and status.usage and not status.resumed:
         say(expected.compare(status.usage["total"]), quiet=given["quiet"])
     say(f"written: {places.out}", quiet=given["quiet"])
+    if part is not None:
+        next_step(["merge", part.folder.parent, "-o", part.run], quiet=given["quiet"])
+        return 0
     code = end_of_run(status, places.out)
     if places.status is None and not code:
         steps = next_after(places.out, places.source, given["index"], demo=demo)
@@ -455,6 +481,18 @@ def run_on_files(
                 quiet=given["quiet"])  # fmt: skip
         next_step(*steps, quiet=given["quiet"])
     return code
+
+
+def _part(given: Given, places: Places) -> Part | None:
+    """Return the part of the run that `--shard` asks for."""
+    if given["shard"] is None:
+        return None
+    from touche_rad.cli.options import WORDS
+    from touche_rad.runs.parts import Part
+
+    context = click.get_current_context()
+    words = (str(context.info_name), *context.meta[WORDS])
+    return Part(given["shard"], places.out.parent, given["output"], places.source, words)
 
 
 def _is_long(source: Path) -> bool:

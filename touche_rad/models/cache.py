@@ -68,9 +68,16 @@ class Row:
 class Cache:
     """The valid answers in a folder."""
 
-    def __init__(self, folder: Path, *, make: bool = True) -> None:
-        """Open the cache; with `make`, create it if it does not exist."""
+    def __init__(self, folder: Path, *, make: bool = True, behind: Path | None = None) -> None:
+        """Open the cache.
+
+        Args:
+            folder: Its folder.
+            make: Create it if it does not exist.
+            behind: The folder of another cache, of which answers are only read.
+        """
         self.folder = folder
+        self._behind = Behind(behind) if behind is not None else None
         self._local = threading.local()
         self._warned = False
         if not make and not (folder / CACHE_FILE).is_file():
@@ -82,7 +89,7 @@ class Cache:
                 refuse_newer(f"--cache {folder}", {"format": found}, VERSION)
                 if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                     database.execute(f"PRAGMA user_version={VERSION}")
-                database.execute("PRAGMA journal_mode=WAL")
+                database.execute(f"PRAGMA journal_mode={_journal_mode(folder)}")
                 database.execute(_TABLE)
                 have = {row[1] for row in database.execute("PRAGMA table_info(answers)")}
         except (OSError, sqlite3.Error) as error:
@@ -122,6 +129,7 @@ class Cache:
                         tuple(getattr(row, name) for name in _COLUMNS),
                     )
             database.execute("COMMIT")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the file is complete by itself
         return len(self) - before
 
     def remove(self, keys: Iterable[str]) -> int:
@@ -149,7 +157,7 @@ class Cache:
             self._warn(f"cannot be read: {error}")
             return None
         if row is None:
-            return None
+            return self._behind.get(key) if self._behind is not None else None
         answer, digest = row
         if _digest(answer) != digest:
             self._warn("has a damaged answer; the model is called again")
@@ -173,6 +181,67 @@ class Cache:
         if not self._warned:
             log.warning("the cache in %s %s", self.folder, what)
             self._warned = True
+
+
+class Behind:
+    """Another cache whose answers are only read, so that many machines can read it at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the cache in a folder; a folder without a cache has no answers."""
+        self._folder = folder
+        self._local = threading.local()
+
+    def get(self, key: str) -> Mapping[str, Any] | None:
+        """Return the answer to a request, or None if it is missing, damaged or unreadable."""
+        try:
+            row = self._database().execute(
+                "SELECT answer, digest FROM answers WHERE key = ?", (key,)
+            ).fetchone()  # fmt: skip
+        except sqlite3.Error as error:
+            log.debug("the cache in %s cannot be read", self._folder, exc_info=error)
+            return None
+        if row is None or _digest(row[0]) != row[1]:
+            return None
+        found: Mapping[str, Any] = json.loads(row[0])
+        return found
+
+    def _database(self) -> sqlite3.Connection:
+        database: sqlite3.Connection | None = getattr(self._local, "database", None)
+        if database is None:
+            place = f"{(self._folder / CACHE_FILE).absolute().as_uri()}?mode=ro"
+            if network_file_system(self._folder):
+                place += "&immutable=1"  # without locks and shared memory
+            database = sqlite3.connect(place, timeout=WAIT, uri=True)
+            self._local.database = database
+        return database
+
+
+_NETWORK: Final = frozenset((
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "glusterfs",
+    "fuse.glusterfs", "fuse.sshfs", "fuse.s3fs", "fuse.ceph", "afs", "9p", "pvfs2", "orangefs",
+))  # fmt: skip
+"""File systems of other machines, by their names in /proc/mounts."""
+MOUNTS: Final = Path("/proc/mounts")
+
+
+def network_file_system(path: Path, mounts: Path = MOUNTS) -> str:
+    """Return the name of the network file system that a path lies on; empty on a local one."""
+    place = path.absolute()
+    best, found = Path("/"), ""
+    try:
+        rows = [line.split() for line in mounts.read_text("utf-8", "replace").splitlines()]
+    except OSError:  # not on Linux
+        return ""
+    for row in rows:
+        at = Path(row[1].replace("\\040", " "))
+        if at in (place, *place.parents) and len(at.parts) >= len(best.parts):
+            best, found = at, row[2]
+    return found if found in _NETWORK else ""
+
+
+def _journal_mode(folder: Path) -> str:
+    """Return SQLite's journal mode: WAL shares memory, so that all must be on one machine."""
+    return "TRUNCATE" if network_file_system(folder) else "WAL"
 
 
 def _digest(text: str) -> str:
@@ -241,8 +310,8 @@ def _locks() -> ModuleType | None:
 class Answers:
     """The cache of a model; without a folder nothing is stored and nothing waits."""
 
-    def __init__(self, folder: Path | None, trace: Trace) -> None:
-        self._cache = Cache(folder) if folder else None
+    def __init__(self, folder: Path | None, trace: Trace, behind: Path | None = None) -> None:
+        self._cache = Cache(folder, behind=behind) if folder else None
         self._trace = trace
         self._asked: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, anyio.Lock]] = (
             WeakKeyDictionary()

@@ -104,6 +104,7 @@ class Model:
         at: Address | Backend,
         *,
         cache: Path | None = None,
+        behind: Path | None = None,
         usage: Usage | None = None,
         trace: Path | None = None,
         settings: Settings | None = None,
@@ -116,6 +117,7 @@ class Model:
         Args:
             at: Address or backend; with the address EMPTY only the cache answers.
             cache: Folder of the cache; None for no cache.
+            behind: Folder of another cache, of which answers are only read.
             usage: Budget and costs.
             trace: File with one line per call; None for no trace.
             settings: Sampling settings.
@@ -134,7 +136,7 @@ class Model:
         self._shared = shared
         traced = Trace(trace)
         self._sender = Sender(self.backend, usage or Usage(), traced, at_once)
-        self._answers = Answers(cache, traced)
+        self._answers = Answers(cache, traced, behind)
         self._format = JsonFormat(self.name)
         self._prefixes = Prefixes()
         self.warnings: list[str] = []

@@ -7,7 +7,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
@@ -62,6 +62,8 @@ class Usage:
     endpoints: dict[str, dict[str, int]] = field(default_factory=dict)
     """For several endpoints: the calls that each one got, and those that it did not answer."""
     first_fault: str = ""
+    others: Spread = field(default_factory=lambda: Spread())
+    """Costs of the debates of other processes, which `add` takes over."""
     begun: float = field(default_factory=time.monotonic)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -129,24 +131,83 @@ class Usage:
             return {
                 "total": self.total.record(),
                 "plugins": plugins,
-                "debates": _spread(list(self.debates.values())),
+                "debates": self._spread().record(),
                 "faults": dict(sorted(self.faults.items(), key=lambda one: -one[1])),
                 "first_fault": self.first_fault,
                 **({"endpoints": dict(sorted(self.endpoints.items()))} if self.endpoints else {}),
             }
 
+    def _spread(self) -> Spread:
+        spread = Spread.of(self.debates.values())
+        spread.add(self.others)
+        return spread
 
-def _spread(costs: list[Cost]) -> dict[str, Any]:
-    """Return mean and maximum cost per debate."""
-    spread: dict[str, Any] = {"count": len(costs)}
-    if costs:
-        for name in ("calls", "prompt_tokens", "completion_tokens", "seconds"):
-            values = [getattr(cost, name) for cost in costs]
-            spread[name] = {
-                "mean": round(sum(values) / len(values), 3),
-                "most": round(max(values), 3),
+    def export(self) -> dict[str, Any]:
+        """Return all costs as JSON values, so that another process can add them."""
+        with self._lock:
+            return {
+                "total": vars(self.total).copy(),
+                "steps": {
+                    plugin: {step: vars(cost).copy() for step, cost in steps.items()}
+                    for plugin, steps in self.steps.items()
+                },
+                "debates": vars(self._spread()).copy(),
+                "faults": dict(self.faults),
+                "first_fault": self.first_fault,
             }
-    return spread
+
+    def add(self, exported: Mapping[str, Any]) -> None:
+        """Add the costs that another process exported."""
+        with self._lock:
+            self.total.add(Cost(**exported["total"]))
+            for plugin, steps in exported["steps"].items():
+                mine = self.steps.setdefault(plugin, {})
+                for step, cost in steps.items():
+                    mine.setdefault(step, Cost()).add(Cost(**cost))
+            self.others.add(Spread(**exported["debates"]))
+            for kind, count in exported["faults"].items():
+                self.faults[kind] = self.faults.get(kind, 0) + count
+            self.first_fault = self.first_fault or exported["first_fault"]
+
+
+_SPREAD: Final = ("calls", "prompt_tokens", "completion_tokens", "seconds")
+
+
+@dataclass
+class Spread:
+    """Sums and maxima of the costs of debates, whose size does not grow with their number."""
+
+    count: int = 0
+    sums: dict[str, float] = field(default_factory=dict)
+    most: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, costs: Iterable[Cost]) -> Spread:
+        """Return the spread of the costs of single debates."""
+        spread = cls()
+        for cost in costs:
+            values = {name: getattr(cost, name) for name in _SPREAD}
+            spread.add(cls(1, values, values))
+        return spread
+
+    def add(self, other: Spread) -> None:
+        """Add the spread of other debates."""
+        self.count += other.count
+        for name, value in other.sums.items():
+            self.sums[name] = self.sums.get(name, 0) + value
+        for name, value in other.most.items():
+            self.most[name] = max(self.most.get(name, 0), value)
+
+    def record(self) -> dict[str, Any]:
+        """Return mean and maximum cost per debate."""
+        spread = {
+            name: {
+                "mean": round(self.sums[name] / self.count, 3),
+                "most": round(self.most[name], 3),
+            }
+            for name in self.sums
+        }  # fmt: skip
+        return {"count": self.count, **spread}
 
 
 BLOCK: Final = 64

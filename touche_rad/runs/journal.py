@@ -110,23 +110,22 @@ class Journal:
 
     def append(self, unit: int, done: Done) -> None:
         """Append one finished unit."""
-        values = asdict(done) | {
-            "lines": [redact_line(line) for line in done.lines], "notes": redact_data(done.notes),
-            "stand_ins": redact_data([vars(one) for one in done.stand_ins]),
-        }  # fmt: skip
-        record = json.dumps({"unit": unit, **values}, ensure_ascii=False, allow_nan=False)
         offset = self._end
-        self._write(_sealed(record.encode()))
+        self._write(record_line(unit, done))
         self._place(unit, offset)
 
     def records(self) -> Iterator[Done]:
         """Yield the finished units in the order of the input."""
+        return (done for _, done in self.numbered())
+
+    def numbered(self) -> Iterator[tuple[int, Done]]:
+        """Yield the finished units with their numbers in the order of the input."""
         with self.path.open("rb") as stream:
             for offset in self._offsets:
                 if offset:
                     stream.seek(offset)
                     try:
-                        yield _read(stream.readline())[1]
+                        yield read_record(stream.readline())
                     except ValueError:
                         raise WorkError(
                             f"{self.path}: a record was damaged while the run went on: run the "
@@ -177,7 +176,7 @@ class Journal:
                 if not line.endswith(b"\n"):  # the process was killed while it wrote the line
                     break
                 try:
-                    unit, _ = _read(line)
+                    unit, _ = read_record(line)
                 except ValueError:
                     log.warning("%s:%d is damaged: its unit is processed again", self.path, row)
                 else:
@@ -276,7 +275,17 @@ def _checked(line: bytes) -> bytes:
     return line
 
 
-def _read(line: bytes) -> tuple[int, Done]:
+def record_line(unit: int, done: Done) -> bytes:
+    """Return the record of a finished unit: one line without secrets, with its checksum."""
+    values = asdict(done) | {
+        "lines": [redact_line(line) for line in done.lines], "notes": redact_data(done.notes),
+        "stand_ins": redact_data([vars(one) for one in done.stand_ins]),
+    }  # fmt: skip
+    record = json.dumps({"unit": unit, **values}, ensure_ascii=False, allow_nan=False)
+    return _sealed(record.encode())
+
+
+def read_record(line: bytes) -> tuple[int, Done]:
     """Read one record; anything else is a ValueError."""
     record = json.loads(_checked(line))
     try:

@@ -15,8 +15,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field
@@ -39,6 +40,9 @@ from touche_rad.runs.stand_ins import (
     warnings_of,
 )
 from touche_rad.text import printable, redact_data
+
+if TYPE_CHECKING:
+    from touche_rad.models.usage import Usage
 
 State = Literal["done", "stopped", "failed"]
 
@@ -232,6 +236,27 @@ class Work(Generic[T]):
     identity: Mapping[str, Any]
 
 
+class PartOfRun(Protocol):
+    """A part of a run; `touche_rad.runs.parts` has the one of `--shard`."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What the identity of the part has in addition to that of the run."""
+        ...
+
+    def units(self, total: int) -> range:
+        """Return the numbers of its units, if the input has `total`."""
+        ...
+
+    def finished(self, out: Path, identity: Mapping[str, Any]) -> Status | None:
+        """Return the status of this part if it is complete already, with the same identity."""
+        ...
+
+    def finish(self, journal: Journal, status: Status, total: int, facts: Facts) -> None:
+        """Write what the whole run needs of this part."""
+        ...
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """Settings of a run that do not change its output."""
@@ -264,6 +289,8 @@ class RunOptions:
     """Finish also without the model, because the output must be handed in (under TIRA)."""
     errors: Path | None = None
     """File for the first traceback of each kind of failure."""
+    part: PartOfRun | None = None
+    """The part of the input to process; the output is then this part of the run's output."""
 
 
 DEFAULT_OPTIONS: Final = RunOptions()
@@ -295,9 +322,15 @@ async def run_work(work: Work[Any], options: RunOptions) -> Status:
     try:
         bad = options.bad or files.BadLines()
         identity = _identify(work)
+        if options.part is not None:
+            identity |= options.part.identity
+            finished = None if options.restart else options.part.finished(work.out, identity)
+            if finished is not None:
+                return finished
         _check_output(work.out, identity, options)
         total = _check_input(work, bad)
-        report.units, report.identity, report.bad = total, identity, bad
+        units = range(total) if options.part is None else options.part.units(total)
+        report.units, report.identity, report.bad = units, identity, bad
         RUN_FAILURES.set(FailureLog(options.errors, options.strict))
         with Journal(work.out, identity, restart=options.restart) as journal:
             report.journal = journal
@@ -305,9 +338,12 @@ async def run_work(work: Work[Any], options: RunOptions) -> Status:
                 options.errors.unlink(missing_ok=True)
             if options.model is not None and not journal.resumed:
                 options.model.begin_trace()
-            await _work_through(work, options, journal, total)
+            await _work_through(work, options, journal, units)
+            report.tally = Tally(units=units.start)
             journal.finish(report.tally.add)
             status = report.write("done")
+            if options.part is not None:
+                options.part.finish(journal, status, total, report.facts())
             journal.remove()  # last: a kill in between leaves a run that the next call finishes
     except asyncio.CancelledError:
         report.write("stopped", "stopped before the end")
@@ -374,10 +410,14 @@ def _check_input(work: Work[Any], bad: files.BadLines) -> int:
     return total
 
 
-async def _work_through(work: Work[T], options: RunOptions, journal: Journal, total: int) -> None:
+async def _work_through(
+    work: Work[T], options: RunOptions, journal: Journal, numbers: range
+) -> None:
     """Process units with parallel workers; an error of the journal stops all of them."""
     read = enumerate(work.read(files.BadLines(skip=True)))
-    units = ((number, unit) for number, unit in read if number not in journal)
+    here = islice(read, numbers.start, numbers.stop)
+    units = ((number, unit) for number, unit in here if number not in journal)
+    total = len(numbers)
     failures: list[str] = []
     fatal: list[Exception] = []
     report = options.progress or (lambda done, total: None)
@@ -422,7 +462,7 @@ class _Report:
         self.started, self.clock = datetime.now().astimezone(), time.monotonic()
         self.tally = Tally()
         self.identity: Mapping[str, Any] = work.identity
-        self.units: int | None = None
+        self.units: range | None = None
         self.journal: Journal | None = None
         self.bad: files.BadLines | None = None
 
@@ -430,7 +470,7 @@ class _Report:
         """Make the status, and write it if a path is set."""
         journal, model = self.journal, self.options.model
         if error and journal is not None and journal.path.exists():
-            self.tally = Tally()
+            self.tally = Tally(units=self.units.start if self.units else 0)
             for done in journal.records():
                 self.tally.add(done)
         totals = self.tally.fields()
@@ -441,11 +481,11 @@ class _Report:
             error=error,
             output=str(self.work.out),
             sha256=sha256_of(self.work.out) if state == "done" else "",
-            units=self.units,
+            units=None if self.units is None else len(self.units),
             done=len(journal) if journal else 0,
             resumed=journal.resumed if journal else 0,
             skipped=skipped,
-            warnings=(*self.options.warnings, *self._warnings(skipped)),
+            warnings=self.facts().warnings(self.tally),
             demo=self.options.demo,
             errors=self._errors(),
             identity=self.identity,
@@ -471,16 +511,43 @@ class _Report:
         path = self.options.errors
         return str(path) if path is not None and path.exists() else ""
 
-    def _warnings(self, skipped: int) -> Iterator[str]:
-        if skipped and self.bad:
-            yield f"{skipped} bad lines were skipped; the first: {self.bad.first}"
-        if self.tally.stand_ins:
-            yield from warnings_of(self.tally.stand_ins, self.tally.counts)
-        model = self.options.model
-        if model is not None:
-            yield from map(printable, model.warnings)
-        if model is not None and model.usage.faults:
-            usage = model.usage
-            kinds = ", ".join(f"{count} {kind}" for kind, count in usage.faults.items())
-            failed = f"{sum(usage.faults.values())} model calls failed ({kinds})"
-            yield f"{failed}; the first: {printable(usage.first_fault)}"
+    def facts(self) -> Facts:
+        """Return what the warnings of the status need, besides the results."""
+        model, bad = self.options.model, self.bad
+        skipped = ""
+        if bad and bad.count:
+            skipped = f"{bad.count} bad lines were skipped; the first: {bad.first}"
+        return Facts(
+            self.options.warnings, skipped, tuple(model.warnings) if model else (),
+            model.usage if model is not None else None,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the warnings of a status need, besides the results."""
+
+    settings: tuple[str, ...] = ()
+    """Warnings about the settings."""
+    skipped: str = ""
+    """The warning about skipped lines, if there were any."""
+    model: tuple[str, ...] = ()
+    """Warnings about the model's endpoints."""
+    usage: Usage | None = None
+    """The cost of the model calls, if there is a model."""
+
+    def warnings(self, tally: Tally) -> tuple[str, ...]:
+        """Return all warnings of a run with these results."""
+        return (*self.settings, *self._of(tally))
+
+    def _of(self, tally: Tally) -> Iterator[str]:
+        if self.skipped:
+            yield self.skipped
+        if tally.stand_ins:
+            yield from warnings_of(tally.stand_ins, tally.counts)
+        yield from map(printable, self.model)
+        if self.usage is not None and self.usage.faults:
+            faults = self.usage.faults
+            kinds = ", ".join(f"{count} {kind}" for kind, count in faults.items())
+            failed = f"{sum(faults.values())} model calls failed ({kinds})"
+            yield f"{failed}; the first: {printable(self.usage.first_fault)}"

@@ -1,0 +1,198 @@
+"""The parts of a run, merged, are the files of the run on one machine. 8 CPU seconds together."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.terminal import Ended, touche_rad
+
+DEMO = Path(__file__).parents[2] / "touche_rad" / "demo"
+
+TIMES = ("output", "started", "finished", "seconds", "errors")
+"""What differs between two runs on one machine, too."""
+RESPOND = ("respond", "debates.jsonl", "-i", "demo", "-d", "verbatim")
+JUDGE = ("judge", "debates.jsonl", "-j", "length")
+ASKED = ("judge", "debates.jsonl", "-j", "zsl", "-m", "scripted:said.jsonl")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    lines = (DEMO / "debates.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / "debates.jsonl").write_text("".join(lines[:4]))
+    (tmp_path / "claims.tsv").write_text(
+        "".join((DEMO / "claims.tsv").read_text("utf-8").splitlines(True)[:4])
+    )
+    script = [{"when": "city centres", "answer": "perhaps"}, {"answer": "yes"}]
+    (tmp_path / "said.jsonl").write_text("".join(json.dumps(one) + "\n" for one in script))
+    (tmp_path / "yes.jsonl").write_text(json.dumps(script[1]))
+    return tmp_path
+
+
+def run(folder: Path, words: Sequence[str], out: str, *more: str) -> Ended:
+    ended = touche_rad(*words, "-o", out, "-q", *more, cwd=folder)
+    assert ended.code in (0, 1), ended.err
+    return ended
+
+
+def shards(folder: Path, words: Sequence[str], count: int = 2, *more: str) -> None:
+    for number in range(1, count + 1):
+        run(folder, words, "run.jsonl", "--shard", f"{number}/{count}", *more)
+
+
+def merge(folder: Path, *more: str) -> Ended:
+    return touche_rad("merge", *(more or ("run.jsonl.shards",)), "-o", "run.jsonl", cwd=folder)
+
+
+def status(path: Path) -> dict[str, Any]:
+    return {key: value for key, value in json.loads(path.read_text()).items() if key not in TIMES}
+
+
+def without_seconds(value: Any) -> Any:
+    """Drop times, and the letters that prompts share with earlier prompts of the same process."""
+    if isinstance(value, dict):
+        dropped = ("seconds", "shared_letters")
+        return {key: without_seconds(one) for key, one in value.items() if key not in dropped}
+    return value
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        RESPOND,
+        JUDGE,
+        ("judge", "debates.jsonl", "-j", "grice"),
+        ("simulate", "claims.tsv", "-i", "demo", "-d", "verbatim", "--turns", "2"),
+        ("simulate", "claims.tsv", "-i", "demo", "-d", "verbatim", "--both-sides", "--rounds", "1"),
+        ASKED,
+    ],
+)  # fmt: skip
+def test_merged_shards_are_the_run_of_one_machine(folder: Path, words: tuple[str, ...]) -> None:
+    run(folder, words, "whole.jsonl")
+    shards(folder, words)
+    ended = merge(folder)
+    assert ended.code in (0, 1), ended.err
+    assert (folder / "run.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+    whole, merged = (status(folder / f"{name}.jsonl.status.json") for name in ("whole", "run"))
+    assert without_seconds(merged) == without_seconds(whole)
+    for suffix in (".trace.jsonl", ".errors.txt"):
+        beside = folder / f"whole.jsonl{suffix}"
+        assert beside.exists() == (folder / f"run.jsonl{suffix}").exists()
+        if suffix == ".trace.jsonl" and beside.exists():
+            lines = [set(_asked(folder / f"{name}.jsonl{suffix}")) for name in ("whole", "run")]
+            assert lines[0] == lines[1] != set()
+    run(folder, words, "run.jsonl")  # the same run: no --replace is needed
+
+
+def _asked(path: Path) -> list[str]:
+    return [json.dumps(json.loads(line)["asked"]) for line in path.read_text().splitlines()]
+
+
+def test_a_part_reads_the_cache_and_its_own_answers_are_merged(folder: Path) -> None:
+    words = (*JUDGE[:-1], "zsl", "-m", "scripted:yes.jsonl", "--cache", "cache")
+    shards(folder, words)
+    assert not (folder / "cache").exists()  # machines do not share the file of a cache
+    assert "--cache DIR adds them" in merge(folder).err
+    assert "cache: 48 new answers" in merge(folder, "run.jsonl.shards", "--cache", "cache").err
+    run(folder, words, "again.jsonl", "--shard", "2/2")
+    again = json.loads((folder / "again.jsonl.shards/2-of-2/part.json").read_text())
+    total = again["usage"]["total"]
+    assert total["from_cache"] > total["calls"]  # invalid answers are not cached
+
+
+def test_a_budget_is_shared_by_the_parts(folder: Path) -> None:
+    shards(folder, ASKED, 2, "--max-calls", "7")
+    assert merge(folder).code == 1
+    merged = json.loads((folder / "run.jsonl.status.json").read_text())
+    assert merged["usage"]["total"]["calls"] == 7
+
+
+def test_more_shards_than_debates(folder: Path) -> None:
+    run(folder, JUDGE, "whole.jsonl")
+    shards(folder, JUDGE, 5)
+    assert merge(folder).code == 0
+    assert (folder / "run.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+
+
+def test_a_finished_part_is_not_made_again(folder: Path) -> None:
+    shards(folder, JUDGE, 2)
+    part = folder / "run.jsonl.shards/1-of-2/part.json"
+    before = part.read_bytes()
+    again = touche_rad(*JUDGE, "-o", "run.jsonl", "--shard", "1/2", cwd=folder)
+    assert "shard 1/2 is finished already" in again.err
+    assert part.read_bytes() == before
+    run(folder, JUDGE, "run.jsonl", "--shard", "1/2", "--restart")
+    assert part.read_bytes() != before
+
+
+def test_a_missing_shard_is_named_with_its_command(folder: Path) -> None:
+    shards(folder, JUDGE, 3)
+    shutil.rmtree(folder / "run.jsonl.shards/2-of-3")
+    ended = merge(folder)
+    assert ended.code == 2
+    assert "shard 2/3 is missing: make it: touche-rad judge debates.jsonl" in ended.err
+    command = ended.err.strip().partition("make it: touche-rad ")[2].split()
+    assert touche_rad(*command, cwd=folder).code == 0
+    assert merge(folder).code == 0
+
+
+def test_parts_of_different_runs_are_refused(folder: Path) -> None:
+    shards(folder, JUDGE, 2)
+    run(folder, JUDGE, "other.jsonl", "--shard", "1/3")
+    mixed = merge(folder, "run.jsonl.shards", "other.jsonl.shards")
+    assert "is shard 1/2" in mixed.err
+    assert "is shard 1/3" in mixed.err
+    run(folder, (*JUDGE[:-1], "always-yes"), "other.jsonl", "--shard", "2/2", "--replace")
+    places = ("run.jsonl.shards/1-of-2", "other.jsonl.shards/2-of-2")
+    options = merge(folder, *places)
+    assert "parts of different runs: judge is" in options.err
+    assert "-j length" in options.err
+    twice = folder / "copy" / "1-of-2"
+    shutil.copytree(folder / "run.jsonl.shards/1-of-2", twice)
+    assert "shard 1/2 is given twice" in merge(folder, "run.jsonl.shards", "copy").err
+    assert not (folder / "run.jsonl").exists()
+
+
+def test_an_unfinished_or_damaged_part_is_refused(folder: Path) -> None:
+    shards(folder, JUDGE, 2)
+    part = folder / "run.jsonl.shards/2-of-2"
+    units = (part / "units.jsonl").read_text("utf-8")
+    (part / "units.jsonl").write_text(units.partition("\n")[2])
+    ended = merge(folder)
+    assert ended.code == 1
+    assert "units.jsonl is damaged" in ended.err
+    assert "--shard 2/2" in ended.err
+    (part / "part.json").unlink()
+    (part / "run.jsonl.part").touch()
+    assert "2-of-2 is not finished: run the same command with --shard 2/2" in merge(folder).err
+    assert "has no part of a run" in merge(folder, ".").err
+    assert not (folder / "run.jsonl").exists()
+
+
+def test_an_output_of_another_run_is_kept(folder: Path) -> None:
+    shards(folder, JUDGE, 2)
+    (folder / "run.jsonl").write_text('{"text": "mine"}\n')
+    ended = merge(folder)
+    assert ended.code == 2
+    assert "replace it with --replace" in ended.err
+    assert merge(folder, "run.jsonl.shards", "--replace").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--shard", "4/3", "-o", "run.jsonl"), "--shard 4/3: expected I/N"),
+        (("--shard", "half", "-o", "run.jsonl"), "--shard half: expected I/N"),
+        (("--shard", "1/3"), "--shard is for a run with an output: add -o RUN"),
+        (("--shard", "1/3", "-o", "run.jsonl", "--dry-run"), "leave out --shard"),
+    ],
+)
+def test_a_shard_that_cannot_be_made(folder: Path, words: tuple[str, ...], message: str) -> None:
+    ended = touche_rad(*JUDGE, *words, cwd=folder)
+    assert ended.code == 2
+    assert message in ended.err

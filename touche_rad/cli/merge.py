@@ -1,0 +1,56 @@
+"""The command `merge`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from touche_rad.cli import options as opt
+from touche_rad.cli.console import next_after, next_step, progress, say
+
+
+@opt.command(
+    "merge",
+    "merge run.jsonl.shards -o run.jsonl",
+    "merge run.jsonl.shards --cache cache -o run.jsonl",
+    "merge node1/1-of-2 node2/2-of-2 -o run.jsonl",
+)
+@opt.path_argument("parts", "PART...", nargs=-1, required=True)
+@opt.options(
+    opt.output("Run to write.", required=True),
+    click.option("--cache", envvar=["TOUCHE_RAD_CACHE", "CACHE_DIR"], metavar="DIR",
+                 type=click.Path(file_okay=False, path_type=Path),
+                 help="Add the model answers of the parts' caches to this cache."),
+    opt.REPLACE, opt.QUIET,
+)  # fmt: skip
+def merge_command(
+    parts: tuple[Path, ...], output: Path, cache: Path | None, replace: bool, quiet: bool
+) -> int:
+    """Merge the parts of a run into the files that the run on one machine writes.
+
+    A PART is a folder that --shard I/N made, or a folder that contains parts. All parts must be of
+    the same input, plugins and options. The output has the same bytes as that of a run without
+    --shard; the status, the trace and the tracebacks are those of all parts.
+    """
+    from touche_rad.cli.prepare import end_of_run
+    from touche_rad.runs.merging import merge_parts
+    from touche_rad.runs.parts import check_parts, find_parts
+    from touche_rad.runs.runner import WARNING
+
+    whole = check_parts(find_parts(parts))
+    with progress("merging", quiet=quiet) as report:
+        merged = merge_parts(whole, output, replace=replace, cache=cache, progress=report)
+    for line in merged.status.lines():
+        say(line, quiet=quiet and not line.startswith(WARNING))
+    if merged.caches and cache is None:
+        say("note: the parts have caches of model answers: --cache DIR adds them to a cache",
+            quiet=quiet)  # fmt: skip
+    elif cache is not None:
+        say(f"{cache}: {merged.answers} new answers", quiet=quiet)
+    say(f"written: {output}", quiet=quiet)
+    code = end_of_run(merged.status, output)
+    source = Path(str(whole[0].record["source"]))
+    if not code and source.is_file():
+        next_step(*next_after(output, source, None, demo=merged.status.demo), quiet=quiet)
+    return code

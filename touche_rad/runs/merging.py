@@ -1,0 +1,142 @@
+"""Merge the parts of a run into the files that the whole run would have written."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from touche_rad import files
+from touche_rad.files.outputs import is_output_of, sha256_of, status_beside
+from touche_rad.files.traces import TRACE
+from touche_rad.models.cache import CACHE_FILE, Cache
+from touche_rad.models.usage import Usage
+from touche_rad.runs.parts import CACHE, FinishedPart
+from touche_rad.runs.runner import Facts, Status, Tally, write_status
+from touche_rad.runs.stand_ins import ERRORS
+
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A merged run."""
+
+    status: Status
+    caches: int
+    """The number of parts that have a cache."""
+    answers: int = 0
+    """Answers that were new to the cache of the run."""
+
+
+def merge_parts(
+    parts: Sequence[FinishedPart],
+    out: Path,
+    *,
+    replace: bool = False,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+) -> Merged:
+    """Write the output of a whole run, its status, trace and tracebacks.
+
+    Args:
+        parts: All parts of the run in order; `check_parts` returns them so.
+        out: The output.
+        replace: Whether the output of another run may be replaced.
+        cache: The folder of the cache that gets the answers of the parts' caches.
+        progress: Called with (done, total).
+
+    Raises:
+        UserError: The output exists already.
+        WorkError: A part is damaged.
+    """
+    first = parts[0]
+    if not replace and not is_output_of(out, first.identity):
+        files.check_output(out, replace=False)
+    for part in parts:
+        if not part.is_whole:
+            raise part.damaged()
+    report = progress or (lambda done, total: None)
+    tally = Tally()
+    with files.atomic_write(out) as stream:
+        for part in parts:
+            for done in part.units():
+                tally.add(done)
+                stream.writelines(f"{line}\n" for line in done.lines)
+                report(tally.units, first.total)
+    _join(parts, out, TRACE)
+    _join(parts, out, ERRORS)
+    status = _status(parts, out, tally)
+    write_status(status, status_beside(out))
+    caches = [part.folder / CACHE for part in parts if (part.folder / CACHE / CACHE_FILE).is_file()]
+    added = 0
+    if cache is not None and caches:
+        into = Cache(cache)
+        added = sum(into.add(Cache(one, make=False).rows()) for one in caches)
+    return Merged(status, len(caches), added)
+
+
+def _join(parts: Sequence[FinishedPart], out: Path, suffix: str) -> None:
+    """Join the files beside the parts' outputs in the order of the parts."""
+    target = out.with_name(f"{out.name}{suffix}")
+    sources = [part.output.with_name(f"{part.output.name}{suffix}") for part in parts]
+    found = [path for path in sources if path.is_file()]
+    if not found:
+        target.unlink(missing_ok=True)  # of the run that is replaced
+        return
+    with files.atomic_write(target) as stream:
+        for path in found:
+            with path.open(encoding="utf-8", errors="backslashreplace", newline="") as source:
+                shutil.copyfileobj(source, stream)
+
+
+def _status(parts: Sequence[FinishedPart], out: Path, tally: Tally) -> Status:
+    """Return the status of the whole run; its seconds are the sum of the parts' seconds."""
+    statuses = [part.status for part in parts]
+    usage = _usage(parts)
+    errors = out.with_name(f"{out.name}{ERRORS}")
+    facts = Facts(
+        _each("settings", parts), next(iter(_each("skipped", parts)), ""), _each("model", parts),
+        usage,
+    )  # fmt: skip
+    return Status(
+        verb=statuses[0].verb,
+        state="done",
+        output=str(out),
+        sha256=sha256_of(out),
+        units=parts[0].total,
+        done=tally.units,
+        resumed=sum(one.resumed for one in statuses),
+        skipped=statuses[0].skipped,  # each part reads the whole input
+        warnings=facts.warnings(tally),
+        demo=statuses[0].demo,
+        errors=str(errors) if errors.is_file() else "",
+        identity=parts[0].identity,
+        usage=usage.record() if usage.used else {},
+        started=min(one.started for one in statuses),
+        finished=max(one.finished for one in statuses),
+        seconds=round(sum(one.seconds for one in statuses), 3),
+        **tally.fields(),
+    )
+
+
+def _usage(parts: Sequence[FinishedPart]) -> Usage:
+    usage = Usage()
+    for part in parts:
+        exported: Mapping[str, Any] | None = part.record["usage"]
+        if exported is not None:
+            usage.add(exported)
+    return usage
+
+
+def _each(key: str, parts: Sequence[FinishedPart]) -> tuple[str, ...]:
+    """Return the texts that the parts have under a key, each once."""
+    texts: dict[str, None] = {}
+    for part in parts:
+        with suppress(KeyError):
+            value = part.record[key]
+            texts.update(dict.fromkeys([value] if isinstance(value, str) else value))
+    return tuple(text for text in texts if text)

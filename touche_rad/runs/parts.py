@@ -1,0 +1,279 @@
+"""Parts of a run: `--shard I/N` processes one range of the input's debates.
+
+A part is a folder with this range of the output, the records of its debates, and `part.json`: what
+`merge` needs to make the files of the whole run. Debates have the same numbers in all parts as in
+the whole run, so that nothing depends on the part that processes a debate.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from touche_rad import files
+from touche_rad.errors import OptionError, UserError, WorkError, refuse_newer
+from touche_rad.files.outputs import is_output_of, sha256_of
+from touche_rad.runs.journal import SUFFIX, Done, Journal, as_written, read_record, record_line
+from touche_rad.runs.runner import Facts, Status
+from touche_rad.text import redact_data
+
+FOLDER: Final = ".shards"
+"""Suffix of the folder with all parts of a run."""
+RECORD: Final = "part.json"
+UNITS: Final = "units.jsonl"
+CACHE: Final = "cache"
+FORMAT: Final = 1
+SHARD: Final = "shard"
+"""The key of the shard in the identity of a part."""
+_SHARD: Final = re.compile(r"(\d{1,9})(?:/|-of-)(\d{1,9})")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of `count` ranges of an input, numbered from 1."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Parse `I/N` (or `I-of-N`, as in names of folders).
+
+        Raises:
+            OptionError: It has another form, or I is not from 1 to N.
+        """
+        match = _SHARD.fullmatch(text.strip())
+        shard = cls(int(match[1]), int(match[2])) if match else None
+        if shard is None or not 1 <= shard.number <= shard.count:
+            raise OptionError(f"--shard {text}: expected I/N with I from 1 to N, such as 2/4")
+        return shard
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    def folder(self, out: Path) -> Path:
+        """Return the folder of this part of a run."""
+        return out.with_name(f"{out.name}{FOLDER}") / f"{self.number}-of-{self.count}"
+
+    def units(self, total: int) -> range:
+        """Return the numbers of its units; the ranges of all shards differ by one at most."""
+        return range(total * (self.number - 1) // self.count, total * self.number // self.count)
+
+    def share(self, limit: int | None) -> int | None:
+        """Return the part of a budget that this shard may spend; the parts' sum is the budget."""
+        return None if limit is None else len(self.units(limit))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part that is being made."""
+
+    shard: Shard
+    folder: Path
+    run: Path
+    """The output of the whole run."""
+    source: Path
+    command: tuple[str, ...]
+    """The words of the command line that makes it, without `touche-rad`."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What the identity of the part has in addition to that of the run."""
+        return {SHARD: str(self.shard)}
+
+    def units(self, total: int) -> range:
+        """Return the numbers of its units, if the input has `total`."""
+        return self.shard.units(total)
+
+    def finished(self, out: Path, identity: Mapping[str, Any]) -> Status | None:
+        """Return the status of this part if it is complete already, with the same identity."""
+        if _is_begun(self.folder) or not (self.folder / RECORD).is_file():
+            return None
+        part = _read(self.folder)
+        return part.status if is_output_of(out, as_written(identity)) and part.is_whole else None
+
+    def finish(self, journal: Journal, status: Status, total: int, facts: Facts) -> None:
+        """Write the records of all units, then `part.json`, with which the part is complete."""
+        units = self.folder / UNITS
+        with files.atomic_write(units) as stream:
+            for number, done in journal.numbered():
+                stream.write(record_line(number, done).decode("utf-8"))
+        record = {
+            "format": FORMAT, "shard": self.shard.number, "of": self.shard.count, "total": total,
+            "run": str(self.run), "source": str(self.source), "command": list(self.command),
+            "units": sha256_of(units), "settings": list(facts.settings), "skipped": facts.skipped,
+            "model": list(facts.model),
+            "usage": facts.usage.export() if facts.usage is not None else None,
+            "status": status.model_dump(mode="json"),
+        }  # fmt: skip
+        with files.atomic_write(self.folder / RECORD) as stream:
+            stream.write(json.dumps(redact_data(record), ensure_ascii=False, indent=2) + "\n")
+
+
+@dataclass(frozen=True)
+class FinishedPart:
+    """A complete part, as it is read."""
+
+    folder: Path
+    shard: Shard
+    record: Mapping[str, Any]
+    status: Status
+
+    @property
+    def total(self) -> int:
+        """The number of units of the whole run."""
+        return int(self.record["total"])
+
+    @property
+    def output(self) -> Path:
+        """This part of the run's output."""
+        return self.folder / Path(str(self.record["run"])).name
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The identity of the whole run."""
+        return {key: value for key, value in self.status.identity.items() if key != SHARD}
+
+    def units(self) -> Iterator[Done]:
+        """Yield its units in the order of the input.
+
+        Raises:
+            WorkError: The file of the records is damaged.
+        """
+        expected = iter(self.shard.units(self.total))
+        path = self.folder / UNITS
+        try:
+            with path.open("rb") as stream:
+                for line in stream:
+                    number, done = read_record(line)
+                    if number != next(expected, None):
+                        raise ValueError("another unit")
+                    yield done
+        except (OSError, ValueError):
+            raise self.damaged() from None
+        if next(expected, None) is not None:
+            raise self.damaged()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the records are those that the part was finished with."""
+        path = self.folder / UNITS
+        return path.is_file() and sha256_of(path) == self.record["units"]
+
+    def damaged(self) -> WorkError:
+        """Return the error that the records are damaged."""
+        return WorkError(
+            f"{self.folder / UNITS} is damaged: remove {self.folder}, then make it again: "
+            f"{self.command(self.shard)}"
+        )
+
+    def command(self, shard: Shard) -> str:
+        """Return the command line that makes a shard of the same run."""
+        return command_of(self.record["command"], shard)
+
+
+def command_of(words: Sequence[str], shard: Shard) -> str:
+    """Return the command line of a part for another shard."""
+    import shlex
+
+    changed: list[str] = []
+    for word in words:
+        previous = changed[-1] if changed else ""
+        if previous == "--shard":
+            word = str(shard)
+        elif word.startswith("--shard="):
+            word = f"--shard={shard}"
+        changed.append(word)
+    return shlex.join(["touche-rad", *changed])
+
+
+def find_parts(places: Sequence[Path]) -> list[FinishedPart]:
+    """Read the parts in folders; a folder may be a part, or contain parts.
+
+    Raises:
+        UserError: A folder has no part, or a part is not finished.
+    """
+    found: list[FinishedPart] = []
+    for place in places:
+        if (place / RECORD).is_file() or _is_begun(place):
+            folders = [place]
+        else:
+            inner = sorted(place.iterdir()) if place.is_dir() else []
+            folders = [one for one in inner if (one / RECORD).is_file() or _is_begun(one)]
+        if not folders:
+            raise UserError(
+                f"{place} has no part of a run: expected a folder that --shard I/N made"
+            )
+        found += map(_read, folders)
+    return found
+
+
+def _is_begun(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.glob(f"*{SUFFIX}"))
+
+
+def _read(folder: Path) -> FinishedPart:
+    path = folder / RECORD
+    if _is_begun(folder) or not path.is_file():
+        raise UserError(
+            f"{folder} is not finished: run the same command with --shard "
+            f"{folder.name.replace('-of-', '/')} again"
+        )
+    try:
+        record = json.loads(path.read_text("utf-8"))
+        refuse_newer(path, record, FORMAT)
+        shard = Shard(int(record["shard"]), int(record["of"]))
+        return FinishedPart(folder, shard, record, Status.model_validate(record["status"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UserError(f"{path} is damaged: remove {folder}, and make the part again") from None
+
+
+def check_parts(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
+    """Return the parts in order if they are all parts of one run, each once.
+
+    Raises:
+        UserError: A part is missing, given twice, or of another run.
+    """
+    first = parts[0]
+    for one in parts:
+        if one.shard.count != first.shard.count:
+            raise UserError(
+                f"{first.folder} is shard {first.shard} and {one.folder} is shard {one.shard}: "
+                f"give the parts of one number of shards, such as "
+                f"{first.folder.parent}/*-of-{first.shard.count}"
+            )
+        for key in [*first.identity, *one.identity]:
+            was, now = first.identity.get(key), one.identity.get(key)
+            if was != now or one.total != first.total:
+                key = key if was != now else "number of debates"
+                shown = f"{_shown(was)} and {_shown(now)}" if was != now else "another"
+                raise UserError(
+                    f"{first.folder} and {one.folder} are parts of different runs: {key} is "
+                    f"{shown}; make one again with the command of the other: "
+                    f"{first.command(one.shard)}"
+                )
+    by_number: dict[int, FinishedPart] = {}
+    for one in parts:
+        other = by_number.setdefault(one.shard.number, one)
+        if other is not one:
+            if other.folder.resolve() == one.folder.resolve():
+                continue
+            raise UserError(
+                f"shard {one.shard} is given twice: {other.folder} and {one.folder}: leave one out"
+            )
+    for number in range(1, first.shard.count + 1):
+        if number not in by_number:
+            missing = Shard(number, first.shard.count)
+            others = first.shard.count - len(by_number) - 1
+            more = f" ({others} more are missing)" if others else ""
+            raise UserError(f"shard {missing} is missing{more}: make it: {first.command(missing)}")
+    return [by_number[number] for number in sorted(by_number)]
+
+
+def _shown(value: Any) -> str:
+    text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 40 else f"{text[:37]}…"
