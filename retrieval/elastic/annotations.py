@@ -16,7 +16,7 @@ from typing import Any, Final
 from retrieval.elastic import shape
 from retrieval.elastic.arguments import PAGE, ElasticArguments
 from retrieval.elastic.connection import Connection, may_be_id, place
-from retrieval.elastic.loading import send, update_description
+from retrieval.elastic.loading import send, settle, update_description
 from retrieval.index.annotations import CALLS, plain, report_part
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
@@ -84,7 +84,7 @@ async def annotate(location: str, annotator: Annotator, report: Report | None) -
                 connection, index.concrete, page[start : start + size], annotator, done
             )
         before += len(page)
-    connection.ask(lambda es: es.indices.refresh(index=index.concrete))
+    settle(connection, index.concrete)
     known = {"term": {fields.known: True}}
     count = connection.ask(lambda es: int(es.count(index=index.concrete, query=known)["count"]))
     _tell(connection, index.concrete, annotator, {"complete": True, "annotated": count})

@@ -91,6 +91,9 @@ def _groups(gathering: StatementGroups, count: int) -> Any:
 
 Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
 """A bulk action and its document."""
+_EXISTS: Final = 409
+_MERGE_SECONDS: Final = 4 * 3600.0
+"""Maximum time of a merge: a large index with vectors takes long."""
 BYTES: Final = 8 * 2**20
 """Maximum size of a request, unless a single document is larger."""
 
@@ -132,14 +135,14 @@ def _send_part(connection: Connection, part: Sequence[Pair]) -> None:
         _send_part(connection, part[half:])
         return
     if answer["errors"]:
-        fault = next(one for one in map(_fault, answer["items"]) if one)
-        raise WorkError(f"{connection.where}: {fault}")
+        for fault in filter(None, map(_fault, answer["items"])):
+            raise WorkError(f"{connection.where}: {fault}")
 
 
 def _fault(item: Mapping[str, Any]) -> str:
-    done: Mapping[str, Any] = next(iter(item.values()))
+    ((kind, done),) = item.items()
     error = done.get("error")
-    if not error:
+    if not error or (kind == "create" and done.get("status") == _EXISTS):
         return ""
     reason = error.get("reason") if isinstance(error, dict) else error
     why = " ".join(str(reason).split())[:200]
@@ -212,13 +215,17 @@ def _create(es: Any, index: str, body: Mapping[str, Any]) -> bool:
 def _send_batch(
     connection: Connection, concrete: str, batch: Sequence[Kept], *, check: bool
 ) -> None:
-    """Send the arguments of a batch that the index does not have. Sending one twice is harmless."""
+    """Send the arguments of a batch that the index does not have.
+
+    A request without an answer in time is sent again. "create" keeps the first copy of an argument;
+    "index" would replace it, and a replaced copy counts in the scores until segments are merged.
+    """
     there = _there(connection, concrete, [one.argument.id for one in batch]) if check else set()
     pairs: list[Pair] = []
     for one in batch:
         name = shape.sendable(one.argument.id)
         if name not in there:
-            action = {"index": {"_index": concrete, "_id": name}}
+            action = {"create": {"_index": concrete, "_id": name}}
             pairs.append((action, shape.document(one.argument, one.order, one.groups)))
     send(connection, pairs)
 
@@ -229,9 +236,35 @@ def _there(connection: Connection, concrete: str, ids: Sequence[str]) -> set[str
     return {one["_id"] for one in found if one.get("found")}
 
 
+def settle(connection: Connection, concrete: str) -> None:
+    """Make what was written searchable, in one segment per shard and copy.
+
+    Every copy then gives the same scores to the last bit. Without it, replaced documents count in
+    the scores of a copy until it merges its segments, and each copy does so at another time.
+    """
+    connection.ask(lambda es: es.indices.refresh(index=concrete))
+    connection.ask(partial(_await_copies, index=concrete))
+    connection.ask(partial(_merge, index=concrete))
+
+
+def _await_copies(es: Any, index: str) -> None:
+    """Wait a little for copies that are being made; a copy without a node is not waited for.
+
+    A user who may not ask for the health of the cluster goes on without waiting.
+    """
+    es.options(ignore_status=[403, 408]).cluster.health(
+        index=index, wait_for_no_initializing_shards=True, timeout="5s"
+    )
+
+
+def _merge(es: Any, index: str) -> None:
+    patient = es.options(request_timeout=_MERGE_SECONDS)
+    patient.indices.forcemerge(index=index, max_num_segments=1)
+
+
 def _finish(connection: Connection, concrete: str, count: int) -> None:
     """Mark the index as complete; the description of its vectors is kept."""
-    connection.ask(lambda es: es.indices.refresh(index=concrete))
+    settle(connection, concrete)
     there = int(connection.ask(lambda es: es.count(index=concrete))["count"])
     if there > count:
         raise UserError(

@@ -11,7 +11,7 @@ from retrieval.dense.vectors import slug
 from retrieval.elastic import shape
 from retrieval.elastic.arguments import ElasticArguments
 from retrieval.elastic.connection import Connection, place
-from retrieval.elastic.loading import send, update_description
+from retrieval.elastic.loading import send, settle, update_description
 from retrieval.index.analyser import content
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
@@ -62,7 +62,7 @@ def add_vectors(
         done += len(batch)
         if report is not None:
             report(done, total)
-    connection.ask(lambda es: es.indices.refresh(index=index.concrete))
+    settle(connection, index.concrete)
     change = partial(_with, encoder=encoder.name, slug=joined, fields=[*kept, *wanted_fields])
     update_description(connection, index.concrete, change)
     return total * len(fields)

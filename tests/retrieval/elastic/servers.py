@@ -39,7 +39,8 @@ NAMED = "TOUCHE_RAD_ELASTICSEARCH"
 # Whoever starts the server holds the other end of its standard input. However that one ends, the
 # whole group is killed; a server whose tests were killed would run on for ever.
 WITH_ITS_STARTER = 'exec 3<&0; (cat <&3 >/dev/null; kill -KILL 0) & exec "$0" </dev/null 3<&-'
-HEAP = "-Xms512m -Xmx512m"
+JAVA = "-Xms512m -Xmx512m -XX:TieredStopAtLevel=1"
+"""A small heap, and the quick compiler: tests start many servers and use each one briefly."""
 LARGEST = "4mb"
 """Of one request; larger ones are error 413."""
 
@@ -235,7 +236,7 @@ def _environment(place: Path) -> dict[str, str]:
     java = Path(os.path.realpath(shutil.which("java") or "java")).parent.parent
     return {
         "PATH": os.environ["PATH"], "HOME": str(place), "ES_PATH_CONF": str(place / "config"),
-        "ES_JAVA_HOME": str(java), "ES_JAVA_OPTS": HEAP, "ES_TMPDIR": str(place / "tmp"),
+        "ES_JAVA_HOME": str(java), "ES_JAVA_OPTS": JAVA, "ES_TMPDIR": str(place / "tmp"),
     }  # fmt: skip
 
 
@@ -244,19 +245,32 @@ def _start(home: Path, place: Path, *, secured: bool) -> subprocess.Popen[bytes]
     if os.getuid() == 0:
         own |= {"user": NOBODY, "group": NOBODY, "extra_groups": []}
     if secured:
-        keystore, users = home / "bin/elasticsearch-keystore", home / "bin/elasticsearch-users"
-        commands: Sequence[tuple[Sequence[str | Path], bytes]] = (
-            ([keystore, "create"], b""),
-            ([keystore, "add", "--stdin", "bootstrap.password"], PASSWORD.encode()),
-            ([users, "useradd", READER, "-p", READER_PASSWORD, "-r", "reader"], b""),
-        )
-        for words, said in commands:
-            subprocess.run(words, input=said, check=True, capture_output=True, **own)
+        _add_users(home, place, own)
     with (place / "logs/out").open("wb") as out:
         return subprocess.Popen(
             ["/bin/sh", "-c", WITH_ITS_STARTER, str(home / "bin/elasticsearch")],
             stdout=out, stderr=out, stdin=subprocess.PIPE, start_new_session=True, **own,
         )  # fmt: skip
+
+
+def _add_users(home: Path, place: Path, own: dict[str, Any]) -> None:
+    """Give a node its passwords; the further nodes of a cluster take the first one's files."""
+    made = ("elasticsearch.keystore", "users", "users_roles")
+    first = place.parent / "0/config"
+    if place != first.parent:
+        for name in made:
+            shutil.copy(first / name, place / "config" / name)
+            if os.getuid() == 0:
+                shutil.chown(place / "config" / name, NOBODY, NOBODY)
+        return
+    keystore, users = home / "bin/elasticsearch-keystore", home / "bin/elasticsearch-users"
+    commands: Sequence[tuple[Sequence[str | Path], bytes]] = (
+        ([keystore, "create"], b""),
+        ([keystore, "add", "--stdin", "bootstrap.password"], PASSWORD.encode()),
+        ([users, "useradd", READER, "-p", READER_PASSWORD, "-r", "reader"], b""),
+    )
+    for words, said in commands:
+        subprocess.run(words, input=said, check=True, capture_output=True, **own)
 
 
 def _await(url: str, server: Server, folder: Path, nodes: int) -> None:

@@ -39,7 +39,8 @@ class Stream:
         self._dead = False
         self.done: list[str] = []
         self.failed: list[str] = []
-        self.changed: list[str] = []
+        self.changed: list[tuple[str, str, list[str], list[str]]] = []
+        """When, the query, what was found before it, and what is found."""
         assert all(self._before.values())
 
     def run(self, cluster: Server, node: int) -> None:
@@ -62,7 +63,7 @@ class Stream:
                     self.failed.append(str(error))
                     continue
                 if Counter(found) != Counter(expected):
-                    self.changed.append(query)
+                    self.changed.append((when, query, expected, found))
                 self.done.append(when)
             self._dying.set()
 
@@ -99,7 +100,7 @@ def test_nodes_die_in_the_middle(
     stream = Stream(index, queries)
     stream.run(cluster, 2)
     assert stream.failed == []
-    assert stream.changed == []
+    assert not stream.changed, (len(stream.changed), stream.changed[:2])
     done = Counter(stream.done)
     assert done.total() == 2 * 4 * len(queries) == 960
     assert min(done["before"], done["after"]) > 100

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import http.client
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -41,6 +45,60 @@ def test_the_same_again_keeps_the_index_and_its_vectors(server: Server, location
     ((again, about),) = asked(server, name).items()
     assert again == concrete
     assert about["mappings"]["_meta"] == told
+
+
+@contextmanager
+def _losing_the_first_answer(server: Server, path: str) -> Iterator[str]:
+    """Pass requests on to a server; the first answer for this path does not arrive."""
+    to = server.url.removeprefix("http://")
+    lost: list[str] = []
+
+    class PassOn(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _pass_on(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            there = http.client.HTTPConnection(to)
+            there.request(self.command, self.path, body, dict(self.headers))
+            answer = there.getresponse()
+            sent = answer.read()
+            there.close()
+            if path in self.path and not lost:
+                lost.append(self.path)
+                self.close_connection = True
+                return
+            self.send_response(answer.status)
+            for name, value in answer.getheaders():
+                if name.lower() not in ("content-length", "transfer-encoding"):
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(sent)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(sent)
+
+        do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _pass_on
+
+        def log_message(self, *words: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), PassOn) as between:
+        threading.Thread(target=between.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{between.server_address[1]}"
+        finally:
+            between.shutdown()
+    assert lost
+
+
+def test_a_request_that_is_sent_twice_changes_no_score(server: Server, location: str) -> None:
+    """Replaced documents would count in the scores, in each copy until its segments are merged."""
+    name = location.rpartition("/")[2]
+    with _losing_the_first_answer(server, "_bulk") as between:
+        build_index(BEES, f"elasticsearch:{between}/{name}", options={"shards": "2"})
+    held = asked(server, f"{name}/_stats/docs,segments,indexing")["_all"]["primaries"]
+    assert held["docs"] == {**held["docs"], "count": len(BEES), "deleted": 0}
+    assert held["indexing"]["index_total"] == len(BEES)
+    assert held["segments"]["count"] <= 2
 
 
 def test_an_index_by_another_analyser_is_not_opened_and_made_anew(
