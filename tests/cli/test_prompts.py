@@ -50,7 +50,7 @@ def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
     assert shown.code == 0
     assert "I think city centres should be closed" in shown.out  # a debate of the demo
     assert '"quantity"' in shown.out
-    assert "1 calls, about" in shown.err + shown.out
+    assert "1 call, about" in shown.err + shown.out
     (request,) = json.loads(touche_rad("prompts", "zsl", "--json").out)
     assert request["tokens"] > 100
     assert [message["role"] for message in request["messages"]] == ["system", "user"]

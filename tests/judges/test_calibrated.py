@@ -97,7 +97,7 @@ def test_training_finds_a_model_that_knows_and_says_how_well(
     answering(server, {"Answer": knows})
     weights = tmp_path / "weights.json"
     assert run(["train", "judge", DEBATES, LABELS, "-m", f"{server.url}#tiny", "-q",
-                "-o", str(weights)]) == 0  # fmt: skip
+                "--json", "-o", str(weights)]) == 0  # fmt: skip
     told = json.loads(capsys.readouterr().out)
     assert told["with_model"]["relation"]["f1"] > told["without_model"]["relation"]["f1"]
     assert told["with_model"]["relation"]["f1"] > 0.95

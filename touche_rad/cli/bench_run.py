@@ -142,8 +142,8 @@ def show(
     results = Path(os.path.relpath(engine.results))
     page = results / PAGE / FIRST
     say(f"written: {results}", quiet=given["quiet"])
-    say(f"next: open {page.resolve().as_uri()} in a browser", quiet=given["quiet"])
     next_step(following, quiet=given["quiet"])
+    say(f"      open {page.resolve().as_uri()} in a browser", quiet=given["quiet"])
     replaced = all_replaced(engine)
     for line in replaced:
         say(f"error: {line} are stand-ins: see the warnings above")

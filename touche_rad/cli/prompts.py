@@ -76,7 +76,8 @@ def prompts_command(name: str | None, debates: Path | None, **given: Any) -> Non
             _print_request(number, request)
         shown.add(request.schema_name)
     tokens = sum(request.tokens for request in requests)
-    say(f"{len(requests)} calls, about {tokens} prompt tokens (estimate: 4 letters per token)")
+    calls = f"{len(requests)} call{'' if len(requests) == 1 else 's'}"
+    say(f"{calls}, about {tokens} prompt tokens (estimate: 4 letters per token)")
     if unsent := sorted(set(prompt_files(plugin.factory)) - rendered):
         say(f"prompts that this debate and these options do not need: {', '.join(unsent)}")
 

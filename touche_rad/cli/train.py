@@ -165,7 +165,7 @@ _LABELLED: Final = (
     opt.output("Weights to write.", required=True), opt.REPLACE,
     click.option("--asks", default="zsl", show_default=True, metavar="JUDGE",
                  help="Judge that asks the model, if there is a model."),
-    *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.QUIET,
+    *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.QUIET, opt.JSON,
 )  # fmt: skip
 def judge(debates: Path, labels: Path, **given: Any) -> None:
     """Fit the judge "calibrated" to labelled debates, cross-validated by debate.
@@ -180,6 +180,7 @@ def _train_judge(
     name: str, judge: str, debates: Path, labels: Path, given: Mapping[str, Any], **settings: Any
 ) -> None:
     """Learn the weights of a judge."""
+    from touche_rad.cli.fit_report import judge_lines, jury_lines
     from touche_rad.cli.own_output import own_output
     from touche_rad.plugins import trainer
 
@@ -192,7 +193,10 @@ def _train_judge(
         progress("judging", quiet=quiet) as report,
     ):  # fmt: skip
         result = trainer(name)(debates, labels, out, model=model, report=report, **settings)
-    _print_result(result, quiet=quiet)
+    if given["as_json"]:
+        _print_result(result, quiet=quiet)
+    else:
+        click.echo("\n".join(judge_lines(result) if name == "judge" else jury_lines(result)))
     say(f"written: {out}", quiet=quiet)
     judged = ["judge", debates, "-j", judge, "-O", f"weights={out}", "-o", "run.jsonl"]
     next_step(judged, quiet=quiet)
@@ -209,7 +213,7 @@ def _train_judge(
     opt.output("Weights to write.", required=True), opt.REPLACE,
     click.option("--of", default="grounded,length", show_default=True, metavar="JUDGE,...",
                  help="Judges of the jury, the cheapest first."),
-    *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.QUIET,
+    *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.plugin_options(None), opt.SEED, opt.QUIET, opt.JSON,
 )  # fmt: skip
 def jury(debates: Path, labels: Path, **given: Any) -> None:
     """Learn the weights of the judge "jury" from labelled debates, cross-validated by debate.

@@ -126,7 +126,7 @@ class Validation:
     @property
     def repairable(self) -> bool:
         """Whether a fault or warning may be repaired without a new answer."""
-        return any(
+        return self.debates > 0 and any(
             one.kind not in _LASTING
             and not one.kind.startswith((_LONG, _UNFIT))
             and not one.kind.endswith(_FEW)
