@@ -64,14 +64,26 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self._descriptor, text.encode())
 
-    def wait_for(self, text: str) -> None:
-        """Wait until a text is shown after the last one that was waited for."""
-        end = time.monotonic() + WAIT
+    def wait_for(self, text: str, *, again: str = "") -> None:
+        """Wait until a text is shown after the last one that was waited for.
+
+        Args:
+            text: The text.
+            again: Keys that are pressed again where nothing has been shown for some seconds. Python's
+                readline forgets a Ctrl-C between the moment that it shows its prompt and the moment
+                that it waits for keys; a user presses it again.
+        """
+        end, quiet = time.monotonic() + WAIT, 0
         while text not in self.shown[self._read :]:
             assert time.monotonic() < end, f"{text!r} is not shown: {self.shown}"
             if select.select([self._descriptor], [], [], 1)[0]:
                 some = os.read(self._descriptor, 65536)
                 self.shown += CONTROL.sub(b"", some).decode("utf-8", "replace")
+                quiet = 0
+            else:
+                quiet += 1
+                if again and quiet % 5 == 0:
+                    self.type(again)
         self._read = self.shown.index(text, self._read) + len(text)
 
     def end(self) -> int:
@@ -97,10 +109,10 @@ def test_ctrl_c_stops_the_answer_and_not_the_chat(terminal: Terminal) -> None:
     terminal.type("Please wait.\r")
     terminal.wait_for("echo-back is working")
     terminal.type("\x03")
-    terminal.wait_for("stopped; the message is not part of the debate")
+    terminal.wait_for("stopped; the message is not part of the debate", again="\x03")
     terminal.wait_for("you> ")
     terminal.type("\x03")
-    terminal.wait_for("Ctrl-D or /quit ends the chat")
+    terminal.wait_for("Ctrl-D or /quit ends the chat", again="\x03")
     terminal.wait_for("you> ")
     terminal.type("Go on.\r")
     terminal.wait_for("echo-back> You said 'Go on.'.")
