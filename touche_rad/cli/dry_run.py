@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -50,6 +50,17 @@ class Played:
     estimate: Estimate
     bodies: Sequence[Mapping[str, Any]] = ()
     lines: Sequence[str] = ()
+    samples: Mapping[str, Sample] = field(default_factory=dict)
+    status: Status | None = None
+
+    def for_debates(self, debates: int) -> Estimate:
+        """Return the estimate of an input that has this many debates like those of the sample."""
+        factor = debates / self.estimate.debates
+        samples = {
+            length: replace(one, scale=one.scale * factor) for length, one in self.samples.items()
+        }
+        assert self.status is not None
+        return estimate_of(samples, self.status).model_copy(update={"debates": debates})
 
 
 def play(
@@ -96,7 +107,8 @@ def play(
         samples[length] = sample
         if length == "expected":
             usual, bodies = status, backend.bodies
-    return Played(estimate_of(samples, usual), bodies, samples["expected"].lines)
+    estimate = estimate_of(samples, usual)
+    return Played(estimate, bodies, samples["expected"].lines, samples, usual)
 
 
 def before_run(

@@ -481,9 +481,10 @@ WAIT: Final = seconds(
 MODEL_OPTIONS: Final = (MODEL, CACHE, MAX_CALLS, MAX_TOKENS, RUN_DEADLINE, WAIT)
 
 
-def _parse_price(
+def parse_price(
     ctx: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[float, float] | None:
+    """Parse the prices of a million prompt tokens and of a million answer tokens."""
     if value is None:
         return None
     try:
@@ -497,7 +498,7 @@ DRY_RUN: Final = (
     flag("--dry-run", "Print calls, tokens, hours and what the data can show; run nothing."),
     click.option("--rate", type=click.FloatRange(0, min_open=True), metavar="N",
                  help="With --dry-run: calls per minute. [default: measured at the server]"),
-    click.option("--price", metavar="IN,OUT", callback=_parse_price,
+    click.option("--price", metavar="IN,OUT", callback=parse_price,
                  help="With --dry-run: price of a million prompt tokens and answer tokens."),
 )  # fmt: skip
 

@@ -49,7 +49,7 @@ class Answers(Examples):
         self.requests.append(request)
         self.bodies.append(body)
         content = self._answer(request)
-        written, limit = estimate_tokens(content), int(body.get("max_tokens") or 10**9)
+        written, limit = max(1, estimate_tokens(content)), int(body.get("max_tokens") or 10**9)
         message = {"role": "assistant", "content": content[: 4 * limit]}
         reason = "length" if written > limit else "stop"
         return {
