@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
 PACKAGES: Final = ("touche_rad", "retrieval", "judges")
-EXIT_CODES: Final = {
-    "UserError": 2, "OptionError": 2, "InputError": 2, "FieldError": 2, "WorkError": 1,
-}  # fmt: skip
-"""The errors that end a command with one line, and its exit code."""
+BASES: Final = {"ToucheRadError": 1, "UserError": 2, "WorkError": 1, "FieldError": 2}
+"""The errors that end a command with one line, and its exit code; `exit_codes` adds subclasses."""
 
 
 @dataclass(frozen=True)
@@ -26,17 +25,65 @@ class Message:
 
 
 def collect_messages() -> Iterator[Message]:
-    """Yield the message of each `raise` of an error that a user sees."""
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-                    error = ast.unparse(node.exc.func).rpartition(".")[2]
-                    texts = [_text(one) for one in node.exc.args]
-                    text = max(texts, key=len, default="")
-                    if error in EXIT_CODES and len(text.strip("… :")) > 5:
-                        yield Message(module.removesuffix(".__init__"), error, text)
+    """Yield the message of each error that the code makes, and what users read of its class."""
+    codes = exit_codes()
+    for path, nodes in _modules():
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for node in nodes:
+            if isinstance(node, ast.Call) and (error := _name(node.func)) in codes:
+                text = max(map(_text, node.args), key=len, default="")
+                if len(text.strip("… :")) > 5:
+                    yield Message(module, error, text)
+            elif isinstance(node, ast.ClassDef) and node.name in codes:
+                for text in _problems(node):
+                    yield Message(module, node.name, text)
+
+
+def exit_codes() -> Mapping[str, int]:
+    """Return the exit code of each error class, by its name."""
+    bases = {
+        (node.name, _name(base))
+        for _, nodes in _modules()
+        for node in nodes
+        if isinstance(node, ast.ClassDef)
+        for base in node.bases
+    }
+    codes = dict(BASES)
+    while found := {
+        name: codes[base] for name, base in bases if base in codes and name not in codes
+    }:
+        codes |= found
+    return codes
+
+
+@cache
+def _modules() -> Sequence[tuple[Path, Sequence[ast.AST]]]:
+    """Return the classes and calls of each module."""
+    return [
+        (
+            path,
+            [
+                node
+                for node in ast.walk(ast.parse(path.read_text("utf-8")))
+                if isinstance(node, (ast.ClassDef, ast.Call))
+            ],
+        )
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+    ]
+
+
+def _problems(node: ast.ClassDef) -> Iterator[str]:
+    """Yield the text `problem` of a class of model errors."""
+    for one in node.body:
+        if isinstance(one, ast.Assign) and _name(one.targets[0]) == "problem":
+            yield _text(one.value)
+
+
+def _name(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _text(node: ast.expr) -> str:

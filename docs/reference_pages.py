@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from error_messages import EXIT_CODES, collect_messages
+from error_messages import collect_messages, exit_codes
 
 from touche_rad.cli import touche_rad as program
 from touche_rad.cli.commands import GROUPS
@@ -192,11 +192,12 @@ def messages_page() -> Iterator[str]:
         "`…` stands for a name, a number or another part of the line.",
     )
     yield from ("The fixes of common ones are in [When it goes wrong](../errors.md).", "")
+    codes = exit_codes()
     parts: dict[str, dict[str, int]] = {}
     for one in collect_messages():
         package, _, rest = one.module.partition(".")
         name = f"{package}.{rest.partition('.')[0]}".rstrip(".")
-        parts.setdefault(name, {})[one.text] = EXIT_CODES[one.error]
+        parts.setdefault(name, {})[one.text] = codes[one.error]
     for part, messages in sorted(parts.items()):
         yield from (f"## {part}", "", "| message | exit code |", "| --- | --- |")
         for text in sorted(messages, key=lambda text: text.strip("… :").lower()):

@@ -1,4 +1,4 @@
-"""The page of errors quotes messages of the code."""
+"""The page of errors quotes messages of the code, and the reference has the messages of all."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
+
+from touche_rad.errors import ToucheRadError
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,6 +24,32 @@ def test_each_quoted_message_stands_in_the_code() -> None:
         parts = [part for part in re.split(r"…|FILE:LINE:|FIELD:", message) if part.strip(" :;,")]
         missing += [(message, part) for part in parts if part.strip() not in code]
     assert not missing
+
+
+def test_the_reference_has_the_messages_of_each_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import error_messages
+
+    import touche_rad.models.errors  # noqa: F401 - defines most classes
+
+    codes = error_messages.exit_codes()
+    assert {one.__name__: one.exit_code for one in _subclasses(ToucheRadError)}.items() <= (
+        codes.items()
+    )
+    messages = list(error_messages.collect_messages())
+    assert len(messages) > 500
+    assert {"UserError", "InputError", "Unreachable", "NotCached", "TooLarge"} <= {
+        one.error for one in messages
+    }
+    assert ("NotCached", "no endpoint, and the answer is not in the cache") in {
+        (one.error, one.text) for one in messages
+    }
+
+
+def _subclasses(error: type[ToucheRadError]) -> Iterator[type[ToucheRadError]]:
+    yield error
+    for one in error.__subclasses__():
+        yield from _subclasses(one)
 
 
 def _strings() -> Iterator[str]:
