@@ -68,6 +68,15 @@ def test_each_page_in_a_text_of_the_code_exists() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_the_architecture_names_each_package_and_only_files_that_exist() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    named = re.findall(r"`((?:touche_rad|retrieval|judges)/[\w/.]+)`", text)
+    assert len(named) > 15
+    assert not [name for name in named if not (ROOT / name).exists()]
+    packages = {path.parent.name for path in (ROOT / "touche_rad").glob("*/__init__.py")}
+    assert not [name for name in sorted(packages) if f"{name}/" not in text]
+
+
 def _prose(page: Path) -> str:
     """Return the text of a page without its code."""
     return CODE.sub("", page.read_text("utf-8"))
