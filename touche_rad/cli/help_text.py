@@ -16,8 +16,9 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "Run": (
         "deadline", "workers", "seed", "skip_bad", "restart", "replace", "strict", "metadata",
-        "shard", "dry_run", "rate", "price", "spare_index",
+        "dry_run", "rate", "price", "spare_index",
     ),
+    "Cluster": ("shard", "engine", "actors"),
     "Training": (
         "epochs", "rate", "batch", "accumulate", "group", "layers", "warmup", "rank", "alpha",
         "dropout", "targets", "longest", "precision", "checkpointing", "save_every", "held_out",

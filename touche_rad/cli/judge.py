@@ -120,6 +120,7 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
         model=services.model,
         index=services.index if "index" in judge.plugin.needs else None,
         estimate=partial(dry_run.before_run, given, [judge.plugin], make, services),
+        workers=partial(prepare.workers_of, given, places, [judge.plugin], make, services),
     )  # fmt: skip
 
 

@@ -442,8 +442,17 @@ SHARD: Final = click.option(
     "--shard", metavar="I/N", callback=_parse_shard, envvar="TOUCHE_RAD_SHARD",
     help="Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
 )  # fmt: skip
+ENGINE: Final = click.option(
+    "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True,
+    envvar="TOUCHE_RAD_ENGINE",
+    help="Process the debates here, or on the Ray cluster of RAY_ADDRESS or of this machine.",
+)  # fmt: skip
+ACTORS: Final = integer(
+    "--actors", "With --engine ray: number of worker processes. [default: one per CPU]"
+)
 RUN: Final = (
-    DEADLINE, WORKERS, SEED, SKIP_BAD, STRICT, REPLACE, RESTART, METADATA, SHARD, QUIET,
+    DEADLINE, WORKERS, SEED, SKIP_BAD, STRICT, REPLACE, RESTART, METADATA, SHARD, ENGINE, ACTORS,
+    QUIET,
 )  # fmt: skip
 """The options of all runs over debates."""
 

@@ -96,6 +96,7 @@ def respond_command(source: Path | None, utterance: str | None, **given: Any) ->
         "respond", "responding", given, places, debater.method(identity), make(services),
         model=services.model, index=services.index,
         estimate=partial(dry_run.before_run, given, [debater.plugin], make, services),
+        workers=partial(prepare.workers_of, given, places, [debater.plugin], make, services),
     )  # fmt: skip
 
 
@@ -276,6 +277,7 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
         "simulate", "simulating", given, places, debater.method({**identity, "turns": turns}),
         make(services), model=services.model, index=services.index,
         estimate=partial(dry_run.before_run, given, plugins, sampled, services),
+        workers=partial(prepare.workers_of, given, places, plugins, make, services),
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from touche_rad.runs.answering import Answerer
     from touche_rad.runs.estimate import Estimate
     from touche_rad.runs.parts import Part
-    from touche_rad.runs.runner import RunOptions, Status
+    from touche_rad.runs.runner import Engine, RunOptions, Status
 
 Given = Mapping[str, Any]
 """The values of a command's options."""
@@ -229,13 +229,14 @@ def make_model(given: Given, out: Path | None = None, backend: Backend | None = 
     usage = Usage(
         share(given.get("max_calls")), share(given.get("max_tokens")), given.get("run_deadline")
     )
-    trace = _beside(out, TRACE) if out and given.get("trace", True) else None
+    trace = beside(out, TRACE) if out and given.get("trace", True) else None
     if trace:
         with suppress(OSError):
             trace.parent.mkdir(parents=True, exist_ok=True)
     settings, limits = model_settings(options.get("model", {}), seed)
     cache, behind = given.get("cache"), None
-    if given.get("shard") is not None and cache is not None and out is not None:
+    own = given.get("shard") is not None or given.get("in_worker", False)
+    if own and cache is not None and out is not None:
         from touche_rad.runs.parts import CACHE
 
         cache, behind = out.parent / CACHE, cache  # machines do not share the file of a cache
@@ -271,7 +272,7 @@ def check_endpoint(model: Model, given: Given, *, must_answer: bool = True) -> N
         say(f"warning: {line}")
 
 
-def _beside(out: Path, suffix: str) -> Path:
+def beside(out: Path, suffix: str) -> Path:
     """Return the path of a trace or log: beside the run, but under TIRA in a folder of its own.
 
     TIRA accepts only one `*.jsonl` in its output folder.
@@ -423,6 +424,7 @@ def run_on_files(
     model: Model | None = None,
     index: ArgumentIndex | None = None,
     estimate: Callable[[], Estimate | None] | None = None,
+    workers: Callable[[], Engine] | None = None,
 ) -> int:
     """Run a command from an input file to an output file, and print its status.
 
@@ -436,6 +438,7 @@ def run_on_files(
         model: The language model, if there is one.
         index: The index that the results depend on, if there is one.
         estimate: Estimates the calls of a run with a model.
+        workers: Makes the engine of `--engine ray`, if the command can have it.
     """
     from touche_rad import files
     from touche_rad.cli.console import MAKE_INDEX_STEP, next_after, next_step, progress, say
@@ -444,6 +447,7 @@ def run_on_files(
     from touche_rad.runs.stand_ins import ERRORS
 
     begun = datetime.now().astimezone()
+    engine = _engine(given, workers)
     demo, warnings = check_demo(given, index)
     replace = given["replace"] or is_tira_output(places.out.parent)
     expected = None
@@ -459,7 +463,8 @@ def run_on_files(
             report, places.status or status_beside(places.out), model, warnings, demo,
             estimate=expected.model_dump(mode="json") if expected is not None else {},
             strict=given.get("strict", False), hand_in=is_tira(places.out),
-            errors=_beside(places.out, ERRORS), part=part,
+            errors=beside(places.out, ERRORS), part=part,
+            engine=engine,
         )  # fmt: skip
         status = run(lambda: work(run_options), places.out)
     if part is not None and status.finished < begun:
@@ -481,6 +486,27 @@ def run_on_files(
                 quiet=given["quiet"])  # fmt: skip
         next_step(*steps, quiet=given["quiet"])
     return code
+
+
+def workers_of(
+    given: Given, places: Places, plugins: Sequence[Plugin],
+    make: Callable[[Services], Any], services: Services,
+) -> Engine:  # fmt: skip
+    """Return the engine of `--engine ray`; its modules are imported only for that."""
+    from touche_rad.cli.engine import ray_engine
+
+    return ray_engine(given, places.out, plugins, make, services)
+
+
+def _engine(given: Given, workers: Callable[[], Engine] | None) -> Engine | None:
+    """Return the engine of `--engine ray`."""
+    if given["engine"] == "local":
+        if given["actors"] is not None:
+            raise OptionError("--actors is for --engine ray")
+        return None
+    if workers is None:
+        raise OptionError("--engine ray is for debates with a user; --shard I/N works here too")
+    return workers()
 
 
 def _part(given: Given, places: Places) -> Part | None:

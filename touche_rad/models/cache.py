@@ -78,6 +78,7 @@ class Cache:
         """
         self.folder = folder
         self._behind = Behind(behind) if behind is not None else None
+        self._added: list[Row] | None = None
         self._local = threading.local()
         self._warned = False
         if not make and not (folder / CACHE_FILE).is_file():
@@ -119,6 +120,13 @@ class Cache:
     def add(self, rows: Iterable[Row]) -> int:
         """Add undamaged rows of another cache that are not here yet; return how many."""
         before = len(self)
+        self.insert(rows)
+        with self._opened() as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the file is complete by itself
+        return len(self) - before
+
+    def insert(self, rows: Iterable[Row]) -> None:
+        """Add undamaged rows of another cache that are not here yet."""
         with self._opened() as database:
             database.execute("BEGIN IMMEDIATE")
             marks = ", ".join("?" * len(_COLUMNS))
@@ -129,8 +137,6 @@ class Cache:
                         tuple(getattr(row, name) for name in _COLUMNS),
                     )
             database.execute("COMMIT")
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the file is complete by itself
-        return len(self) - before
 
     def remove(self, keys: Iterable[str]) -> int:
         """Delete rows, free their space, and return how many there were."""
@@ -174,8 +180,15 @@ class Cache:
         try:
             with self._opened() as database:
                 database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            if self._added is not None:
+                self._added.append(Row(*row))
         except sqlite3.Error as error:
             self._warn(f"cannot be written: {error}")
+
+    def take(self) -> list[Row]:
+        """Return the rows that were stored since the last call; the first call begins with this."""
+        taken, self._added = self._added, []
+        return taken or []
 
     def _warn(self, what: str) -> None:
         if not self._warned:
@@ -325,6 +338,15 @@ class Answers:
         call.cost.from_cache += 1
         self._trace.write(call, body, kept)
         return kept
+
+    def take(self) -> list[Row]:
+        """Return the rows that were stored since the last call."""
+        return self._cache.take() if self._cache is not None else []
+
+    def insert(self, rows: Iterable[Row]) -> None:
+        """Add rows that other processes made."""
+        if self._cache is not None and rows:
+            self._cache.insert(rows)
 
     def keep(self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """Store a valid answer."""

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 import anyio
 from pydantic import BaseModel
 
-from touche_rad.models.cache import Answers, key_of
+from touche_rad.models.cache import Answers, Row, key_of
 from touche_rad.models.endpoint import Address, Backend, Endpoint
 from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
 from touche_rad.models.output import Chances, answer_text, bounded_schema, chances, parse_object
@@ -173,6 +173,14 @@ class Model:
         twin = copy.copy(self)
         twin._sender = replace(self._sender, usage=usage)
         return twin
+
+    def take_answers(self) -> list[Row]:
+        """Return the rows of the cache that were added since the last call."""
+        return self._answers.take()
+
+    def keep_answers(self, rows: Sequence[Row]) -> None:
+        """Add rows that other processes made to the cache."""
+        self._answers.insert(rows)
 
     async def check(self) -> None:
         """Check before a run that the endpoint can be reached and has the model.

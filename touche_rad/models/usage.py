@@ -154,7 +154,17 @@ class Usage:
                 "debates": vars(self._spread()).copy(),
                 "faults": dict(self.faults),
                 "first_fault": self.first_fault,
+                "endpoints": {url: dict(counts) for url, counts in self.endpoints.items()},
             }
+
+    def take(self) -> dict[str, Any]:
+        """Return all costs like `export`, and count from zero again."""
+        exported = self.export()
+        with self._lock:
+            self.total, self.others, self.first_fault = Cost(), Spread(), ""
+            for counts in (self.steps, self.debates, self.faults, self.endpoints):
+                counts.clear()
+        return exported
 
     def add(self, exported: Mapping[str, Any]) -> None:
         """Add the costs that another process exported."""
@@ -168,6 +178,10 @@ class Usage:
             for kind, count in exported["faults"].items():
                 self.faults[kind] = self.faults.get(kind, 0) + count
             self.first_fault = self.first_fault or exported["first_fault"]
+            for url, counts in exported["endpoints"].items():
+                of_url = self.endpoints.setdefault(url, {"calls": 0, "failures": 0})
+                for name, count in counts.items():
+                    of_url[name] += count
 
 
 _SPREAD: Final = ("calls", "prompt_tokens", "completion_tokens", "seconds")

@@ -375,9 +375,14 @@ def trainer(name: str) -> Callable[..., Mapping[str, Any]]:
     return loaded
 
 
+IMPORTED: Final[dict[str, None]] = {}
+"""The modules and files that `import_plugins` imported, for the workers of a run."""
+
+
 def import_plugins(places: Iterable[str]) -> None:
     """Import modules or Python files, so that their decorators register plugins."""
     for place in places:
+        IMPORTED[place] = None
         try:
             if place.endswith(".py"):
                 _import_file(Path(place))

@@ -257,6 +257,20 @@ class PartOfRun(Protocol):
         ...
 
 
+class Engine(Protocol):
+    """Processes the units of a run in other processes."""
+
+    async def process(
+        self,
+        units: Iterator[tuple[int, Any]],
+        total: int,
+        options: RunOptions,
+        keep: Callable[[int, Done], None],
+    ) -> list[str]:
+        """Process units like `process_units`; `total` is their number."""
+        ...
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """Settings of a run that do not change its output."""
@@ -291,6 +305,8 @@ class RunOptions:
     """File for the first traceback of each kind of failure."""
     part: PartOfRun | None = None
     """The part of the input to process; the output is then this part of the run's output."""
+    engine: Engine | None = None
+    """Processes the units in other processes."""
 
 
 DEFAULT_OPTIONS: Final = RunOptions()
@@ -418,16 +434,50 @@ async def _work_through(
     here = islice(read, numbers.start, numbers.stop)
     units = ((number, unit) for number, unit in here if number not in journal)
     total = len(numbers)
-    failures: list[str] = []
-    fatal: list[Exception] = []
     report = options.progress or (lambda done, total: None)
     report(len(journal), total)
+
+    def keep(number: int, done: Done) -> None:
+        journal.append(number, done)
+        report(len(journal), total)
+
+    try:
+        if options.engine is not None:
+            failures = await options.engine.process(units, total - len(journal), options, keep)
+        else:
+            failures = await process_units(work.do, units, options, keep)
+    except (StandInStop, ModelError) as error:
+        raise WorkError(f"{error}; {journal.kept()}") from error
+    if failures:
+        raise WorkError(f"{len(failures)} of {total} failed, first {failures[0]}; {journal.kept()}")
+
+
+async def process_units(
+    do: Callable[[T], Awaitable[Done]],
+    units: Iterator[tuple[int, T]],
+    options: RunOptions,
+    keep: Callable[[int, Done], None],
+) -> list[str]:
+    """Process units with parallel workers in this process; return a line for each that failed.
+
+    Args:
+        do: The work on a unit.
+        units: The units with their numbers.
+        options: The settings of the run.
+        keep: Called with each result; an error of it stops all workers.
+
+    Raises:
+        StandInStop: A result is a stand-in, and the run is strict.
+        ModelError: The model's server does not work any more.
+    """
+    failures: list[str] = []
+    fatal: list[Exception] = []
 
     async def take() -> None:
         try:
             for number, unit in units:
                 try:
-                    done = await work.do(unit)
+                    done = await do(unit)
                 except StandInStop:
                     raise
                 except Exception as error:
@@ -436,22 +486,17 @@ async def _work_through(
                     continue
                 if done.stand_ins and not options.hand_in and options.model is not None:
                     await options.model.check_after_failure()
-                journal.append(number, done)
-                report(len(journal), total)
+                keep(number, done)
         except Exception as error:
             fatal.append(error)
             group.cancel_scope.cancel()
 
     async with anyio.create_task_group() as group:
-        for _ in range(min(options.workers, total)):
+        for _ in range(options.workers):
             group.start_soon(take)
     if fatal:
-        first = fatal[0]
-        if isinstance(first, StandInStop | ModelError):
-            raise WorkError(f"{first}; {journal.kept()}") from first
-        raise first
-    if failures:
-        raise WorkError(f"{len(failures)} of {total} failed, first {failures[0]}; {journal.kept()}")
+        raise fatal[0]
+    return failures
 
 
 class _Report:

@@ -1,0 +1,75 @@
+"""The engine of a run: this process, or the workers of a Ray cluster with `--engine ray`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from touche_rad.cli import prepare
+from touche_rad.errors import OptionError
+
+if TYPE_CHECKING:
+    from touche_rad.plugins import Plugin, Services
+    from touche_rad.runs.blocks import RayEngine
+
+Make = Callable[["Services"], Any]
+
+_ENVIRONMENT = ("OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY")
+"""Variables of the driver's environment that the plugins of a worker read."""
+
+
+def ray_engine(
+    given: prepare.Given,
+    out: Path,
+    plugins: Sequence[Plugin],
+    make: Make,
+    services: Services,
+) -> RayEngine:
+    """Return the engine of `--engine ray`.
+
+    Args:
+        given: The values of the command's options.
+        out: The output of the run.
+        plugins: The plugins of the run.
+        make: Makes the work from the services; it is called in each worker.
+        services: The driver's services.
+
+    Raises:
+        UserError: Ray is not installed, or the run cannot have workers.
+    """
+    from touche_rad.files.traces import TRACE
+    from touche_rad.plugins.registry import IMPORTED
+    from touche_rad.runs.blocks import RayEngine
+    from touche_rad.runs.worker import Setup
+
+    if (given.get("model") or "").startswith("vllm:"):
+        raise OptionError(
+            "--engine ray: each worker would start a vLLM server of its own: start the servers "
+            "first, and name them with -m URL#MODEL"
+        )
+    engine = RayEngine(given["actors"])
+    from ray import cloudpickle
+
+    has_index = services.index is not None
+    own = {"quiet": True, "wait": None, "max_calls": None, "max_tokens": None, "run_deadline": None}
+    opener = partial(_open, {**given, **own, "in_worker": True}, plugins, make, has_index)
+    engine.setup = Setup(
+        cloudpickle.dumps(opener),  # type: ignore[no-untyped-call]
+        services.index.fingerprint if services.index is not None else None,
+        prepare.beside(out, TRACE) if given.get("trace", True) else None,
+        tuple(IMPORTED),
+        {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+    )
+    return engine
+
+
+def _open(
+    given: prepare.Given, plugins: Sequence[Plugin], make: Make, index: bool, folder: Path
+) -> tuple[Services, Make]:
+    """Open the services of a worker in its folder."""
+    from touche_rad.runs.worker import OUT
+
+    return prepare.open_services(given, *plugins, out=folder / OUT, index=index), make

@@ -1,0 +1,220 @@
+"""A worker of `--engine ray`: an actor that opens the index once and processes blocks of debates.
+
+It works in a folder of its own on its machine: a cache of its own over that of the run, a trace and
+tracebacks. What is new goes to the driver with each finished block, so that a worker that dies
+loses only the block under work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import shutil
+import socket
+import tempfile
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from touche_rad import __version__
+from touche_rad.errors import ToucheRadError
+from touche_rad.files.traces import TRACE
+from touche_rad.models import ModelError
+from touche_rad.models.errors import OverBudget
+from touche_rad.models.usage import Cost, Usage
+from touche_rad.plugins import Services
+from touche_rad.plugins.registry import import_plugins
+from touche_rad.runs.journal import Done
+from touche_rad.runs.runner import RunOptions, Status, Work, process_units
+from touche_rad.runs.stand_ins import ERRORS, RUN_FAILURES, FailureLog, StandInStop
+from touche_rad.text import redact
+
+if TYPE_CHECKING:
+    from touche_rad.models.cache import Row
+
+OUT: Final = "run"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Units of a run with their numbers."""
+
+    units: tuple[tuple[int, Any], ...]
+    lost: int = 0
+    """How many workers died while they processed it."""
+
+
+@dataclass(frozen=True)
+class BlockResult:
+    """What a worker made of a block, and what it cost since the last one."""
+
+    done: Sequence[tuple[int, Done]]
+    failures: Sequence[str] = ()
+    stopped: str = ""
+    """Why the whole run must stop; empty if it need not."""
+    usage: Mapping[str, Any] | None = None
+    warnings: Sequence[str] = ()
+    answers: Sequence[Row] = ()
+    trace: str = ""
+    errors: str = ""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a worker needs to do the work of a run."""
+
+    open: bytes
+    """Pickled: a function of the worker's folder that returns services and their work."""
+    fingerprint: str | None
+    """The fingerprint of the index, which must be the same on all machines."""
+    trace: Path | None = None
+    """Where the driver collects the trace of the model calls."""
+    plugins: tuple[str, ...] = ()
+    """Modules with plugins."""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    folder: Path = field(default_factory=Path.cwd)
+    """The driver's working folder, which relative paths begin with."""
+    version: str = __version__
+
+
+Open = Callable[[Path], tuple[Services, Callable[[Services], Any]]]
+
+
+class Worker:
+    """The actor; Ray calls its methods one after the other.
+
+    It has no async method: Ray would run all methods on an event loop of its own then.
+    """
+
+    def open(self, setup: Setup, options: RunOptions, budget: Any) -> str:
+        """Open the index and the model, and return what is wrong, or an empty text."""
+        here = socket.gethostname()
+        if setup.version != __version__:
+            return (
+                f"the worker on {here} has touche-rad {__version__}, and the run has "
+                f"{setup.version}: install the same version on all machines"
+            )
+        try:
+            self._session = Session(setup, options, budget)
+        except (ToucheRadError, OSError) as error:
+            return f"the worker on {here} cannot work: {error}"
+        if self._session.has_other_index(setup.fingerprint):
+            return (
+                f"the worker on {here} has another index than the run: use an index that all "
+                "machines see, or copy the same one to all of them"
+            )
+        return ""
+
+    def run(self, block: Block) -> BlockResult:
+        """Process a block."""
+        return self._session.run(block)
+
+    def close(self) -> None:
+        """Close the model and remove the worker's folder; no block follows."""
+        self._session.close()
+
+
+class Session:
+    """The open index and model of a worker, and the work on a debate."""
+
+    def __init__(self, setup: Setup, options: RunOptions, budget: Any) -> None:
+        os.environ.update(setup.environment)
+        if setup.folder.is_dir():
+            os.chdir(setup.folder)
+        import_plugins(setup.plugins)
+        self._folder = Path(tempfile.mkdtemp(prefix="touche-rad-worker-"))
+        open_services: Open = pickle.loads(setup.open)
+        self._services, make = open_services(self._folder)
+        model = self._services.model
+        if model is not None:
+            if budget is not None:
+                model = model.spending(SharedBudget(budget))
+                self._services = replace(self._services, model=model)
+            model.take_answers()
+        self._failures = FailureLog(self._folder / ERRORS, options.strict)
+        self._loop = asyncio.Runner()
+        work: Callable[[RunOptions], Coroutine[Any, Any, Status]] = make(self._services)
+        self._options = replace(options, model=model)
+        self._loop.run(work(replace(options, sample=self._capture)))
+
+    async def _capture(self, work: Work[Any], options: RunOptions) -> Status:
+        """Take the work instead of running it."""
+        self._work = work
+        now = datetime.now().astimezone()
+        return Status(verb=work.verb, state="stopped", started=now, finished=now, seconds=0)
+
+    def has_other_index(self, fingerprint: str | None) -> bool:
+        """Whether the index has another fingerprint; None fits every index."""
+        index = self._services.index
+        return index is not None and fingerprint not in (None, index.fingerprint)
+
+    def run(self, block: Block) -> BlockResult:
+        """Process a block like a run in one process."""
+        return self._loop.run(self._process(block))
+
+    async def _process(self, block: Block) -> BlockResult:
+        RUN_FAILURES.set(self._failures)
+        done: list[tuple[int, Done]] = []
+        failures: list[str] = []
+        stopped = ""
+        try:
+            failures = await process_units(
+                self._work.do, iter(block.units), self._options,
+                lambda number, one: done.append((number, one)),
+            )  # fmt: skip
+        except (StandInStop, ModelError) as error:
+            stopped = redact(str(error)) or type(error).__name__
+        model = self._services.model
+        return BlockResult(
+            done, failures, stopped,
+            model.usage.take() if model is not None else None,
+            tuple(model.warnings) if model is not None else (),
+            model.take_answers() if model is not None else (),
+            self._taken(f"{OUT}{TRACE}"), self._taken(ERRORS),
+        )  # fmt: skip
+
+    def _taken(self, name: str) -> str:
+        """Return the text of a file in the worker's folder, and remove it."""
+        path = self._folder / name
+        try:
+            text = path.read_text("utf-8", "replace")
+            path.unlink()
+        except OSError:
+            return ""
+        return text
+
+    def close(self) -> None:
+        """Close the model and remove the folder."""
+        if self._services.model is not None:
+            self._loop.run(self._services.model.close())
+        self._loop.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class SharedBudget(Usage):
+    """The costs of one worker, with the budget that all workers share."""
+
+    def __init__(self, budget: Any) -> None:
+        super().__init__()
+        self._budget = budget
+
+    def reserve(self) -> None:
+        """Count one call before it is made.
+
+        Raises:
+            OverBudget: The budget of all workers is used up.
+        """
+        import ray
+
+        refusal = ray.get(self._budget.reserve.remote())
+        if refusal:
+            raise OverBudget(refusal)
+        super().reserve()
+
+    def spend(self, cost: Cost) -> None:
+        """Count the tokens of a reply for the budget."""
+        super().spend(cost)
+        self._budget.spend.remote(cost.prompt_tokens, cost.completion_tokens)
