@@ -1,0 +1,56 @@
+"""Debates, a slow debater and a local Ray cluster for the tests of `--engine ray`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+PLUGIN = '''
+import os
+import signal
+import time
+from pathlib import Path
+
+from touche_rad.debate import Response, Verdict
+from touche_rad.plugins import debater, judge
+
+
+def _mark(name: str) -> bool:
+    """Make a file; return whether it is new."""
+    try:
+        Path(name).open("x").close()
+    except FileExistsError:
+        return False
+    return True
+
+
+@debater("marking")
+class Marking:
+    """Answers with the number of the debate; some debates kill their worker or fail once."""
+
+    def __init__(self, options, services): ...
+
+    def answer(self, debate):
+        words = debate.last.utterance
+        time.sleep(0.01)
+        with open("asked.txt", "a") as stream:
+            stream.write(words.split()[1] + "\\n")
+        if "kills once" in words and _mark("killed"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        if "kills always" in words and Path("deadly").exists():
+            os.kill(os.getpid(), signal.SIGKILL)
+        if "raises" in words:
+            raise ValueError("no answer to this")
+        return Response(content=f"To this I say: {words}")
+'''
+
+
+def write_world(folder: Path, count: int, special: dict[int, str] | None = None) -> Path:
+    """Write the plugin and `count` debates, and return the debates' path."""
+    (folder / "marking.py").write_text(PLUGIN)
+    path = folder / "debates.jsonl"
+    with path.open("w") as stream:
+        for number in range(count):
+            words = f"Debate {number} {(special or {}).get(number, 'goes')} on."
+            stream.write(json.dumps({"messages": [{"role": "user", "content": words}]}) + "\n")
+    return path

@@ -1,0 +1,188 @@
+"""`--engine ray` on a real local cluster of two nodes: the files of one process, also after kills."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runs.ray_worlds import write_world
+from tests.terminal import touche_rad, touche_rad_process
+
+DEMO = Path(__file__).parents[2] / "touche_rad" / "demo"
+RESPOND = ("respond", "debates.jsonl", "-d", "marking", "--plugin", "marking.py", "-i", "demo")
+
+
+def test_without_ray_one_line_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    out = tmp_path / "out.jsonl"
+    words = ("judge", DEMO / "debates.jsonl", "-j", "length", "-o", out, "--engine", "ray")
+    ended = touche_rad(*words)
+    assert ended.code == 2
+    assert "--engine ray needs Ray: pip install 'touche-rad[ray]'" in ended.err
+    assert len(ended.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--actors", "2"), "--actors is for --engine ray"),
+        (("--engine", "ray", "--both-sides"), "--shard I/N works here too"),
+        (("--engine", "ray", "-m", "vllm:tiny"), "start the servers first"),
+    ],
+)
+def test_what_cannot_have_workers(
+    tmp_path: Path, words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    ended = touche_rad("simulate", DEMO / "claims.tsv", "-i", "demo", "-d", "verbatim", "-o",
+                       tmp_path / "out.jsonl", *words)  # fmt: skip
+    assert ended.code == 2
+    assert message in ended.err
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two nodes with one CPU each, as processes of this machine."""
+    from ray.cluster_utils import Cluster
+
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made.add_node(num_cpus=1)
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_world(tmp_path, 300)
+    return tmp_path
+
+
+def by_ray(
+    cluster: Any, *words: str | Path, cwd: Path, out: str = "ray.jsonl"
+) -> subprocess.Popen[str]:
+    """Start a run on the cluster."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "touche_rad", *map(str, words), "-o", out, "--engine", "ray",
+         "--actors", "2"],
+        cwd=cwd, env={**os.environ, "RAY_ADDRESS": cluster.address}, stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    return err
+
+
+def status(path: Path) -> dict[str, Any]:
+    dropped = ("output", "started", "finished", "seconds", "errors", "resumed")
+    return {key: one for key, one in json.loads(path.read_text()).items() if key not in dropped}
+
+
+def plain(folder: Path, *words: str) -> bytes:
+    """Return the output of the run of one process."""
+    done = touche_rad_process(*words, "-o", "plain.jsonl", "-q", cwd=folder)
+    assert done.code == 0, done.err
+    return (folder / "plain.jsonl").read_bytes()
+
+
+def journaled(folder: Path) -> int:
+    path = folder / "ray.jsonl.part"
+    return max(path.read_bytes().count(b"\n") - 1, 0) if path.exists() else 0
+
+
+def wait_for(process: subprocess.Popen[str], folder: Path, count: int) -> None:
+    """Wait until the journal has so many debates."""
+    while journaled(folder) < count:
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        time.sleep(0.05)
+
+
+@pytest.mark.services
+def test_a_cluster_that_loses_a_node_and_its_driver_writes_the_same_bytes(
+    cluster: Any, folder: Path
+) -> None:
+    whole = plain(folder, *RESPOND)
+    (folder / "asked.txt").unlink()
+    node = cluster.add_node(num_cpus=1)
+    process = by_ray(cluster, *RESPOND, "--workers", "2", cwd=folder)
+    wait_for(process, folder, 40)
+    cluster.remove_node(node, allow_graceful=False)
+    wait_for(process, folder, 80)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    kept = journaled(folder)
+    asked = len((folder / "asked.txt").read_text().splitlines())
+    err = ended(by_ray(cluster, *RESPOND, "--workers", "2", cwd=folder))
+    assert f"{kept} of them were taken over" in err
+    again = (folder / "asked.txt").read_text().splitlines()[asked:]
+    assert (folder / "ray.jsonl").read_bytes() == whole
+    assert status(folder / "ray.jsonl.status.json") == status(folder / "plain.jsonl.status.json")
+    assert len(set(again)) == 300 - kept  # finished blocks are not done again
+    assert touche_rad("respond", *RESPOND[1:], "-o", "ray.jsonl", cwd=folder).code == 0
+
+
+@pytest.mark.services
+def test_debates_that_kill_their_worker(cluster: Any, tmp_path: Path) -> None:
+    write_world(tmp_path, 40, {7: "kills once", 20: "kills always", 30: "raises"})
+    (tmp_path / "killed").touch()
+    whole = plain(tmp_path, *RESPOND)
+    (tmp_path / "killed").unlink()
+    (tmp_path / "deadly").touch()
+    process = by_ray(cluster, *RESPOND, "--workers", "2", cwd=tmp_path)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "1 of 40 failed, first number 21: its worker died 3 times" in err
+    assert journaled(tmp_path) == 39  # the failed one is not recorded as done
+    (tmp_path / "deadly").unlink()
+    ended(by_ray(cluster, *RESPOND, cwd=tmp_path))
+    assert (tmp_path / "ray.jsonl").read_bytes() == whole
+    found = status(tmp_path / "ray.jsonl.status.json")
+    assert found == status(tmp_path / "plain.jsonl.status.json")
+    assert found["replaced_turns"] == ["31.1"]
+
+
+@pytest.mark.services
+def test_costs_caches_and_the_budget_are_those_of_one_process(cluster: Any, tmp_path: Path) -> None:
+    lines = (DEMO / "debates.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / "debates.jsonl").write_text("".join(lines[:8]))
+    (tmp_path / "said.jsonl").write_text('{"answer": "yes"}\n')
+    words = ("judge", "debates.jsonl", "-j", "zsl", "-m", "scripted:said.jsonl")
+    whole = plain(tmp_path, *words, "--cache", "plain-cache")
+    ended(by_ray(cluster, *words, "--cache", "cache", cwd=tmp_path))
+    assert (tmp_path / "ray.jsonl").read_bytes() == whole
+    runs = [
+        json.loads((tmp_path / f"{name}.jsonl.status.json").read_text())
+        for name in ("plain", "ray")
+    ]
+    totals = [one["usage"]["total"] for one in runs]
+    for key in ("calls", "from_cache", "repairs", "failures", "prompt_tokens", "prompt_letters"):
+        assert totals[0][key] == totals[1][key], key
+    assert runs[0]["usage"]["debates"]["calls"] == runs[1]["usage"]["debates"]["calls"]
+    assert runs[0]["warnings"] == runs[1]["warnings"]
+    traced = [
+        (tmp_path / f"{name}.jsonl.trace.jsonl").read_text().count("\n")
+        for name in ("plain", "ray")
+    ]
+    assert traced[0] == traced[1] > 0
+    again = touche_rad(*words, "--cache", "cache", "-o", "again.jsonl", cwd=tmp_path)
+    other = touche_rad(*words, "--cache", "plain-cache", "-o", "other.jsonl", cwd=tmp_path)
+    line = next(one for one in again.err.splitlines() if one.startswith("model: "))
+    assert line in other.err  # the same number of answers comes from both caches
+    process = by_ray(cluster, *words, "--max-calls", "17", cwd=tmp_path, out="limited.jsonl")
+    process.communicate(timeout=120)
+    spent = json.loads((tmp_path / "limited.jsonl.status.json").read_text())
+    assert spent["usage"]["total"]["calls"] == 17
