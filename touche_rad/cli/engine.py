@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from touche_rad.cli import prepare
 from touche_rad.errors import OptionError
 
 if TYPE_CHECKING:
     from touche_rad.plugins import Plugin, Services
     from touche_rad.runs.blocks import RayEngine
 
+Given = Mapping[str, Any]
+OpenServices = Callable[..., "Services"]
 Make = Callable[["Services"], Any]
 
 _ENVIRONMENT = ("OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY")
@@ -22,25 +23,26 @@ _ENVIRONMENT = ("OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY")
 
 
 def ray_engine(
-    given: prepare.Given,
-    out: Path,
+    given: Given,
     plugins: Sequence[Plugin],
     make: Make,
     services: Services,
+    open_services: OpenServices,
+    trace: Path | None,
 ) -> RayEngine:
     """Return the engine of `--engine ray`.
 
     Args:
         given: The values of the command's options.
-        out: The output of the run.
         plugins: The plugins of the run.
         make: Makes the work from the services; it is called in each worker.
         services: The driver's services.
+        open_services: Opens the services of a worker.
+        trace: Where the driver collects the trace of the model calls, if it does.
 
     Raises:
         UserError: Ray is not installed, or the run cannot have workers.
     """
-    from touche_rad.files.traces import TRACE
     from touche_rad.plugins.registry import IMPORTED
     from touche_rad.runs.blocks import RayEngine
     from touche_rad.runs.worker import Setup
@@ -55,11 +57,13 @@ def ray_engine(
 
     has_index = services.index is not None
     own = {"quiet": True, "wait": None, "max_calls": None, "max_tokens": None, "run_deadline": None}
-    opener = partial(_open, {**given, **own, "in_worker": True}, plugins, make, has_index)
+    opener = partial(
+        _open, open_services, {**given, **own, "in_worker": True}, plugins, make, has_index
+    )
     engine.setup = Setup(
         cloudpickle.dumps(opener),  # type: ignore[no-untyped-call]
         services.index.fingerprint if services.index is not None else None,
-        prepare.beside(out, TRACE) if given.get("trace", True) else None,
+        trace,
         tuple(IMPORTED),
         {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
     )
@@ -67,9 +71,14 @@ def ray_engine(
 
 
 def _open(
-    given: prepare.Given, plugins: Sequence[Plugin], make: Make, index: bool, folder: Path
+    open_services: OpenServices,
+    given: Given,
+    plugins: Sequence[Plugin],
+    make: Make,
+    index: bool,
+    folder: Path,
 ) -> tuple[Services, Make]:
     """Open the services of a worker in its folder."""
     from touche_rad.runs.worker import OUT
 
-    return prepare.open_services(given, *plugins, out=folder / OUT, index=index), make
+    return open_services(given, *plugins, out=folder / OUT, index=index), make

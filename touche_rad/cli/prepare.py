@@ -494,8 +494,10 @@ def workers_of(
 ) -> Engine:  # fmt: skip
     """Return the engine of `--engine ray`; its modules are imported only for that."""
     from touche_rad.cli.engine import ray_engine
+    from touche_rad.files.traces import TRACE
 
-    return ray_engine(given, places.out, plugins, make, services)
+    trace = beside(places.out, TRACE) if given.get("trace", True) else None
+    return ray_engine(given, plugins, make, services, open_services, trace)
 
 
 def _engine(given: Given, workers: Callable[[], Engine] | None) -> Engine | None:

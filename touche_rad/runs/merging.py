@@ -94,8 +94,11 @@ def _join(parts: Sequence[FinishedPart], out: Path, suffix: str) -> None:
 
 
 def _status(parts: Sequence[FinishedPart], out: Path, tally: Tally) -> Status:
-    """Return the status of the whole run; its seconds are the sum of the parts' seconds."""
+    """Return the status of the whole run, from the start of the first part to the last end."""
     statuses = [part.status for part in parts]
+    started, finished = (
+        min(one.started for one in statuses), max(one.finished for one in statuses)
+    )  # fmt: skip
     usage = _usage(parts)
     errors = out.with_name(f"{out.name}{ERRORS}")
     facts = Facts(
@@ -116,9 +119,9 @@ def _status(parts: Sequence[FinishedPart], out: Path, tally: Tally) -> Status:
         errors=str(errors) if errors.is_file() else "",
         identity=parts[0].identity,
         usage=usage.record() if usage.used else {},
-        started=min(one.started for one in statuses),
-        finished=max(one.finished for one in statuses),
-        seconds=round(sum(one.seconds for one in statuses), 3),
+        started=started,
+        finished=finished,
+        seconds=round((finished - started).total_seconds(), 3),
         **tally.fields(),
     )
 
