@@ -8,6 +8,9 @@ them ("Save this as `NAME`"). The blocks of a page run in one folder, in order. 
     <!-- setup                   commands that run without being shown
     touche-rad ...
     -->
+
+Sybil would only replace the pattern `BLOCK`: commands, their outputs, saved files and marks would
+still need evaluators of ours.
 """
 
 from __future__ import annotations

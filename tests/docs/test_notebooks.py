@@ -1,4 +1,7 @@
-"""The notebooks run, and each of their cells prints something where it did."""
+"""The notebooks run, and each of their cells prints something where it did.
+
+nbmake only runs them; it does not compare what the cells print.
+"""
 
 from __future__ import annotations
 
