@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -479,6 +480,23 @@ def test_half_characters_are_sent_as_marks(server: Scripted) -> None:
 
     assert anyio.run(run).score == 1
     assert server.asked[0]["messages"][0]["content"] == "a?b"
+
+
+def test_answers_of_different_length_do_not_slow_a_run_down() -> None:
+    limiter, chance = sending.Limiter(256), random.Random(0)
+    for _ in range(200):
+        limiter.answered(chance.lognormvariate(0, 0.5))
+    assert limiter.limit > 100, "it doubles with each round of answers"
+    reached = limiter.limit
+    for _ in range(200):
+        limiter.answered(5 * chance.lognormvariate(0, 0.5))
+    assert limiter.limit < reached + 20, "a server whose answers take longer gets no more calls"
+    limiter.busy()
+    assert limiter.limit < reached
+    before = limiter.limit
+    for _ in range(20):
+        limiter.answered(0.1)
+    assert before < limiter.limit < before + 2, "after that it grows slowly"
 
 
 def test_where_the_model_is(monkeypatch: pytest.MonkeyPatch) -> None:

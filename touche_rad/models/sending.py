@@ -40,9 +40,11 @@ from touche_rad.models.usage import Call, Trace, Usage
 
 MOST: Final = 256
 _SLOWER: Final = 2.0
-"""If answers take this many times as long as the fastest, more calls do not help."""
-_FORGOTTEN: Final = 1.02
-"""Growth of the remembered fastest time with each answer, because the load changes."""
+"""If answers take this many times as long as at best, more calls do not help."""
+_NEW: Final = 1 / 16
+"""Weight of a new answer in the mean time of answers."""
+_FORGOTTEN: Final = 1.001
+"""Growth of the remembered best mean with each answer, because the load changes."""
 
 
 class Limiter:
@@ -53,7 +55,10 @@ class Limiter:
         self.most = max(1, most)
         self.limit = float(min(first, self.most))
         self.flying = 0
-        self._quickest = float("inf")
+        self._starting = True
+        self._mean = 0.0
+        self._best = float("inf")
+        """The least mean time of answers."""
         self._waiting: OrderedDict[str, deque[anyio.Event]] = OrderedDict()
 
     @asynccontextmanager
@@ -99,13 +104,23 @@ class Limiter:
             called.set()
 
     def answered(self, seconds: float) -> None:
-        """Record an answer: allow more parallel calls unless answers have become slow."""
-        self._quickest = min(self._quickest * _FORGOTTEN, seconds)
-        if seconds <= _SLOWER * self._quickest or self.limit < 4:
-            self.limit = min(self.most, self.limit + 4 / max(1.0, self.limit))
+        """Record an answer: allow more parallel calls unless answers have become slow.
+
+        At first the limit doubles with each round of answers; it grows slowly after answers were
+        slow once, or the server was overloaded. Means are compared, because answers to different
+        prompts take different times.
+        """
+        self._mean += (seconds - self._mean) * (_NEW if self._mean else 1.0)
+        self._best = min(self._best * _FORGOTTEN, self._mean)
+        if self._mean <= _SLOWER * self._best or self.limit < 4:
+            more = 1.0 if self._starting else 4 / max(1.0, self.limit)
+            self.limit = min(self.most, self.limit + more)
+        else:
+            self._starting = False
 
     def busy(self) -> None:
         """Record that the server is overloaded: halve the limit."""
+        self._starting = False
         self.limit = max(1.0, self.limit / 2)
 
 
