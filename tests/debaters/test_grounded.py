@@ -236,10 +236,10 @@ def test_each_candidate_tells_the_chain_that_led_to_it() -> None:
     against = Argument(id="b", text="Radios guide any ship.", attacks=own.text, supports="Radios.")
     asked = debate("Lighthouses guide boats.")
     found = {one.argument.id: one for one in gather(BothSides([own, against]), read(asked), 5)}
-    assert found["a"].path == ("says the same as you",)
-    assert found["b"].path == ("attacks a claim like yours",)
-    said = f"a says the same as you: {own.text}"
-    assert found["b"].paths["chain"] == (said, "attacks the like of that")
+    assert found["a"].path == ("its text is similar to yours",)
+    assert found["b"].path == ("attacks a claim similar to yours",)
+    said = f"a is similar to what you say: {own.text}"
+    assert found["b"].paths["chain"] == (said, "attacks a claim similar to that")
 
 
 def test_a_text_that_two_arguments_have_is_a_candidate_once() -> None:

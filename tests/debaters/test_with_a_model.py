@@ -161,7 +161,7 @@ def test_the_repair_also_says_that_an_argument_became_its_contrary(server: Scrip
     answer(server, "composed")
     repair = prompts(server, "Written")[1]
     assert "drop " in repair
-    assert "changes an argument: turns 'collect' into its contrary" in repair
+    assert "changes an argument: says the opposite at 'collect'" in repair
 
 
 INVENTED = "Studies show that 87 percent of shops would close at once."

@@ -59,7 +59,7 @@ def test_beside_a_quotation_it_spoils_quality_and_manner_alone(text):
     assert {maxim: one.yes for maxim, one in found.items()} == {
         Maxim.QUANTITY: True, Maxim.QUALITY: False, Maxim.RELATION: True, Maxim.MANNER: False,
     }  # fmt: skip
-    assert "judges it" in found[Maxim.QUALITY].rationale
+    assert "addresses the judge" in found[Maxim.QUALITY].rationale
 
 
 def test_alone_it_is_no_answer():

@@ -21,17 +21,17 @@ def test_what_is_clear_and_short_passes(answer):
         (
             "It should be noted at this point that, generally speaking, of course, keepers hide "
             "food, at the end of the day.",
-            "padded",
+            "filler",
         ),
-        (" ".join(["Keepers hide food and animals find it again."] * 9), "again"),
+        (" ".join(["Keepers hide food and animals find it again."] * 9), "repeats"),
         (
             "The institutionalisation of conservation, the prioritisation of commodification over "
             "authenticity, the bureaucratisation of responsibility and the marginalisation of "
             "sensitivity undermine the foundations of animal protection and human civilisation.",
             "noun",
         ),
-        ("It depends on things, somehow, and one might say something.", "hints"),
-        ("Keepers hide food. Keepers hide food. So keepers hide food.", "again"),
+        ("It depends on things, somehow, and one might say something.", "vague"),
+        ("Keepers hide food. Keepers hide food. So keepers hide food.", "repeats"),
         (USER, "restates"),
         ("Yes.", "short"),
     ],
@@ -64,4 +64,4 @@ def test_padding_costs_by_degree():
 )
 def test_words_in_no_order_are_not_clear(answer):
     assert not manner(answer).yes
-    assert "no order" in manner(answer).rationale
+    assert "no sensible order" in manner(answer).rationale

@@ -36,10 +36,10 @@ def test_what_is_quoted_passes(answer):
 @pytest.mark.parametrize(
     ("answer", "word"),
     [
-        ("Zoos do not lock animals up.", "contrary"),
+        ("Zoos do not lock animals up.", "opposite"),
         ("Breeding in zoos has not saved some species from dying out.", "not"),
         ("Breeding in zoos has hardly saved some species from dying out.", "saved"),
-        ("Breeding in zoos fails to save some species from dying out.", "contrary"),
+        ("Breeding in zoos fails to save some species from dying out.", "opposite"),
         (
             "It is not true that breeding in zoos has saved some species from dying out.",
             "true that",
@@ -104,9 +104,9 @@ def test_a_bridge_of_ones_own_fails():
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        ("Old parks need volunteers in early spring.", "puts 'volunteers' for 'keepers'"),
-        ("Parks need keepers, dooming honest farmers.", "a claim of its own"),
-        ("Gardens scare volunteers.", "33% of its matter is borne out"),
+        ("Old parks need volunteers in early spring.", "quotes 'keepers' as 'volunteers'"),
+        ("Parks need keepers, dooming honest farmers.", "a claim that is not in the source"),
+        ("Gardens scare volunteers.", "33% of its content words are in the source"),
         ("; ".join(["Cats doze lazily"] * 20), "too much is said"),
     ],
 )
@@ -140,7 +140,7 @@ def test_nothing_said_is_a_no(answer):
 def test_a_bare_stance_claims_nothing_and_is_a_no():
     found = quality("I disagree. Why do you think so?")
     assert not found.yes
-    assert found.rationale == "nothing is claimed"
+    assert found.rationale == "the response claims nothing"
 
 
 def test_a_claim_without_an_argument_is_a_no():

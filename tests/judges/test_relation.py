@@ -51,7 +51,7 @@ def test_the_contrary_in_the_users_words_is_no_echo():
 def test_a_surrender_fails(surrender):
     found = relation(f"{surrender} Zoos make animals suffer in cages of iron.")
     assert not found.yes
-    assert "gives in" in found.rationale
+    assert "agrees with the user" in found.rationale
 
 
 @pytest.mark.parametrize(
@@ -63,13 +63,13 @@ def test_a_surrender_fails(surrender):
     ],
 )
 def test_what_takes_itself_back_is_no_surrender(answer):
-    assert "gives in" not in relation(answer).rationale
+    assert "agrees with the user" not in relation(answer).rationale
 
 
 def test_words_of_surrender_inside_a_quotation_are_the_arguments_own():
     text = "I agree to be vaccinated because animals and zoos suffer."
     found = verdict(Maxim.RELATION, text, text)
-    assert "gives in" not in found.rationale
+    assert "agrees with the user" not in found.rationale
 
 
 def test_it_is_read_against_the_last_message():
@@ -86,7 +86,7 @@ def test_who_stays_with_what_the_user_has_left_is_told_so():
     drifted = debate(ZOO, ZOO, user="A violin wakes my whole street at dawn.", before=before)
     found = judge().judge(drifted)[Maxim.RELATION]
     assert not found.yes
-    assert "stays with what the user has left" in found.rationale
+    assert "does not follow the user to the new topic" in found.rationale
 
 
 def test_who_speaks_of_the_same_field_in_other_words_has_not_stayed_behind():
@@ -98,7 +98,7 @@ def test_who_speaks_of_the_same_field_in_other_words_has_not_stayed_behind():
         before=before,
     )
     rationale = judge().judge(followed)[Maxim.RELATION].rationale
-    assert "stays with what the user has left" not in rationale
+    assert "does not follow the user to the new topic" not in rationale
 
 
 def test_shared_words_count_for_the_lengths_of_both_sides():
@@ -144,12 +144,15 @@ FOOD = "Keepers hide food."
 def test_what_takes_no_word_from_what_it_cites_does_not_answer(answer):
     found = verdict(Maxim.RELATION, answer, FOOD, user=LIONS)
     assert not found.yes
-    assert "from no source" in found.rationale
+    assert "shares no words with the cited arguments" in found.rationale
 
 
 def test_without_a_source_and_with_one_the_users_words_are_welcome():
     denied = "Lions do not starve in winter behind iron bars, for they sleep and are cold."
-    assert "from no source" not in verdict(Maxim.RELATION, denied, user=LIONS).rationale
+    assert (
+        "shares no words with the cited arguments"
+        not in verdict(Maxim.RELATION, denied, user=LIONS).rationale
+    )
     sourced = "Lions do not starve in winter behind iron bars, since keepers hide food."
     assert verdict(Maxim.RELATION, sourced, FOOD, user=LIONS).yes
 

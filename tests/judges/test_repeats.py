@@ -26,7 +26,7 @@ def verdicts(answer: str, *texts: str, user: str = NEXT, before: tuple[Turn, ...
 def test_what_was_answered_before_is_no_answer_but_still_an_argument(answer):
     found = verdicts(answer, SAID, before=(turn(USER, SAID),))
     assert not found[Maxim.RELATION].yes
-    assert "said before" in found[Maxim.RELATION].rationale
+    assert "repeats an earlier response" in found[Maxim.RELATION].rationale
     assert found[Maxim.QUANTITY].yes
 
 
@@ -70,7 +70,7 @@ def test_what_two_earlier_answers_said_between_them_is_no_answer():
     said = (turn(USER, first), turn(NEXT, second))
     found = verdicts(both, both, before=said)[Maxim.RELATION]
     assert not found.yes
-    assert "said before" in found.rationale
+    assert "repeats an earlier response" in found.rationale
     assert verdicts(both, both, before=said[:1])[Maxim.RELATION].yes
 
 

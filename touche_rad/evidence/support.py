@@ -99,10 +99,10 @@ def find_tampering(
     if turning:
         return Tampering(turning, contrary)
     if swap := alignment.swapped() if coverage(said, source.tokens) == 1 else None:
-        change_text = f"makes '{swap[0].word}' and '{swap[1].word}' change places"
+        change_text = f"swaps '{swap[0].word}' and '{swap[1].word}'"
         return Tampering(change_text, contrary=not any(lexicon().counts(one.word) for one in swap))
     if coverage(said, source.tokens) >= NEAR and (verb := exchanged_roles(said, source.tokens)):
-        return Tampering(f"exchanges what stands before and after '{verb.word}'")
+        return Tampering(f"swaps the words before and after '{verb.word}'")
     if alignment.share >= NEAR:
         for change in alignment.changes:
             if change_text := _distortion(change):
@@ -112,7 +112,7 @@ def find_tampering(
 
 def _turned_inside(alignment: Alignment, said: Sequence[Token]) -> str:
     if turned := alignment.turned():
-        return f"turns '{turned.word}' into its contrary"
+        return f"says the opposite at '{turned.word}'"
     pair = contrary_pair(said, alignment.written)
     if pair and alignment.as_negative() and lexicon().negators.intersection(pair):
         return ""
@@ -123,7 +123,7 @@ def _turned_at_an_end(alignment: Alignment) -> str:
     if alignment.share < NEAR and alignment.as_negative():
         return ""
     turned = alignment.turned_at_an_end()
-    return f"turns '{turned.word}' into its contrary" if turned else ""
+    return f"says the opposite at '{turned.word}'" if turned else ""
 
 
 def _only_negated(alignment: Alignment) -> bool:
@@ -150,9 +150,9 @@ def _invented(said: Sequence[Token], source: Passage, *, freely: bool) -> str:
         if token.stem in there or (token.word == "any" and any_negator(said[:at])):
             continue
         if token.word in known.witnesses:
-            return f"calls a witness, '{token.word}', that the source does not call"
+            return f"names evidence, '{token.word}', that is not in the source"
         if known.counts(token.word):
-            return f"gives a number, '{token.word}', that the source does not give"
+            return f"gives a number, '{token.word}', that is not in the source"
         strong = token.word in known.exaggerators - (known.mild if freely else frozenset())
         if strong and token.word not in known.negators:
             return f"exaggerates with '{token.word}'"
@@ -248,8 +248,12 @@ def support(sentence: Passage, source: Passage) -> Support:
     if alignment.share >= NEAR:
         return _near_quotation(alignment, source, covered)
     if new := _addition(matter, source):
-        return Support(SupportKind.CHANGED, covered, f"adds a claim of its own from '{new}' on")
-    return Support(SupportKind.COVERED, covered, f"{covered:.0%} of its matter is borne out")
+        return Support(
+            SupportKind.CHANGED, covered, f"adds a claim that is not in the source, from '{new}' on"
+        )
+    return Support(
+        SupportKind.COVERED, covered, f"{covered:.0%} of its content words are in the source"
+    )
 
 
 def _near_quotation(alignment: Alignment, source: Passage, covered: float) -> Support:
@@ -257,10 +261,10 @@ def _near_quotation(alignment: Alignment, source: Passage, covered: float) -> Su
     if new := [
         one for one in unsupported_words(alignment.said, source.tokens) if one.word not in light
     ]:
-        return Support(SupportKind.CHANGED, covered, f"puts '{new[0].word}' into a quotation")
+        return Support(SupportKind.CHANGED, covered, f"adds '{new[0].word}' to a quotation")
     for change in alignment.changes:
         if pair := _exchanged(change):
-            why = f"puts '{pair[0]}' for '{pair[1]}' in a quotation"
+            why = f"quotes '{pair[1]}' as '{pair[0]}'"
             return Support(SupportKind.CHANGED, covered, why)
     return Support(SupportKind.NEAR, covered, "quoted with small changes")
 

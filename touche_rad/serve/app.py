@@ -208,10 +208,10 @@ def _add_pages(app: FastAPI, state: _State) -> None:
         return state.health()
 
     @app.get("/docs", include_in_schema=False, response_class=HTMLResponse)
-    async def docs() -> HTMLResponse:
+    async def docs(request: Request) -> HTMLResponse:
         return page_response(
             "serve/docs.html.jinja", title="touche-rad server", api=app.openapi(),
-            health=state.health(), dumps=_pretty,
+            health=state.health(), dumps=_pretty, server=request.url.netloc,
         )  # fmt: skip
 
 

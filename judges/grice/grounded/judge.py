@@ -41,10 +41,10 @@ def judge_quality(found: Sequence[Finding], cited: int, aside: Sequence[Sentence
     """Score the weakest sentence; text that speaks to a judge counts as unsupported."""
     unsupported = quality_weights().kinds[SupportKind.NONE]
     if aside:
-        rationale = f"{quote_short(aside[0].text)} speaks to whoever judges it"
+        rationale = f"{quote_short(aside[0].text)} addresses the judge"
         return Verdict(score=unsupported, rationale=rationale)
     if not found:
-        return Verdict(score=unsupported, rationale="nothing is claimed")
+        return Verdict(score=unsupported, rationale="the response claims nothing")
     if not cited:
         rationale = f"no argument is cited for {quote_short(found[0].sentence.text)}"
         return Verdict(score=unsupported, rationale=rationale)
@@ -78,25 +78,25 @@ def manner_features(scene: Scene) -> list[Feature]:
     text = scene.response.joined[:4000]
     aside = quote_short(scene.addressed[0].text) if scene.addressed else ""
     return [
-        Feature("aside", float(bool(aside)), f"{aside} speaks to whoever judges it"),
-        Feature(
-            "long", max(0, scene.words - LONGEST) / 20, f"{scene.words} words from {opening} on"
-        ),
+        Feature("aside", float(bool(aside)), f"{aside} addresses the judge"),
+        Feature("long", max(0, scene.words - LONGEST) / 20, f"{scene.words} words are long"),
         Feature("short", float(scene.words < SHORTEST), f"{opening} is too short to be precise"),
         Feature("sentence", _overlong(longest), f"{heavy} has {len(longest.passage.tokens)} words"),
-        Feature(
-            "dense", noun_density(scene.response.tokens), f"{heavy} strings heavy nouns together"
-        ),
+        Feature("dense", noun_density(scene.response.tokens), f"{heavy} has many long nouns"),
         Feature("clauses", _clauses(longest), f"{heavy} has many clauses"),
-        Feature("padding", min(3, len(lexicon().paddings.findall(text))), f"{opening} is padded"),
+        Feature(
+            "padding",
+            min(3, len(lexicon().paddings.findall(text))),
+            f"{opening} contains filler phrases",
+        ),
         Feature(
             "repetition",
             repetition(scene),
-            f"{quote_short(scene.sentences[-1].text)} says it again",
+            f"{quote_short(scene.sentences[-1].text)} repeats what was said",
         ),
-        Feature("vague", vagueness(scene), f"{opening} hints and does not say"),
+        Feature("vague", vagueness(scene), f"{opening} is vague"),
         Feature("restated", restates_user(scene), f"{opening} restates the user"),
-        Feature("jumbled", jumbled(scene), f"{heavy} has its words in no order"),
+        Feature("jumbled", jumbled(scene), f"{heavy} has its words in no sensible order"),
     ]
 
 
@@ -231,24 +231,20 @@ def quantity_features(scene: Scene, found: Sequence[Finding]) -> list[Feature]:
         Feature(
             "foreign",
             1 - topic_strength(scene, found),
-            f"no argument here: {opening} is off the matter",
+            f"no argument: {opening} is off topic",
         ),
-        Feature(
-            "turned", contrary_share(found), f"no argument here: {opening} speaks for the user"
-        ),
-        Feature("echo", echo_score(scene), f"no argument here: {opening} repeats the user's words"),
+        Feature("turned", contrary_share(found), f"no argument: {opening} supports the user"),
+        Feature("echo", echo_score(scene), f"no argument: {opening} repeats the user's words"),
         Feature(
             "surrender",
             float(bool(given_in)),
-            f"no argument here: {quote_short(given_in)} gives in",
+            f"no argument: {quote_short(given_in)} agrees with the user",
         ),
         Feature("attacks", cited, f"{last} is another argument"),
-        Feature("points", uncited, f"{last} is one point of {len(points)}"),
-        Feature("list", min(4, list_marks(scene)), f"{opening} begins a list"),
-        Feature(
-            "long", max(0, scene.words - LONGEST) / 20, f"{scene.words} words from {opening} on"
-        ),
-        Feature("vague", vagueness(scene), f"{opening} hints and gives no reason"),
+        Feature("points", uncited, f"{last} is one of {len(points)} points"),
+        Feature("list", min(4, list_marks(scene)), f"{opening} starts a list"),
+        Feature("long", max(0, scene.words - LONGEST) / 20, f"{scene.words} words are long"),
+        Feature("vague", vagueness(scene), f"{opening} is vague and gives no reason"),
     ]
 
 

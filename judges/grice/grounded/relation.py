@@ -181,40 +181,61 @@ def judge_relation(scene: Scene, found: Sequence[Finding], weights: Mapping[str,
     if not scene.response.tokens:
         return Verdict(score=0.02, rationale=nothing_said(scene))
     features = relation_features(scene, found)
-    return weighted_verdict(features, weights, "little links it to what the user said last")
+    return weighted_verdict(features, weights, "it has little to do with the user's last message")
 
 
 def relation_features(scene: Scene, found: Sequence[Finding]) -> list[Feature]:
     """Return the features, each from 0 to 1."""
     said, users = _brought(scene, found), all_senses((scene.claim, scene.user, *scene.users_before))
     target, given_in = overlap(all_senses(scene.targets), users), conceding_sentence(scene, found)
-    shared = ", ".join(sorted(content_senses(scene.response) & users - lexicon().generic)[:4])
+    shared = ", ".join(_shared_words(scene, users)[:4])
     opening = quote_short(scene.sentences[0].text)
-    on_it = f"on the matter: {shared}" if shared else "on the matter"
+    on_topic = f"on the user's topic: {shared}" if shared else "on the user's topic"
     return [
         Feature(
             "topic",
             max(overlap(said, users), answers_repeat_request(scene)),
-            f"{opening} is {on_it}",
+            f"{opening} is {on_topic}",
         ),
-        Feature("fields", field_similarity(said, users), f"{opening} is of the matter's fields"),
-        Feature("target", target, "what it cites attacks what the user says"),
-        Feature("untold", float(not scene.targets), "nothing is told of what it attacks"),
         Feature(
-            "adrift", ignores_new_topic(scene, said), f"{opening} stays with what the user has left"
+            "fields", field_similarity(said, users), f"{opening} is from the same subject area"
+        ),
+        Feature("target", target, "a cited argument attacks what the user says"),
+        Feature(
+            "untold", float(not scene.targets), "it is unknown what the cited arguments attack"
+        ),
+        Feature(
+            "adrift",
+            ignores_new_topic(scene, said),
+            f"{opening} does not follow the user to the new topic",
         ),
         Feature("echo", echo_score(scene), f"{opening} repeats the user's words"),
-        Feature("unsourced", lacks_sources(scene), f"{opening} has its words from no source"),
-        Feature("again", repeats_earlier(scene), f"{opening} was said before"),
+        Feature(
+            "unsourced", lacks_sources(scene), f"{opening} shares no words with the cited arguments"
+        ),
+        Feature("again", repeats_earlier(scene), f"{opening} repeats an earlier response"),
         Feature(
             "turned",
             min(1.0, contrary_share(found) / HALF),
-            f"{opening} turns what it cites around",
+            f"{opening} says the opposite of a cited argument",
         ),
         Feature(
-            "surrender", float(given_in is not None), f"{quote_short(given_in or '')} gives in"
+            "surrender",
+            float(given_in is not None),
+            f"{quote_short(given_in or '')} agrees with the user",
         ),
     ]
+
+
+def _shared_words(scene: Scene, users: frozenset[str]) -> list[str]:
+    """Return words of the response that have a sense in common with the user's words."""
+    known = lexicon()
+    shared: dict[str, str] = {}
+    for token in scene.response.tokens:
+        sense = root(known.sense(token.stem)) if token.matters else ""
+        if sense in users and sense not in known.generic:
+            shared.setdefault(sense, token.word)
+    return sorted(shared.values())
 
 
 def _brought(scene: Scene, found: Sequence[Finding]) -> frozenset[str]:

@@ -248,19 +248,19 @@ def _direct(reading: Reading) -> list[_Route]:
     denied = [part.text for part in reading.parts if part.denied]
     context = f"{reading.claim} {reading.answered} {reading.assertion}"
     return [
-        ("attacks", "attacks", reading.message, ("attacks a claim like yours",)),
+        ("attacks", "attacks", reading.message, ("attacks a claim similar to yours",)),
         *(
-            ("clause", "attacks", text, ("attacks a claim like a part of yours",))
+            ("clause", "attacks", text, ("attacks a claim similar to a part of yours",))
             for text in mains[:3]
         ),
         *(
-            ("denied", "supports", text, ("supports a claim like one you deny",))
+            ("denied", "supports", text, ("supports a claim similar to one you deny",))
             for text in denied[:2]
         ),
-        ("alike", "text", reading.assertion, ("says the same as you",)),
-        ("context-attacks", "attacks", context, ("attacks a claim like what was said so far",)),
-        ("context-text", "text", context, ("says like what was said so far",)),
-        ("claim", "attacks", reading.claim, ("attacks a claim like your first",)),
+        ("alike", "text", reading.assertion, ("its text is similar to yours",)),
+        ("context-attacks", "attacks", context, ("attacks a claim similar to the debate so far",)),
+        ("context-text", "text", context, ("its text is similar to the debate so far",)),
+        ("claim", "attacks", reading.claim, ("attacks a claim similar to your first one",)),
     ]
 
 
@@ -268,14 +268,16 @@ def _chained(alike: Sequence[Hit]) -> list[_Route]:
     """Return searches for attackers of a text like the user's, and of the claim it supports."""
     routes: list[_Route] = []
     for hit in alike[:CHAINED]:
-        said = f"{hit.argument.id} says the same as you: {hit.argument.text}"
-        routes.append(("chain", "attacks", hit.argument.text, (said, "attacks the like of that")))
+        said = f"{hit.argument.id} is similar to what you say: {hit.argument.text}"
+        routes.append(
+            ("chain", "attacks", hit.argument.text, (said, "attacks a claim similar to that"))
+        )
         routes.append(
             (
                 "sibling",
                 "attacks",
                 hit.argument.supports,
-                (said, "attacks the like of what that supports"),
+                (said, "attacks a claim similar to the one that it supports"),
             )
         )
     return routes
