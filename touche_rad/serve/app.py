@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any
+from itertools import chain, groupby
+from typing import Any, TypeVar
 
 import anyio
 from fastapi import FastAPI, Request
@@ -16,9 +16,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from touche_rad import __version__
-from touche_rad.debate import Debate, Maxim, Response, Turn
+from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.files.records import FieldError, check_depth, whole_characters
-from touche_rad.files.simulations import body_of, parse_simulation
+from touche_rad.files.simulations import arguments_of, body_of, parse_simulation
 from touche_rad.models import Model
 from touche_rad.plugins import Judge
 from touche_rad.runs.answering import Answer, Answerer
@@ -30,6 +30,7 @@ from touche_rad.serve.bodies import (
     Fault,
     Health,
     JudgeRequest,
+    Message,
     Score,
 )
 from touche_rad.serve.debate_page import add_debate_page, page_response
@@ -49,13 +50,25 @@ def to_debate(request: ChatRequest) -> Debate:
         raise RequestFault("messages: expected the last message to be the user's")
     turns: list[Turn] = []
     for role, group in groupby(messages, key=lambda message: message.role):
-        said = " ".join(filter(None, (message.content for message in group)))
+        joined = list(group)
+        said = " ".join(filter(None, (message.content for message in joined)))
         if role == "user":
             turns.append(Turn(utterance=said))
             continue
+        cited = tuple(chain.from_iterable(map(_cited_in, joined)))
         utterance = turns.pop().utterance if turns else ""
-        turns.append(Turn(utterance=utterance, response=Response(content=said)))
+        turns.append(Turn(utterance=utterance, response=Response(content=said, arguments=cited)))
     return Debate(turns=tuple(turns))
+
+
+def _cited_in(message: Message) -> tuple[Argument, ...]:
+    """Return the arguments of an earlier answer; the task's client does not send them."""
+    record = {"arguments": message.arguments}
+    try:
+        check_depth(record)
+        return arguments_of(whole_characters(record), "messages", lenient=True)
+    except FieldError as error:
+        raise RequestFault(str(error)) from None
 
 
 def to_view(request: JudgeRequest) -> Debate:
@@ -80,6 +93,7 @@ def to_view(request: JudgeRequest) -> Debate:
 
 
 log = logging.getLogger("touche_rad")
+Sent = TypeVar("Sent", ChatRequest, JudgeRequest)
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Fault, "description": "not JSON"},
@@ -168,11 +182,18 @@ async def _warm_up(
             await model.close()
 
 
+async def _parsed(parse: Callable[[Sent], Debate], request: Sent, raw: Request) -> Debate:
+    """Parse a request; a large one in a thread, so that other requests are answered meanwhile."""
+    if int(raw.headers.get("content-length", SMALL)) < SMALL:
+        return parse(request)
+    return await anyio.to_thread.run_sync(parse, request)
+
+
 def _add_debater(app: FastAPI, answerer: Answerer, state: _State) -> None:
     @app.post("/", response_model=AnswerBody, responses=REFUSALS, summary="Answer the user")
-    async def answer(request: ChatRequest) -> JSONResponse:
+    async def answer(request: ChatRequest, raw: Request) -> JSONResponse:
         """Answer the last message in at most 60 words, with the cited arguments."""
-        answered = await answerer.answer(to_debate(request))
+        answered = await answerer.answer(await _parsed(to_debate, request, raw))
         state.add(answered)
         for note in answered.notes:
             log.info("answered by %s: %s", answered.by, note)
@@ -187,10 +208,7 @@ def _add_judge(app: FastAPI, judge: Judge, deadline: float | None) -> None:
             """Judge the response to user turn `userTurnIndex`; later turns are ignored."""
             if request.userTurnIndex is None:
                 return Score(score=None, explanation="whole debates are not evaluated")
-            if int(raw.headers.get("content-length", SMALL)) < SMALL:
-                view = to_view(request)
-            else:  # in a thread, so that other requests are answered meanwhile
-                view = await anyio.to_thread.run_sync(to_view, request)
+            view = await _parsed(to_view, request, raw)
             verdict = (await judging.judge(view)).verdicts[maxim]
             return Score(score=verdict.score, explanation=verdict.rationale)
 

@@ -13,15 +13,15 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from touche_rad.debate import MOST_CHARACTERS, Argument
+from touche_rad.files.records import whole_characters
 from touche_rad.files.simulations import lenient_text
-from touche_rad.text import clean
 
 _LONGEST: Final = 10 * MOST_CHARACTERS
 """Characters of a text that are read: plugins get fewer, and more would hold up other requests."""
 
 
 def _to_text(value: object) -> str:
-    return clean(lenient_text(value)[:_LONGEST])
+    return str(whole_characters(lenient_text(value)[:_LONGEST]))
 
 
 Text = Annotated[str, BeforeValidator(_to_text, json_schema_input_type=Any)]
@@ -34,10 +34,14 @@ class Body(BaseModel):
 
 
 class Message(Body):
-    """One utterance of the conversation."""
+    """One utterance of the conversation.
+
+    A client that sends an answer back with its arguments gets the same next answer as from a file.
+    """
 
     role: Literal["user", "assistant", "system"]
     content: Text = ""
+    arguments: Any = None
 
 
 class ChatRequest(Body):

@@ -1,0 +1,268 @@
+"""The same debate gives the same bytes: by file, HTTP and Python, one at a time and eight.
+
+Plugins that need a model get its answers from a cache, which their first run records. An endpoint
+whose answers depend on the prompt gives them; afterwards only the cache answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import ssl
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from unittest.mock import patch
+
+import anyio
+import httpx
+import pytest
+
+from tests.models import scripted
+from tests.models.scripted import Scripted
+from tests.serve.test_same_verdicts import answer_by_prompt, demo_rows, generated_rows
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.debate import Maxim
+from touche_rad.demo import demo_file
+from touche_rad.files.contests import Judgement
+from touche_rad.models import Model
+from touche_rad.models.endpoint import Address
+from touche_rad.plugins import Kind, Services, find, registered
+from touche_rad.plugins.indexes import open_index
+from touche_rad.runs.answering import Answerer, make_chain
+from touche_rad.runs.judging import verdicts_for
+from touche_rad.runs.panels import judge_contest
+from touche_rad.serve import create_app
+
+ROOT: Final = Path(__file__).parent.parent
+KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
+PLUGINS: Final = [
+    pytest.param(kind, name, marks=[pytest.mark.long] if "model" in plugin.needs else [])
+    for kind in KINDS
+    for name, plugin in sorted(registered(kind).items())
+]
+"""Plugins that need a model are in the long tier: each call of the cache takes milliseconds."""
+ONE: Final = ("--workers", "1")
+RUNS: Final = {"8 workers": ("--workers", "8")}
+"""Other ways to run a command on a file."""
+OTHER_PROCESS: Final = """
+import json, sys
+from tests.terminal import touche_rad
+for words in json.loads(sys.stdin.read()):
+    ended = touche_rad(*words)
+    assert ended.code == 0, (words, ended.err)
+"""
+"""Runs commands in one process, so that Python starts once for all plugins."""
+JSON: Final = {"content-type": "application/json"}
+T, U = TypeVar("T"), TypeVar("U")
+
+
+@dataclass(frozen=True)
+class World:
+    """Inputs of all kinds, the demo's index, and an endpoint."""
+
+    sources: dict[Kind, Path]
+    index: Path
+    server: Scripted
+    folder: Path
+    known: dict[tuple[Kind, str], tuple[bytes, str]] = field(default_factory=dict)
+
+    @property
+    def cache(self) -> Path:
+        return self.folder / "cache"
+
+    def first(self, kind: Kind, name: str) -> tuple[bytes, str]:
+        """Return the output and the lines of a plugin's first run, which records the cache."""
+        if (kind, name) not in self.known:
+            out = self.folder / f"{kind}-{name}"
+            ended = touche_rad(*self.words(kind, name, self.server.url), *ONE, "-o", out)
+            assert ended.code == 0, ended.err
+            self.known[kind, name] = out.read_bytes(), ended.err
+        return self.known[kind, name]
+
+    def words(self, kind: Kind, name: str, address: str = "EMPTY") -> list[str]:
+        """Return the command of a plugin without its output."""
+        verb, flag = ("respond", "-d") if kind == "debater" else ("judge", "-j")
+        words = [verb, str(self.sources[kind]), flag, name, "-i", str(self.index), "--quiet"]
+        if "model" in find(kind, name).needs:
+            words += ["-m", f"{address}#tiny", "--cache", str(self.cache), "--no-trace"]
+        return words
+
+    def services(self, kind: Kind, name: str) -> Services:
+        """Return what a plugin gets; its model has the cache only."""
+        needs = "model" in find(kind, name).needs
+        model = Model(Address("EMPTY", "tiny"), cache=self.cache) if needs else None
+        return Services(index=open_index(str(self.index)), model=model)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("determinism")
+    rows = [row | {"id": f"d{at}"} for at, row in enumerate(demo_rows()[:2] + generated_rows(1))]
+    for row in rows:
+        row["simulation"]["userTurns"] = row["simulation"]["userTurns"][:2]
+    simulations = folder / "simulations.jsonl"
+    simulations.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    chats = folder / "chats.jsonl"  # what a client of the server sends; it sends no claim
+    chats.write_text("".join(json.dumps(row) + "\n" for row in map(_as_chat, rows)), "utf-8")
+    contests = folder / "contests.jsonl"
+    contests.write_text("".join(demo_file("contests.jsonl").open().readlines()[:2]))
+    sources: dict[Kind, Path] = {"debater": chats, "judge": simulations, "panel": contests}
+    # The server speaks no TLS: loading the CA certificates for each client would take long.
+    without_tls = patch.object(ssl.SSLContext, "load_verify_locations")
+    with scripted.serving() as server, without_tls:
+        server.always = answer_by_prompt
+        yield World(sources, demo_index_path, server, folder)
+
+
+def _as_chat(row: dict[str, Any]) -> dict[str, Any]:
+    messages: list[dict[str, Any]] = []
+    for turn in row["simulation"]["userTurns"]:
+        said = (turn["systemResponse"].get("response") or {}) | {"role": "assistant"}
+        messages += [{"role": "user", "content": turn["utterance"]}, {"content": ""} | said]
+    return {"id": row["id"], "messages": messages}
+
+
+@pytest.mark.parametrize(("kind", "name"), PLUGINS)
+def test_a_debate_gives_the_same_bytes_everywhere(
+    kind: Kind, name: str, world: World, tmp_path: Path
+) -> None:
+    first, said = world.first(kind, name)
+    for way, more in RUNS.items():
+        out = tmp_path / way.replace(" ", "-")
+        ended = touche_rad(*world.words(kind, name), *more, "-o", out)
+        assert (ended.code, ended.err) == (0, said), way
+        assert out.read_bytes() == first, way
+    for at_once in (1, 8):
+        asyncio.run(_CHECKS[kind](world, name, first.splitlines(), at_once))
+
+
+async def _check_debater(world: World, name: str, lines: Sequence[bytes], at_once: int) -> None:
+    """Compare answers by Python and HTTP with the lines of the file."""
+    services = world.services("debater", name)
+    answerer = Answerer(make_chain(name, {}, services), services.index)
+    debates = list(files.read_debates(world.sources["debater"]))
+    asked = [(debate, turn) for debate in debates for turn in range(len(debate.turns))]
+    chats = [json.loads(line) for line in world.sources["debater"].open()]
+    requests = [
+        {"messages": chat["messages"][: 2 * turn + 1]}
+        for debate, chat in zip(debates, chats, strict=True)
+        for turn in range(len(debate.turns))
+    ]
+
+    async def by_python(one: Any) -> str:
+        debate, turn = one
+        view = debate.before_response(turn)
+        return files.response_line(view, turn, (await answerer.answer(view)).response)
+
+    async with _client(answerer, find("judge", "always-yes").make(Services())) as client:
+
+        async def by_http(request: Any) -> Any:
+            return (await client.post("/", content=json.dumps(request), headers=JSON)).json()
+
+        assert await _all(by_python, asked, at_once) == [line.decode() for line in lines]
+        bodies = await _all(by_http, requests, at_once)
+    records = [json.loads(line) for line in lines]
+    sent = [
+        {key: record[key] for key in body} for record, body in zip(records, bodies, strict=True)
+    ]
+    assert list(map(json.dumps, bodies)) == list(map(json.dumps, sent))
+    assert all(set(record) - set(body) == {"debate", "turn", "messages"}
+               for record, body in zip(records, bodies, strict=True))  # fmt: skip
+
+
+async def _check_judge(world: World, name: str, lines: Sequence[bytes], at_once: int) -> None:
+    """Compare verdicts by Python and HTTP with the lines of the file."""
+    judge = find("judge", name).make(world.services("judge", name))
+    source = world.sources["judge"]
+    views = [view for _, its_views in files.read_views(source) for view in its_views]
+    rows = [json.loads(line) for line in source.open()]
+    requests = [
+        {**row, "userTurnIndex": turn}
+        for row in rows
+        for turn in range(len(row["simulation"]["userTurns"]))
+    ]
+    written = [turn for line in lines for turn in json.loads(line)["userTurnsEvaluations"]]
+    wanted = [
+        {maxim: {key: turn[maxim.key][key] for key in ("score", "explanation")} for maxim in Maxim}
+        for turn in written
+    ]  # a file may have more fields
+
+    async def by_python(view: Any) -> Any:
+        verdicts = await verdicts_for(judge, view)
+        return {maxim: _official(verdicts[maxim]) for maxim in Maxim}
+
+    async with _client(Answerer([]), judge) as client:
+
+        async def by_http(request: Any) -> Any:
+            body = json.dumps(request)
+            return {
+                maxim: (await client.post(f"/{maxim}", content=body, headers=JSON)).json()
+                for maxim in Maxim
+            }
+
+        for found in (
+            await _all(by_python, views, at_once),
+            await _all(by_http, requests, at_once),
+        ):
+            assert list(map(json.dumps, found)) == list(map(json.dumps, wanted))
+
+
+def _official(verdict: Any) -> dict[str, Any]:
+    return {"score": verdict.score, "explanation": verdict.rationale}
+
+
+async def _check_panel(world: World, name: str, lines: Sequence[bytes], at_once: int) -> None:
+    """Compare verdicts by Python with the lines of the file; the server offers no panels."""
+    panel = find("panel", name).make(world.services("panel", name))
+
+    async def by_python(contest: Any) -> str:
+        outcome = await judge_contest(panel, contest)
+        return files.judgement_line(Judgement(contest.id, name, outcome))
+
+    contests = list(files.read_contests(world.sources["panel"]))
+    assert await _all(by_python, contests, at_once) == [line.decode() for line in lines]
+
+
+_CHECKS: Final[dict[Kind, Callable[..., Awaitable[None]]]] = {
+    "debater": _check_debater, "judge": _check_judge, "panel": _check_panel,
+}  # fmt: skip
+
+
+@asynccontextmanager
+async def _client(answerer: Answerer, judge: Any) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(app=create_app(answerer, judge))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        yield client
+
+
+async def _all(work: Callable[[T], Awaitable[U]], items: Sequence[T], at_once: int) -> list[U]:
+    """Return the result of each item, with so many in progress at a time."""
+    limit = anyio.Semaphore(at_once)
+
+    async def one(item: T) -> U:
+        async with limit:
+            return await work(item)
+
+    return await asyncio.gather(*map(one, items))
+
+
+@pytest.mark.long
+def test_another_hash_seed_gives_the_same_bytes(world: World, tmp_path: Path) -> None:
+    """Python orders sets of texts differently in each process unless its hash seed is fixed."""
+    plugins = [(kind, name) for kind in KINDS for name in sorted(registered(kind))]
+    first = {one: world.first(*one)[0] for one in plugins}
+    outputs = {one: tmp_path / "-".join(one) for one in plugins}
+    commands = [[*world.words(*one), "--workers", "8", "-o", str(outputs[one])] for one in plugins]
+    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    subprocess.run(
+        [sys.executable, "-c", OTHER_PROCESS], cwd=ROOT, check=True, text=True,
+        input=json.dumps(commands), env={**os.environ, "PYTHONHASHSEED": seed},
+    )  # fmt: skip
+    assert [one for one in plugins if outputs[one].read_bytes() != first[one]] == []
