@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import ssl
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -165,6 +166,14 @@ def test_nothing_hangs_past_its_deadline(server: Scripted, fault: Any) -> None:
     with pytest.raises(faults.Timeout):
         _ask(server, deadline=0.5)
     assert time.monotonic() - begun < 15, "the endpoint is silent for 30 s"
+
+
+def test_loading_certificates_does_not_count_against_the_time_limit(
+    server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_, **__: time.sleep(2.1))
+    server.always = content(OK)
+    assert _ask(server, deadline=2).words == "fine"
 
 
 def test_nobody_there() -> None:
