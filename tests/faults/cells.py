@@ -141,20 +141,11 @@ def _finished(command: Command, truth: bytes, ended: Ended) -> str:
     named = (command.named or named_by_status)(command.path, ended)
     if differing - {command.affected}:
         raise Broken(f"poorer than it must be: {listed(differing)}")
-    if differing - named and _only_debate_with_faults(command.path):
-        named = differing  # a part of the calls failed: the trace names them
     if differing - named:
         raise Broken(f"poorer, and no record: {listed(differing - named)}")
     if named - {command.affected}:
         raise Broken(f"the record names turns that are not affected: {listed(named)}")
     return TURN if named else SAME
-
-
-def _only_debate_with_faults(path: Path) -> bool:
-    """Whether the trace has failed calls, all of one debate."""
-    lines = path.with_name(f"{path.name}.trace.jsonl").read_text().splitlines()
-    calls = [json.loads(line) for line in lines]
-    return len({call["debate"] for call in calls if call.get("fault")}) == 1
 
 
 def named_by_status(path: Path, _: Ended) -> set[str]:
@@ -166,7 +157,19 @@ def named_by_status(path: Path, _: Ended) -> set[str]:
     for one in status["stand_ins"]:
         if not one["reason"]:
             raise Broken("the status names no cause")
-    return {turn for one in status["stand_ins"] for turn in one["turns"]}
+    in_part = _judged_in_part(path, status["examples"].get("judged in part", ()))
+    return {turn for one in status["stand_ins"] for turn in one["turns"]} | in_part
+
+
+def _judged_in_part(path: Path, notes: Iterable[str]) -> set[str]:
+    """Return the numbers of the debates of notes such as `REASON (ID)`."""
+    found = set()
+    for number, line in enumerate(path.read_text().splitlines(), 1) if notes else ():
+        mine = [one for one in notes if one.endswith(f" ({json.loads(line)['id']})")]
+        if any(one.startswith(" (") for one in mine):
+            raise Broken("a note names no cause")
+        found |= {str(number)} if mine else set()
+    return found
 
 
 def listed(turns: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ its traceback is written to a file beside the run.
 
 from __future__ import annotations
 
+import errno
 import logging
 import sys
 import traceback
@@ -35,6 +36,10 @@ _LONGEST: Final = 300
 
 class StandInStop(WorkError):
     """The first stand-in of a run with `--strict`."""
+
+
+class MachineStop(StandInStop):
+    """The machine has no memory, file descriptors or disk space left: no plugin is to blame."""
 
 
 class InvalidResult(ValueError):
@@ -86,6 +91,8 @@ class FailureLog:
     """The file of tracebacks; it is made at the first failure."""
     strict: bool = False
     """Whether to stop at the first stand-in."""
+    needs_machine: bool = False
+    """Whether to stop at the first fault of the machine, because a repeated run has none."""
     shows: bool = True
     """Whether to log the first failure of each kind as a warning."""
     _seen: set[tuple[str, ...]] = field(default_factory=set)
@@ -94,8 +101,10 @@ class FailureLog:
         """Log the first failure of its kind and write its traceback.
 
         Raises:
-            StandInStop: The run is strict.
+            StandInStop: The run is strict, or the machine is at fault.
         """
+        if self.needs_machine:
+            stop_at_machine_fault(stand_in.plugin, error)
         kind = (stand_in.plugin, stand_in.kind, stand_in.place)
         is_new = kind not in self._seen
         self._seen.add(kind)
@@ -154,7 +163,7 @@ def stand_in_for(
         default: The log outside of runs.
 
     Raises:
-        StandInStop: The run is strict.
+        StandInStop: The run is strict, or the machine is at fault.
     """
     inner = _innermost(error)
     one = StandIn(
@@ -166,6 +175,40 @@ def stand_in_for(
     if reports_to is not None:
         reports_to.add(one, inner)
     return one
+
+
+def stop_at_machine_fault(plugin: str, error: BaseException) -> None:
+    """Stop if an error or one of its causes is a fault of the machine.
+
+    Raises:
+        MachineStop: It is one.
+    """
+    for cause in _causes(error):
+        if isinstance(cause, MachineStop):
+            raise cause
+        if (
+            isinstance(cause, MemoryError)
+            or (isinstance(cause, OSError) and cause.errno in _MACHINE)
+            or (isinstance(cause, RuntimeError) and _NO_THREAD in str(cause))
+        ):
+            what = describe_failure(plugin, cause)
+            raise MachineStop(f"stopped at a fault of the machine: {what}") from error
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and what caused it."""
+    seen: list[BaseException] = []
+    one: BaseException | None = error
+    while one is not None and one not in seen:
+        yield one
+        seen.append(one)
+        one = one.__cause__ or one.__context__
+
+
+_MACHINE: Final = frozenset(
+    {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EIO}
+)
+_NO_THREAD: Final = "can't start new thread"
 
 
 def _innermost(error: BaseException) -> BaseException:

@@ -134,7 +134,7 @@ class Session:
                 model = model.spending(SharedBudget(budget))
                 self._services = replace(self._services, model=model)
             model.take_answers()
-        self._failures = FailureLog(self._folder / ERRORS, options.strict)
+        self._failures = FailureLog(self._folder / ERRORS, options.strict, not options.hand_in)
         self._loop = asyncio.Runner()
         work: Callable[[RunOptions], Coroutine[Any, Any, Status]] = make(self._services)
         self._options = replace(options, model=model)
