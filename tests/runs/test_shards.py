@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import shutil
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.terminal import Ended, touche_rad
 
+RECIPES = Path(__file__).parents[2] / "docs" / "recipes"
 DEMO = Path(__file__).parents[2] / "touche_rad" / "demo"
 
 TIMES = ("output", "started", "finished", "seconds", "errors")
@@ -196,3 +202,36 @@ def test_a_shard_that_cannot_be_made(folder: Path, words: tuple[str, ...], messa
     ended = touche_rad(*JUDGE, *words, cwd=folder)
     assert ended.code == 2
     assert message in ended.err
+
+
+SSH = """#!/bin/bash
+# Stands in for ssh: each host is a home folder of this machine.
+cd "$HOSTS_AT" && mkdir -p "$1" && cd "$1" && exec bash -c "$2"
+"""
+
+
+@pytest.mark.long
+def test_the_recipes_write_the_run_of_one_machine(folder: Path) -> None:
+    """8 CPU seconds: five calls in processes of their own."""
+    run(folder, JUDGE, "whole.jsonl")
+    stub = folder / "bin" / "ssh"
+    stub.parent.mkdir()
+    stub.write_text(SSH)
+    stub.chmod(0o755)
+    path = f"{stub.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "HOSTS_AT": str(folder / "hosts"), "HOSTS": "one two"}
+    (folder / "hosts").mkdir()
+
+    def script(name: str, out: str, **more: str) -> None:
+        words = ["bash", str(RECIPES / name), *JUDGE[:2], out, *JUDGE[2:]]
+        subprocess.run(words, cwd=folder, env={**env, **more}, check=True, capture_output=True)
+
+    script("ssh.sh", "ssh.jsonl")
+    for task in ("1", "2"):
+        script("slurm-array.sh", "run.jsonl", SLURM_ARRAY_TASK_ID=task, SLURM_ARRAY_TASK_COUNT="2")
+    assert merge(folder).code == 0
+    for name in ("ssh.jsonl", "run.jsonl"):
+        assert (folder / name).read_bytes() == (folder / "whole.jsonl").read_bytes()
+    job = yaml.safe_load((RECIPES / "kuberay.yml").read_text("utf-8"))
+    words = shlex.split(job["spec"]["entrypoint"])
+    assert touche_rad(*words[1:], "--show-config").code == 0

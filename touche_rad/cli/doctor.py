@@ -29,7 +29,7 @@ def run_checks(given: prepare.Given) -> list[Check]:
     checks = [*_machine(), *_packages(), *_index(given["index"]), *_plugins(with_model)]
     if with_model:
         checks += _model(given)
-    return [*checks, *_tira()]
+    return [*checks, *_cache(given["cache"]), *_tira()]
 
 
 def _check(what: str, ok: bool, found: str, fix: str = "", *, optional: bool = False) -> Check:
@@ -67,6 +67,18 @@ def _index(place: str | None) -> Iterator[Check]:
         f"{where}: {len(opened)} arguments, {'search works' if found else 'a search finds none'}"
     )
     yield _check("index", found, state, "index a collection with arguments")
+
+
+def _cache(folder: Path | None) -> Iterator[Check]:
+    if folder is None:
+        return
+    from touche_rad.models.cache import network_file_system
+
+    network = network_file_system(folder)
+    where = f"{folder} is on a network file system ({network}), without SQLite's WAL mode: "
+    found = f"{where}only one machine may write it at a time" if network else f"{folder} is local"
+    fix = "use a local folder, or --shard or --engine ray, whose processes have their own caches"
+    yield _check("cache", not network, found, fix, optional=True)
 
 
 def _model(given: prepare.Given) -> list[Check]:

@@ -237,12 +237,12 @@ _NETWORK: Final = frozenset((
 MOUNTS: Final = Path("/proc/mounts")
 
 
-def network_file_system(path: Path, mounts: Path = MOUNTS) -> str:
+def network_file_system(path: Path) -> str:
     """Return the name of the network file system that a path lies on; empty on a local one."""
     place = path.absolute()
     best, found = Path("/"), ""
     try:
-        rows = [line.split() for line in mounts.read_text("utf-8", "replace").splitlines()]
+        rows = [line.split() for line in MOUNTS.read_text("utf-8", "replace").splitlines()]
     except OSError:  # not on Linux
         return ""
     for row in rows:
