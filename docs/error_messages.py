@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 ROOT: Final = Path(__file__).parent.parent
 PACKAGES: Final = ("touche_rad", "retrieval", "judges")
@@ -35,22 +35,19 @@ def collect_messages() -> Iterator[Message]:
                 if len(text.strip("… :")) > 5:
                     yield Message(module, error, text)
             elif isinstance(node, ast.ClassDef) and node.name in codes:
-                for text in _problems(node):
+                for text in _values(node, "problem"):
                     yield Message(module, node.name, text)
 
 
 def exit_codes() -> Mapping[str, int]:
     """Return the exit code of each error class, by its name."""
-    bases = {
-        (node.name, _name(base))
-        for _, nodes in _modules()
-        for node in nodes
-        if isinstance(node, ast.ClassDef)
-        for base in node.bases
-    }
+    classes = [node for _, nodes in _modules() for node in nodes if isinstance(node, ast.ClassDef)]
     codes = dict(BASES)
     while found := {
-        name: codes[base] for name, base in bases if base in codes and name not in codes
+        node.name: next(_values(node, "exit_code"), codes[_name(base)])
+        for node in classes
+        for base in node.bases
+        if _name(base) in codes and node.name not in codes
     }:
         codes |= found
     return codes
@@ -73,11 +70,11 @@ def _modules() -> Sequence[tuple[Path, Sequence[ast.AST]]]:
     ]
 
 
-def _problems(node: ast.ClassDef) -> Iterator[str]:
-    """Yield the text `problem` of a class of model errors."""
+def _values(node: ast.ClassDef, name: str) -> Iterator[Any]:
+    """Yield the constant that a class sets an attribute to."""
     for one in node.body:
-        if isinstance(one, ast.Assign) and _name(one.targets[0]) == "problem":
-            yield _text(one.value)
+        if isinstance(one, ast.Assign) and _name(one.targets[0]) == name:
+            yield ast.literal_eval(one.value)
 
 
 def _name(node: ast.expr) -> str:
