@@ -12,9 +12,10 @@ from tests.faults.cells import Group
 pytestmark = pytest.mark.long
 
 SAMPLE = [
-    (model_faults.GROUP, "connection refused", ("judge", "training")),
+    (model_faults.GROUP, "connection refused", ("judge", "panel", "training")),
     (model_faults.GROUP, "wrong schema, once", ("judge",)),
     (model_faults.GROUP, "truncated JSON", ("judge",)),
+    (model_faults.GROUP, "wrong schema", ("panel",)),
     (model_faults.GROUP, "refusal", ("simulated user",)),
     (index_faults.LOCAL, "file truncated", ("debater",)),
     (index_faults.LOCAL, "one byte changed", ("retriever",)),

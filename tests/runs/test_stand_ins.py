@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails
 from tests.terminal import touche_rad
+from touche_rad.models import Message, Model, ModelError, sending
+from touche_rad.models.endpoint import Address
+from touche_rad.runs.journal import Done
+from touche_rad.runs.runner import RunOptions, process_units
 
 DEAD = "http://127.0.0.1:9/v1#tiny"
 BUGGY = """
@@ -267,6 +273,29 @@ def test_an_endpoint_that_dies_stops_the_run_and_the_same_command_continues(
     server.always = content("I only talk.")
     touche_rad(*command)
     assert len(out.read_text().splitlines()) == 2
+
+
+def test_a_result_made_in_part_while_the_endpoint_died_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sending, "FIRST_WAIT", 0.001)
+    kept: list[int] = []
+
+    async def work() -> None:
+        model = Model(Address("http://127.0.0.1:9/v1", "tiny"))
+
+        async def do(unit: str) -> Done:
+            with suppress(ModelError):
+                await model.ask_choice([Message("user", unit)], ("yes", "no"))
+            return Done(("a line",), notes=("judged in part: one call failed (d1)",))
+
+        units = iter([(0, "Is it so?")])
+        options = RunOptions(model=model)
+        await process_units(do, units, options, lambda number, _: kept.append(number))
+
+    with pytest.raises(ModelError):
+        anyio.run(work)
+    assert kept == []
 
 
 def test_wait_ends_with_the_reason(index: tuple[str, str]) -> None:

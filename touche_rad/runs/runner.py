@@ -484,8 +484,8 @@ async def process_units(
                     log.debug("number %d failed", number + 1, exc_info=error)
                     failures.append(f"number {number + 1}: {type(error).__name__}: {error}")
                     continue
-                if done.stand_ins and not options.hand_in and options.model is not None:
-                    await options.model.check_after_failure()
+                if options.model is not None and not options.hand_in:
+                    await options.model.check_after_failure()  # also results made in part
                 keep(number, done)
         except Exception as error:
             fatal.append(error)
