@@ -69,6 +69,15 @@ def test_lines_fit_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -
     assert max(map(cell_len, ended.out.splitlines())) <= min(columns, 100)
 
 
+def test_a_reason_on_two_lines_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    message, reasons = "Zoos should be closed.", set()
+    for columns in ("80", "100"):
+        monkeypatch.setenv("COLUMNS", columns)
+        shown = said(chat(message, args=GROUNDED), message)
+        reasons.add(shown.partition("Relation ")[2].partition(" Manner")[0])
+    assert len(reasons) == 1, reasons
+
+
 def test_the_debate_goes_on_and_turns_are_taken_back() -> None:
     other = "But animals suffer in cages."
     ended = chat(ZOOS, other, "/undo", other, "/undo", "/undo", "/undo")

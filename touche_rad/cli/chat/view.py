@@ -140,14 +140,14 @@ class View:
 
     def _hanging(self, head: Text, text: str) -> None:
         """Print a text beside a head, in at most two lines."""
+        indent = Text(" " * head.cell_len)
         room = max(10, self.console.width - head.cell_len)
         lines = wrapped(Text(text), room)
         if len(lines) > _RATIONALE_LINES:
             rest = f"{lines[_RATIONALE_LINES - 1].plain} …"
             lines[_RATIONALE_LINES - 1 :] = [Text(shorten(rest, room))]
         for number, line in enumerate(lines or [Text()]):
-            begin = Text(" " * head.cell_len) if number else head
-            begin.append_text(line)
+            begin = (indent if number else head).copy().append_text(line)
             self.console.print(begin, no_wrap=True, overflow="crop")
 
     def argument(self, number: int, argument: Argument) -> None:
