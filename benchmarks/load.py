@@ -1,11 +1,14 @@
 """Measure `touche-rad serve` under many debates at once, and over many judged turns.
 
-    python benchmarks/load.py [--debates 500] [--turns 1] [--deadline 10] [--soak 0] [-d grounded]
+    python benchmarks/load.py [--debates 500] [--turns 1] [--deadline 10] [-d grounded]
+                              [--soak 0] [--plots FOLDER]
 
 All debates start in the same moment, as the task's client starts them; each request is sent once.
 The table shows the latencies in seconds, answers that came from a fallback, refused and lost
 requests, and the server's memory and descriptors before, during and after. `--soak N` then judges
-N turns, 20 debates at a time, and shows the memory in tenths of the soak.
+N turns, 20 debates at a time, and shows memory, descriptors and latency in tenths of the soak. The
+slope of the memory is that of the last 60 % of the turns, when the caches are full; its interval
+is made of the slopes of ten parts. `--plots` writes the three curves as SVG files.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import numpy as np
@@ -30,6 +33,21 @@ UTTERANCES = (
     "That does not convince me: what about the money that a zoo costs?",
     "And who speaks for the animals? Nobody has answered that.",
 )
+
+PARTS = 50
+"""Samples of a soak."""
+T_OF_9 = 2.262
+"""Student's t for 95 % and 9 degrees of freedom."""
+
+
+class Sample(NamedTuple):
+    """The server after a number of judged turns, and the latencies since the sample before."""
+
+    turns: int
+    memory: float
+    descriptors: int
+    middle: float
+    high: float
 
 
 def main() -> None:
@@ -41,6 +59,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=1, choices=(1, 2, 3))
     parser.add_argument("--deadline", type=float, default=10.0)
     parser.add_argument("--soak", type=int, default=0, metavar="TURNS")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER")
     parser.add_argument("-d", "--debater", default="grounded")
     given = parser.parse_args()
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -74,11 +93,11 @@ async def measure(url: str, server: int, given: argparse.Namespace) -> None:
         f"| {given.debates} | {len(times)} | {len(times) / seconds:.1f} | {low:.1f} | {middle:.1f} "
         f"| {high:.1f} | {stand_ins} | {refused} | {lost} |"
     )
-    print(f"memory {before[0]} to {during[0]} MB, descriptors {before[1]} to {during[1]}")
+    print(f"memory {before[0]:.0f} to {during[0]:.0f} MB, descriptors {before[1]} to {during[1]}")
     if given.soak:
-        await soak(url, server, given.soak)
+        await soak(url, server, given.soak, given.plots)
     await asyncio.sleep(1)
-    print(f"at the end: memory {state(server)[0]} MB, descriptors {state(server)[1]}")
+    print(f"at the end: memory {state(server)[0]:.0f} MB, descriptors {state(server)[1]}")
 
 
 async def ready(url: str) -> None:
@@ -120,9 +139,9 @@ async def play(url: str, debates: int, turns: int, times: list[float]) -> tuple[
     return refused, lost
 
 
-async def soak(url: str, server: int, turns: int) -> None:
-    """Judge this number of different turns, and print memory and latency in tenths."""
-    rows: list[Sequence[float]] = []
+async def soak(url: str, server: int, turns: int, plots: Path | None) -> None:
+    """Judge this number of different turns; print memory, descriptors and latency in tenths."""
+    rows: list[Sample] = []
     async with httpx.AsyncClient(timeout=httpx.Timeout(300)) as client:
 
         async def judge(number: int) -> float:
@@ -134,25 +153,66 @@ async def soak(url: str, server: int, turns: int) -> None:
                 (await client.post(f"{url}/{maxim}", json=asked)).raise_for_status()
             return time.monotonic() - begun
 
-        for tenth in range(10):
+        for part in range(PARTS):
             times: list[float] = []
-            numbers = range(turns * tenth // 10, turns * (tenth + 1) // 10)
+            numbers = range(turns * part // PARTS, turns * (part + 1) // PARTS)
             for start in range(numbers.start, numbers.stop, 20):
                 block = range(start, min(start + 20, numbers.stop))
                 times += await asyncio.gather(*map(judge, block))
-            rows.append((*state(server), *np.percentile(times, (50, 99))))
-    print("| turns judged | memory (MB) | descriptors | p50 (s) | p99 (s) |")
-    print("| --- | --- | --- | --- | --- |")
-    for tenth, (memory, descriptors, middle, high) in enumerate(rows, 1):
-        print(f"| {turns * tenth // 10} | {memory} | {descriptors} | {middle:.2f} | {high:.2f} |")
-    slope = np.polyfit(range(10), [row[0] for row in rows], 1)[0] * 10
-    print(f"memory slope over the soak: {slope:+.1f} MB")
+            memory, descriptors = state(server)
+            middle, high = np.percentile(times, (50, 99))
+            rows.append(Sample(numbers.stop, memory, descriptors, middle, high))
+    print("| turns judged | memory (MB) | descriptors | p50 (s) | p99 (s) | p99 / p50 |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for row in rows[PARTS // 10 - 1 :: PARTS // 10]:
+        print(
+            f"| {row.turns} | {row.memory:.1f} | {row.descriptors} | {row.middle:.2f} "
+            f"| {row.high:.2f} | {row.high / row.middle:.1f} |"
+        )
+    print_slope(rows[PARTS * 4 // 10 :])
+    if plots is not None:
+        draw(rows, plots)
 
 
-def state(process: int) -> tuple[int, int]:
+def print_slope(rows: Sequence[Sample]) -> None:
+    """Print the growth of the memory per 1,000 turns, with a 95 % interval over ten parts."""
+    size = len(rows) // 10
+    parts = [rows[at : at + size + 1] for at in range(0, size * 10, size)]
+    slopes = [
+        1000 * (part[-1].memory - part[0].memory) / (part[-1].turns - part[0].turns)
+        for part in parts
+        if len(part) > 1
+    ]
+    middle, error = np.mean(slopes), np.std(slopes, ddof=1) / len(slopes) ** 0.5
+    reach = T_OF_9 * error
+    print(
+        f"memory per 1,000 turns, from turn {rows[0].turns} on: {middle:+.2f} MB "
+        f"({middle - reach:+.2f} to {middle + reach:+.2f})"
+    )
+
+
+def draw(rows: Sequence[Sample], folder: Path) -> None:
+    """Write the curves of memory, descriptors and latency."""
+    from touche_rad.plots.curves import curves
+
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = {
+        "memory": {"memory (MB)": [(row.turns, row.memory) for row in rows]},
+        "descriptors": {"descriptors": [(row.turns, float(row.descriptors)) for row in rows]},
+        "latency": {
+            "median (s)": [(row.turns, row.middle) for row in rows],
+            "99th percentile (s)": [(row.turns, row.high) for row in rows],
+        },
+    }
+    for name, lines in drawn.items():
+        plot = curves(f"{name} over the turns judged", lines, "turns")
+        (folder / f"soak-{name}.svg").write_text(str(plot), "utf-8")
+
+
+def state(process: int) -> tuple[float, int]:
     """Return the memory of a process in MB, and the number of its descriptors."""
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    size = pages * os.sysconf("SC_PAGE_SIZE") // 2**20
+    size = pages * os.sysconf("SC_PAGE_SIZE") / 2**20
     return size, len(list(Path(f"/proc/{process}/fd").iterdir()))
 
 

@@ -23,8 +23,8 @@ _STYLE: Final = Markup(
 ).format()
 
 
-def curves(title: str, lines: Mapping[str, Points]) -> Markup:
-    """Plot up to four metrics over the training steps."""
+def curves(title: str, lines: Mapping[str, Points], unit: str = "steps") -> Markup:
+    """Plot up to four metrics over training steps, or over another unit."""
     drawn = {name: points for name, points in list(lines.items())[:4] if points}
     values = [value for points in drawn.values() for _, value in points]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
@@ -38,7 +38,7 @@ def curves(title: str, lines: Mapping[str, Points]) -> Markup:
 
     base = TOP + HEIGHT
     parts = [_STYLE, line(LEFT, base, LEFT + WIDTH, base), line(LEFT, TOP, LEFT, base)]
-    parts.append(text(LEFT + WIDTH + 12, base + 4, "steps", "unit"))
+    parts.append(text(LEFT + WIDTH + 12, base + 4, unit, "unit"))
     for share in (0.0, 0.5, 1.0):
         value = low + share * (high - low)
         y = at(0, value)[1]

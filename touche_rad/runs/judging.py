@@ -273,8 +273,12 @@ def _lost(turns: int) -> Done:
 class CachedJudge:
     """Judges views; equal views share one computation, also while it is running."""
 
-    def __init__(self, judge: Judge, deadline: float | None = None, size: int = 10_000) -> None:
-        """Keep the verdicts on at most `size` views."""
+    def __init__(self, judge: Judge, deadline: float | None = None, size: int = 2_000) -> None:
+        """Keep the verdicts on at most `size` views, of about 5 kB each.
+
+        The task's client asks for the four maxims of a response one after the other, so a server
+        needs those of the debates that are judged at the same time.
+        """
         self._ask, self.size = partial(judge_view, judge, deadline=deadline), size
         self._tasks: OrderedDict[bytes, asyncio.Task[ViewVerdicts]] = OrderedDict()
 
