@@ -271,6 +271,7 @@ def test_choices_have_probabilities(server: Scripted) -> None:
     assert found["yes"] + found["no"] == pytest.approx(1.0)
     assert found["yes"] == pytest.approx(0.919, abs=0.005)
     assert server.asked[0]["structured_outputs"] == {"choice": ["yes", "no"]}
+    assert server.asked[0]["max_tokens"] == 1
     server.always = content("No.")
     assert anyio.run(run) == {"yes": 0.0, "no": 1.0}
     server.always = content("Perhaps")
@@ -489,6 +490,36 @@ def test_half_characters_are_sent_as_marks(server: Scripted) -> None:
 
     assert anyio.run(run).score == 1
     assert server.asked[0]["messages"][0]["content"] == "a?b"
+
+
+def test_one_token_is_a_verdict(server: Scripted) -> None:
+    async def run() -> tuple[dict[str, float], list[str]]:
+        model = Model(Address(server.url, "tiny"))
+        for _ in range(2):
+            found = await model.ask_choice(ASKED, ["yes", "no"])
+        return found, model.warnings
+
+    cut = {"finish_reason": "length"}
+    server.always = content("y", **_logprobs(y=-0.1, no=-2.5), **cut)
+    found, warnings = anyio.run(run)
+    assert found["yes"] == pytest.approx(0.917, abs=0.005)
+    assert (len(server.asked), warnings) == (2, []), "the token that was cut off is enough"
+    server.always = content("yes", **cut)
+    found, warnings = anyio.run(run)
+    assert (len(server.asked), found) == (4, {"yes": 1.0, "no": 0.0})
+    assert len(warnings) == 1
+    assert "no log probabilities, so scores are 0 or 1" in warnings[0]
+
+    def by_tokens(handler: scripted.Handler) -> None:
+        few = handler.body["max_tokens"] == 1
+        content("Well" if few else "No.", **(cut if few else {}))(handler)
+
+    server.always = by_tokens
+    found, _ = anyio.run(run)
+    assert found == {"yes": 0.0, "no": 1.0}
+    assert [one["max_tokens"] for one in server.asked[4:]] == [1, 8, 8], (
+        "more tokens, once and for all"
+    )
 
 
 def test_answers_of_different_length_do_not_slow_a_run_down() -> None:

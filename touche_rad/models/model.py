@@ -17,7 +17,14 @@ from pydantic import BaseModel
 from touche_rad.models.cache import Answers, Row, key_of
 from touche_rad.models.endpoint import Address, Backend, Endpoint
 from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
-from touche_rad.models.output import Chances, answer_text, bounded_schema, chances, parse_object
+from touche_rad.models.output import (
+    Chances,
+    answer_text,
+    bounded_schema,
+    chances,
+    is_scored,
+    parse_object,
+)
 from touche_rad.models.pool import Pool
 from touche_rad.models.prompts import Message
 from touche_rad.models.sending import LIKELY, JsonFormat, Sender, one_of
@@ -349,6 +356,7 @@ class Model:
                     messages = list(shorter)
                 else:
                     found = chances(reply, choices) if choices else ()
+                    self._note_scores(not choices or is_scored(reply))
                     said = answer_text(reply, self.name)
                     self._answers.keep(key, body, {"said": said, "chances": found})
                     return value, found
@@ -371,15 +379,24 @@ class Model:
             body = self._body(messages)
             while True:
                 try:
-                    found = await one_of(self._sender, call, self._body(messages) | limit, choices)
+                    found, scored = await one_of(
+                        self._sender, call, self._body(messages) | limit, choices
+                    )
                 except PromptTooLong:
                     shorter = shorten(messages) if shorten else None
                     if shorter is None or list(shorter) == messages:
                         raise
                     messages = list(shorter)
                 else:
+                    self._note_scores(scored)
                     self._answers.keep(key, body, {"said": json.dumps(found)})
                     return found
+
+    def _note_scores(self, scored: bool) -> None:
+        """Warn once if a server gives no log probabilities."""
+        line = f"{self.place}: no log probabilities, so scores are 0 or 1; vLLM gives them"
+        if not scored and isinstance(self.backend, Endpoint | Pool) and line not in self.warnings:
+            self.warnings.append(line)
 
     def _body(self, messages: Sequence[Message]) -> dict[str, Any]:
         return {

@@ -235,13 +235,30 @@ def answer_text(reply: Mapping[str, Any], model: str) -> str:
     return said
 
 
-def choice_probabilities(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, float]:
-    """Return the probability of each choice; without log probabilities the answer has 1."""
+def is_scored(reply: Mapping[str, Any]) -> bool:
+    """Whether a reply has log probabilities."""
+    return bool((_first(reply, "the model").get("logprobs") or {}).get("content"))
+
+
+def first_token(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, float] | None:
+    """Return the probability of each choice from the first token, or None if it is unknown."""
     first = _first(reply, str(reply.get("model", "the model")))
     tokens = (first.get("logprobs") or {}).get("content") or [{}]
-    likely = probabilities(tokens[0].get("top_logprobs") if tokens else None, choices)
+    return probabilities(tokens[0].get("top_logprobs"), choices)
+
+
+def is_choice(reply: Mapping[str, Any], choices: tuple[str, ...]) -> bool:
+    """Whether the text of a reply is a choice and nothing else, also if it was cut off there."""
+    message = _first(reply, "the model").get("message") or {}
+    return bare(str(message.get("content") or "")) in map(bare, choices)
+
+
+def choice_probabilities(reply: Mapping[str, Any], choices: tuple[str, ...]) -> dict[str, float]:
+    """Return the probability of each choice; without log probabilities the answer has 1."""
+    likely = first_token(reply, choices)
     if likely is not None:
         return likely
+    first = _first(reply, str(reply.get("model", "the model")))
     message = first.get("message") or {}
     said = bare(str(message.get("content") or ""))
     fitting = [choice for choice in choices if said.startswith(bare(choice))]

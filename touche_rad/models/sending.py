@@ -33,6 +33,9 @@ from touche_rad.models.output import (
     check_room,
     choice_probabilities,
     cost_of,
+    first_token,
+    is_choice,
+    is_scored,
     parse_object,
 )
 from touche_rad.models.prompts import Message
@@ -199,7 +202,9 @@ class Sender:
                 reply = await self._sent(call, bodies[at])
                 check_room(reply, bodies[at])
                 check(reply)
-            except BadRequest:
+            except (BadRequest, Truncated) as error:
+                if isinstance(error, Truncated) and bodies[at]["max_tokens"] > 1:
+                    raise
                 at += 1
                 if at == len(bodies):
                     raise
@@ -342,28 +347,37 @@ class JsonFormat:
 
 async def one_of(
     sender: Sender, call: Call, body: Mapping[str, Any], choices: tuple[str, ...]
-) -> dict[str, float]:
-    """Return the probability of each choice as the answer; an invalid answer is sent back once."""
+) -> tuple[dict[str, float], bool]:
+    """Return the probability of each choice as the answer; an invalid answer is sent back once.
+
+    The second value is whether the server gave log probabilities.
+    """
     reply = await _chosen(sender, call, body, choices)
     try:
-        return choice_probabilities(reply, choices)
+        found = choice_probabilities(reply, choices)
     except InvalidAnswer as error:
         call.cost.repairs += 1
         problem = f"That is not valid: {error}. Answer with one word: {' or '.join(choices)}."
         said = Message("assistant", answer_text(reply, str(body["model"])))
         more = [said.wire(), Message("user", problem).wire()]
         again = {**body, "messages": [*body["messages"], *more]}
-        return choice_probabilities(await _chosen(sender, call, again, choices), choices)
+        reply = await _chosen(sender, call, again, choices)
+        found = choice_probabilities(reply, choices)
+    return found, is_scored(reply)
 
 
 async def _chosen(
     sender: Sender, call: Call, body: Mapping[str, Any], choices: tuple[str, ...]
 ) -> Mapping[str, Any]:
+    """Ask for one token, which is enough with log probabilities; otherwise for a few."""
     held = {"structured_outputs": {"choice": list(choices)}}
-    bodies = [{**body, **LIKELY, **held}, {**body, **LIKELY}, body]
-    return await sender.first_accepted(
-        call, bodies, lambda reply: answer_text(reply, str(body["model"])), "choice"
-    )
+    bodies = [{**body, **LIKELY, **held, "max_tokens": 1}, {**body, **LIKELY}, body]
+
+    def check(reply: Mapping[str, Any]) -> None:
+        if first_token(reply, choices) is None and not is_choice(reply, choices):
+            answer_text(reply, str(body["model"]))
+
+    return await sender.first_accepted(call, bodies, check, "choice")
 
 
 def _format(mode: str, schema: type[BaseModel]) -> dict[str, Any]:
