@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from tests.runs.fakes import SmallIndex
 from touche_rad.debate import Argument, Debate, Hit, Response, Turn
-from touche_rad.text import content_words
 
 PENNY = "Should the penny be abolished?"
 NIGHT = "Should night trains replace short flights?"
@@ -52,35 +52,15 @@ ARGUMENTS = (
 )  # fmt: skip
 
 
-class BothSides:
-    """An index in memory: shared words, the rarer the better; equals by id."""
+class BothSides(SmallIndex):
+    """An index in memory whose hits have their field as the path."""
 
     def __init__(self, arguments: Sequence[Argument] = ARGUMENTS) -> None:
-        self._arguments = {one.id: one for one in arguments}
-
-    def __len__(self) -> int:
-        return len(self._arguments)
-
-    def get(self, argument_id: str) -> Argument | None:
-        return self._arguments.get(argument_id)
-
-    def arguments(self) -> Iterator[Argument]:
-        return iter(self._arguments.values())
+        super().__init__(arguments)
 
     def search(self, field: str, query: str, k: int) -> list[Hit]:
-        asked = set(content_words(query))
-        scored = [
-            (float(len(asked & set(content_words(getattr(one, field))))), one)
-            for one in self._arguments.values()
-        ]
-        best = sorted((-score, one.id, one) for score, one in scored if score > 0)[:k]
-        return [
-            Hit(argument=one, score=-score, rank=rank, path=(field,))
-            for rank, (score, _, one) in enumerate(best)
-        ]
-
-    def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        return [self.search(field, query, k) for query in queries]
+        found = super().search(field, query, k)
+        return [hit.model_copy(update={"path": (field,)}) for hit in found]
 
 
 def debate(*spoken: str) -> Debate:

@@ -15,30 +15,18 @@ import time
 from pathlib import Path
 
 from tests.editions.makers import WITH_LABELS, contents, write_edition
+from tests.forks import fork, survived
 from touche_rad import cli
 
 
 def child(edition: Path) -> int:
     """Start a run in a process of its own and return its id."""
-    pid = os.fork()
-    if pid:
-        return pid
-    code = 1
-    try:
+
+    def work() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        code = cli.run(["edition", "run", str(edition), "--quiet"])
-    finally:
-        os._exit(code)
+        return cli.run(["edition", "run", str(edition), "--quiet"])
 
-
-def survived(pid: int) -> bool:
-    """Wait for a run to end; False when it was killed."""
-    status = os.waitpid(pid, 0)[1]
-    if os.WIFSIGNALED(status):
-        assert os.WTERMSIG(status) == signal.SIGKILL
-        return False
-    assert os.WEXITSTATUS(status) == 0, "the run failed by itself"
-    return True
+    return fork(work)
 
 
 def disturbed(edition: Path, chance: random.Random, seconds: float, kills: int) -> int:

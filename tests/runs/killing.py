@@ -18,6 +18,7 @@ from pathlib import Path
 
 import anyio
 
+from tests.forks import fork, survived
 from tests.runs.fakes import SmallIndex
 from touche_rad.debate import Debate, Response
 from touche_rad.runs.answering import Answerer
@@ -38,7 +39,8 @@ class Unhurried:
         hits = INDEX.search("attacks", f"{debate.claim} {debate.last.utterance}", 5)
         place = digest[1] % len(hits)
         argument = hits[place].argument
-        return Response(content=argument.text, arguments=(argument,), path=[debate.id, place])
+        extra = {"path": [debate.id, place]}
+        return Response(content=argument.text, arguments=(argument,), extra=extra)
 
 
 def write_claims(path: Path) -> Path:
@@ -71,27 +73,14 @@ def tear_at(write: int, share: float) -> None:
 
 def child(claims: Path, out: Path, tear: tuple[int, float] | None) -> int:
     """Start a run in a process of its own and return its id."""
-    pid = os.fork()
-    if pid:
-        return pid
-    code = 1
-    try:
+
+    def work() -> int:
         if tear:
             tear_at(*tear)
         play(claims, out)
-        code = 0
-    finally:
-        os._exit(code)
+        return 0
 
-
-def survived(pid: int) -> bool:
-    """Wait for a run to end; False when it was killed."""
-    status = os.waitpid(pid, 0)[1]
-    if os.WIFSIGNALED(status):
-        assert os.WTERMSIG(status) == signal.SIGKILL
-        return False
-    assert os.WEXITSTATUS(status) == 0, "the run failed by itself"
-    return True
+    return fork(work)
 
 
 def disturbed(claims: Path, out: Path, chance: random.Random, seconds: float) -> int:
