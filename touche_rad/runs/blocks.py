@@ -10,7 +10,9 @@ only the blocks under work, and one debate that kills its worker is found and do
 
 from __future__ import annotations
 
+import logging
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -28,6 +30,8 @@ from touche_rad.runs.runner import RunOptions
 from touche_rad.runs.stand_ins import StandInStop
 from touche_rad.runs.worker import Block, BlockResult, Setup, Worker
 
+log = logging.getLogger("touche_rad")
+
 INSTALL: Final = "--engine ray needs Ray: pip install 'touche-rad[ray]'"
 _AHEAD: Final = 2
 """Blocks that a worker has: one in work, and the next one."""
@@ -37,6 +41,7 @@ _MOST_LOST: Final = 3
 """How many workers may die of one debate."""
 _POLL: Final = 0.5
 _CLOSING: Final = 5.0
+_SLOW: Final = 60.0
 
 
 @dataclass
@@ -98,7 +103,11 @@ class RayEngine:
             count = min(self._wanted or self._cpus(), total)
             blocks = cut(units, total, count, options.workers)
             self._actors = [self._spawn(options) for _ in range(count)]
+            begun = time.monotonic()
             while self._feed(blocks):
+                if time.monotonic() - begun > _SLOW and all(one.opening for one in self._actors):
+                    log.warning("no worker is open yet: is a CPU of the Ray cluster free?")
+                    begun = float("inf")
                 for reference in await anyio.to_thread.run_sync(
                     self._ready, abandon_on_cancel=True
                 ):
@@ -121,7 +130,11 @@ class RayEngine:
         return True
 
     def _stop(self, started: bool) -> None:
-        idle = [one.handle.close.remote() for one in self._actors if not one.running]
+        idle = [
+            one.handle.close.remote()
+            for one in self._actors
+            if not one.running and one.opening is None
+        ]
         if idle:
             self._ray.wait(idle, num_returns=len(idle), timeout=_CLOSING)
         for actor in self._actors:
