@@ -63,6 +63,8 @@ def to_debate(request: ChatRequest) -> Debate:
 
 def _cited_in(message: Message) -> tuple[Argument, ...]:
     """Return the arguments of an earlier answer; the task's client does not send them."""
+    if message.arguments is None:
+        return ()
     record = {"arguments": message.arguments}
     try:
         check_depth(record)

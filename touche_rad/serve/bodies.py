@@ -21,7 +21,8 @@ _LONGEST: Final = 10 * MOST_CHARACTERS
 
 
 def _to_text(value: object) -> str:
-    return str(whole_characters(lenient_text(value)[:_LONGEST]))
+    text = lenient_text(value)[:_LONGEST]
+    return text if text.isascii() else str(whole_characters(text))
 
 
 Text = Annotated[str, BeforeValidator(_to_text, json_schema_input_type=Any)]
