@@ -82,7 +82,7 @@ def by_ray(
 
 
 def ended(process: subprocess.Popen[str]) -> str:
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=400)
     assert process.returncode == 0, err
     return err
 
@@ -143,7 +143,7 @@ def test_debates_that_kill_their_worker(cluster: Any, tmp_path: Path) -> None:
     (tmp_path / "killed").unlink()
     (tmp_path / "deadly").touch()
     process = by_ray(cluster, *RESPOND, "--workers", "2", cwd=tmp_path)
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=400)
     assert process.returncode == 1
     assert "1 of 40 failed, first number 21: its worker died 3 times" in err
     assert journaled(tmp_path) == 39  # the failed one is not recorded as done
@@ -183,6 +183,6 @@ def test_costs_caches_and_the_budget_are_those_of_one_process(cluster: Any, tmp_
     line = next(one for one in again.err.splitlines() if one.startswith("model: "))
     assert line in other.err  # the same number of answers comes from both caches
     process = by_ray(cluster, *words, "--max-calls", "17", cwd=tmp_path, out="limited.jsonl")
-    process.communicate(timeout=120)
+    process.communicate(timeout=400)
     spent = json.loads((tmp_path / "limited.jsonl.status.json").read_text())
     assert spent["usage"]["total"]["calls"] == 17
