@@ -61,7 +61,7 @@ def ray_engine(
         _open, open_services, {**given, **own, "in_worker": True}, plugins, make, has_index
     )
     engine.setup = Setup(
-        cloudpickle.dumps(opener),  # type: ignore[no-untyped-call]
+        cloudpickle.dumps(opener),
         services.index.fingerprint if services.index is not None else None,
         trace,
         tuple(IMPORTED),
