@@ -46,7 +46,7 @@ KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
 
 def _ours(kind: Kind) -> dict[str, Plugin]:
     """Return our plugins of a kind, without those that other tests define."""
-    return {name: one for name, one in registered(kind).items() if one.package == "touche-rad"}
+    return {name: one for name, one in registered(kind).items() if one.source == "touche-rad"}
 
 
 PLUGINS: Final = [
