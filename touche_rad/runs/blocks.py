@@ -124,7 +124,7 @@ class RayEngine:
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         try:
             self._ray.init(log_to_driver=False, logging_level="ERROR")
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except Exception as error:  # Ray raises a plain Exception where a node starts too slowly
             line = " ".join(str(error).split())[:300]
             raise WorkError(f"the Ray cluster cannot be used: {line}") from None
         return True
