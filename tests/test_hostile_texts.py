@@ -18,8 +18,9 @@ from judges.inspirescore.fol import parser
 from touche_rad import errors, text
 from touche_rad.cli.chat.view import _LONG_QUOTE
 from touche_rad.debate import MOST_CHARACTERS, Argument, Debate, Maxim, Response, Verdict
-from touche_rad.debaters.grounded import quoting, reading
-from touche_rad.evidence.standalone import missing_context
+from touche_rad.debaters.grounded import reading
+from touche_rad.evidence import quotable
+from touche_rad.evidence.quotable import missing_context
 from touche_rad.models.output import NoObject, parse_object
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.judging import judge_view
@@ -52,7 +53,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "printable": text.printable,
     "cut": lambda said: text.cut_to_words(said, 60),
     "words": text.content_words,
-    "quotation": lambda said: quoting.quotation(said[:MOST_CHARACTERS], 45, 45),
+    "quotation": lambda said: quotable.quotation(said[:MOST_CHARACTERS], 45, 45),
     "missing context": missing_context.__wrapped__,
     "parts of a message": lambda said: reading.parts(reading._shortened(said)),
     "clauses": _search(reading._BUT, reading._ASIDES),

@@ -22,7 +22,7 @@ from tests.debaters.world import (
 )
 from touche_rad.debate import Argument, path_of, with_path
 from touche_rad.debaters.grounded import Grounded
-from touche_rad.debaters.grounded.quoting import STANCES
+from touche_rad.debaters.grounded.choosing import STANCES
 from touche_rad.debaters.grounded.reading import gather, read
 from touche_rad.errors import InputError, UserError, WorkError
 from touche_rad.plugins import Services, find

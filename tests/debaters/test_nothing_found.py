@@ -15,8 +15,8 @@ from tests.terminal import touche_rad
 from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Maxim, Response
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.demo import demo_file
-from touche_rad.evidence.echo import Earlier
 from touche_rad.evidence.paraphrase import paraphrase
+from touche_rad.evidence.repetition import Earlier
 from touche_rad.plugins import Services, open_index
 from touche_rad.runs.answering import guard
 from touche_rad.text import count_words

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.debaters.world import debate
-from touche_rad.debaters.grounded.quoting import quotation, whole_sentences
 from touche_rad.debaters.grounded.reading import READ_TURNS, parts, read
+from touche_rad.evidence.quotable import quotation, whole_sentences
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,23 @@ import pytest
 
 from judges.grice.grounded.relation import link_strength
 from judges.grice.grounded.scene import Feature, quote_short, weighted_verdict, weights
+from touche_rad.evidence.alignment import MAX_SOURCE, align
 from touche_rad.evidence.findings import logistic
-from touche_rad.evidence.matching import (
-    MAX_SOURCE,
+from touche_rad.evidence.repetition import (
     Quotation,
-    align,
     claims_nothing,
     content_starts,
     find_quotation,
     without_padding,
 )
-from touche_rad.evidence.support import coverage, strict_coverage
-from touche_rad.evidence.words import lexicon, negated_words, read_passage, stem
+from touche_rad.evidence.words import (
+    coverage,
+    lexicon,
+    negated_words,
+    read_passage,
+    stem,
+    strict_coverage,
+)
 from touche_rad.text import CHUNK, split_sentences
 
 TEXT = "Cages are old. Parks are green, I think, and not cheap. Zoos are wide."

@@ -10,7 +10,8 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict
 
-from touche_rad.evidence.matching import MAX_SENTENCE, Quotation, claims_nothing, find_quotation
+from touche_rad.evidence.alignment import MAX_SENTENCE
+from touche_rad.evidence.repetition import Quotation, claims_nothing, find_quotation
 from touche_rad.evidence.support import QUOTED, Support, SupportKind, support
 from touche_rad.evidence.words import (
     Passage,

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from touche_rad.evidence.alignment import MAX_SENTENCE, MAX_SOURCE, common_words
 from touche_rad.evidence.findings import findings, read_sentences, score
-from touche_rad.evidence.matching import MAX_SENTENCE, MAX_SOURCE, common_words
 from touche_rad.evidence.support import SupportKind
 from touche_rad.evidence.words import Token, read_passage
 

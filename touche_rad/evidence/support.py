@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from touche_rad.evidence.matching import (
+from touche_rad.evidence.alignment import (
     Alignment,
     Change,
-    Quotation,
     align,
-    content_starts,
+    contraries,
+    contrary_pair,
     exchanged_roles,
+)
+from touche_rad.evidence.repetition import (
+    Quotation,
+    content_starts,
     find_quotation,
     without_padding,
 )
-from touche_rad.evidence.words import Passage, Token, any_negator, lexicon, root
-
-
-def coverage(said: Sequence[Token], written: Sequence[Token]) -> float:
-    """Return the share of the content words that the source has, also as synonyms."""
-    found, matter = _found(said, written)
-    return found / matter if matter else 0.0
-
-
-def strict_coverage(said: Sequence[Token], written: Sequence[Token]) -> float:
-    """Return the coverage; if a word is missing, one of the found words does not count.
-
-    That word may only be the topic: `zoos save animals` has two thirds of `zoos harm animals`.
-    """
-    found, matter = _found(said, written)
-    return 1.0 if matter and found == matter else max(0, found - 1) / max(1, matter)
-
-
-def _found(said: Sequence[Token], written: Sequence[Token]) -> tuple[int, int]:
-    known = lexicon()
-    there = {token.stem for token in written}
-    senses = {known.sense(one) for one in there}
-    matter = [token for token in said if token.matters and token.word not in known.negators]
-    found = sum(token.stem in there or known.sense(token.stem) in senses for token in matter)
-    return found, len(matter)
+from touche_rad.evidence.words import (
+    Passage,
+    Token,
+    any_negator,
+    coverage,
+    lexicon,
+    root,
+    strict_coverage,
+)
 
 
 def _empty(token: Token) -> bool:
@@ -159,32 +147,13 @@ def _invented(said: Sequence[Token], source: Passage, *, freely: bool) -> str:
     return ""
 
 
-def contrary_pair(said: Sequence[Token], written: Sequence[Token]) -> tuple[str, str] | None:
-    """Return a word of the sentence and its contrary in the source, or None."""
-    ours, theirs = {token.stem for token in said}, {token.stem for token in written}
-    return _contraries(Change(tuple(_only(said, theirs)), tuple(_only(written, ours))))
-
-
-def _contraries(change: Change) -> tuple[str, str] | None:
-    known = lexicon()
-    for new in change.said:
-        for gone in change.written:
-            if known.contrary(new.stem, gone.stem):
-                return new.word, gone.word
-    return None
-
-
-def _only(tokens: Sequence[Token], without: set[str]) -> Iterator[Token]:
-    return (token for token in tokens if token.stem not in without)
-
-
 def _distortion(change: Change) -> str:
     """Return how one change in a quotation changes its meaning, or an empty text."""
     known = lexicon()
     said = {token.word for token in change.said}
     written = {token.word for token in change.written}
     new, gone = said - written, written - said
-    if pair := _contraries(change):
+    if pair := contraries(change):
         return f"says '{pair[0]}' where the source says '{pair[1]}'"
     if len(said & known.negators) != len(written & known.negators):
         word = min((said ^ written) & known.negators)

@@ -31,8 +31,8 @@ from judges.grice.grounded.scene import (
 from touche_rad import plugins
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.evidence.findings import Finding, Sentence, findings, quality_weights, score
-from touche_rad.evidence.support import SupportKind, coverage
-from touche_rad.evidence.words import Token, lexicon
+from touche_rad.evidence.support import SupportKind
+from touche_rad.evidence.words import Token, coverage, lexicon
 from touche_rad.plugins import Services
 from touche_rad.text import stopwords
 

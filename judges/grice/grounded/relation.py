@@ -13,18 +13,20 @@ from operator import mul
 
 from judges.grice.grounded.scene import Feature, Scene, nothing_said, quote_short, weighted_verdict
 from touche_rad.debate import Verdict
-from touche_rad.evidence.echo import ECHO, echo_share, echoed
+from touche_rad.evidence.alignment import align
 from touche_rad.evidence.findings import Finding
-from touche_rad.evidence.matching import (
+from touche_rad.evidence.repetition import (
+    ECHO,
     Quotation,
-    align,
     content_starts,
+    echo_share,
+    echoed,
     find_quotation,
     quotation_start,
     without_padding,
 )
-from touche_rad.evidence.support import SupportKind, coverage
-from touche_rad.evidence.words import Passage, Token, join_words, lexicon, root, stem
+from touche_rad.evidence.support import SupportKind
+from touche_rad.evidence.words import Passage, Token, coverage, join_words, lexicon, root, stem
 
 GENERIC = 0.2
 """Weight of a shared word that is in every debate."""

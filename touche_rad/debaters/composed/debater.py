@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate, Response, with_path
 from touche_rad.debaters.grounded import Grounded
-from touche_rad.debaters.grounded.choosing import MAX_LETTERS
+from touche_rad.debaters.grounded.choosing import MAX_LETTERS, Quotable
 from touche_rad.debaters.grounded.guard import (
     GUARD,
     SURE,
@@ -19,7 +19,6 @@ from touche_rad.debaters.grounded.guard import (
     GuardName,
     by_nli,
 )
-from touche_rad.debaters.grounded.quoting import Quotable
 from touche_rad.debaters.grounded.ranking import JUDGED, STANCE, StanceName
 from touche_rad.evidence.guard import Checked, Entails, Guard, describe_unsupported
 from touche_rad.evidence.orders import sentences_to_judge

@@ -1,4 +1,4 @@
-"""How a model chooses among quotations."""
+"""The quotations of a turn, what may stand before them, and how a model chooses one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,38 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from touche_rad.debate import Debate
-from touche_rad.debaters.grounded.quoting import FRAMES, Frame, Quotable
+from touche_rad.debate import Argument, Debate
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.output import Line
 from touche_rad.models.prompts import Thesis, render_dialogue
 
 MAX_LETTERS: Final = 1_500
 """Longer utterances are cut in a prompt."""
+
+
+Frame = Literal["disagree", "contrary", "differently", "unconvinced", "not so", "none"]
+FRAMES: Final[dict[Frame, str]] = {
+    "disagree": "I disagree:",
+    "contrary": "On the contrary:",
+    "differently": "I see it differently:",
+    "unconvinced": "I am not convinced:",
+    "not so": "Not so:",
+    "none": "",
+}
+"""What can stand before the quotation: a stance without a claim, or nothing."""
+STANCES: Final = tuple(words for words in FRAMES.values() if words)
+
+
+@dataclass(frozen=True)
+class Quotable:
+    """An argument and its quotation."""
+
+    argument: Argument
+    quoted: str
+    path: tuple[str, ...] = ()
+    """How the argument was reached."""
+    opposed: bool = False
+    """Whether it is known that the argument opposes the user."""
 
 
 class Choice(BaseModel):

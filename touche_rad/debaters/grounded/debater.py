@@ -11,11 +11,15 @@ from typing import ClassVar, Final
 from pydantic import Field
 
 from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response, with_path
-from touche_rad.debaters.grounded.choosing import QuotationChoice, choose_quotation
+from touche_rad.debaters.grounded.choosing import (
+    STANCES,
+    Quotable,
+    QuotationChoice,
+    choose_quotation,
+)
 from touche_rad.debaters.grounded.guard import GUARD, SURE, GuardName, by_nli
 from touche_rad.debaters.grounded.library import Library, cosine, sampled, shares_by_chance
 from touche_rad.debaters.grounded.phrases import PHRASES
-from touche_rad.debaters.grounded.quoting import STANCES, Quotable, clear, opposes, quotation
 from touche_rad.debaters.grounded.ranking import (
     AGAINST,
     STANCE,
@@ -25,11 +29,12 @@ from touche_rad.debaters.grounded.ranking import (
     sides,
     weights,
 )
-from touche_rad.debaters.grounded.reading import Candidate, Reading, read
+from touche_rad.debaters.grounded.reading import Candidate, Reading, opposes, read
 from touche_rad.errors import WorkError
-from touche_rad.evidence.echo import Earlier
 from touche_rad.evidence.guard import FixedAnswer, Guard
 from touche_rad.evidence.orders import without_orders
+from touche_rad.evidence.quotable import clear, quotation
+from touche_rad.evidence.repetition import Earlier
 from touche_rad.models import Model, ModelError
 from touche_rad.models.context import report_without_model
 from touche_rad.plugins import ExplainedCandidate, Feature, Services, setting

@@ -25,9 +25,9 @@ from touche_rad.debaters.grounded.library import (
     terms,
     tone,
 )
-from touche_rad.debaters.grounded.quoting import FORM, form
 from touche_rad.debaters.grounded.reading import Candidate, Reading, gather
 from touche_rad.errors import InputError, nearest
+from touche_rad.evidence.quotable import FORM, form
 from touche_rad.plugins import ArgumentIndex, Meaning, arguments_by, meaning_of
 
 _CLAIM, _MESSAGE, _ANSWERED, _EARLIER = 1.0, 1.0, 0.6, 0.4

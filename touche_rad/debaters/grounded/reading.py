@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from touche_rad.debate import Argument, Debate, Hit, Turn
+from touche_rad.debaters.grounded.library import Library, cosine, coverage, negated
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean, content_words, cut_to_words, sentences
 
@@ -315,3 +316,30 @@ def _note(
         share = hit.score / best if best > 0 else 1.0
         if share > candidate.routes.get(route, -1.0):
             candidate.routes[route], candidate.paths[route] = share, path
+
+
+_SAME = 0.6
+"""Cosine of the attacked claim and the user's words from which they say the same."""
+_COVERED, _ALIKE = 0.65, 0.35
+"""Share of the attacked claim's terms, and cosine, from which longer words contain the claim."""
+_ASSERTED = 0.5
+"""Minimum weight of a part of the message; a concession has less."""
+
+
+def opposes(argument: Argument, reading: Reading, library: Library) -> bool:
+    """Whether the user asserts the claim that the argument attacks.
+
+    Both must have nearly the same words and the same negation. Words shared with the user are not
+    enough: most arguments on the user's side share them too.
+    """
+    claim = library.profile(argument).attacks
+    denies = negated(argument.attacks)
+
+    def asserts(part: Part) -> bool:
+        if part.denied or part.weight < _ASSERTED or negated(part.text) != denies:
+            return False
+        said = library.lexis.vector(part.text)
+        alike = cosine(claim, said)
+        return alike >= _SAME or (alike >= _ALIKE and coverage(claim, said) >= _COVERED)
+
+    return any(map(asserts, reading.parts))

@@ -14,7 +14,7 @@ import anyio
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.errors import ToucheRadError
-from touche_rad.evidence.standalone import missing_context
+from touche_rad.evidence.quotable import missing_context
 from touche_rad.evidence.support import unsupported_words
 from touche_rad.evidence.words import read_passage
 from touche_rad.plugins import ArgumentIndex

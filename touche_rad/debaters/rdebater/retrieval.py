@@ -18,7 +18,7 @@ from touche_rad.debaters.rdebater.options import Match, RdebaterOptions
 from touche_rad.debaters.rdebater.schemes import Aggregation, Annotation, Scheme
 from touche_rad.debaters.rdebater.turn import history_text
 from touche_rad.errors import ToucheRadError
-from touche_rad.evidence.standalone import missing_context
+from touche_rad.evidence.quotable import missing_context
 from touche_rad.plugins import ArgumentIndex, meaning_of
 from touche_rad.text import clean, content_words, words
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate, with_path
 from touche_rad.debaters.sinai.step1_plan import Plan, parameters
-from touche_rad.evidence.standalone import missing_context
+from touche_rad.evidence.quotable import missing_context
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.output import Line, Paragraph
 from touche_rad.models.prompts import Thesis, render_dialogue

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touche_rad.evidence.standalone import missing_context
+from touche_rad.evidence.quotable import missing_context
 
 
 @pytest.mark.parametrize(

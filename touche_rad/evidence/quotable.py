@@ -1,4 +1,4 @@
-"""Find what makes a text unclear without the text that it answers.
+"""What can be quoted of an argument: whole sentences that are clear without their context.
 
 Arguments of a collection often answer another text: "Both of these practices ...", "Singers do just
 this.", "The parent claim ...". A reader of a response does not see that text.
@@ -10,7 +10,88 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from touche_rad.text import clean, content_words, sentences
+from touche_rad.text import clean, content_words, count_words, cut_to_words, sentences
+
+_MARKUP = re.compile(
+    r"https?:|www\.|\w\.(?:com|org|net|gov|edu)\b|\[\w[^\]]*\]|\bp+\. ?\d", re.IGNORECASE
+)
+"""Addresses, links and page numbers."""
+_FEWEST, _MOST = 10, 45
+_ENDED = re.compile(r"[.!?…][\"'”’)\]]*$")
+
+_SHRED = re.compile(
+    r"(?<=[.!?\"”])(?>\s*(?:www\.)?[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|gov|edu|uk)"
+    r"|\s+[a-z]+(?:-[a-z]+)+)+$"
+)
+"""The name or address of a link after the last full stop."""
+_LONGEST_SHRED: Final = 400
+
+FORM: Final = ("dangling", "markup", "question", "short", "long")
+"""Names of the faults of form; each is 0 if the text does not have it."""
+
+
+@lru_cache(maxsize=32_768)
+def _form(text: str) -> tuple[float, ...]:
+    quoted = " ".join(whole_sentences(text))
+    size = count_words(quoted)
+    return (
+        float(bool(missing_context(quoted))),
+        float(bool(_MARKUP.search(quoted))),
+        float("?" in quoted),
+        max(0.0, (_FEWEST - size) / _FEWEST),
+        max(0.0, (size - _MOST) / 15),
+    )
+
+
+def form(text: str) -> dict[str, float]:
+    """Return what makes a text a bad quotation; all values are 0 for a good one."""
+    return dict(zip(FORM, _form(text), strict=True))
+
+
+def clear(quoted: str) -> bool:
+    """Whether a quotation can be understood without its context, and is free of links."""
+    return not missing_context(quoted) and not _MARKUP.search(quoted)
+
+
+def whole_sentences(text: str) -> list[str]:
+    """Return the sentences of a text without fragments at its end, such as a link."""
+    whole = clean(text)
+    shred = _SHRED.search(whole, max(0, len(whole) - _LONGEST_SHRED))
+    found = sentences(whole[: shred.start()] if shred else whole)
+    while len(found) > 1 and not _ENDED.search(found[-1]):
+        found.pop()
+    return found
+
+
+def quotation(text: str, most: int, whole: int) -> str:
+    """Return the quotation of a text: all of it, or whole sentences that stand alone.
+
+    Args:
+        text: The argument's text.
+        most: Maximum words of the quotation.
+        whole: Texts of at most this many words are quoted whole.
+    """
+    found = whole_sentences(text)
+    joined = " ".join(found)
+    if count_words(joined) <= min(whole, most):
+        return joined
+    runs = [
+        " ".join(found[start:end])
+        for start in range(len(found))
+        for end in range(start + 1, min(start + 2, len(found)) + 1)
+        if count_words(" ".join(found[start:end])) <= most
+        and (start == 0 or not missing_context(found[start]))
+    ]
+    if not runs:
+        return cut_to_words(clean(text), most)
+    return max(runs, key=lambda run: (clear(run), _worth(run)))
+
+
+def _worth(run: str) -> int:
+    """Prefer quotations of about `_MOST` words."""
+    size = count_words(run)
+    return min(size, _MOST) - max(0, size - _MOST)
+
 
 _TEXTS: Final = (
     "claim|premise|thesis|argument|statement|assertion|proposition|source|article|study|report|link|"

@@ -1,17 +1,13 @@
-"""Match a sentence with an argument: common words in order, changes, and quotations."""
+"""Align a sentence with a source: common words in order, changes, exchanges and negations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from itertools import pairwise
 
 from touche_rad.evidence.words import (
-    Passage,
     Token,
     any_negator,
-    join_words,
     lexicon,
     negated_words,
     negates_oddly,
@@ -242,6 +238,26 @@ class Alignment:
         return any_negator(head_or_tail, ours) and any_negator(edge, elsewhere)
 
 
+def contrary_pair(said: Sequence[Token], written: Sequence[Token]) -> tuple[str, str] | None:
+    """Return a word of the sentence and its contrary in the source, or None."""
+    ours, theirs = {token.stem for token in said}, {token.stem for token in written}
+    return contraries(Change(tuple(_only(said, theirs)), tuple(_only(written, ours))))
+
+
+def contraries(change: Change) -> tuple[str, str] | None:
+    """Return a new word and the contrary word that it replaces, or None."""
+    known = lexicon()
+    for new in change.said:
+        for gone in change.written:
+            if known.contrary(new.stem, gone.stem):
+                return new.word, gone.word
+    return None
+
+
+def _only(tokens: Sequence[Token], without: set[str]) -> Iterator[Token]:
+    return (token for token in tokens if token.stem not in without)
+
+
 def align(said: Sequence[Token], source: Sequence[Token]) -> Alignment:
     """Align at most `MAX_SENTENCE` words with the most similar window of the source."""
     said = tuple(said[:MAX_SENTENCE])
@@ -273,253 +289,3 @@ def _window(said: Sequence[Token], source: Sequence[Token]) -> Sequence[Token]:
         if inside > best:
             best, start = inside, end - MAX_SOURCE + 1
     return source[start : start + MAX_SOURCE]
-
-
-MAX_FRAMES = 12
-_LONGEST_CONNECTIVE = 5
-_LONGEST_STANCE = 18
-_LONGEST_HEADING = 5
-_TELLING = 3
-"""Repetitions of fewer words are ignored."""
-_ASKS = frozenset(
-    "who what when where why how which whose whom is are was were do does did can could will would"
-    " should shall may might must have has had am".split()
-)
-
-
-def content_starts(tokens: Sequence[Token]) -> list[int]:
-    """Return where the content may start: at 0 and after each introducing phrase.
-
-    The last value is `len(tokens)` if the sentence has only introducing phrases.
-    """
-    found = [0]
-    while found[-1] < len(tokens) and len(found) <= MAX_FRAMES:
-        behind = _behind_frame(tokens, found[-1])
-        if behind is None:
-            break
-        found.append(behind)
-    return found
-
-
-def without_padding(tokens: Sequence[Token]) -> tuple[Token, ...]:
-    """Return the tokens without filler such as `generally speaking`."""
-    text = join_words([token.word for token in tokens])
-    dropped: set[int] = set()
-    for match in lexicon().paddings.finditer(text):
-        first = text.count(" ", 0, match.start()) - 1
-        dropped.update(range(first, first + match.group().count(" ") + 1))
-    kept = [token for at, token in enumerate(tokens) if at not in dropped]
-    return tuple(token for segment in _said_once(kept) for token in segment)
-
-
-def _said_once(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """Yield the parts between commas, without parts that repeat an earlier one."""
-    breaks = [at for at, token in enumerate(tokens) if at and token.before]
-    before = ""
-    for start, end in zip([0, *breaks], [*breaks, len(tokens)], strict=True):
-        said = join_words([token.word for token in tokens[start:end]])
-        if said not in before or end - start < _TELLING:
-            yield tokens[start:end]
-        before += said
-
-
-def claims_nothing(tokens: Sequence[Token], text: str) -> bool:
-    """Whether a sentence is only a stance, a question or a tautology."""
-    at = content_starts(tokens)
-    if at[-1] == len(tokens):
-        return True
-    rest = tokens[at[-1] :]
-    return _asks(rest, text) or _is_itself(rest)
-
-
-def _is_itself(tokens: Sequence[Token]) -> bool:
-    """Whether the sentence is a tautology such as `rules are rules`."""
-    matter = [token.stem for token in without_padding(tokens) if token.matters]
-    return len(matter) > 1 and len(set(matter)) == 1
-
-
-def _asks(tokens: Sequence[Token], text: str) -> bool:
-    return text.rstrip("\"'”’)] ").endswith("?") and tokens[0].word in _ASKS
-
-
-def _behind_heading(tokens: Sequence[Token], at: int) -> int | None:
-    """Return the end of a heading of a few words and a colon (`not everyone:`), or None."""
-    known = lexicon()
-    for end in range(at + 1, min(at + _LONGEST_HEADING + 1, len(tokens))):
-        if tokens[end].before == ";":
-            words = tokens[at:end]
-            telling = [
-                one for one in words if one.matters and known.sense(one.stem) not in known.generic
-            ]
-            called = any(known.counts(one.word) or one.word in known.witnesses for one in words)
-            negates = [one for one in telling if one.word in known.negators]
-            return end if len(telling) - len(negates) <= 1 and not called else None
-    return None
-
-
-def _behind_frame(tokens: Sequence[Token], at: int) -> int | None:
-    end = at + 1
-    while end < len(tokens) and not tokens[end].before and end - at <= _LONGEST_STANCE:
-        end += 1
-    segment = " ".join(token.word for token in tokens[at:end])
-    if end - at <= _LONGEST_STANCE and lexicon().stances.fullmatch(segment):
-        return end
-    for length in range(min(_LONGEST_CONNECTIVE, end - at), 0, -1):
-        phrase = tuple(token.word for token in tokens[at : at + length])
-        if phrase in lexicon().connectives:
-            return at + length
-    return _behind_heading(tokens, at) if at == 0 else None
-
-
-_TRIES = 6
-"""Occurrences of a part that are tried."""
-
-
-@dataclass(frozen=True)
-class Span:
-    """Tokens `start` to `end` of a source."""
-
-    start: int
-    end: int
-
-
-class Quotation(Enum):
-    """Whether a quotation keeps the meaning, is taken out of context, or is no quotation."""
-
-    KEPT = "kept"
-    TORN = "torn"
-    NONE = "none"
-
-
-def find_quotation(sentence: Passage, source: Passage) -> Quotation:
-    """Return whether the sentence, or its part after an introducing phrase, is a quotation.
-
-    Case and punctuation do not matter. An ellipsis joins parts that have this order in the source.
-    A part is out of context if the words left out around it change its meaning: `animals suffer`
-    is no fair quotation of `it is a myth that animals suffer`.
-    """
-    found = Quotation.NONE
-    for tokens, kept in _tried(sentence, source):
-        if kept:
-            return Quotation.KEPT
-        if kept is not None and len(tokens) >= _TELLING:
-            found = Quotation.TORN
-    return found
-
-
-def quotation_start(sentence: Passage, source: Passage) -> int:
-    """Return the number of the words before the quotation in a sentence; 0 if there is none."""
-    found = (len(tokens) for tokens, kept in _tried(sentence, source) if kept)
-    return len(sentence.tokens) - next(found, len(sentence.tokens))
-
-
-def _tried(sentence: Passage, source: Passage) -> Iterator[tuple[Sequence[Token], bool | None]]:
-    """Yield the sentence without more and more introducing phrases, and if it is a quotation."""
-    for start in content_starts(sentence.tokens):
-        tokens = sentence.tokens[start:]
-        if not tokens:
-            return
-        yield tokens, _kept(tokens, source, open_end=sentence.after == "…")
-
-
-def _kept(tokens: Sequence[Token], source: Passage, *, open_end: bool) -> bool | None:
-    """Whether a quotation keeps its meaning; None if it is no quotation."""
-    spans = list(_occurrences(tokens, source, 0))
-    if spans:
-        return any(_fair([span], source, open_end=open_end) for span in spans)
-    parts = _spans_of_parts(tokens, source)
-    return _fair(parts, source, open_end=open_end) if parts else None
-
-
-def _spans_of_parts(tokens: Sequence[Token], source: Passage) -> list[Span]:
-    """Return the spans of the parts between ellipses in order; empty if one is missing."""
-    spans: list[Span] = []
-    for part in _parts(tokens):
-        found = next(_occurrences(part, source, spans[-1].end if spans else 0), None)
-        if found is None:
-            return []
-        spans.append(found)
-    return spans
-
-
-def _fair(spans: Sequence[Span], source: Passage, *, open_end: bool) -> bool:
-    return (
-        _starts_well(spans[0], source)
-        and (open_end or _ends_well(spans[-1], source))
-        and all(_gap_is_harmless(one.end, other.start, source) for one, other in pairwise(spans))
-    )
-
-
-def _parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """Yield the parts between ellipses."""
-    start = 0
-    for at, token in enumerate(tokens):
-        if token.before == "…" and at > start:
-            yield tokens[start:at]
-            start = at
-    yield tokens[start:]
-
-
-def _occurrences(tokens: Sequence[Token], source: Passage, start: int) -> Iterator[Span]:
-    sought = join_words([token.word for token in tokens])
-    at = len(join_words([token.word for token in source.tokens[:start]])) - 1 if start else 0
-    for _ in range(_TRIES):
-        at = source.joined.find(sought, at)
-        if at < 0:
-            return
-        first = source.joined.count(" ", 0, at + 1) - 1
-        yield Span(first, first + len(tokens))
-        at += 1
-
-
-def _starts_well(span: Span, source: Passage) -> bool:
-    """Whether the words left out before the span do not change its meaning."""
-    if span.start == 0 or source.tokens[span.start].before in ("…", ".", ";"):
-        return True
-    left = _back_to_sentence_start(span.start, source.tokens)
-    words = [token.word for token in left]
-    known = lexicon()
-    if tuple(words) in known.connectives:
-        return True
-    if source.tokens[span.start].before == ",":
-        return not known.conditions.intersection(words)
-    return not any(
-        word in known.negators
-        or word in known.conditions
-        or (word in known.attitudes and before not in ("i", "we"))
-        for before, word in pairwise(["", *words])
-    )
-
-
-def _ends_well(span: Span, source: Passage) -> bool:
-    """Whether the words left out after the span add no condition and no negation."""
-    right: list[str] = []
-    for token in source.tokens[span.end : span.end + 40]:
-        if token.before in (".", ";", "…"):
-            break
-        right.append(token.word)
-    if lexicon().conditions.intersection(right):
-        return False
-    comma = not right or source.tokens[span.end].before == ","
-    return comma or not lexicon().negators.intersection(right[:4])
-
-
-def _gap_is_harmless(start: int, end: int, source: Passage) -> bool:
-    """Whether the words left out at an ellipsis are a clause or change no meaning."""
-    if start == end:
-        return True
-    tokens = source.tokens
-    if tokens[start].before and tokens[end].before:
-        return True
-    known = lexicon()
-    return not any(
-        token.word in known.negators or token.word in known.conditions
-        for token in tokens[start:end]
-    )
-
-
-def _back_to_sentence_start(at: int, tokens: Sequence[Token]) -> Sequence[Token]:
-    start = at - 1
-    while start > 0 and at - start < 40 and tokens[start].before not in (".", ";", "…"):
-        start -= 1
-    return tokens[start:at]
