@@ -281,14 +281,14 @@ def test_typed_text_survives_a_stop_a_dead_server_and_a_reload(
 
 
 @contextmanager
-def _with_a_model(answer: scripted.Answer) -> Iterator[str]:
-    """Serve `composed` with a scripted model that answers so, and a deadline of four seconds."""
+def _with_a_model(answer: scripted.Answer, deadline: float = 4) -> Iterator[str]:
+    """Serve `composed` with a scripted model that answers so, and a deadline a turn."""
     with scripted.serving() as endpoint:
         endpoint.always = answer
         services = Services(
             index=open_index(DEMO), model=Model(Address(endpoint.url, "tiny"), deadline=60)
         )
-        quick = Answerer(make_chain("composed", {}, services), services.index, deadline=4)
+        quick = Answerer(make_chain("composed", {}, services), services.index, deadline=deadline)
         demo = Answerer(make_chain("verbatim", {}, services), services.index)
         judge = find("judge", "length").make(services)
         offer = Offer({"composed": Made(lambda: quick)}, {"length": Made(lambda: judge)})
@@ -314,25 +314,40 @@ def test_tokens_of_a_model_are_shown(open_page: OpenPage) -> None:
 
 @pytest.mark.services
 @pytest.mark.parametrize("answer", [scripted.silent, scripted.fails(400)], ids=["slow", "dead"])
-def test_a_page_says_what_it_waits_for_and_who_answered_instead(
-    open_page: OpenPage, answer: scripted.Answer
-) -> None:
+def test_a_page_says_who_answered_instead(open_page: OpenPage, answer: scripted.Answer) -> None:
     with _with_a_model(answer) as address:
         page = open_page(address)
         page.locator("#say").focus()
         page.keyboard.type(ZOOS)
         page.keyboard.press("Enter")
-        if answer is scripted.silent:
-            page.get_by_text("waiting for the model: composed.writing").wait_for()
-            page.locator("#say").fill("I type on meanwhile.")
-            assert page.locator("#stop").is_visible()
         page.locator("#t0 .verdict-list").wait_for()
         head = page.locator("#t0 .answer")
         assert "this answer is from composed without its model" in head.inner_text()
         assert "the model did not answer" in head.locator(".head").inner_text()
         page.locator("#send").wait_for()
-        if answer is scripted.silent:
-            assert page.locator("#say").input_value() == "I type on meanwhile."
+
+
+@pytest.mark.services
+def test_a_page_says_what_it_waits_for_while_the_user_types_on(open_page: OpenPage) -> None:
+    seen = threading.Event()
+
+    def held(handler: scripted.Handler) -> None:
+        """Fail only after the page was looked at, however slow the machine is."""
+        seen.wait(60)
+        scripted.fails(400)(handler)
+
+    with _with_a_model(held, deadline=60) as address:
+        page = open_page(address)
+        page.locator("#say").focus()
+        page.keyboard.type(ZOOS)
+        page.keyboard.press("Enter")
+        page.get_by_text("waiting for the model: composed.writing").wait_for()
+        page.locator("#say").fill("I type on meanwhile.")
+        assert page.locator("#stop").is_visible()
+        seen.set()
+        page.locator("#t0 .verdict-list").wait_for()
+        page.locator("#send").wait_for()
+        assert page.locator("#say").input_value() == "I type on meanwhile."
 
 
 @pytest.mark.services
