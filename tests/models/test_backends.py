@@ -22,9 +22,8 @@ from touche_rad.errors import ToucheRadError
 from touche_rad.models import Message, Model
 from touche_rad.models import errors as faults
 from touche_rad.models import pool as pool_module
-from touche_rad.models.backends import open_backend
 from touche_rad.models.context import call_context
-from touche_rad.models.model import Settings
+from touche_rad.models.model import Settings, open_backend
 
 ASKED = [Message("user", "Say something fine.")]
 

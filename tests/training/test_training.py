@@ -137,8 +137,7 @@ def test_the_debater_plays_with_the_merged_model(fine_tuned: Folder) -> None:
 
     from tests.debaters.world import BothSides, debate
     from touche_rad.models import Model
-    from touche_rad.models.backends import open_backend
-    from touche_rad.models.model import Settings
+    from touche_rad.models.model import Settings, open_backend
     from touche_rad.plugins import Services, find
 
     async def play() -> Any:

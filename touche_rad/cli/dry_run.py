@@ -154,7 +154,7 @@ def rate_of(given: Given, bodies: Sequence[Mapping[str, Any]]) -> Rate | str:
         return Rate(60 / given["rate"], f"{given['rate']:g} calls a minute (--rate)", 0, False)
     if not bodies or not prepare.names_model(given):
         return "hours are unknown: no model is named; give -m URL#MODEL or --rate CALLS_PER_MINUTE"
-    from touche_rad.models.backends import open_backend
+    from touche_rad.models.model import open_backend
 
     found = open_backend(given["model"], vllm=given["options"].get("vllm", {}))
     if isinstance(found, Address) and found.real:

@@ -216,7 +216,7 @@ def make_model(given: Given, out: Path | None = None, backend: Backend | None = 
     from touche_rad.cli.console import say
     from touche_rad.files.traces import TRACE
     from touche_rad.models import Model
-    from touche_rad.models.backends import open_backend
+    from touche_rad.models.model import open_backend
     from touche_rad.models.usage import Usage
 
     options, seed = given.get("options", {}), given.get("seed", 0)

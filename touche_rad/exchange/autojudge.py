@@ -22,8 +22,8 @@ from touche_rad.errors import UserError
 from touche_rad.evidence.highlights import supported_sentences
 from touche_rad.exchange.reports import view_of
 from touche_rad.models import Model
-from touche_rad.models.backends import open_backend
 from touche_rad.models.context import run_sync
+from touche_rad.models.model import open_backend
 from touche_rad.plugins import Services, find, parse_plugin
 from touche_rad.plugins.registry import Plugin
 from touche_rad.runs.judging import judge_view

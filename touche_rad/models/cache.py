@@ -1,8 +1,7 @@
-"""Cached answers in one SQLite file shared by processes; equal requests are sent once."""
+"""The cache of answers: one SQLite file shared by processes, and locks on equal requests."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import logging
@@ -17,12 +16,10 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 import anyio
 
 from touche_rad.errors import UserError, refuse_newer
-from touche_rad.models.usage import Call, Trace
 from touche_rad.text import redact, redact_line
 
 log = logging.getLogger("touche_rad")
@@ -39,12 +36,6 @@ CREATE TABLE IF NOT EXISTS answers (
 ) WITHOUT ROWID
 """
 _COLUMNS: Final = ("key", "model", "asked", "answer", "digest", "version", "kept")
-
-
-def key_of(body: Mapping[str, Any]) -> str:
-    """Return the key of a request: a hash of all its values in a fixed order."""
-    canonical = json.dumps([VERSION, body], sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -318,62 +309,3 @@ def _locks() -> ModuleType | None:
     except ImportError:  # not on Windows
         return None
     return fcntl
-
-
-class Answers:
-    """The cache of a model; without a folder nothing is stored and nothing waits."""
-
-    def __init__(self, folder: Path | None, trace: Trace, behind: Path | None = None) -> None:
-        self._cache = Cache(folder, behind=behind) if folder else None
-        self._trace = trace
-        self._asked: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, anyio.Lock]] = (
-            WeakKeyDictionary()
-        )
-
-    def found(self, call: Call, key: str, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the stored answer, or None."""
-        kept = self._cache.get(key) if self._cache else None
-        if kept is None or "said" not in kept:
-            return None
-        call.cost.from_cache += 1
-        self._trace.write(call, body, kept)
-        return kept
-
-    def take(self) -> list[Row]:
-        """Return the rows that were stored since the last call."""
-        return self._cache.take() if self._cache is not None else []
-
-    def insert(self, rows: Iterable[Row]) -> None:
-        """Add rows that other processes made."""
-        if self._cache is not None and rows:
-            self._cache.insert(rows)
-
-    def keep(self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Store a valid answer."""
-        if self._cache is not None:
-            self._cache.put(key, body, answer)
-
-    @asynccontextmanager
-    async def one_at_a_time(self, call: Call, key: str, *, asks: bool) -> AsyncIterator[None]:
-        """Send equal parallel requests once; the others wait for the stored answer.
-
-        Args:
-            call: The call that waits, until its deadline at most.
-            key: Key of the request.
-            asks: Whether there is a backend; without one other processes are not waited for.
-        """
-        if self._cache is None:
-            yield
-            return
-        asked = self._asked.setdefault(asyncio.get_running_loop(), {})
-        lock = asked.setdefault(key, anyio.Lock())
-        try:
-            async with lock:
-                if not asks or self._cache.has(key):
-                    yield
-                    return
-                async with request_lock(self._cache.folder, key, lambda: call.left):
-                    yield
-        finally:
-            if not lock.locked() and not lock.statistics().tasks_waiting:
-                asked.pop(key, None)

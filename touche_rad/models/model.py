@@ -1,33 +1,37 @@
-"""`Model.ask(prompt, schema)`: a valid object, or one exception that names the problem."""
+"""`Model.ask(prompt, schema)`: a valid object, or one exception; and the backend of `-m`."""
 
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
+import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import anyio
 from pydantic import BaseModel
 
-from touche_rad.models.cache import Answers, Row, key_of
-from touche_rad.models.endpoint import Address, Backend, Endpoint
-from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
+from touche_rad.errors import OptionError, UserError
+from touche_rad.models.cache import VERSION, Row
+from touche_rad.models.endpoint import URL, Address, Backend, Endpoint, parse_address
+from touche_rad.models.errors import ModelError, PromptTooLong
 from touche_rad.models.output import (
+    LIKELY,
     Chances,
+    JsonFormat,
     answer_text,
     bounded_schema,
     chances,
     is_scored,
+    one_of,
     parse_object,
 )
 from touche_rad.models.pool import Pool
-from touche_rad.models.prompts import Message
-from touche_rad.models.sending import LIKELY, JsonFormat, Sender, one_of
+from touche_rad.models.prompts import Message, all_of
+from touche_rad.models.sending import Answers, Sender
 from touche_rad.models.usage import Call, Prefixes, Trace, Usage
 
 
@@ -40,60 +44,65 @@ class Settings:
     max_tokens: int = 1024
 
 
-T = TypeVar("T")
+def open_backend(
+    given: str | None,
+    *,
+    vllm: Mapping[str, str] | None = None,
+    seed: int = 0,
+    report: Callable[[str], None] | None = None,
+    log_file: Path | None = None,
+) -> Address | Backend:
+    """Return the address or backend that `-m` names, without starting anything.
 
-
-async def all_of(
-    asked: Sequence[Callable[[], Awaitable[T]]],
-    report: Callable[[int, int], None] | None = None,
-) -> list[T | ModelError]:
-    """Make all calls in parallel; a failed call gives its exception as its result."""
-    found: list[T | ModelError | None] = [None] * len(asked)
-    done = 0
-
-    async def one(place: int) -> None:
-        nonlocal done
-        try:
-            found[place] = await asked[place]()
-        except ModelError as error:
-            found[place] = error
-        done += 1
-        if report is not None:
-            report(done, len(asked))
-
-    async with anyio.create_task_group() as group:
-        for place in range(len(asked)):
-            group.start_soon(one, place)
-    return [one for one in found if one is not None]
-
-
-Item = TypeVar("Item")
-
-
-async def ask_in_parts(
-    items: Sequence[Item], size: int,
-    ask: Callable[[Sequence[Item]], Awaitable[Sequence[T]]], failed: Callable[[Item, str], T],
-) -> list[T]:  # fmt: skip
-    """Ask about all items, `size` in a call, and return one result per item.
-
-    A part whose prompt or answer does not fit is asked again in halves, down to single items: n
-    items cost at most 2n - 1 calls. `failed` makes the result of an item without an answer.
+    Args:
+        given: Value of `-m`, or None.
+        vllm: Options of `vllm serve`.
+        seed: Random seed of a server that is started.
+        report: Called with the progress of a server's start.
+        log_file: Log file of a server that is started.
     """
+    kind, _, name = (given or "").partition(":")
+    if vllm and kind != "vllm":
+        raise OptionError("-O vllm.KEY=VALUE is for -m vllm:MODEL")
+    if kind == "vllm":
+        from touche_rad.models.vllm import Vllm
 
-    async def whole_or_halves(part: Sequence[Item]) -> list[T]:
-        try:
-            return list(await ask(part))
-        except ModelError as error:
-            if len(part) == 1 or not isinstance(error, Truncated | PromptTooLong | InvalidAnswer):
-                return [failed(item, str(error)) for item in part]
-        half = len(part) // 2
-        return [*await whole_or_halves(part[:half]), *await whole_or_halves(part[half:])]
+        return Vllm(name, vllm, seed=seed, report=report, log_file=log_file)
+    if kind == "hf":
+        from touche_rad.models.local import Local
 
-    parts = [items[at : at + size] for at in range(0, len(items), size)]
-    results = await all_of([partial(whole_or_halves, part) for part in parts])
-    return [one for part in results if not isinstance(part, ModelError) for one in part]
+        return Local(name)
+    if kind == "scripted":
+        from touche_rad.models.scripted import Scripted
+
+        return Scripted(Path(name))
+    return _server(given)
 
 
+def _server(given: str | None) -> Address | Backend:
+    """Return one address, or a pool of several with the same model.
+
+    The model's name may follow the last address only, or each of them.
+    """
+    parts = [one.strip() for one in (given or "").split(",")]
+    if len(parts) == 1 and not parts[0].partition("#")[0]:
+        parts = [f"{url.strip()}{parts[0]}" for url in os.environ.get(URL, "").split(",")]
+    if len(parts) == 1:
+        return parse_address(parts[0])
+    if not all(one.partition("#")[0] for one in parts):
+        raise UserError("-m: expected addresses separated by single commas")
+    last = parts[-1].partition("#")[2]
+    found = [parse_address(one if "#" in one else f"{one}#{last}") for one in parts]
+    models = dict.fromkeys(address.model for address in found)
+    if len(models) > 1:
+        raise UserError(
+            f"-m: all addresses must have the same model, got {' and '.join(models)}; "
+            "pass -m URL1,URL2#MODEL"
+        )
+    return Pool([Endpoint(address) for address in dict.fromkeys(found)])  # each address once
+
+
+T = TypeVar("T")
 S = TypeVar("S", bound=BaseModel)
 Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]
 """Shortens a prompt that is too long for the model; None if it cannot be shortened."""
@@ -407,7 +416,10 @@ class Model:
 
 
 def _key(body: dict[str, Any], name: str, schema: Any) -> str:
-    return key_of({"body": body, "name": name, "schema": schema})
+    """Return the key of a request: a hash of all that decides its answer, in a fixed order."""
+    asked = [VERSION, {"body": body, "name": name, "schema": schema}]
+    canonical = json.dumps(asked, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
 def _chances(kept: Any) -> Chances:

@@ -1,4 +1,4 @@
-"""JSON output: schemas for servers, and parsing and checking what a model wrote."""
+"""JSON output: ask for an object of a schema, parse what a model wrote, and ask once more."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import bisect
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from touche_rad.models.errors import EmptyReply, InvalidAnswer, PromptTooLong, Refusal, Truncated
+from touche_rad.models.errors import BadRequest, EmptyReply, InvalidAnswer, Refusal, Truncated
 from touche_rad.models.forgiving import bare, forgiving
-from touche_rad.models.usage import Cost
+from touche_rad.models.prompts import Message
+from touche_rad.models.sending import Sender
+from touche_rad.models.usage import Call
 
 Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
 """Text of at most 200 characters: a name or a reason."""
@@ -267,31 +269,129 @@ def choice_probabilities(reply: Mapping[str, Any], choices: tuple[str, ...]) -> 
     return {choice: float(choice == fitting[0]) for choice in choices}
 
 
-def check_room(reply: Mapping[str, Any], body: Mapping[str, Any]) -> None:
-    """Raise PromptTooLong if the answer was cut off before its own limit."""
-    choices = reply.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(first, dict) or first.get("finish_reason") != "length":
-        return
-    written = cost_of(reply).completion_tokens
-    if 0 < written < body["max_tokens"]:
-        raise PromptTooLong(f"{body['model']}: the prompt leaves only {written} tokens")
+LIKELY: Final = {"logprobs": True, "top_logprobs": 20}
+"""Asks the server for the log probabilities of the answer."""
+_MODES: Final = ("json_schema", "json_object", "text")
+_FORMAT_WORDS: Final = (
+    "response_format",
+    "json_schema",
+    "guided",
+    "structured",
+    "grammar",
+    "schema",
+)
 
 
-def cost_of(reply: Mapping[str, Any]) -> Cost:
-    """Return the token counts of the reply."""
-    usage = reply.get("usage")
-    if not isinstance(usage, dict):
-        return Cost()
-    cost = Cost(
-        prompt_tokens=_whole(usage.get("prompt_tokens")),
-        completion_tokens=_whole(usage.get("completion_tokens")),
-    )
-    details = usage.get("prompt_tokens_details")
-    if isinstance(details, dict):
-        cost.cached_tokens = _whole(details.get("cached_tokens"))
-    return cost
+class JsonFormat:
+    """Requests a JSON answer in the strictest way that the server supports.
+
+    It asks for decoding with the schema, then for JSON, then for plain text. An invalid answer is
+    sent back once with its error.
+    """
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._mode = 0
+
+    async def valid(
+        self,
+        sender: Sender,
+        call: Call,
+        body: Mapping[str, Any],
+        schema: type[S],
+        choices: Sequence[str],
+    ) -> tuple[Mapping[str, Any], S]:
+        """Return a reply and its object, with at most one repair request.
+
+        Raises:
+            InvalidAnswer: The second answer does not fit the schema either.
+        """
+        reply = await self._said(sender, call, body, schema, choices)
+        said = answer_text(reply, self._model)
+        try:
+            return reply, parse_object(said, schema)
+        except NoObject as error:
+            problem = str(error)
+        call.cost.repairs += 1
+        more = [Message("assistant", said).wire(), Message("user", _repair(problem)).wire()]
+        again = {**body, "messages": [*body["messages"], *more]}
+        reply = await self._said(sender, call, again, schema, choices)
+        try:
+            return reply, parse_object(answer_text(reply, self._model), schema)
+        except NoObject as error:
+            raise InvalidAnswer(
+                f"{self._model}: the answer does not fit {schema.__name__}: {error}"
+            ) from None
+
+    async def _said(
+        self,
+        sender: Sender,
+        call: Call,
+        body: Mapping[str, Any],
+        schema: type[BaseModel],
+        choices: Sequence[str],
+    ) -> Mapping[str, Any]:
+        freely = False
+        while True:
+            mode = "text" if freely else _MODES[self._mode]
+            wanted = {**body, **_format(mode, schema)}
+            bodies = [{**wanted, **LIKELY}, wanted] if choices else [wanted]
+            try:
+                return await sender.first_accepted(
+                    call, bodies, lambda reply: answer_text(reply, self._model),
+                    "scored" if choices else "object",
+                )  # fmt: skip
+            except BadRequest as error:
+                if mode == "text" or not any(word in str(error).lower() for word in _FORMAT_WORDS):
+                    raise
+                self._mode = max(self._mode, _MODES.index(mode) + 1)
+            except Truncated as error:
+                if not error.blank or mode == "text":
+                    raise
+                freely = True
 
 
-def _whole(value: Any) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+async def one_of(
+    sender: Sender, call: Call, body: Mapping[str, Any], choices: tuple[str, ...]
+) -> tuple[dict[str, float], bool]:
+    """Return the probability of each choice as the answer; an invalid answer is sent back once.
+
+    The second value is whether the server gave log probabilities.
+    """
+    reply = await _chosen(sender, call, body, choices)
+    try:
+        found = choice_probabilities(reply, choices)
+    except InvalidAnswer as error:
+        call.cost.repairs += 1
+        problem = f"That is not valid: {error}. Answer with one word: {' or '.join(choices)}."
+        said = Message("assistant", answer_text(reply, str(body["model"])))
+        more = [said.wire(), Message("user", problem).wire()]
+        again = {**body, "messages": [*body["messages"], *more]}
+        reply = await _chosen(sender, call, again, choices)
+        found = choice_probabilities(reply, choices)
+    return found, is_scored(reply)
+
+
+async def _chosen(
+    sender: Sender, call: Call, body: Mapping[str, Any], choices: tuple[str, ...]
+) -> Mapping[str, Any]:
+    """Ask for one token, which is enough with log probabilities; otherwise for a few."""
+    held = {"structured_outputs": {"choice": list(choices)}}
+    bodies = [{**body, **LIKELY, **held, "max_tokens": 1}, {**body, **LIKELY}, body]
+
+    def check(reply: Mapping[str, Any]) -> None:
+        if first_token(reply, choices) is None and not is_choice(reply, choices):
+            answer_text(reply, str(body["model"]))
+
+    return await sender.first_accepted(call, bodies, check, "choice")
+
+
+def _format(mode: str, schema: type[BaseModel]) -> dict[str, Any]:
+    if mode == "json_schema":
+        inner = {"name": schema.__name__, "schema": bounded_schema(schema), "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": inner}}
+    return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}
+
+
+def _repair(problem: str) -> str:
+    return f"That is not valid: {problem}. Answer again with nothing but the corrected JSON object."

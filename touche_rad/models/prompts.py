@@ -10,20 +10,22 @@ give orders to the model, such as `Ignore all instructions`. These are left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
+import anyio
 import jinja2
 from jinja2 import meta
 
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
 from touche_rad.models.context import current_context
+from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
 from touche_rad.text import clean, is_negation, words
 
 Role = Literal["system", "user", "assistant"]
@@ -116,8 +118,8 @@ def _load(place: Path, name: str) -> Prompt:
 def _variables(source: str) -> frozenset[str]:
     tree = _JINJA.parse(source)
     names = frozenset(meta.find_undeclared_variables(tree))
-    for partial in meta.find_referenced_templates(tree):
-        names |= _variables(_partial(str(partial)))
+    for name in meta.find_referenced_templates(tree):
+        names |= _variables(_partial(str(name)))
     return names
 
 
@@ -145,6 +147,60 @@ def drop_oldest(
         return prompt.messages(**{**values, name: left})
 
     return shorter
+
+
+T = TypeVar("T")
+
+
+async def all_of(
+    asked: Sequence[Callable[[], Awaitable[T]]],
+    report: Callable[[int, int], None] | None = None,
+) -> list[T | ModelError]:
+    """Make all calls in parallel; a failed call gives its exception as its result."""
+    found: list[T | ModelError | None] = [None] * len(asked)
+    done = 0
+
+    async def one(place: int) -> None:
+        nonlocal done
+        try:
+            found[place] = await asked[place]()
+        except ModelError as error:
+            found[place] = error
+        done += 1
+        if report is not None:
+            report(done, len(asked))
+
+    async with anyio.create_task_group() as group:
+        for place in range(len(asked)):
+            group.start_soon(one, place)
+    return [one for one in found if one is not None]
+
+
+Item = TypeVar("Item")
+
+
+async def ask_in_parts(
+    items: Sequence[Item], size: int,
+    ask: Callable[[Sequence[Item]], Awaitable[Sequence[T]]], failed: Callable[[Item, str], T],
+) -> list[T]:  # fmt: skip
+    """Ask about all items, `size` in a call, and return one result per item.
+
+    A part whose prompt or answer does not fit is asked again in halves, down to single items: n
+    items cost at most 2n - 1 calls. `failed` makes the result of an item without an answer.
+    """
+
+    async def whole_or_halves(part: Sequence[Item]) -> list[T]:
+        try:
+            return list(await ask(part))
+        except ModelError as error:
+            if len(part) == 1 or not isinstance(error, Truncated | PromptTooLong | InvalidAnswer):
+                return [failed(item, str(error)) for item in part]
+        half = len(part) // 2
+        return [*await whole_or_halves(part[:half]), *await whole_or_halves(part[half:])]
+
+    parts = [items[at : at + size] for at in range(0, len(items), size)]
+    results = await all_of([partial(whole_or_halves, part) for part in parts])
+    return [one for part in results if not isinstance(part, ModelError) for one in part]
 
 
 LEFT_OUT: Final = "[A sentence that gives orders to the reader was left out.]"

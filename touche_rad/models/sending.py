@@ -1,4 +1,4 @@
-"""Send a request with retries, concurrency limit, budget, deadline and JSON format."""
+"""Send a request with retries, concurrency limit, budget and deadline; equal requests once."""
 
 from __future__ import annotations
 
@@ -6,40 +6,27 @@ import asyncio
 import random
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from pathlib import Path
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import anyio
-from pydantic import BaseModel
 
+from touche_rad.models.cache import Cache, Row, request_lock
 from touche_rad.models.context import call_context
 from touche_rad.models.endpoint import NONE, Backend
 from touche_rad.models.errors import (
     BadRequest,
     Busy,
-    InvalidAnswer,
     ModelError,
     NotCached,
     Timeout,
     Truncated,
 )
-from touche_rad.models.output import (
-    NoObject,
-    answer_text,
-    bounded_schema,
-    check_room,
-    choice_probabilities,
-    cost_of,
-    first_token,
-    is_choice,
-    is_scored,
-    parse_object,
-)
-from touche_rad.models.prompts import Message
-from touche_rad.models.usage import Call, Trace, Usage
+from touche_rad.models.usage import Call, Trace, Usage, check_room, cost_of
 
 MOST: Final = 256
 _SLOWER: Final = 2.0
@@ -261,131 +248,60 @@ class Sender:
         return reply
 
 
-S = TypeVar("S", bound=BaseModel)
+class Answers:
+    """The cache of a model; without a folder nothing is stored and nothing waits."""
 
-LIKELY: Final = {"logprobs": True, "top_logprobs": 20}
-"""Asks the server for the log probabilities of the answer."""
-_MODES: Final = ("json_schema", "json_object", "text")
-_FORMAT_WORDS: Final = (
-    "response_format",
-    "json_schema",
-    "guided",
-    "structured",
-    "grammar",
-    "schema",
-)
+    def __init__(self, folder: Path | None, trace: Trace, behind: Path | None = None) -> None:
+        self._cache = Cache(folder, behind=behind) if folder else None
+        self._trace = trace
+        self._asked: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, anyio.Lock]] = (
+            WeakKeyDictionary()
+        )
 
+    def found(self, call: Call, key: str, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the stored answer, or None."""
+        kept = self._cache.get(key) if self._cache else None
+        if kept is None or "said" not in kept:
+            return None
+        call.cost.from_cache += 1
+        self._trace.write(call, body, kept)
+        return kept
 
-class JsonFormat:
-    """Requests a JSON answer in the strictest way that the server supports.
+    def take(self) -> list[Row]:
+        """Return the rows that were stored since the last call."""
+        return self._cache.take() if self._cache is not None else []
 
-    It asks for decoding with the schema, then for JSON, then for plain text. An invalid answer is
-    sent back once with its error.
-    """
+    def insert(self, rows: Iterable[Row]) -> None:
+        """Add rows that other processes made."""
+        if self._cache is not None and rows:
+            self._cache.insert(rows)
 
-    def __init__(self, model: str) -> None:
-        self._model = model
-        self._mode = 0
+    def keep(self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+        """Store a valid answer."""
+        if self._cache is not None:
+            self._cache.put(key, body, answer)
 
-    async def valid(
-        self,
-        sender: Sender,
-        call: Call,
-        body: Mapping[str, Any],
-        schema: type[S],
-        choices: Sequence[str],
-    ) -> tuple[Mapping[str, Any], S]:
-        """Return a reply and its object, with at most one repair request.
+    @asynccontextmanager
+    async def one_at_a_time(self, call: Call, key: str, *, asks: bool) -> AsyncIterator[None]:
+        """Send equal parallel requests once; the others wait for the stored answer.
 
-        Raises:
-            InvalidAnswer: The second answer does not fit the schema either.
+        Args:
+            call: The call that waits, until its deadline at most.
+            key: Key of the request.
+            asks: Whether there is a backend; without one other processes are not waited for.
         """
-        reply = await self._said(sender, call, body, schema, choices)
-        said = answer_text(reply, self._model)
+        if self._cache is None:
+            yield
+            return
+        asked = self._asked.setdefault(asyncio.get_running_loop(), {})
+        lock = asked.setdefault(key, anyio.Lock())
         try:
-            return reply, parse_object(said, schema)
-        except NoObject as error:
-            problem = str(error)
-        call.cost.repairs += 1
-        more = [Message("assistant", said).wire(), Message("user", _repair(problem)).wire()]
-        again = {**body, "messages": [*body["messages"], *more]}
-        reply = await self._said(sender, call, again, schema, choices)
-        try:
-            return reply, parse_object(answer_text(reply, self._model), schema)
-        except NoObject as error:
-            raise InvalidAnswer(
-                f"{self._model}: the answer does not fit {schema.__name__}: {error}"
-            ) from None
-
-    async def _said(
-        self,
-        sender: Sender,
-        call: Call,
-        body: Mapping[str, Any],
-        schema: type[BaseModel],
-        choices: Sequence[str],
-    ) -> Mapping[str, Any]:
-        freely = False
-        while True:
-            mode = "text" if freely else _MODES[self._mode]
-            wanted = {**body, **_format(mode, schema)}
-            bodies = [{**wanted, **LIKELY}, wanted] if choices else [wanted]
-            try:
-                return await sender.first_accepted(
-                    call, bodies, lambda reply: answer_text(reply, self._model),
-                    "scored" if choices else "object",
-                )  # fmt: skip
-            except BadRequest as error:
-                if mode == "text" or not any(word in str(error).lower() for word in _FORMAT_WORDS):
-                    raise
-                self._mode = max(self._mode, _MODES.index(mode) + 1)
-            except Truncated as error:
-                if not error.blank or mode == "text":
-                    raise
-                freely = True
-
-
-async def one_of(
-    sender: Sender, call: Call, body: Mapping[str, Any], choices: tuple[str, ...]
-) -> tuple[dict[str, float], bool]:
-    """Return the probability of each choice as the answer; an invalid answer is sent back once.
-
-    The second value is whether the server gave log probabilities.
-    """
-    reply = await _chosen(sender, call, body, choices)
-    try:
-        found = choice_probabilities(reply, choices)
-    except InvalidAnswer as error:
-        call.cost.repairs += 1
-        problem = f"That is not valid: {error}. Answer with one word: {' or '.join(choices)}."
-        said = Message("assistant", answer_text(reply, str(body["model"])))
-        more = [said.wire(), Message("user", problem).wire()]
-        again = {**body, "messages": [*body["messages"], *more]}
-        reply = await _chosen(sender, call, again, choices)
-        found = choice_probabilities(reply, choices)
-    return found, is_scored(reply)
-
-
-async def _chosen(
-    sender: Sender, call: Call, body: Mapping[str, Any], choices: tuple[str, ...]
-) -> Mapping[str, Any]:
-    """Ask for one token, which is enough with log probabilities; otherwise for a few."""
-    held = {"structured_outputs": {"choice": list(choices)}}
-    bodies = [{**body, **LIKELY, **held, "max_tokens": 1}, {**body, **LIKELY}, body]
-
-    def check(reply: Mapping[str, Any]) -> None:
-        if first_token(reply, choices) is None and not is_choice(reply, choices):
-            answer_text(reply, str(body["model"]))
-
-    return await sender.first_accepted(call, bodies, check, "choice")
-
-
-def _format(mode: str, schema: type[BaseModel]) -> dict[str, Any]:
-    if mode == "json_schema":
-        inner = {"name": schema.__name__, "schema": bounded_schema(schema), "strict": True}
-        return {"response_format": {"type": "json_schema", "json_schema": inner}}
-    return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}
-
-
-def _repair(problem: str) -> str:
-    return f"That is not valid: {problem}. Answer again with nothing but the corrected JSON object."
+            async with lock:
+                if not asks or self._cache.has(key):
+                    yield
+                    return
+                async with request_lock(self._cache.folder, key, lambda: call.left):
+                    yield
+        finally:
+            if not lock.locked() and not lock.statistics().tasks_waiting:
+                asked.pop(key, None)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.models.context import CallContext, current_context
-from touche_rad.models.errors import ModelError, OverBudget
+from touche_rad.models.errors import ModelError, OverBudget, PromptTooLong
 from touche_rad.models.prompts import Message
 from touche_rad.text import redact
 
@@ -323,3 +323,33 @@ class Trace:
             if not self._warned:
                 log.warning("the trace %s cannot be written: %s", self.path, error)
                 self._warned = True
+
+
+def check_room(reply: Mapping[str, Any], body: Mapping[str, Any]) -> None:
+    """Raise PromptTooLong if the answer was cut off before its own limit."""
+    choices = reply.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(first, dict) or first.get("finish_reason") != "length":
+        return
+    written = cost_of(reply).completion_tokens
+    if 0 < written < body["max_tokens"]:
+        raise PromptTooLong(f"{body['model']}: the prompt leaves only {written} tokens")
+
+
+def cost_of(reply: Mapping[str, Any]) -> Cost:
+    """Return the token counts of the reply."""
+    usage = reply.get("usage")
+    if not isinstance(usage, dict):
+        return Cost()
+    cost = Cost(
+        prompt_tokens=_whole(usage.get("prompt_tokens")),
+        completion_tokens=_whole(usage.get("completion_tokens")),
+    )
+    details = usage.get("prompt_tokens_details")
+    if isinstance(details, dict):
+        cost.cached_tokens = _whole(details.get("cached_tokens"))
+    return cost
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
