@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli import prepare
+from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import next_after, next_step, progress, say, terminal_width
 from touche_rad.cli.prepare import Selected
 from touche_rad.errors import OptionError, UserError
@@ -229,7 +229,7 @@ def _play(
     folder.set_played(whole, costs_in(status.counts, names))
     for line in status.warnings:
         say(f"warning: {line}")
-    return prepare.end_of_run(status, folder.contests)
+    return run_files.end_of_run(status, folder.contests)
 
 
 def _panel_of(given: prepare.Given) -> tuple[Selected, prepare.Given]:
@@ -420,7 +420,7 @@ class _Judging:
         folder.set_judged(self.identity)
         for line in status.warnings:
             say(f"warning: {line}")
-        return prepare.end_of_run(status, folder.outcomes)
+        return run_files.end_of_run(status, folder.outcomes)
 
 
 def _model_user(panel: Selected) -> Plugin:

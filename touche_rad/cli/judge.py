@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli import prepare
+from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import next_step, progress, say, terminal_width
 from touche_rad.errors import OptionError, UserError
 
@@ -89,7 +89,7 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
     kinds = {files.Kind.CONTESTS, *files.DEBATES} if panel else files.DEBATES
     name = "outcomes.jsonl" if panel else "evaluations.jsonl"
     judge = prepare.select_main("panel" if panel else "judge", given)
-    places = prepare.find_places("judge", source, prepare.output_of(given), kinds, name)
+    places = run_files.find_places("judge", source, run_files.output_of(given), kinds, name)
     identity: dict[str, Any] = {"judge": judge.tag}
 
     def make(services: Services) -> Callable[[RunOptions], Awaitable[Status]]:
@@ -115,12 +115,12 @@ def _judge(source: Path | None, given: dict[str, Any]) -> int:
         return _dry_run(given, judge.plugin, make, panel=panel)
     services = prepare.open_services(given, judge.plugin, out=places.out)
     identity = prepare.identify(given, services, judge.plugin, judge=judge.tag)
-    return prepare.run_on_files(
+    return run_files.run_on_files(
         "judge", "judging", given, places, judge.method(identity), make(services),
         model=services.model,
         index=services.index if "index" in judge.plugin.needs else None,
         estimate=partial(dry_run.before_run, given, [judge.plugin], make, services),
-        workers=partial(prepare.workers_of, given, places, [judge.plugin], make, services),
+        workers=partial(run_files.workers_of, given, places, [judge.plugin], make, services),
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ def merge_command(
     the same input, plugins and options. The output has the same bytes as that of a run without
     --shard; the status, the trace and the tracebacks are those of all parts.
     """
-    from touche_rad.cli.prepare import end_of_run
+    from touche_rad.cli.run_files import end_of_run
     from touche_rad.runs.merging import merge_parts
     from touche_rad.runs.parts import check_parts, find_parts
     from touche_rad.runs.runner import WARNING

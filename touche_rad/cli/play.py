@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
-from touche_rad.cli import complete, prepare
+from touche_rad.cli import complete, prepare, run_files
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import fitted, say
 from touche_rad.errors import OptionError, UserError
@@ -73,8 +73,8 @@ def respond_command(source: Path | None, utterance: str | None, **given: Any) ->
 
     debater = prepare.select_main("debater", given)
     name = f"{given['shape']}.jsonl"
-    output = prepare.output_of(given)
-    places = prepare.find_places("respond", source, output, files.DEBATES, name)
+    output = run_files.output_of(given)
+    places = run_files.find_places("respond", source, output, files.DEBATES, name)
     identity: dict[str, Any] = {"debater": debater.tag, "max_words": given["max_words"]}
 
     def make(services: Services) -> Work:
@@ -92,11 +92,11 @@ def respond_command(source: Path | None, utterance: str | None, **given: Any) ->
         return dry_run.run("respond", given, [debater.plugin], make, power.debaters, index=True)
     services = prepare.open_services(given, debater.plugin, out=places.out, index=True)
     identity = prepare.identify(given, services, debater.plugin, **identity)
-    return prepare.run_on_files(
+    return run_files.run_on_files(
         "respond", "responding", given, places, debater.method(identity), make(services),
         model=services.model, index=services.index,
         estimate=partial(dry_run.before_run, given, [debater.plugin], make, services),
-        workers=partial(prepare.workers_of, given, places, [debater.plugin], make, services),
+        workers=partial(run_files.workers_of, given, places, [debater.plugin], make, services),
     )  # fmt: skip
 
 
@@ -241,8 +241,8 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
     from touche_rad.runs.simulate import simulate
     from touche_rad.users import EndpointChoice, Speaker, parse_user
 
-    places = prepare.find_places(
-        "simulate", claims, prepare.output_of(given), {files.Kind.CLAIMS}, "simulations.jsonl"
+    places = run_files.find_places(
+        "simulate", claims, run_files.output_of(given), {files.Kind.CLAIMS}, "simulations.jsonl"
     )
     user = parse_user(given["user"], given["options"].get("user", {}))
     debater = prepare.select_main("debater", given)
@@ -273,11 +273,11 @@ def _simulate_with_user(claims: Path | None, turns: int, given: dict[str, Any]) 
         check_user(user.endpoint(), given, must_answer=not prepare.is_tira(places.out))
     services = prepare.open_services(given, *plugins, out=places.out, index=True)
     identity = prepare.identify(given, services, *plugins, **identity) | user.identity
-    return prepare.run_on_files(
+    return run_files.run_on_files(
         "simulate", "simulating", given, places, debater.method({**identity, "turns": turns}),
         make(services), model=services.model, index=services.index,
         estimate=partial(dry_run.before_run, given, plugins, sampled, services),
-        workers=partial(prepare.workers_of, given, places, plugins, make, services),
+        workers=partial(run_files.workers_of, given, places, plugins, make, services),
     )  # fmt: skip
 
 
@@ -290,8 +290,8 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
     other = prepare.select("debater", given["against"]) if given["against"] else debater
     words = given["max_words"] if given["words"] is None else given["words"]
     kinds = {files.Kind.CLAIMS, *files.DEBATES}
-    output = prepare.output_of(given)
-    places = prepare.find_places("simulate", claims, output, kinds, "contests.jsonl")
+    output = run_files.output_of(given)
+    places = run_files.find_places("simulate", claims, output, kinds, "contests.jsonl")
     several = [debater, other] if other.tag != debater.tag else [debater]
     plugins = [one.plugin for one in several]
     rounds = given["rounds"] or ROUNDS
@@ -317,7 +317,7 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
     identity = prepare.identify(given, services, *plugins, words=words)
     method = {"name": debater.tag, "kind": "debater", "against": several[-1].tag,
               "run": {**identity, "rounds": rounds}}  # fmt: skip
-    return prepare.run_on_files(
+    return run_files.run_on_files(
         "simulate", "debating", given, places, method, make(services), model=services.model,
         index=services.index, estimate=partial(dry_run.before_run, given, plugins, make, services),
     )  # fmt: skip

@@ -1,0 +1,238 @@
+"""Run a command on files: its input and output, how it runs, its status and its exit code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from touche_rad.cli.prepare import (
+    Given,
+    beside,
+    check_demo,
+    count_calls,
+    is_tira,
+    is_tira_output,
+    open_services,
+)
+from touche_rad.errors import OptionError, UserError
+
+if TYPE_CHECKING:
+    from touche_rad.files import Kind
+    from touche_rad.models import Model
+    from touche_rad.plugins import ArgumentIndex, Plugin, Services
+    from touche_rad.runs.estimate import Estimate
+    from touche_rad.runs.parts import Part
+    from touche_rad.runs.runner import Engine, RunOptions, Status
+
+METADATA: Final = "ir-metadata.yml"
+"""The name that TIRA expects in its output folder."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """The input and the output of a run, and TIRA's status file.
+
+    TIRA drops the exit code, so `status.json` in its output folder says what was done.
+    """
+
+    source: Path
+    out: Path
+    status: Path | None = None
+
+
+def output_of(given: Given) -> Path | None:
+    """Return the output of `-o`, or that of the part with `--shard`; a dry run needs no output."""
+    if given["shard"] is None:
+        return given["output"] or (Path(os.devnull) if given["dry_run"] else None)
+    if given["dry_run"]:
+        raise OptionError("--dry-run is for the whole run: leave out --shard")
+    out: Path | None = given["output"]
+    if out is None:
+        raise OptionError("--shard is for a run with an output: add -o RUN")
+    folder: Path = given["shard"].folder(out)
+    return folder / out.name
+
+
+def find_places(
+    verb: str, source: Path | None, out: Path | None, kinds: Collection[Kind], name: str
+) -> Places:
+    """Return the given paths; TIRA's environment replaces a missing one.
+
+    Args:
+        verb: The command.
+        source: The input, or None for the one fitting file in `$inputDataset`.
+        out: The output, or None for a file in `$outputDir`.
+        kinds: Kinds of input that the command accepts.
+        name: Name of the output under TIRA.
+    """
+    folder, target = os.environ.get("inputDataset"), os.environ.get("outputDir")
+    if source is None:
+        if not folder:
+            raise UserError(f"{verb}: give an input file (under TIRA, inputDataset names a folder)")
+        from touche_rad.tira.input import find_input
+
+        source = find_input(Path(folder), kinds)
+    if out is not None:
+        if not source.exists():
+            raise UserError(f"{source} does not exist: expected a file to read")
+        return Places(source, out)
+    if not target:
+        raise UserError(f"{verb}: say where the run goes: -o FILE (under TIRA, outputDir says it)")
+    return Places(source, Path(target) / name, Path(target) / "status.json")
+
+
+def run_on_files(
+    verb: str,
+    title: str,
+    given: Given,
+    places: Places,
+    method: Mapping[str, Any],
+    work: Callable[[RunOptions], Awaitable[Status]],
+    *,
+    model: Model | None = None,
+    index: ArgumentIndex | None = None,
+    estimate: Callable[[], Estimate | None] | None = None,
+    workers: Callable[[], Engine] | None = None,
+) -> int:
+    """Run a command from an input file to an output file, and print its status.
+
+    Args:
+        verb: The command.
+        title: What the progress bar shows.
+        given: The values of the command's options.
+        places: Input, output and status file.
+        method: The description of the method, for ir_metadata.
+        work: Does the work.
+        model: The language model, if there is one.
+        index: The index that the results depend on, if there is one.
+        estimate: Estimates the calls of a run with a model.
+        workers: Makes the engine of `--engine ray`, if the command can have it.
+    """
+    from touche_rad import files
+    from touche_rad.cli.console import MAKE_INDEX_STEP, next_after, next_step, progress, say
+    from touche_rad.files.outputs import status_beside
+    from touche_rad.runs.runner import WARNING, RunOptions, run
+    from touche_rad.runs.stand_ins import ERRORS
+
+    begun = datetime.now().astimezone()
+    engine = _engine(given, workers)
+    demo, warnings = check_demo(given, index)
+    replace = given["replace"] or is_tira_output(places.out.parent)
+    expected = None
+    part = _part(given, places)
+    if part is None and model is not None and estimate is not None and _is_long(places.source):
+        expected = estimate()
+    with (
+        _metadata(verb, places, given, method),
+        progress(title, quiet=given["quiet"], describe=count_calls(model)) as report,
+    ):
+        run_options = RunOptions(
+            given["workers"], given["restart"], replace, files.BadLines(skip=given["skip_bad"]),
+            report, places.status or status_beside(places.out), model, warnings, demo,
+            estimate=expected.model_dump(mode="json") if expected is not None else {},
+            strict=given.get("strict", False), hand_in=is_tira(places.out),
+            errors=beside(places.out, ERRORS), part=part,
+            engine=engine,
+        )  # fmt: skip
+        status = run(lambda: work(run_options), places.out)
+    if part is not None and status.finished < begun:
+        say(f"shard {part.shard} is finished already; --restart makes it again",
+            quiet=given["quiet"])  # fmt: skip
+    for line in status.lines():
+        say(line, quiet=given["quiet"] and not line.startswith(WARNING))
+    if expected is not None and status.usage and not status.resumed:
+        say(expected.compare(status.usage["total"]), quiet=given["quiet"])
+    say(f"written: {places.out}", quiet=given["quiet"])
+    if part is not None:
+        next_step(["merge", part.folder.parent, "-o", part.run], quiet=given["quiet"])
+        return 0
+    code = end_of_run(status, places.out)
+    if places.status is None and not code:
+        steps = next_after(places.out, places.source, given["index"], demo=demo)
+        if demo and MAKE_INDEX_STEP in steps:
+            say("note: answers from the demo's arguments, on ten topics, are not fit to hand in",
+                quiet=given["quiet"])  # fmt: skip
+        next_step(*steps, quiet=given["quiet"])
+    return code
+
+
+def workers_of(
+    given: Given, places: Places, plugins: Sequence[Plugin],
+    make: Callable[[Services], Any], services: Services,
+) -> Engine:  # fmt: skip
+    """Return the engine of `--engine ray`; its modules are imported only for that."""
+    from touche_rad.cli.engine import ray_engine
+    from touche_rad.files.traces import TRACE
+
+    trace = beside(places.out, TRACE) if given.get("trace", True) else None
+    return ray_engine(given, plugins, make, services, open_services, trace)
+
+
+def _engine(given: Given, workers: Callable[[], Engine] | None) -> Engine | None:
+    """Return the engine of `--engine ray`."""
+    if given["engine"] == "local":
+        if given["actors"] is not None:
+            raise OptionError("--actors is for --engine ray")
+        return None
+    if workers is None:
+        raise OptionError("--engine ray is for debates with a user; --shard I/N works here too")
+    return workers()
+
+
+def _part(given: Given, places: Places) -> Part | None:
+    """Return the part of the run that `--shard` asks for."""
+    if given["shard"] is None:
+        return None
+    from touche_rad.cli.options import WORDS
+    from touche_rad.runs.parts import Part
+
+    context = click.get_current_context()
+    words = (str(context.info_name), *context.meta[WORDS])
+    return Part(given["shard"], places.out.parent, given["output"], places.source, words)
+
+
+def _is_long(source: Path) -> bool:
+    """Whether an input has enough lines for an estimate; a short run soon shows its cost."""
+    from touche_rad.files.records import numbered_lines
+    from touche_rad.runs.estimate import LEAST
+
+    return source.is_file() and sum(1 for _ in islice(numbered_lines(source), LEAST)) == LEAST
+
+
+def end_of_run(status: Status, out: Path) -> int:
+    """Return the exit code: 1 if everything is a stand-in, unless the run must be handed in."""
+    from touche_rad.cli.console import say
+
+    if not status.all_replaced or is_tira(out):
+        return 0
+    say(f"error: all {status.all_replaced} in {out} are stand-ins: see the warnings above")
+    return 1
+
+
+@contextmanager
+def _metadata(verb: str, places: Places, given: Given, method: Mapping[str, Any]) -> Iterator[None]:
+    """Measure the run, and write ir_metadata beside it if the user or TIRA wants it."""
+    from touche_rad.cli.console import say
+
+    wanted, under_tira = given["metadata"], is_tira_output(places.out.parent)
+    if wanted is False or (wanted is None and not under_tira):
+        yield
+        return
+    from touche_rad.tira import metadata
+
+    if wanted is None and not metadata.available():
+        yield
+        return
+    path = places.out.with_name(METADATA if under_tira else f"{places.out.name}.{METADATA}")
+    with metadata.Tracked(path, verb, method) as tracker:
+        yield
+    if tracker.failure:
+        say(f"note: no ir_metadata was written: {tracker.failure}", quiet=given["quiet"])
