@@ -23,7 +23,8 @@ from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 from touche_rad.runs.judging import judge as judge_file
-from touche_rad.runs.runner import RunOptions, run
+from touche_rad.runs.runner import run
+from touche_rad.runs.work import RunOptions
 
 DEBATE = Debate(
     id="d", claim="CLAIM",

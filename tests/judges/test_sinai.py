@@ -24,7 +24,8 @@ from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 from touche_rad.runs.judging import judge as judge_file
-from touche_rad.runs.runner import RunOptions, run
+from touche_rad.runs.runner import run
+from touche_rad.runs.work import RunOptions
 
 NAMES = ("zsl", "fsl1", "fsl2", "analysis1", "analysis3", "analysis5", "best")
 ARGUMENTS = tuple(

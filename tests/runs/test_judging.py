@@ -13,8 +13,10 @@ import pytest
 from tests.runs import fakes
 from tests.runs.test_runs import recorded, rows
 from touche_rad.debate import Debate, Maxim, Response, Verdict
+from touche_rad.files.outputs import Status
 from touche_rad.runs.judging import PRIOR, judge, judge_view, verdicts_for
-from touche_rad.runs.runner import RunOptions, Status, run
+from touche_rad.runs.runner import run
+from touche_rad.runs.work import RunOptions
 
 VIEW = fakes.asked("Zoos should be closed.").with_response(Response(content="No."))
 

@@ -22,10 +22,12 @@ from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex
 from touche_rad import files
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import InputError, UserError, WorkError
+from touche_rad.files.outputs import Status
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.respond import respond
-from touche_rad.runs.runner import Interrupted, RunOptions, Status, run
+from touche_rad.runs.runner import Interrupted, run
 from touche_rad.runs.simulate import simulate
+from touche_rad.runs.work import RunOptions
 from touche_rad.users import RuleUser
 
 ROOT = Path(__file__).parents[2]

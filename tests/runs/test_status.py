@@ -8,15 +8,9 @@ from typing import Any
 import pytest
 
 from touche_rad.debate import Debate
-from touche_rad.files.outputs import sha256_of
-from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import (
-    MOST_EXAMPLES,
-    Status,
-    Tally,
-    at_turn,
-    write_status,
-)
+from touche_rad.files.outputs import Status, sha256_of, write_status
+from touche_rad.runs.journal import MOST_EXAMPLES, Done, Tally
+from touche_rad.runs.runner import at_turn
 from touche_rad.runs.stand_ins import StandIn
 
 

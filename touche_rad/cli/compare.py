@@ -188,8 +188,9 @@ def _play(
     from touche_rad.contests.tournament.budget import costs_in
     from touche_rad.contests.two_sides import Stage, play_both_sides
     from touche_rad.files.outputs import sha256_of
-    from touche_rad.runs.runner import RunOptions, run
+    from touche_rad.runs.runner import run
     from touche_rad.runs.stand_ins import ERRORS
+    from touche_rad.runs.work import RunOptions
 
     if not claims.is_file():
         raise UserError(f"{claims} does not exist")
@@ -395,8 +396,9 @@ class _Judging:
     def run(self) -> int:
         """Judge the debates, unless an earlier call judged them; return the exit code."""
         from touche_rad.runs.panels import judge_contests
-        from touche_rad.runs.runner import RunOptions, run
+        from touche_rad.runs.runner import run
         from touche_rad.runs.stand_ins import ERRORS
+        from touche_rad.runs.work import RunOptions
 
         folder, given = self.folder, self.given
         if folder.judged(self.identity, replace=given["replace"]):

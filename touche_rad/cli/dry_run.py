@@ -30,8 +30,9 @@ from touche_rad.runs.estimate import (
 from touche_rad.score.tables import Table
 
 if TYPE_CHECKING:
+    from touche_rad.files.outputs import Status
     from touche_rad.plugins import Plugin, Services
-    from touche_rad.runs.runner import RunOptions, Status
+    from touche_rad.runs.work import RunOptions
     from touche_rad.score.power import Detectable
 
 Given = prepare.Given
@@ -89,7 +90,7 @@ def play(
     from touche_rad import files
     from touche_rad.models import Model
     from touche_rad.plugins import Services
-    from touche_rad.runs.runner import RunOptions
+    from touche_rad.runs.work import RunOptions
 
     named = prepare.names_model(given)
     users = [*plugins, *([judge] if judge is not None else [])]

@@ -257,7 +257,7 @@ async def print_explanations(
         Whether every answer is from the selected debater.
     """
     from touche_rad.cli.console import say
-    from touche_rad.runs.runner import WARNING
+    from touche_rad.files.outputs import WARNING
     from touche_rad.runs.stand_ins import FailureLog
 
     answerer.failures = FailureLog(shows=False)

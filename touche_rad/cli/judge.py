@@ -16,8 +16,9 @@ from touche_rad.errors import OptionError, UserError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from touche_rad.files.outputs import Status
     from touche_rad.plugins import Plugin, Services
-    from touche_rad.runs.runner import RunOptions, Status
+    from touche_rad.runs.work import RunOptions
 
 
 @opt.command(

@@ -34,9 +34,9 @@ def merge_command(
     --shard; the status, the trace and the tracebacks are those of all parts.
     """
     from touche_rad.cli.run_files import end_of_run
+    from touche_rad.files.outputs import WARNING
     from touche_rad.runs.merging import merge_parts
     from touche_rad.runs.parts import check_parts, find_parts
-    from touche_rad.runs.runner import WARNING
 
     whole = check_parts(find_parts(parts))
     with progress("merging", quiet=quiet) as report:

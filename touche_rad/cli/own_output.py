@@ -39,9 +39,14 @@ def own_output(
         UserError: The output exists, and this command did not write it.
     """
     from touche_rad.files import check_output
-    from touche_rad.files.outputs import is_output_of, sha256_of, status_beside
+    from touche_rad.files.outputs import (
+        Status,
+        is_output_of,
+        sha256_of,
+        status_beside,
+        write_status,
+    )
     from touche_rad.runs.journal import as_written
-    from touche_rad.runs.runner import Status, write_status
 
     identity = as_written({
         "verb": verb, **settings, "model": model.identity if model else None,

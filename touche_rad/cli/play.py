@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from touche_rad.debate import Debate
+    from touche_rad.files.outputs import Status
     from touche_rad.models import Model
     from touche_rad.plugins import Services
     from touche_rad.runs.answering import Answer, Answerer
-    from touche_rad.runs.runner import RunOptions, Status
+    from touche_rad.runs.work import RunOptions
     from touche_rad.serve.limits import Access
 
     Work = Callable[[RunOptions], Awaitable[Status]]
@@ -114,7 +115,7 @@ def _respond_on_screen(source: Path | None, utterance: str | None, given: dict[s
     import anyio
 
     from touche_rad.cli.console import say
-    from touche_rad.runs.runner import WARNING
+    from touche_rad.files.outputs import WARNING
     from touche_rad.runs.stand_ins import FailureLog
 
     async def answer(debate: Debate) -> Answer:

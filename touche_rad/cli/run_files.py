@@ -26,11 +26,12 @@ from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
     from touche_rad.files import Kind
+    from touche_rad.files.outputs import Status
     from touche_rad.models import Model
     from touche_rad.plugins import ArgumentIndex, Plugin, Services
     from touche_rad.runs.estimate import Estimate
     from touche_rad.runs.parts import Part
-    from touche_rad.runs.runner import Engine, RunOptions, Status
+    from touche_rad.runs.work import Engine, RunOptions
 
 METADATA: Final = "ir-metadata.yml"
 """The name that TIRA expects in its output folder."""
@@ -118,9 +119,10 @@ def run_on_files(
     """
     from touche_rad import files
     from touche_rad.cli.console import MAKE_INDEX_STEP, next_after, next_step, progress, say
-    from touche_rad.files.outputs import status_beside
-    from touche_rad.runs.runner import WARNING, RunOptions, run
+    from touche_rad.files.outputs import WARNING, status_beside
+    from touche_rad.runs.runner import run
     from touche_rad.runs.stand_ins import ERRORS
+    from touche_rad.runs.work import RunOptions
 
     begun = datetime.now().astimezone()
     engine = _engine(given, workers)

@@ -12,19 +12,14 @@ from typing import Any, Final
 from touche_rad import files
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Debate
+from touche_rad.files.outputs import Status
 from touche_rad.files.simulations import body_of
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import (
-    DEFAULT_OPTIONS,
-    RunOptions,
-    Status,
-    Work,
-    at_turn,
-    run_work,
-)
+from touche_rad.runs.runner import at_turn, run_work
 from touche_rad.runs.stand_ins import StandIn
+from touche_rad.runs.work import DEFAULT_OPTIONS, RunOptions, Work
 from touche_rad.users.contest_views import objection, sided_view, task_view
 
 SPEECHES: Final = "speeches"

@@ -23,16 +23,17 @@ from touche_rad.editions.cells import Cell, cells_of, check_foreign, files_of
 from touche_rad.editions.plan import Chosen, ChosenUser, Loaded
 from touche_rad.editions.record import RECORD, begin_record, is_ours
 from touche_rad.errors import InputError, UserError, why
-from touche_rad.files.outputs import check_output, is_output_of, sha256_of, status_beside
+from touche_rad.files.outputs import Status, check_output, is_output_of, sha256_of, status_beside
 from touche_rad.files.records import remove_unfinished
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.runs.journal import SUFFIX, as_written
 from touche_rad.runs.judging import judge
-from touche_rad.runs.runner import Progress, RunOptions, Status, identity_of
+from touche_rad.runs.runner import identity_of
 from touche_rad.runs.simulate import simulate
 from touche_rad.runs.stand_ins import ERRORS
+from touche_rad.runs.work import Progress, RunOptions
 
 _TIMES: Final = ("started", "finished", "seconds", "resumed", "estimate")
 """The fields of a status that differ between a run and its repetition."""

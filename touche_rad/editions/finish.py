@@ -11,8 +11,8 @@ from touche_rad.editions.engine import Engine, status_of
 from touche_rad.editions.figures import Computed, compute
 from touche_rad.editions.page import page_files, write_pages
 from touche_rad.editions.record import FIGURES, RECORD, write_record
-from touche_rad.files.outputs import status_beside
-from touche_rad.runs.stand_ins import StandIn, by_what, total_of
+from touche_rad.files.outputs import status_beside, total_of
+from touche_rad.runs.stand_ins import StandIn, by_what
 
 
 def finish(engine: Engine) -> Computed:

@@ -1,4 +1,4 @@
-"""Outputs that exist already: what they are, and the one rule for replacing them.
+"""Outputs: the status beside them, and the one rule for replacing one that exists already.
 
 An output that holds something is replaced only if the user says so. A command that is repeated
 (same plugin, options and input) may write its own output again:
@@ -15,13 +15,19 @@ from __future__ import annotations
 import filecmp
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from touche_rad import __version__
 from touche_rad.errors import UserError, refuse_newer
-from touche_rad.files.records import STANDARD_OUTPUT, Place, check_writes
+from touche_rad.files.records import STANDARD_OUTPUT, Place, atomic_write, check_writes
+from touche_rad.text import printable, redact_data
 
 STATUS: Final = ".status.json"
 STATUS_FORMAT: Final = 1
@@ -142,3 +148,115 @@ def _describe(path: Path) -> str:
         return str(detect_kind(path))
     except UserError:
         return f"{path.stat().st_size} bytes"
+
+
+State = Literal["done", "stopped", "failed"]
+
+WARNING: Final = "warning: "
+"""The beginning of a line of the terminal that says what is wrong with a result."""
+_IN_WARNINGS: Final = ("fallback from", "without model", "user fallback", "unscored", "last-resort")
+"""Kinds of notes that the warnings about stand-ins contain."""
+
+
+class Status(BaseModel):
+    """The result of a run. `counts` counts results, `notes` counts failures and changes by kind."""
+
+    model_config = ConfigDict(frozen=True)
+
+    format: int = STATUS_FORMAT
+    verb: str
+    state: State
+    error: str | None = None
+    output: str = ""
+    units: int | None = None
+    done: int = 0
+    resumed: int = 0
+    skipped: int = 0
+    replaced: int = 0
+    """Results that are not from the selected plugin, or that it made without its model."""
+    stand_ins: tuple[Mapping[str, Any], ...] = ()
+    """These results by plugin, cause and what stands in, with counts and turns.
+
+    A turn is DEBATE.TURN in the output's order, counted from 1, or DEBATE for a whole debate.
+    """
+    replaced_turns: tuple[str, ...] = ()
+    """The turns of all these answers."""
+    errors: str = ""
+    """The file with the first traceback of each kind of failure."""
+    counts: Mapping[str, int] = Field(default_factory=dict)
+    notes: Mapping[str, int] = Field(default_factory=dict)
+    examples: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    sha256: str = ""
+    """The digest of the finished output."""
+    demo: bool = False
+    """Whether the index is the demo collection's: such a run is not fit to hand in."""
+    identity: Mapping[str, Any] = Field(default_factory=dict)
+    usage: Mapping[str, Any] = Field(default_factory=dict)
+    """Cost of model calls in this process; without the cost of an earlier, interrupted run."""
+    estimate: Mapping[str, Any] = Field(default_factory=dict)
+    """The model calls and tokens that were estimated at the start, if that was done."""
+    started: datetime
+    finished: datetime
+    seconds: float
+    version: str = __version__
+
+    @property
+    def all_replaced(self) -> str:
+        """The kind of results that are all stand-ins: answers, verdicts or utterances; or empty."""
+        if not self.stand_ins:
+            return ""
+        found: Counter[str] = Counter()
+        for one in self.stand_ins:
+            found[one["what"]] += one["count"]
+        every = (what for what, number in found.items() if number >= total_of(what, self.counts))
+        return next(every, "")
+
+    def lines(self) -> list[str]:
+        """Return the status as lines for the terminal."""
+        made = ", ".join(f"{count} {what}" for what, count in self.counts.items())
+        of = "" if self.units in (None, self.done) else f" of {self.units}"
+        first = f"{self.verb}: {self.done}{of} {self.state} in {self.seconds:.1f} s"
+        said = [f"{first} ({made})" if made else first]
+        if self.resumed:
+            said.append(f"{self.resumed} of them were taken over from an earlier run")
+        said.extend(
+            f"{kind}: {count}" for kind, count in self.notes.items()
+            if not self.stand_ins or not kind.startswith(_IN_WARNINGS)
+        )  # fmt: skip
+        if self.usage:
+            said.append(_cost(self.usage["total"]))
+            said.extend(_endpoint_warnings(self.usage.get("endpoints", {})))
+        said.extend(f"{WARNING}{warning}" for warning in self.warnings)
+        if self.errors:
+            said.append(f"tracebacks: {self.errors}")
+        return said
+
+
+def _cost(total: Mapping[str, Any]) -> str:
+    parts = [f"{total['calls']} calls", f"{total['from_cache']} answers from the cache"]
+    parts.append(f"{total['prompt_tokens']} + {total['completion_tokens']} tokens")
+    if total["prompt_letters"]:
+        share = total["shared_letters"] / total["prompt_letters"]
+        parts.append(f"{share:.0%} of the prompts shared")
+    return f"model: {', '.join(parts)}"
+
+
+def _endpoint_warnings(endpoints: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """Name the endpoints that did not answer some calls."""
+    for place, one in endpoints.items():
+        if one["failures"]:
+            failed = f"{one['failures']} of {one['calls']} calls failed"
+            yield f"{WARNING}{printable(place)}: {failed}; other endpoints or retries followed"
+
+
+def total_of(what: str, counts: Mapping[str, int]) -> int:
+    """Return how many results of a kind a run has."""
+    return counts.get(what, max(counts.values(), default=0))
+
+
+def write_status(status: Status, path: Path) -> None:
+    """Write the status atomically."""
+    with atomic_write(path) as stream:
+        record = redact_data(status.model_dump(mode="json"))
+        stream.write(json.dumps(record, ensure_ascii=False, indent=2) + "\n")

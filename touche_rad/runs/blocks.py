@@ -26,8 +26,8 @@ from touche_rad.errors import UserError, WorkError
 from touche_rad.models.errors import OverBudget
 from touche_rad.models.usage import Cost, Usage
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import RunOptions
 from touche_rad.runs.stand_ins import StandInStop
+from touche_rad.runs.work import RunOptions
 from touche_rad.runs.worker import Block, BlockResult, Setup, Worker
 
 log = logging.getLogger("touche_rad")

@@ -17,9 +17,10 @@ from touche_rad import files
 from touche_rad.contest import Contest
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, WorkError
+from touche_rad.files.outputs import Status
 from touche_rad.models.usage import Cost
-from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import RunOptions, Status, Tally, Work
+from touche_rad.runs.journal import Done, Tally
+from touche_rad.runs.work import RunOptions, Work
 
 SAMPLE: Final = 4
 """Debates that are processed for an estimate."""

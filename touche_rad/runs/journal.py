@@ -18,17 +18,21 @@ import stat
 import time
 import zlib
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad import files
 from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import status_beside
 from touche_rad.files.records import remove_unfinished_of
-from touche_rad.runs.stand_ins import StandIn
-from touche_rad.text import redact_data, redact_line
+from touche_rad.runs.stand_ins import ANSWERS, StandIn, grouped, warnings_of
+from touche_rad.text import printable, redact_data, redact_line
+
+if TYPE_CHECKING:
+    from touche_rad.models.usage import Usage
 
 log = logging.getLogger("touche_rad")
 
@@ -49,6 +53,93 @@ class Done:
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     stand_ins: tuple[StandIn, ...] = ()
+
+
+MOST_EXAMPLES = 5
+
+
+@dataclass
+class Tally:
+    """Sums the counts and notes of finished units."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+    stand_ins: list[StandIn] = field(default_factory=list)
+    turns: dict[tuple[str, ...], dict[str, None]] = field(default_factory=dict)
+    """The turns of each group of stand-ins, without repetitions."""
+    units: int = 0
+
+    def add(self, done: Done) -> None:
+        """Add one unit; the first few notes of each kind are kept as examples."""
+        self.units += 1
+        self.counts.update(done.counts)
+        if done.stand_ins:
+            self.stand_ins = grouped([*self.stand_ins, *done.stand_ins])
+            for one in done.stand_ins:
+                turn = f"{self.units}.{one.turn}" if one.turn else str(self.units)
+                self.turns.setdefault(one.group, {})[turn] = None
+        for note in done.notes:
+            kind, _, what = note.partition(": ")
+            self.notes[kind] += 1
+            examples = self.examples.setdefault(kind, [])
+            if len(examples) < MOST_EXAMPLES:
+                examples.append(what)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of a status."""
+        return {
+            "replaced": sum(one.count for one in self.stand_ins),
+            "stand_ins": tuple(self._record(one) for one in self.stand_ins),
+            "replaced_turns": tuple(self._replaced_turns()),
+            "counts": dict(self.counts),
+            "notes": dict(self.notes.most_common()),
+            "examples": {kind: tuple(few) for kind, few in self.examples.items()},
+        }
+
+    def _record(self, one: StandIn) -> dict[str, Any]:
+        """Return a group of stand-ins with all its turns."""
+        turns = list(self.turns.get(one.group, ()))
+        return {key: value for key, value in vars(one).items() if key != "turn"} | {"turns": turns}
+
+    def _replaced_turns(self) -> list[str]:
+        """Return the turns of all replaced answers in the output's order."""
+        groups = (self.turns[one.group] for one in self.stand_ins if one.what == ANSWERS)
+        return sorted({turn for group in groups for turn in group}, key=_turn_order)
+
+
+def _turn_order(turn: str) -> list[int]:
+    return [int(number) for number in turn.split(".")]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the warnings of a status need, besides the results."""
+
+    settings: tuple[str, ...] = ()
+    """Warnings about the settings."""
+    skipped: str = ""
+    """The warning about skipped lines, if there were any."""
+    model: tuple[str, ...] = ()
+    """Warnings about the model's endpoints."""
+    usage: Usage | None = None
+    """The cost of the model calls, if there is a model."""
+
+    def warnings(self, tally: Tally) -> tuple[str, ...]:
+        """Return all warnings of a run with these results."""
+        return (*self.settings, *self._of(tally))
+
+    def _of(self, tally: Tally) -> Iterator[str]:
+        if self.skipped:
+            yield self.skipped
+        if tally.stand_ins:
+            yield from warnings_of(tally.stand_ins, tally.counts)
+        yield from map(printable, self.model)
+        if self.usage is not None and self.usage.faults:
+            faults = self.usage.faults
+            kinds = ", ".join(f"{count} {kind}" for kind, count in faults.items())
+            failed = f"{sum(faults.values())} model calls failed ({kinds})"
+            yield f"{failed}; the first: {printable(self.usage.first_fault)}"
 
 
 def as_written(identity: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from pydantic import ValidationError
 
 from touche_rad import files
 from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Verdict, Verdicts, writable
+from touche_rad.files.outputs import Status
 from touche_rad.models.context import (
     Calls,
     CallTimeout,
@@ -34,15 +35,9 @@ from touche_rad.models.context import (
 )
 from touche_rad.plugins import Judge, JudgesAll, PlansRun
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import (
-    DEFAULT_OPTIONS,
-    RunOptions,
-    Status,
-    Work,
-    at_turn,
-    run_work,
-)
+from touche_rad.runs.runner import at_turn, run_work
 from touche_rad.runs.stand_ins import FailureLog, InvalidResult, StandIn, stand_in_for
+from touche_rad.runs.work import DEFAULT_OPTIONS, RunOptions, Work
 from touche_rad.text import clean
 
 log = logging.getLogger("touche_rad")

@@ -14,6 +14,7 @@ import anyio
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.files.contests import Judgement
+from touche_rad.files.outputs import Status
 from touche_rad.models.context import (
     Calls,
     ModelUse,
@@ -26,8 +27,9 @@ from touche_rad.plugins import Panel
 from touche_rad.runs.journal import Done
 from touche_rad.runs.judging import VERDICTS
 from touche_rad.runs.recorded import Recorded
-from touche_rad.runs.runner import DEFAULT_OPTIONS, RunOptions, Status, Work, run_work
+from touche_rad.runs.runner import run_work
 from touche_rad.runs.stand_ins import FailureLog, InvalidResult, StandIn, stand_in_for
+from touche_rad.runs.work import DEFAULT_OPTIONS, RunOptions, Work
 
 log = logging.getLogger("touche_rad")
 

@@ -16,9 +16,16 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.errors import OptionError, UserError, WorkError, refuse_newer
-from touche_rad.files.outputs import is_output_of, sha256_of
-from touche_rad.runs.journal import SUFFIX, Done, Journal, as_written, read_record, record_line
-from touche_rad.runs.runner import Facts, Status
+from touche_rad.files.outputs import Status, is_output_of, sha256_of
+from touche_rad.runs.journal import (
+    SUFFIX,
+    Done,
+    Facts,
+    Journal,
+    as_written,
+    read_record,
+    record_line,
+)
 from touche_rad.text import redact_data
 
 FOLDER: Final = ".shards"

@@ -10,18 +10,13 @@ from typing import Any, Literal
 
 from touche_rad import files
 from touche_rad.debate import Debate, Response, Turn
+from touche_rad.files.outputs import Status
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import (
-    DEFAULT_OPTIONS,
-    RunOptions,
-    Status,
-    Work,
-    at_turn,
-    run_work,
-)
+from touche_rad.runs.runner import at_turn, run_work
 from touche_rad.runs.simulate import simulation_line
 from touche_rad.runs.stand_ins import ANSWERS, StandIn
+from touche_rad.runs.work import DEFAULT_OPTIONS, RunOptions, Work
 
 Shape = Literal["responses", "simulations"]
 

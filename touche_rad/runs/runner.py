@@ -7,142 +7,33 @@ TIRA drops the exit code, so `status.json` beside the output says what a user mu
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
+from typing import Any
 
 import anyio
-from pydantic import BaseModel, ConfigDict, Field
 
 from touche_rad import __version__, files
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
-from touche_rad.files.outputs import STATUS_FORMAT, is_output_of, sha256_of, status_beside
-from touche_rad.models import Model, ModelError
-from touche_rad.plugins import Plugin, Services, annotations_of
-from touche_rad.runs.journal import SUFFIX, Done, Journal, as_written
-from touche_rad.runs.stand_ins import (
-    ANSWERS,
-    RUN_FAILURES,
-    FailureLog,
-    StandIn,
-    StandInStop,
-    grouped,
-    total_of,
-    warnings_of,
+from touche_rad.files.outputs import (
+    State,
+    Status,
+    is_output_of,
+    sha256_of,
+    status_beside,
+    write_status,
 )
-from touche_rad.text import printable, redact_data
-
-if TYPE_CHECKING:
-    from touche_rad.models.usage import Usage
-
-State = Literal["done", "stopped", "failed"]
-
-MOST_EXAMPLES = 5
-WARNING: Final = "warning: "
-"""The beginning of a line of the terminal that says what is wrong with a result."""
-_IN_WARNINGS: Final = ("fallback from", "without model", "user fallback", "unscored", "last-resort")
-"""Kinds of notes that the warnings about stand-ins contain."""
-
-
-class Status(BaseModel):
-    """The result of a run. `counts` counts results, `notes` counts failures and changes by kind."""
-
-    model_config = ConfigDict(frozen=True)
-
-    format: int = STATUS_FORMAT
-    verb: str
-    state: State
-    error: str | None = None
-    output: str = ""
-    units: int | None = None
-    done: int = 0
-    resumed: int = 0
-    skipped: int = 0
-    replaced: int = 0
-    """Results that are not from the selected plugin, or that it made without its model."""
-    stand_ins: tuple[Mapping[str, Any], ...] = ()
-    """These results by plugin, cause and what stands in, with counts and turns.
-
-    A turn is DEBATE.TURN in the output's order, counted from 1, or DEBATE for a whole debate.
-    """
-    replaced_turns: tuple[str, ...] = ()
-    """The turns of all these answers."""
-    errors: str = ""
-    """The file with the first traceback of each kind of failure."""
-    counts: Mapping[str, int] = Field(default_factory=dict)
-    notes: Mapping[str, int] = Field(default_factory=dict)
-    examples: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    sha256: str = ""
-    """The digest of the finished output."""
-    demo: bool = False
-    """Whether the index is the demo collection's: such a run is not fit to hand in."""
-    identity: Mapping[str, Any] = Field(default_factory=dict)
-    usage: Mapping[str, Any] = Field(default_factory=dict)
-    """Cost of model calls in this process; without the cost of an earlier, interrupted run."""
-    estimate: Mapping[str, Any] = Field(default_factory=dict)
-    """The model calls and tokens that were estimated at the start, if that was done."""
-    started: datetime
-    finished: datetime
-    seconds: float
-    version: str = __version__
-
-    @property
-    def all_replaced(self) -> str:
-        """The kind of results that are all stand-ins: answers, verdicts or utterances; or empty."""
-        if not self.stand_ins:
-            return ""
-        found: Counter[str] = Counter()
-        for one in self.stand_ins:
-            found[one["what"]] += one["count"]
-        every = (what for what, number in found.items() if number >= total_of(what, self.counts))
-        return next(every, "")
-
-    def lines(self) -> list[str]:
-        """Return the status as lines for the terminal."""
-        made = ", ".join(f"{count} {what}" for what, count in self.counts.items())
-        of = "" if self.units in (None, self.done) else f" of {self.units}"
-        first = f"{self.verb}: {self.done}{of} {self.state} in {self.seconds:.1f} s"
-        said = [f"{first} ({made})" if made else first]
-        if self.resumed:
-            said.append(f"{self.resumed} of them were taken over from an earlier run")
-        said.extend(
-            f"{kind}: {count}" for kind, count in self.notes.items()
-            if not self.stand_ins or not kind.startswith(_IN_WARNINGS)
-        )  # fmt: skip
-        if self.usage:
-            said.append(_cost(self.usage["total"]))
-            said.extend(_endpoint_warnings(self.usage.get("endpoints", {})))
-        said.extend(f"{WARNING}{warning}" for warning in self.warnings)
-        if self.errors:
-            said.append(f"tracebacks: {self.errors}")
-        return said
-
-
-def _cost(total: Mapping[str, Any]) -> str:
-    parts = [f"{total['calls']} calls", f"{total['from_cache']} answers from the cache"]
-    parts.append(f"{total['prompt_tokens']} + {total['completion_tokens']} tokens")
-    if total["prompt_letters"]:
-        share = total["shared_letters"] / total["prompt_letters"]
-        parts.append(f"{share:.0%} of the prompts shared")
-    return f"model: {', '.join(parts)}"
-
-
-def _endpoint_warnings(endpoints: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    """Name the endpoints that did not answer some calls."""
-    for place, one in endpoints.items():
-        if one["failures"]:
-            failed = f"{one['failures']} of {one['calls']} calls failed"
-            yield f"{WARNING}{printable(place)}: {failed}; other endpoints or retries followed"
+from touche_rad.models import ModelError
+from touche_rad.plugins import Plugin, Services, annotations_of
+from touche_rad.runs.journal import SUFFIX, Done, Facts, Journal, Tally, as_written
+from touche_rad.runs.stand_ins import RUN_FAILURES, FailureLog, StandInStop
+from touche_rad.runs.work import RunOptions, T, Work
 
 
 def at_turn(note: str, debate: Debate, turn: int) -> str:
@@ -151,165 +42,13 @@ def at_turn(note: str, debate: Debate, turn: int) -> str:
     return f"{kind}: debate {debate.id or '?'}, turn {turn + 1}: {what}"
 
 
-@dataclass
-class Tally:
-    """Sums the counts and notes of finished units."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    notes: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[str]] = field(default_factory=dict)
-    stand_ins: list[StandIn] = field(default_factory=list)
-    turns: dict[tuple[str, ...], dict[str, None]] = field(default_factory=dict)
-    """The turns of each group of stand-ins, without repetitions."""
-    units: int = 0
-
-    def add(self, done: Done) -> None:
-        """Add one unit; the first few notes of each kind are kept as examples."""
-        self.units += 1
-        self.counts.update(done.counts)
-        if done.stand_ins:
-            self.stand_ins = grouped([*self.stand_ins, *done.stand_ins])
-            for one in done.stand_ins:
-                turn = f"{self.units}.{one.turn}" if one.turn else str(self.units)
-                self.turns.setdefault(one.group, {})[turn] = None
-        for note in done.notes:
-            kind, _, what = note.partition(": ")
-            self.notes[kind] += 1
-            examples = self.examples.setdefault(kind, [])
-            if len(examples) < MOST_EXAMPLES:
-                examples.append(what)
-
-    def fields(self) -> dict[str, Any]:
-        """Return the fields of a status."""
-        return {
-            "replaced": sum(one.count for one in self.stand_ins),
-            "stand_ins": tuple(self._record(one) for one in self.stand_ins),
-            "replaced_turns": tuple(self._replaced_turns()),
-            "counts": dict(self.counts),
-            "notes": dict(self.notes.most_common()),
-            "examples": {kind: tuple(few) for kind, few in self.examples.items()},
-        }
-
-    def _record(self, one: StandIn) -> dict[str, Any]:
-        """Return a group of stand-ins with all its turns."""
-        turns = list(self.turns.get(one.group, ()))
-        return {key: value for key, value in vars(one).items() if key != "turn"} | {"turns": turns}
-
-    def _replaced_turns(self) -> list[str]:
-        """Return the turns of all replaced answers in the output's order."""
-        groups = (self.turns[one.group] for one in self.stand_ins if one.what == ANSWERS)
-        return sorted({turn for group in groups for turn in group}, key=_turn_order)
-
-
-def _turn_order(turn: str) -> list[int]:
-    return [int(number) for number in turn.split(".")]
-
-
-def write_status(status: Status, path: Path) -> None:
-    """Write the status atomically."""
-    with files.atomic_write(path) as stream:
-        record = redact_data(status.model_dump(mode="json"))
-        stream.write(json.dumps(record, ensure_ascii=False, indent=2) + "\n")
-
-
 log = logging.getLogger("touche_rad")
-
-T = TypeVar("T")
-Progress = Callable[[int, int | None], None]
 
 
 class Interrupted(WorkError):
     """The user stopped the run with Ctrl-C."""
 
     exit_code = 130
-
-
-@dataclass(frozen=True)
-class Work(Generic[T]):
-    """One run: its input, the work on each unit, and its output."""
-
-    verb: str
-    source: Path
-    out: Path
-    read: Callable[[files.BadLines], Iterable[T]]
-    do: Callable[[T], Awaitable[Done]]
-    identity: Mapping[str, Any]
-
-
-class PartOfRun(Protocol):
-    """A part of a run; `touche_rad.runs.parts` has the one of `--shard`."""
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """What the identity of the part has in addition to that of the run."""
-        ...
-
-    def units(self, total: int) -> range:
-        """Return the numbers of its units, if the input has `total`."""
-        ...
-
-    def finished(self, out: Path, identity: Mapping[str, Any]) -> Status | None:
-        """Return the status of this part if it is complete already, with the same identity."""
-        ...
-
-    def finish(self, journal: Journal, status: Status, total: int, facts: Facts) -> None:
-        """Write what the whole run needs of this part."""
-        ...
-
-
-class Engine(Protocol):
-    """Processes the units of a run in other processes."""
-
-    async def process(
-        self,
-        units: Iterator[tuple[int, Any]],
-        total: int,
-        options: RunOptions,
-        keep: Callable[[int, Done], None],
-    ) -> list[str]:
-        """Process units like `process_units`; `total` is their number."""
-        ...
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """Settings of a run that do not change its output."""
-
-    workers: int = 4
-    """Number of units processed in parallel."""
-    restart: bool = False
-    """Start again instead of continuing an earlier run."""
-    replace: bool = True
-    """Whether the output of another run may be replaced."""
-    bad: files.BadLines | None = None
-    """Handling of invalid lines; None raises an error."""
-    progress: Progress | None = None
-    """Called with (done, total)."""
-    status_path: Path | None = None
-    """Path of the status file, if it is to be written."""
-    model: Model | None = None
-    """The language model of the plugins; the runner reports its usage and closes it."""
-    warnings: tuple[str, ...] = ()
-    """Warnings about the settings, for the status."""
-    demo: bool = False
-    """Whether the index is the demo collection's."""
-    sample: Callable[[Work[Any], RunOptions], Awaitable[Status]] | None = None
-    """Takes the place of the run, for an estimate: nothing is written."""
-    estimate: Mapping[str, Any] = field(default_factory=dict)
-    """The estimated calls and tokens, for the status."""
-    strict: bool = False
-    """Stop at the first stand-in."""
-    hand_in: bool = False
-    """Finish also without the model, because the output must be handed in (under TIRA)."""
-    errors: Path | None = None
-    """File for the first traceback of each kind of failure."""
-    part: PartOfRun | None = None
-    """The part of the input to process; the output is then this part of the run's output."""
-    engine: Engine | None = None
-    """Processes the units in other processes."""
-
-
-DEFAULT_OPTIONS: Final = RunOptions()
 
 
 def run(work: Callable[[], Awaitable[Status]], out: Path) -> Status:
@@ -566,33 +305,3 @@ class _Report:
             self.options.warnings, skipped, tuple(model.warnings) if model else (),
             model.usage if model is not None else None,
         )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What the warnings of a status need, besides the results."""
-
-    settings: tuple[str, ...] = ()
-    """Warnings about the settings."""
-    skipped: str = ""
-    """The warning about skipped lines, if there were any."""
-    model: tuple[str, ...] = ()
-    """Warnings about the model's endpoints."""
-    usage: Usage | None = None
-    """The cost of the model calls, if there is a model."""
-
-    def warnings(self, tally: Tally) -> tuple[str, ...]:
-        """Return all warnings of a run with these results."""
-        return (*self.settings, *self._of(tally))
-
-    def _of(self, tally: Tally) -> Iterator[str]:
-        if self.skipped:
-            yield self.skipped
-        if tally.stand_ins:
-            yield from warnings_of(tally.stand_ins, tally.counts)
-        yield from map(printable, self.model)
-        if self.usage is not None and self.usage.faults:
-            faults = self.usage.faults
-            kinds = ", ".join(f"{count} {kind}" for kind, count in faults.items())
-            failed = f"{sum(faults.values())} model calls failed ({kinds})"
-            yield f"{failed}; the first: {printable(self.usage.first_fault)}"

@@ -10,17 +10,12 @@ from typing import Any
 
 from touche_rad import files
 from touche_rad.debate import Debate
+from touche_rad.files.outputs import Status
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import (
-    DEFAULT_OPTIONS,
-    RunOptions,
-    Status,
-    Work,
-    at_turn,
-    run_work,
-)
+from touche_rad.runs.runner import at_turn, run_work
 from touche_rad.runs.stand_ins import ANSWERS, UTTERANCES, StandIn, stand_in_for
+from touche_rad.runs.work import DEFAULT_OPTIONS, RunOptions, Work
 from touche_rad.users import Speaker, UserSimulator, describe_user
 from touche_rad.users.simulator import Utterance
 

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Final
 
 from touche_rad.errors import WorkError
+from touche_rad.files.outputs import total_of
 from touche_rad.models import ModelError
 from touche_rad.models.context import current_context
 from touche_rad.text import printable, redact
@@ -272,11 +273,6 @@ def by_what(stand_ins: Iterable[StandIn]) -> dict[str, int]:
     for one in stand_ins:
         counts[one.what] += one.count
     return dict(counts)
-
-
-def total_of(what: str, counts: Mapping[str, int]) -> int:
-    """Return how many results of a kind a run has."""
-    return counts.get(what, max(counts.values(), default=0))
 
 
 def warnings_of(stand_ins: Iterable[StandIn], counts: Mapping[str, int]) -> Iterator[str]:

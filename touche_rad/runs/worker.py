@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad import __version__
 from touche_rad.errors import ToucheRadError
+from touche_rad.files.outputs import Status
 from touche_rad.files.traces import TRACE
 from touche_rad.models import ModelError
 from touche_rad.models.errors import OverBudget
@@ -28,8 +29,9 @@ from touche_rad.models.usage import Cost, Usage
 from touche_rad.plugins import Services
 from touche_rad.plugins.registry import import_plugins
 from touche_rad.runs.journal import Done
-from touche_rad.runs.runner import RunOptions, Status, Work, process_units
+from touche_rad.runs.runner import process_units
 from touche_rad.runs.stand_ins import ERRORS, RUN_FAILURES, FailureLog, StandInStop
+from touche_rad.runs.work import RunOptions, Work
 from touche_rad.text import redact
 
 if TYPE_CHECKING:

@@ -1,0 +1,104 @@
+"""A run as its callers describe it: the work on each unit, the settings, a part, and an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from touche_rad import files
+from touche_rad.files.outputs import Status
+from touche_rad.models import Model
+from touche_rad.runs.journal import Done, Facts, Journal
+
+T = TypeVar("T")
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True)
+class Work(Generic[T]):
+    """One run: its input, the work on each unit, and its output."""
+
+    verb: str
+    source: Path
+    out: Path
+    read: Callable[[files.BadLines], Iterable[T]]
+    do: Callable[[T], Awaitable[Done]]
+    identity: Mapping[str, Any]
+
+
+class PartOfRun(Protocol):
+    """A part of a run; `touche_rad.runs.parts` has the one of `--shard`."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What the identity of the part has in addition to that of the run."""
+        ...
+
+    def units(self, total: int) -> range:
+        """Return the numbers of its units, if the input has `total`."""
+        ...
+
+    def finished(self, out: Path, identity: Mapping[str, Any]) -> Status | None:
+        """Return the status of this part if it is complete already, with the same identity."""
+        ...
+
+    def finish(self, journal: Journal, status: Status, total: int, facts: Facts) -> None:
+        """Write what the whole run needs of this part."""
+        ...
+
+
+class Engine(Protocol):
+    """Processes the units of a run in other processes."""
+
+    async def process(
+        self,
+        units: Iterator[tuple[int, Any]],
+        total: int,
+        options: RunOptions,
+        keep: Callable[[int, Done], None],
+    ) -> list[str]:
+        """Process units like `process_units`; `total` is their number."""
+        ...
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Settings of a run that do not change its output."""
+
+    workers: int = 4
+    """Number of units processed in parallel."""
+    restart: bool = False
+    """Start again instead of continuing an earlier run."""
+    replace: bool = True
+    """Whether the output of another run may be replaced."""
+    bad: files.BadLines | None = None
+    """Handling of invalid lines; None raises an error."""
+    progress: Progress | None = None
+    """Called with (done, total)."""
+    status_path: Path | None = None
+    """Path of the status file, if it is to be written."""
+    model: Model | None = None
+    """The language model of the plugins; the runner reports its usage and closes it."""
+    warnings: tuple[str, ...] = ()
+    """Warnings about the settings, for the status."""
+    demo: bool = False
+    """Whether the index is the demo collection's."""
+    sample: Callable[[Work[Any], RunOptions], Awaitable[Status]] | None = None
+    """Takes the place of the run, for an estimate: nothing is written."""
+    estimate: Mapping[str, Any] = field(default_factory=dict)
+    """The estimated calls and tokens, for the status."""
+    strict: bool = False
+    """Stop at the first stand-in."""
+    hand_in: bool = False
+    """Finish also without the model, because the output must be handed in (under TIRA)."""
+    errors: Path | None = None
+    """File for the first traceback of each kind of failure."""
+    part: PartOfRun | None = None
+    """The part of the input to process; the output is then this part of the run's output."""
+    engine: Engine | None = None
+    """Processes the units in other processes."""
+
+
+DEFAULT_OPTIONS: Final = RunOptions()
