@@ -12,7 +12,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "chat": ("chat", "Debate with a debater in the terminal."),
         "simulate": ("play", "Play debates with a simulated user, or between two debaters."),
         "tournament": ("compare", "Let debaters play against each other and rate them."),
-        "serve": ("play", "Serve a debater and a judge over HTTP."),
+        "serve": ("serve", "Serve a debater and a judge over HTTP."),
     },
     "Judge": {
         "judge": ("judge", "Judge responses on the four maxims, or judge whole debates."),

@@ -9,7 +9,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterator, Sequence, Set
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 
 from touche_rad.evidence.words import Passage, stem
@@ -56,12 +56,6 @@ def without_orders(text: str, instead: str = "") -> str:
     found = orders_in(said)
     kept = [instead if at in found else one for at, one in enumerate(said)]
     return " ".join(one for one in kept if one) if found else text
-
-
-@lru_cache(maxsize=32_768)
-def gives_orders(text: str) -> bool:
-    """Whether a text has a sentence that `orders_in` finds."""
-    return may_order(text) and bool(orders_in(split_sentences(text)))
 
 
 _HINT = re.compile(

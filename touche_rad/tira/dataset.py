@@ -26,7 +26,6 @@ OFFICIAL_USER: Final = "https://touche25-rad.webis.de/user-sim/api/chat"
 """The user simulator of the organisers of 2025."""
 DEBATERS: Final[SubTask] = 1
 JUDGES: Final[SubTask] = 2
-_USER: Final = "base-user"
 SIZE: Final = 75
 """The largest file in MB that the client's format checks read by default."""
 _CLAIMS, _CONFIGURATION = "claims.tsv", "configuration.json"

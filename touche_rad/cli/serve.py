@@ -1,0 +1,160 @@
+"""The command `serve`."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from touche_rad.cli import options as opt
+from touche_rad.cli import prepare
+from touche_rad.cli.console import say
+from touche_rad.errors import UserError
+
+if TYPE_CHECKING:
+    from touche_rad.serve.limits import Access
+
+
+@opt.command(
+    "serve",
+    "serve -i index",
+    "serve -i demo -d verbatim -j length --port 8081",
+    "serve -i index -d sinai -m http://localhost:8000/v1#llama",
+    "serve -i index -d grounded --also-debater verbatim --also-judge length",
+)
+@opt.options(
+    opt.DEBATER, opt.JUDGE, opt.plugin_options("debater", "judge"),
+    opt.plugin("--also-debater", multiple=True, envvar="TOUCHE_RAD_ALSO_DEBATER",
+               help="Further debater of the debate page, repeatable. [default: all that work]"),
+    opt.plugin("--also-judge", multiple=True, envvar="TOUCHE_RAD_ALSO_JUDGE",
+               help="Further judge of the debate page, repeatable."),
+    click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True,
+                 envvar="TOUCHE_RAD_HOST",
+                 help="Address to listen on; 0.0.0.0 = all, with --token or --open."),
+    click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=8080,
+                 show_default=True, envvar="TOUCHE_RAD_PORT", help="Port; 0 = any free port."),
+    click.option("--max-body", type=click.IntRange(1), default=16, show_default=True,
+                 metavar="MIB", help="Maximum size of a request in MiB."),
+    click.option("--max-requests", type=click.IntRange(1), default=4096, show_default=True,
+                 metavar="N", help="Maximum requests at a time; further ones get status 503."),
+    click.option("--token", metavar="TEXT", envvar="TOUCHE_RAD_TOKEN",
+                 help="Token that clients must send, of 16 characters or more."),
+    opt.flag("--open", "Answer clients on other machines without a token.", "is_open"),
+    click.option("--allow-host", "hosts", metavar="NAME", multiple=True,
+                 help="Name under which browsers may open the server; repeatable."),
+    opt.seconds("--grace", "Seconds to finish requests after SIGTERM.", default=30.0,
+                show_default=True),
+    opt.MAX_WORDS,
+    opt.seconds("--deadline", "Time limit per answer in seconds, from the start of its work; 280 "
+                "seconds at most, with the time it waits for its turn. On timeout the fallback "
+                "answers.", default=100.0, show_default=True),
+    opt.INDEX, opt.SPARE_INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.SEED, opt.QUIET,
+)  # fmt: skip
+def serve_command(**given: Any) -> None:
+    """Serve the debater at POST / and the judge at POST /quantity, /quality, /relation, /manner.
+
+    GET / is a page to debate with one or two debaters, and GET /docs describes the API. The port
+    opens when the index is open and both plugins are ready.
+    """
+    import uvicorn
+
+    from touche_rad.cli import page_offer
+    from touche_rad.serve import create_app
+    from touche_rad.serve.limits import Limits, TimedProtocol
+
+    access = _access(given["host"], given["token"] or "", given["hosts"], given["is_open"])
+    _check_port(given["host"], given["port"])
+    level = "warning" if given["quiet"] else "info"
+    logging.basicConfig(level=level.upper())
+    debater = prepare.select_main("debater", given)
+    judge = prepare.select_main("judge", given)
+    also = page_offer.Also(given, debater, judge)
+    services = prepare.open_services(
+        given, debater.plugin, judge.plugin, *also.plugins, index=True, must_answer=False
+    )
+    answerer = prepare.make_answerer(given, debater, services)
+    answerer.within = _CLIENT_SECONDS
+    limits = Limits(body=given["max_body"] * 2**20, requests=given["max_requests"])
+    made = judge.make(services)
+    app = create_app(
+        answerer, made, debater_name=debater.tag, judge_name=judge.tag,
+        deadline=given["deadline"], model=services.model, limits=limits, access=access,
+        offer=also.offer(answerer, made, services),
+    )  # fmt: skip
+    say(f"debater {debater.tag}, judge {judge.tag}", quiet=given["quiet"])
+    prepare.check_demo(given, services.index)
+    _raise_open_files_limit()
+    uvicorn.run(
+        app, host=given["host"], port=given["port"], log_level=level,
+        timeout_keep_alive=_KEEP_ALIVE, backlog=_BACKLOG, http=TimedProtocol, ws="none",
+        timeout_graceful_shutdown=math.ceil(given["grace"]),
+    )  # fmt: skip
+
+
+_CLIENT_SECONDS: Final = 280.0
+"""Time limit of the selected debater. The task's client waits 300 seconds; a fallback follows."""
+_SHORTEST_TOKEN: Final = 16
+
+
+def _access(host: str, token: str, names: Sequence[str], is_open: bool) -> Access:
+    """Return who may ask; an address that other machines reach needs a token or `--open`."""
+    from touche_rad.serve.limits import Access, is_loopback, own_names
+
+    if token and (len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
+        raise UserError(f"--token: expected {_SHORTEST_TOKEN} or more ASCII characters")
+    if token and is_open:
+        raise UserError("--open and --token exclude each other: leave one out")
+    loopback = is_loopback(host)
+    if not (loopback or token or is_open):
+        raise UserError(
+            f"other machines can reach --host {host}: set TOUCHE_RAD_TOKEN to 16 or more random "
+            "characters, or allow everybody with --open"
+        )
+    allowed = {name.lower() for name in (*names, host)} | own_names()
+    return Access(token, loopback, frozenset(allowed))
+
+
+def _check_port(host: str, port: int) -> None:
+    """Raise an error before any work if the address cannot be listened on."""
+    import errno
+    import socket
+
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise UserError(
+                f"port {port} is in use by another program: choose another with --port N"
+            ) from None
+        if error.errno == errno.EACCES:
+            raise UserError(
+                f"port {port} is not permitted: choose one above 1023 with --port N"
+            ) from None
+        raise UserError(
+            f"--host {host}: cannot be listened on: {error.strerror or error}"
+        ) from None
+
+
+_KEEP_ALIVE: Final = 600
+"""Seconds until an idle connection is closed. It is long, so that the client closes connections: a
+client that sends a request while the server closes the connection loses its debate."""
+_BACKLOG: Final = 4096
+
+
+def _raise_open_files_limit() -> None:
+    """Allow as many open files as possible: a client may open thousands of connections."""
+    try:
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    except (ImportError, OSError, ValueError) as error:
+        logging.getLogger("touche_rad").info("the limit of open files is unchanged: %s", error)
