@@ -14,7 +14,7 @@ demo: $(VENV)/core.stamp  ## index, debate, judge, score and report on the bundl
 test: $(VENV)/dev.stamp lint types  ## lint, types, and the tests that work without services and extras
 	$(PYTEST) $(PYTEST_ARGS)
 
-test-long: $(VENV)/test-long.stamp  ## long tests: 100 kills, fault tables, generated requests
+test-long: $(VENV)/test-long.stamp  ## long tests: kills at random moments, fault tables, generated requests
 	$(PYTEST) -m long $(PYTEST_ARGS)
 
 test-services: $(VENV)/test-services.stamp  ## Elasticsearch, vLLM, Chromium, encoders and trainings

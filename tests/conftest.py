@@ -52,6 +52,11 @@ MODULES = {
 """Packages that each tier imports; the extra test-TIER in pyproject.toml installs them."""
 
 
+def repeats(short: int) -> int:
+    """How often a campaign repeats: a short form, or TOUCHE_RAD_REPEATS times as often."""
+    return short * int(os.environ.get("TOUCHE_RAD_REPEATS", "1"))
+
+
 def unavailable(what: str) -> None:
     """Fail: no tier skips a test because something is not installed."""
     pytest.fail(f"this test needs {what}")

@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.conftest import repeats
 from tests.labelling.makers import write_run
 from tests.terminal import touche_rad
 from touche_rad import cli
@@ -23,10 +24,10 @@ from touche_rad.debate import Maxim
 
 pytestmark = pytest.mark.long
 
-KILLS = 100
+KILLS = repeats(25)
 
 
-def test_no_acknowledged_answer_is_lost_by_a_hundred_kills(tmp_path: Path) -> None:
+def test_no_acknowledged_answer_is_lost_by_kills(tmp_path: Path) -> None:
     run, output = write_run(tmp_path / "run.jsonl", 2), tmp_path / "labels.jsonl"
     chance = random.Random(7)
     known: dict[tuple[int, int, str], Any] = {}

@@ -15,12 +15,13 @@ import anyio
 import pytest
 from pydantic import BaseModel, Field
 
+from tests.conftest import repeats
 from tests.models import scripted
 from tests.models.scripted import Handler, Scripted, fails, raw, reply
 from touche_rad.models import Message, Model, ModelError, sending
 from touche_rad.models.endpoint import Address
 
-CALLS = 10_000
+CALLS = repeats(2_500)
 _ASKED = re.compile(r"KIND (.+) TOKEN (\d+)\.")
 
 Act = Callable[[Handler, int], None]

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from tests.conftest import repeats
 from tests.serve.served import app_of_the_demo, assert_valid_answer, assert_valid_score
 from touche_rad.debate import Maxim
 
@@ -124,7 +125,7 @@ def _send(client: TestClient, path: str, body: bytes) -> dict[str, Any] | None:
     return answered  # type: ignore[no-any-return]
 
 
-@settings(max_examples=3500, **EVERY)
+@settings(max_examples=repeats(900), **EVERY)
 @given(body=mangled(conversations()))
 def test_any_conversation(client: TestClient, body: bytes) -> None:
     answered = _send(client, "/", body)
@@ -133,7 +134,7 @@ def test_any_conversation(client: TestClient, body: bytes) -> None:
 
 
 @pytest.mark.parametrize("maxim", Maxim)
-@settings(max_examples=1000, **EVERY)
+@settings(max_examples=repeats(250), **EVERY)
 @given(body=mangled(questions()))
 def test_any_question(client: TestClient, maxim: Maxim, body: bytes) -> None:
     answered = _send(client, f"/{maxim}", body)
@@ -155,4 +156,4 @@ def test_requests_generated_from_the_openapi_description(app: FastAPI) -> None:
 
     operations = schemathesis.openapi.from_asgi("/openapi.json", app).get_all_operations()
     for operation in [found.ok() for found in operations]:
-        settings(max_examples=450, **EVERY)(given(operation.as_strategy())(check))()
+        settings(max_examples=repeats(120), **EVERY)(given(operation.as_strategy())(check))()
