@@ -11,6 +11,7 @@ import json
 import operator
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -28,7 +29,7 @@ class Maxim(StrEnum):
     RELATION = "relation"
     MANNER = "manner"
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The capitalised name that the official evaluation files use as a key."""
         return self.value.capitalize()
@@ -57,11 +58,10 @@ class Result(BaseModel):
         Raises:
             TypeError: A field is unknown.
         """
+        known = cls.__pydantic_fields__
         for name in data if isinstance(data, dict) else ():
-            if name not in cls.model_fields:
-                raise TypeError(
-                    f"{cls.__name__} has no field {name!r}{nearest(str(name), cls.model_fields)}"
-                )
+            if name not in known:
+                raise TypeError(f"{cls.__name__} has no field {name!r}{nearest(str(name), known)}")
         return data
 
     def __hash__(self) -> int:

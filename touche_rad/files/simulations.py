@@ -172,6 +172,8 @@ def lenient_text(value: Any) -> str:
 
 def drop_keys(record: Mapping[str, Any], keys: Collection[str]) -> JsonObject:
     """Return the record without these fields."""
+    if not record.keys() - keys:
+        return {}
     return {key: value for key, value in record.items() if key not in keys}
 
 

@@ -180,10 +180,13 @@ document.addEventListener("click", (event) => {
   if (button && button.dataset.action === "theme") { rad.theme.toggle(); }
   if (button && button.dataset.action === "keys") { rad.keys.help(); }
 });
-addEventListener("DOMContentLoaded", () => {
+/* Prepare the elements of the page, once: a page with much data behind its scripts calls it early. */
+rad.ready = () => {
+  rad.ready = () => {};
   const bar = document.querySelector(".bar");
   if (bar) { new ResizeObserver(() => rad.measure("--bar", bar)).observe(bar); }
   document.querySelectorAll("table[data-sortable]").forEach(rad.sort);
   if (rad.address.read().at) { rad.address.show(); }
-});
+};
+addEventListener("DOMContentLoaded", () => rad.ready());
 addEventListener("hashchange", () => { if (rad.address.read().at) { rad.address.show(); } });

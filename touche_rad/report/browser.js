@@ -3,13 +3,20 @@
    time in the reader. The address keeps the item and the filter: #d3-t2&run=a&maxim=quality. */
 rad.report = { browsers: [] };
 
-/* Parts of the data: an element of this page, or a file in data/ that calls radPart. */
+/* Parts of the data: an element of this page, or a file in data/ that calls radPart. In a page that
+   is one file, the parts are behind the scripts, except the first. */
 {
   const parts = new Map(), waiting = new Map(), KEPT = 24;
   window.radPart = (name, value) => { waiting.get(name)?.(value); waiting.delete(name); };
-  const load = (name) => new Promise((resolve, reject) => {
-    const island = document.getElementById(`part-${name}`);
-    if (island) { resolve(JSON.parse(island.textContent)); return; }
+  const parsed = document.readyState === "loading" ? new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve)) : null;
+  const inside = document.querySelector("script[id^=part-]") !== null;
+  const load = async (name) => {
+    if (!inside) { return fetchPart(name); }
+    const find = () => document.getElementById(`part-${name}`);
+    if (!find()?.nextElementSibling) { await parsed; }  // the browser may have read half of it
+    return JSON.parse(find().textContent);
+  };
+  const fetchPart = (name) => new Promise((resolve, reject) => {
     waiting.set(name, resolve);
     const script = document.createElement("script");
     script.src = `data/${name}.js`;
@@ -29,6 +36,7 @@ rad.report = { browsers: [] };
 
 /* Wait until the browser has drawn and handled input. */
 rad.report.pause = () => new Promise((resolve) => setTimeout(resolve, 0));
+rad.report.whenIdle = window.requestIdleCallback ? (call) => requestIdleCallback(call, { timeout: 1000 }) : (call) => setTimeout(call, 40);
 
 rad.report.Browser = class {
   /* spec: { section, prefix, noun, items, fields, keys, matches(item, state), text(item) for the
@@ -184,7 +192,7 @@ rad.report.Browser = class {
     if (place) { this.scrollTo(place[0]); }
     for (const by of [1, -1]) {
       const near = this.found[this.at + by];
-      if (near) { setTimeout(() => { if (version === this.version) { this.prepare(near).catch(() => {}); } }, 40); }
+      if (near) { rad.report.whenIdle(() => { if (version === this.version) { this.prepare(near).catch(() => {}); } }); }
     }
   }
 
@@ -299,6 +307,7 @@ rad.report.active = () => {
 };
 
 rad.report.start = () => {
+  rad.ready();
   const follow = () => {
     const values = rad.address.read();
     for (const one of rad.report.browsers) {

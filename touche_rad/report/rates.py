@@ -45,7 +45,11 @@ def rate_board(
     if not judged:
         return None
     same = all(len(topic.conversations) == 1 for topic in topics)
-    figures = {names[run]: _measured_rates(counts[:, run], samples, seed) for run in judged}
+    sums = significance.resampled_sums(counts, samples, seed) if len(counts) > 1 else None
+    figures = {
+        names[run]: _measured_rates(counts[:, run], None if sums is None else sums[:, run])
+        for run in judged
+    }
     order = sorted(figures, key=lambda name: -figures[name][MEAN].value)
     standings = [Standing(name, figures[name][MEAN].value) for name in order]
 
@@ -90,14 +94,13 @@ def rate_board(
     )  # fmt: skip
 
 
-def _measured_rates(counts: Any, samples: int, seed: int) -> dict[str, Measured]:
+def _measured_rates(counts: Any, sums: Any) -> dict[str, Measured]:
     """Return the share of yes on each maxim and their mean, with bootstrap samples of claims."""
     total = counts.sum(axis=0)
     values = np.divide(total[:, 0], total[:, 1], out=np.zeros(len(total)), where=total[:, 1] > 0)
-    if len(counts) < 2:
+    if sums is None:
         found = {str(maxim): Measured(float(values[at])) for at, maxim in enumerate(Maxim)}
         return {**found, MEAN: Measured(float(values.mean()))}
-    sums = significance.resampled_sums(counts, samples, seed)
     shares = np.divide(
         sums[..., 0], sums[..., 1], out=np.zeros(sums.shape[:-1]), where=sums[..., 1] > 0
     )

@@ -27,16 +27,19 @@ class Supported:
 
 
 class _Words(NamedTuple):
-    """The words of a text: as one string, and the content words as a set."""
+    """The words of a text: as one string, and the content words in order and as a set."""
 
     joined: str
-    content: frozenset[str]
+    """With a space on either side; empty without words."""
+    content: tuple[str, ...]
+    known: frozenset[str]
 
 
 @lru_cache(maxsize=_CACHED)
 def _words(text: str) -> _Words:
-    said = words(text)
-    return _Words(f" {' '.join(said)} ", frozenset(said) - stopwords())
+    said, ignored = words(text), stopwords()
+    content = tuple(word for word in said if word not in ignored)
+    return _Words(f" {' '.join(said)} " if said else "", content, frozenset(content))
 
 
 @lru_cache(maxsize=_CACHED)
@@ -52,24 +55,25 @@ def supported(response: str, arguments: Sequence[str]) -> list[Supported]:
 
 def quoted_sentences(argument: str, quotations: str) -> list[int]:
     """Return the places of an argument's sentences that are in the text of the quotations."""
-    said = f" {' '.join(words(quotations))} "
+    said = _words(quotations).joined
     return [
         place
         for place, sentence in enumerate(split(argument))
-        if (joined := _words(sentence).joined).strip() and joined in said
+        if (joined := _words(sentence).joined) and joined in said
     ]
 
 
 def _one(sentence: str, arguments: Sequence[str]) -> Supported:
-    for form in (sentence, _FRAME.sub("", sentence, count=1)):
-        said = f" {' '.join(words(form))} "
+    bare = _FRAME.sub("", sentence, count=1)
+    for form in (sentence, bare) if bare != sentence else (sentence,):
+        said = _words(form).joined
         for number, text in enumerate(arguments):
-            if said.strip() and said in _words(text).joined:
+            if said and said in _words(text).joined:
                 return Supported(sentence, "quoted", number)
-    content = [word for word in words(sentence) if word not in stopwords()]
+    content = _words(sentence).content
     best, number = 0.0, 0
     for place, text in enumerate(arguments):
-        there = _words(text).content
+        there = _words(text).known
         share = sum(word in there for word in content) / len(content) if content else 0.0
         if share > best:
             best, number = share, place
