@@ -30,7 +30,7 @@ def judge_lines(result: Mapping[str, Any]) -> list[str]:
         lines += [*_table(name.replace("_", " "), ["turns", *(one for one, _ in _OF_JUDGE)], rows)]
     return [
         *lines,
-        "On held-out debates. error: mean difference of score and share of yes (calibration).",
+        "On held-out debates. error: mean calibration error of the scores.",
     ]
 
 
