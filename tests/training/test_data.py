@@ -55,6 +55,7 @@ def test_a_traced_run_gives_the_prompt_that_was_sent_and_the_reasoning_that_neve
     assert list(answer) == ["reasoning", "argument"]
     assert answer == {"reasoning": "Tins need coins.", "argument": response.content}
     assert (record["reasoning"], record["debate"], record["turn"]) == ("given", ASKED.key, 1)
+    assert record["format"] == 1
 
 
 def test_a_trace_alone_and_a_run_with_it_give_the_same_once(
@@ -280,6 +281,15 @@ def test_wrong_data_is_told_with_its_line(tmp_path: Path, line: str, told: str) 
     (tmp_path / "bad.jsonl").write_text(line + "\n")
     with pytest.raises(InputError, match=f"bad.jsonl:1.*{told}"):
         data([tmp_path / "bad.jsonl"], tmp_path / "data.jsonl")
+
+
+@pytest.mark.parametrize("name", ["sft", "dpo"])
+def test_data_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> None:
+    said = {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]}
+    path = tmp_path / "new.jsonl"
+    path.write_text(json.dumps({**said, "format": 2}) + "\n")
+    with pytest.raises(UserError, match=r"new.jsonl: made by a newer touche-rad \(format 2"):
+        trainer(name)([path], tmp_path / "out", recipe={"base": "none"})
 
 
 @given(

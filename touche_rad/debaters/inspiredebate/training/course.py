@@ -114,7 +114,8 @@ def _data(plan: Plan, folder: Folder) -> Mapping[str, Any]:
         write_records(folder.counts, [data.counts])
         write_records(folder.held_out, data.held_out)
         write_records(folder.data, data.training)
-    return next((record for _, record in read_records(folder.counts)), {})
+    counts = next((record for _, record in read_records(folder.counts)), {})
+    return {name: count for name, count in counts.items() if name != "format"}
 
 
 def _train(

@@ -27,6 +27,7 @@ from touche_rad.debaters.inspiredebate.training.samples import (
     Sample,
     answer_of,
     digest,
+    json_records,
     messages_at,
     read_records,
 )
@@ -232,7 +233,7 @@ def _history(asked: Debate) -> str:
 def first_record(path: Path) -> Mapping[str, Any]:
     """Return the first record of a JSONL file, or an empty one."""
     try:
-        return next((record for _, record in read_records(path)), {})
+        return next((record for _, record in json_records(path)), {})
     except InputError:
         return {}
 

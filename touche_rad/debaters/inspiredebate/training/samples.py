@@ -7,16 +7,18 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from touche_rad import files
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.inspiredebate.speech import Speech
-from touche_rad.errors import InputError
+from touche_rad.errors import InputError, refuse_newer
 from touche_rad.files.records import numbered_lines
 from touche_rad.models import Message
 
 T = TypeVar("T")
+FORMAT: Final = 1
+"""The format of training data and preferences; each record has it."""
 
 
 def held_out(
@@ -102,17 +104,28 @@ def digest(texts: Iterable[str]) -> str:
 
 
 def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
-    """Write a JSONL file atomically and return the number of records."""
+    """Write a JSONL file atomically, with the format in each record; return their number."""
     count = 0
     with files.atomic_write(path) as stream:
         for record in records:
-            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+            stream.write(json.dumps({**record, "format": FORMAT}, ensure_ascii=False) + "\n")
             count += 1
     return count
 
 
 def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the records of a JSONL file with their line numbers."""
+    """Yield the records of training data with their line numbers.
+
+    Raises:
+        UserError: A newer version wrote the file.
+    """
+    for number, record in json_records(path):
+        refuse_newer(path, record, FORMAT)
+        yield number, record
+
+
+def json_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the objects of any JSONL file with their line numbers."""
     for number, line in numbered_lines(path):
         try:
             value = json.loads(line)
