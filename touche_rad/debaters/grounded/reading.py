@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from touche_rad.debate import Argument, Debate, Hit, Turn
 from touche_rad.debaters.grounded.library import Library, cosine, coverage, negated
+from touche_rad.evidence.words import read_passage
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean, content_words, cut_to_words, sentences
 
@@ -206,6 +207,8 @@ def _shortened(text: str) -> str:
 
 CHAINED = 4
 """Arguments similar to the user's message whose attackers are searched."""
+NAMED = 5
+"""Words that a path names as shared with the user's message."""
 
 _Route = tuple[str, str, str, tuple[str, ...]]
 """Name of a route, the field and the words to search, and a description for the user."""
@@ -238,7 +241,7 @@ def gather(index: ArgumentIndex, reading: Reading, k: int) -> list[Candidate]:
     """
     found: dict[str, Candidate] = {}
     first = _search(index, _direct(reading), k, found)
-    _search(index, _chained(first.get("alike", [])), k, found)
+    _search(index, _chained(reading.assertion, first.get("alike", [])), k, found)
     if not found:
         _search(index, _broad(reading), k, found)
     return list(found.values())
@@ -265,11 +268,12 @@ def _direct(reading: Reading) -> list[_Route]:
     ]
 
 
-def _chained(alike: Sequence[Hit]) -> list[_Route]:
+def _chained(assertion: str, alike: Sequence[Hit]) -> list[_Route]:
     """Return searches for attackers of a text like the user's, and of the claim it supports."""
     routes: list[_Route] = []
     for hit in alike[:CHAINED]:
-        said = f"{hit.argument.id} is similar to what you say: {hit.argument.text}"
+        shared = ", ".join(_shared_words(assertion, hit.argument.text))
+        said = f"{hit.argument.id} is similar to what you say{shared and f' ({shared})'}"
         routes.append(
             ("chain", "attacks", hit.argument.text, (said, "attacks a claim similar to that"))
         )
@@ -282,6 +286,17 @@ def _chained(alike: Sequence[Hit]) -> list[_Route]:
             )
         )
     return routes
+
+
+def _shared_words(assertion: str, text: str) -> list[str]:
+    """Return the first content words of the user that a text has too, in any form."""
+    there = {token.stem for token in read_passage(text).tokens}
+    common = {
+        token.stem: token.word
+        for token in read_passage(assertion).tokens
+        if token.matters and token.stem in there
+    }
+    return list(common.values())[:NAMED]
 
 
 def _broad(reading: Reading) -> list[_Route]:
