@@ -10,7 +10,7 @@ from touche_rad.debate import Maxim
 
 _OF_JUDGE: Final = (
     ("F1", "f1"), ("precision", "precision"), ("recall", "recall"), ("error", "error"),
-    ("always-yes F1", "always_yes_f1"), ("grounded F1", "model_free_f1"),
+    ("always yes", "always_yes_f1"), ("grounded", "model_free_f1"),
 )  # fmt: skip
 _OF_JURY: Final = ("jury", "equal weights", "best juror", "always yes", "majority")
 
@@ -30,7 +30,7 @@ def judge_lines(result: Mapping[str, Any]) -> list[str]:
         lines += [*_table(name.replace("_", " "), ["turns", *(one for one, _ in _OF_JUDGE)], rows)]
     return [
         *lines,
-        "On held-out debates. error: mean calibration error of the scores.",
+        "On held-out debates. error: of the calibration. always yes, grounded: their F1.",
     ]
 
 
