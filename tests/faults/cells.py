@@ -18,8 +18,9 @@ STOPS: Final = "stops"
 WORDS: Final = {
     SAME: "the result is that of a run without the fault, byte for byte",
     TURN: (
-        "only the affected turn is poorer (with a panel, the affected debate), and the record names "
-        "the turn and the cause; exit code 0"
+        "only the affected turn is poorer (with a panel, the affected debate; if the claim of a "
+        "simulated debate is affected, each of its turns), and the record names the turn and the "
+        "cause; exit code 0"
     ),
     STOPS: (
         "one line says what is wrong, and no output is written; exit code 1, or 2 before any work, "
@@ -54,8 +55,8 @@ class Command:
     folder: Path
     run: Callable[[], Ended]
     output: str
-    affected: str = ""
-    """The turn that the fault affects, as DEBATE.TURN or DEBATE."""
+    affected: frozenset[str] = frozenset()
+    """The turns that the fault affects, as DEBATE.TURN or DEBATE."""
     differing: Callable[[bytes, bytes], set[str]] = lambda truth, made: set()
     """The turns in which two outputs differ."""
     named: Callable[[Path, Ended], set[str]] | None = None
@@ -76,6 +77,9 @@ class Command:
         ended = self.run()
         if ended.code != 0:
             raise Broken(f"fails without a fault: {ended.err}")
+        poorer = (self.named or named_by_status)(self.path, ended)
+        if poorer:
+            raise Broken(f"poorer without a fault: {listed(poorer)}")
         return content(self.path)
 
 
@@ -124,6 +128,8 @@ def judge(command: Command, truth: bytes, ended: Ended) -> str:
     """Return what happened, as a word of WORDS; raise Broken for anything else."""
     if "Traceback" in ended.err:
         raise Broken(f"a traceback: {last_line(ended)}")
+    if "internal error" in ended.err:
+        raise Broken(f"an error that names no cause: {last_line(ended)}")
     if ended.code == 0:
         return _finished(command, truth, ended)
     if command.path.exists():
@@ -139,12 +145,14 @@ def _finished(command: Command, truth: bytes, ended: Ended) -> str:
     if made != truth and not differing:
         raise Broken("the result differs, and not in a turn")
     named = (command.named or named_by_status)(command.path, ended)
-    if differing - {command.affected}:
+    if differing - command.affected:
         raise Broken(f"poorer than it must be: {listed(differing)}")
     if differing - named:
         raise Broken(f"poorer, and no record: {listed(differing - named)}")
-    if named - {command.affected}:
-        raise Broken(f"the record names turns that are not affected: {listed(named)}")
+    if named - command.affected:
+        raise Broken(
+            f"the record names turns that are not affected: {listed(named - command.affected)}"
+        )
     return TURN if named else SAME
 
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import traceback
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -111,6 +112,7 @@ def start(words: Sequence[str], prepare: Prepare = lambda: None) -> Child:
         os.close(file)
         sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        _keep_temporary_folders()
         prepare()
         cli.main(list(words))
     except SystemExit as end:
@@ -120,6 +122,15 @@ def start(words: Sequence[str], prepare: Prepare = lambda: None) -> Child:
     finally:
         os._exit(code)
     raise AssertionError
+
+
+def _keep_temporary_folders() -> None:
+    """Keep the temporary folders of the process that was forked when this fork ends.
+
+    A command whose threads still run at its end calls the functions of `atexit` itself.
+    """
+    for inherited in list(weakref.finalize._registry):  # type: ignore[attr-defined]
+        inherited.atexit = False
 
 
 def few_descriptors() -> None:

@@ -99,19 +99,19 @@ def _debater(folder: Path, *model: str) -> Command:
         "-o",
         out,
     )
-    return Command(folder, _run(*words), out.name, "2.2", compare_responses)
+    return Command(folder, _run(*words), out.name, frozenset({"2.2"}), compare_responses)
 
 
 def _judge(folder: Path, *model: str) -> Command:
     out = folder / "evaluations.jsonl"
     words = ("judge", write_debates(folder), "-j", "zsl", *model, "-o", out)
-    return Command(folder, _run(*words), out.name, "2.2", compare_turns)
+    return Command(folder, _run(*words), out.name, frozenset({"2.2"}), compare_turns)
 
 
 def _panel(folder: Path, *model: str) -> Command:
     out = folder / "outcomes.jsonl"
     words = ("judge", write_debates(folder), "-j", "inspirescore", *model, "-o", out)
-    return Command(folder, _run(*words), out.name, "2", _lines)
+    return Command(folder, _run(*words), out.name, frozenset({"2"}), _lines)
 
 
 def _user(folder: Path, *model: str) -> Command:
@@ -121,7 +121,7 @@ def _user(folder: Path, *model: str) -> Command:
     claims.write_text("TOPIC_DESCRIPTION\tUSER\n" + "".join(f"{one}\tbase-user\n" for one in rows))
     words = ("simulate", claims, "-i", "demo", "-d", "grounded", "--user", "model", "--turns", "2",
              *model, "-o", out)  # fmt: skip
-    return Command(folder, _run(*words), out.name, "2.2", compare_turns)
+    return Command(folder, _run(*words), out.name, frozenset({"2.2"}), compare_turns)
 
 
 def _training(folder: Path, *model: str) -> Command:
@@ -130,7 +130,9 @@ def _training(folder: Path, *model: str) -> Command:
     labels.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     words = ("train", "jury", write_debates(folder), labels, "--of", "length,zsl",
              *model, "--replace", "-o", out)  # fmt: skip
-    return Command(folder, _run(*words), out.name, "2.2", lambda truth, made: {"2.2"}, _trained)
+    return Command(
+        folder, _run(*words), out.name, frozenset({"2.2"}), lambda truth, made: {"2.2"}, _trained
+    )
 
 
 def _trained(path: Path, ended: Ended) -> set[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.faults import index_faults, kills, model_faults
+from tests.faults import index_faults, kills, machine_faults, model_faults
 from tests.faults.cells import Group
 
 pytestmark = pytest.mark.long
@@ -19,6 +22,7 @@ SAMPLE = [
     (model_faults.GROUP, "refusal", ("simulated user",)),
     (index_faults.LOCAL, "file truncated", ("debater",)),
     (index_faults.LOCAL, "one byte changed", ("retriever",)),
+    (index_faults.SERVER, "status 401", ("debater", "simulated user")),
 ]
 
 
@@ -31,6 +35,15 @@ def test_a_fault_does_what_is_promised(
     with group.observing(tmp_path) as observe:
         happened = {place: observe(kind, place) for place in places}
     assert happened == {place: group.promises[kind][place] for place in places}
+
+
+def test_a_command_with_running_threads_keeps_the_folder_of_the_campaign() -> None:
+    def prepare() -> None:
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+
+    with tempfile.TemporaryDirectory() as folder:
+        assert machine_faults.start(["--version"], prepare).ended().code == 0
+        assert Path(folder).exists()
 
 
 def test_a_killed_judge_goes_on_to_the_same_bytes(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails
 from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model, ModelError, sending
 from touche_rad.models.endpoint import Address
 from touche_rad.runs.journal import Done
@@ -155,6 +156,19 @@ def test_a_fault_of_the_machine_stops_a_run_and_the_same_command_continues(
     buggy.write_text(BUGGY.replace('"fine" in', '"" in'))
     assert touche_rad(*command).code == 0
     assert out.read_text().count("I disagree.") == 2
+
+
+def test_a_fault_of_the_machine_stops_a_training_without_an_output(
+    tmp_path: Path, buggy: Path
+) -> None:
+    buggy.write_text(BUGGY.replace('ZeroDivisionError("a bug of the judge")', "MemoryError()"))
+    out, inputs = tmp_path / "jury.json", [demo_file("debates.jsonl"), demo_file("labels.jsonl")]
+    ended = touche_rad(
+        "--plugin", buggy, "train", "jury", *inputs, "--of", "length,buggy-judge", "-o", out
+    )
+    assert ended.code == 1
+    assert "stopped at a fault of the machine: judge buggy-judge failed: MemoryError" in ended.err
+    assert not out.exists()
 
 
 def test_one_answer_on_the_screen_says_above_it_who_stands_in(

@@ -35,8 +35,11 @@ def own_output(
         replace: Whether the output of another command may be replaced.
         model: The language model, of which a new trace begins.
 
+    A fault of the machine, such as used up memory, stops the command.
+
     Raises:
         UserError: The output exists, and this command did not write it.
+        MachineStop: The machine has no memory, file descriptors or threads left.
     """
     from touche_rad.files import check_output
     from touche_rad.files.outputs import (
@@ -47,6 +50,7 @@ def own_output(
         write_status,
     )
     from touche_rad.runs.journal import as_written
+    from touche_rad.runs.stand_ins import RUN_FAILURES, FailureLog, stop_at_machine_fault
 
     identity = as_written({
         "verb": verb, **settings, "model": model.identity if model else None,
@@ -57,7 +61,14 @@ def own_output(
     if model is not None:
         model.begin_trace()
     started, begun = datetime.now().astimezone(), time.monotonic()
-    yield
+    before = RUN_FAILURES.set(FailureLog(needs_machine=True))
+    try:
+        yield
+    except ExceptionGroup as error:  # of a group of tasks
+        stop_at_machine_fault(verb, error)
+        raise
+    finally:
+        RUN_FAILURES.reset(before)
     status = Status(
         verb=verb, state="done", output=str(out), identity=identity, sha256=sha256_of(out),
         started=started, finished=datetime.now().astimezone(),

@@ -174,7 +174,7 @@ _ROOT: Final = 5
 """Letters that are compared of two words."""
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=2_048)
 def missing_context(text: str) -> str:
     """Return the first words that refer to something outside a text; "" if it stands alone.
 

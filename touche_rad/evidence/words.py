@@ -89,7 +89,7 @@ def _spelt(match: re.Match[str]) -> Iterator[tuple[str, str]]:
         yield word, stem(word)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=2_048)
 def _meant(written: str, group: str | None) -> tuple[str, ...]:
     """Return the words of one written word; contractions are expanded."""
     word = re.sub("[’ʼ]", "'", written)
@@ -107,7 +107,7 @@ def _meant(written: str, group: str | None) -> tuple[str, ...]:
     return (word.removesuffix("'s").replace("'", "") or word,)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=2_048)
 def stem(word: str) -> str:
     """Return a word without common English endings; endings like -less stay."""
     return strip_ending(word, _SUFFIXES, ("sses", "shes", "ches", "xes", "zes"))

@@ -197,10 +197,11 @@ def stop_at_machine_fault(plugin: str, error: BaseException) -> None:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and what caused it."""
+    """Yield an error, or the first one of a group, and what caused it."""
     seen: list[BaseException] = []
     one: BaseException | None = error
     while one is not None and one not in seen:
+        one = _innermost(one)
         yield one
         seen.append(one)
         one = one.__cause__ or one.__context__
