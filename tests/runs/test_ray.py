@@ -68,6 +68,7 @@ def cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_worker_register_timeout_seconds", "600")
     made = Cluster()
     add_node(made, include_dashboard=False)
     add_node(made)
@@ -77,7 +78,7 @@ def cluster() -> Iterator[Any]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_world(tmp_path, 300)
+    write_world(tmp_path, 150)
     return tmp_path
 
 
@@ -131,9 +132,9 @@ def test_a_cluster_that_loses_a_node_and_its_driver_writes_the_same_bytes(
     (folder / "asked.txt").unlink()
     node = add_node(cluster)
     process = by_ray(cluster, *RESPOND, "--workers", "2", cwd=folder)
-    wait_for(process, folder, 40)
+    wait_for(process, folder, 10)
     cluster.remove_node(node, allow_graceful=False)
-    wait_for(process, folder, 80)
+    wait_for(process, folder, 40)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     kept = journaled(folder)
@@ -143,28 +144,78 @@ def test_a_cluster_that_loses_a_node_and_its_driver_writes_the_same_bytes(
     again = (folder / "asked.txt").read_text().splitlines()[asked:]
     assert (folder / "ray.jsonl").read_bytes() == whole
     assert status(folder / "ray.jsonl.status.json") == status(folder / "plain.jsonl.status.json")
-    assert len(set(again)) == 300 - kept  # finished blocks are not done again
+    assert len(set(again)) == 150 - kept  # finished blocks are not done again
     assert touche_rad("respond", *RESPOND[1:], "-o", "ray.jsonl", cwd=folder).code == 0
 
 
 @pytest.mark.services
 def test_debates_that_kill_their_worker(cluster: Any, tmp_path: Path) -> None:
-    write_world(tmp_path, 40, {7: "kills once", 20: "kills always", 30: "raises"})
+    write_world(tmp_path, 12, {3: "kills once", 6: "kills always", 9: "raises"})
     (tmp_path / "killed").touch()
     whole = plain(tmp_path, *RESPOND)
     (tmp_path / "killed").unlink()
     (tmp_path / "deadly").touch()
-    process = by_ray(cluster, *RESPOND, "--workers", "2", cwd=tmp_path)
+    process = by_ray(cluster, *RESPOND, "--workers", "1", cwd=tmp_path)  # blocks of one debate
     _, err = process.communicate(timeout=400)
     assert process.returncode == 1
-    assert "1 of 40 failed, first number 21: its worker died 3 times" in err
-    assert journaled(tmp_path) == 39  # the failed one is not recorded as done
+    assert "1 of 12 failed, first number 7: its worker died 3 times" in err
+    assert journaled(tmp_path) == 11  # the failed one is not recorded as done
     (tmp_path / "deadly").unlink()
     ended(by_ray(cluster, *RESPOND, cwd=tmp_path))
     assert (tmp_path / "ray.jsonl").read_bytes() == whole
     found = status(tmp_path / "ray.jsonl.status.json")
     assert found == status(tmp_path / "plain.jsonl.status.json")
-    assert found["replaced_turns"] == ["31.1"]
+    assert found["replaced_turns"] == ["10.1"]
+
+
+def use_worker(monkeypatch: pytest.MonkeyPatch, cluster: Any, worker: type) -> None:
+    """Run in this process on the cluster, with another class of worker."""
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+    monkeypatch.setattr("touche_rad.runs.blocks.Worker", worker)
+
+
+@pytest.mark.services
+def test_workers_that_do_not_start_are_started_again(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from touche_rad.runs.worker import Worker
+
+    class SlowStart(Worker):
+        """Its process dies before it has started, three times."""
+
+        def __init__(self) -> None:
+            with (tmp_path / "starts").open("a") as stream:
+                stream.write("x")
+            if (tmp_path / "starts").stat().st_size <= 3:
+                os._exit(1)
+
+    write_world(tmp_path, 2)
+    use_worker(monkeypatch, cluster, SlowStart)
+    words = (*RESPOND, "-o", "ray.jsonl", "--engine", "ray", "--actors", "1")
+    run = touche_rad(*words, cwd=tmp_path)
+    assert run.code == 0, run.err
+    assert (tmp_path / "starts").stat().st_size == 4
+    assert len((tmp_path / "ray.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.mark.services
+def test_workers_that_die_when_they_open_the_index_end_the_run(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from touche_rad.runs.worker import Worker
+
+    class Dying(Worker):
+        """Its process dies when it opens the index."""
+
+        def open(self, *_: Any) -> str:
+            os._exit(1)
+
+    write_world(tmp_path, 2)
+    use_worker(monkeypatch, cluster, Dying)
+    words = (*RESPOND, "-o", "ray.jsonl", "--engine", "ray", "--actors", "1")
+    run = touche_rad(*words, cwd=tmp_path)
+    assert run.code == 1
+    assert "3 workers died when they opened the index" in run.err
 
 
 @pytest.mark.services

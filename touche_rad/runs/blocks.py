@@ -42,6 +42,9 @@ _MOST_LOST: Final = 3
 _POLL: Final = 0.5
 _CLOSING: Final = 5.0
 _SLOW: Final = 60.0
+_START_LIMIT: Final = 600
+"""Seconds that a process of Ray may take to start on a busy machine."""
+_PAUSE: Final = 1.0
 
 
 @dataclass
@@ -49,6 +52,7 @@ class _Actor:
     """A worker and the blocks that it has, oldest first."""
 
     handle: Any
+    starting: Any = None
     opening: Any = None
     running: dict[Any, Block] = field(default_factory=dict)
 
@@ -78,7 +82,9 @@ class RayEngine:
         self._again: deque[Block] = deque()
         self._failures: list[str] = []
         self._unopened = 0
-        """Workers that died one after the other before they were open."""
+        """Workers that died one after the other while they opened the index."""
+        self._unstarted_since: float | None = None
+        """When the first worker died before it started, if none has started since."""
         self._tracebacks: set[str] = set()
         self._budget: Any = None
 
@@ -112,6 +118,8 @@ class RayEngine:
                     self._ready, abandon_on_cancel=True
                 ):
                     self._collect(reference, options, keep)
+                if self._unstarted_since is not None:
+                    await anyio.sleep(_PAUSE)
         finally:
             self._stop(started)
         return self._failures
@@ -122,12 +130,18 @@ class RayEngine:
             return False
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        try:
-            self._ray.init(log_to_driver=False, logging_level="ERROR")
-        except Exception as error:  # Ray raises a plain Exception where a node starts too slowly
-            line = " ".join(str(error).split())[:300]
-            raise WorkError(f"the Ray cluster cannot be used: {line}") from None
-        return True
+        os.environ.setdefault("RAY_worker_register_timeout_seconds", str(_START_LIMIT))
+        end = time.monotonic() + _START_LIMIT
+        while True:
+            try:
+                self._ray.init(log_to_driver=False, logging_level="ERROR")
+                return True
+            except Exception as error:  # Ray raises a plain Exception if a node starts too slowly
+                if "timed out during startup" in str(error) and time.monotonic() < end:
+                    log.warning("Ray starts slowly because the machine is busy: trying again")
+                    continue
+                line = " ".join(str(error).split())[:300]
+                raise WorkError(f"the Ray cluster cannot be used: {line}") from None
 
     def _stop(self, started: bool) -> None:
         idle = [
@@ -167,7 +181,7 @@ class RayEngine:
             workers=options.workers, strict=options.strict, hand_in=options.hand_in
         )
         handle = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker).remote()
-        actor = _Actor(handle)
+        actor = _Actor(handle, handle.start.remote())
         actor.opening = handle.open.remote(self.setup, settings, self._budget)
         return actor
 
@@ -208,6 +222,7 @@ class RayEngine:
         except self._ray.exceptions.RayError as error:
             self._lose(actor, options, error)
             return
+        self._unstarted_since = None
         if reference == actor.opening:
             actor.opening = None
             if result:
@@ -241,13 +256,18 @@ class RayEngine:
         """Give the blocks of a worker that died to the others, and start another worker.
 
         Raises:
-            WorkError: Too many workers died before they were open.
+            WorkError: Too many workers died when they opened the index, or none starts.
         """
-        self._unopened = 0 if actor.opening is None else self._unopened + 1
-        if self._unopened >= _MOST_LOST * len(self._actors):
-            raise WorkError(
-                f"{self._unopened} workers died when they opened the index: {_last_line(error)}"
-            )
+        if actor.opening is None:
+            self._unopened = 0
+        elif self._has_started(actor):
+            self._unopened += 1
+            if self._unopened >= _MOST_LOST * len(self._actors):
+                raise WorkError(
+                    f"{self._unopened} workers died when they opened the index: {_last_line(error)}"
+                )
+        else:
+            self._wait_for_start(error)
         if actor in self._actors:
             self._actors[self._actors.index(actor)] = self._spawn(options)
         for place, block in enumerate(actor.running.values()):
@@ -264,6 +284,29 @@ class RayEngine:
                 self._failures.append(
                     f"number {number}: its worker died {lost} times: {_last_line(error)}"
                 )
+
+    def _has_started(self, actor: _Actor) -> bool:
+        """Whether the process of a worker that died had started."""
+        try:
+            self._ray.get(actor.starting, timeout=0)
+        except self._ray.exceptions.RayError:
+            return False
+        return True
+
+    def _wait_for_start(self, error: Exception) -> None:
+        """Allow another start; Ray ends the start of a worker where a machine is too busy.
+
+        Raises:
+            WorkError: No worker has started for a long time.
+        """
+        now = time.monotonic()
+        if self._unstarted_since is None:
+            self._unstarted_since = now
+            log.warning("a worker did not start: starting another one")
+        elif now - self._unstarted_since > _START_LIMIT:
+            raise WorkError(
+                f"no worker has started for {_START_LIMIT // 60} minutes: {_last_line(error)}"
+            )
 
 
 def cut(units: Iterator[tuple[int, Any]], total: int, actors: int, workers: int) -> Iterator[Block]:

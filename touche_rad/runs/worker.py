@@ -91,6 +91,9 @@ class Worker:
     It has no async method: Ray would run all methods on an event loop of its own then.
     """
 
+    def start(self) -> None:
+        """Do nothing; its result says that the process of the worker works."""
+
     def open(self, setup: Setup, options: RunOptions, budget: Any) -> str:
         """Open the index and the model, and return what is wrong, or an empty text."""
         here = socket.gethostname()
