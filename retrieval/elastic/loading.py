@@ -16,7 +16,14 @@ from typing import IO, Any, Final
 import numpy as np
 
 from retrieval.elastic import shape
-from retrieval.elastic.connection import Connection, TooLarge, check_id, check_new_name, place
+from retrieval.elastic.connection import (
+    Connection,
+    TooLarge,
+    check_id,
+    check_new_name,
+    log,
+    place,
+)
 from retrieval.index.analyser import tokens
 from retrieval.index.statements import ROLES, StatementGroups, key_of
 from touche_rad import files
@@ -240,11 +247,17 @@ def settle(connection: Connection, concrete: str) -> None:
     """Make what was written searchable, in one segment per shard and copy.
 
     Every copy then gives the same scores to the last bit. Without it, replaced documents count in
-    the scores of a copy until it merges its segments, and each copy does so at another time.
+    the scores of a copy until it merges its segments, and each copy does so at another time. A user
+    who may not merge gets a warning.
     """
     connection.ask(lambda es: es.indices.refresh(index=concrete))
     connection.ask(partial(_await_copies, index=concrete))
-    connection.ask(partial(_merge, index=concrete))
+    if not connection.ask(partial(_merge, index=concrete)):
+        log.warning(
+            "%s: no permission to merge segments (index privilege maintenance): the index is "
+            "complete, but its copies may give slightly different scores",
+            connection.where,
+        )
 
 
 def _await_copies(es: Any, index: str) -> None:
@@ -257,9 +270,10 @@ def _await_copies(es: Any, index: str) -> None:
     )
 
 
-def _merge(es: Any, index: str) -> None:
-    patient = es.options(request_timeout=_MERGE_SECONDS)
-    patient.indices.forcemerge(index=index, max_num_segments=1)
+def _merge(es: Any, index: str) -> bool:
+    """Merge to one segment per shard; return whether the user has the permission."""
+    patient = es.options(request_timeout=_MERGE_SECONDS, ignore_status=[403])
+    return bool(patient.indices.forcemerge(index=index, max_num_segments=1).meta.status != 403)
 
 
 def _finish(connection: Connection, concrete: str, count: int) -> None:

@@ -12,7 +12,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import next_step, progress, say, terminal_width
+from touche_rad.cli.console import next_page, next_step, progress, say, terminal_width
 from touche_rad.demo import DEMO
 from touche_rad.errors import InputError, UserError
 
@@ -143,7 +143,7 @@ def show(
     page = results / PAGE / FIRST
     say(f"written: {results}", quiet=given["quiet"])
     next_step(following, quiet=given["quiet"])
-    say(f"      open {page.resolve().as_uri()} in a browser", quiet=given["quiet"])
+    next_page(page, further=True, quiet=given["quiet"])
     replaced = all_replaced(engine)
     for line in replaced:
         say(f"error: {line} are stand-ins: see the warnings above")

@@ -239,6 +239,19 @@ def next_after(
     return steps.get(kind_of(out), [])
 
 
+def next_page(page: Path, *, further: bool = False, quiet: bool = False) -> None:
+    """Print that the user can open a page.
+
+    Args:
+        page: The HTML file.
+        further: Whether another next step is printed above.
+        quiet: Print nothing.
+    """
+    if _NEXT_STEPS.get():
+        begin = "     " if further else "next:"
+        say(f"{begin} open {page.resolve().as_uri()} in a browser", quiet=quiet)
+
+
 def next_step(*commands: Sequence[Any], quiet: bool = False) -> None:
     """Print what the user would type next.
 

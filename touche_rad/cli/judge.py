@@ -10,7 +10,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
-from touche_rad.cli.console import next_step, progress, say, terminal_width
+from touche_rad.cli.console import next_page, next_step, progress, say, terminal_width
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def report_command(runs: tuple[Path, ...], **given: Any) -> None:
             say(f"graphs: {count} files in {given['graphs'].resolve()}", quiet=given["quiet"])
         else:
             say(f"graphs: none written: only outcomes of these panels are drawn: {_drawing()}")
-    say(f"next: open {summary.page.resolve().as_uri()} in a browser", quiet=given["quiet"])
+    next_page(summary.page, quiet=given["quiet"])
 
 
 def _drawing() -> str:

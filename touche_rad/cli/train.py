@@ -462,10 +462,15 @@ def dpo(sources: tuple[Path, ...], begins: Path | None, **given: Any) -> None:
     "train merge sft -o model",
 )
 @opt.path_argument("folder", "DIR")
-@opt.options(opt.output("Folder of the model. [default: DIR/merged]", "DIR"), opt.QUIET)
-def merge(folder: Path, output: Path | None, quiet: bool) -> None:
+@opt.options(
+    opt.output("Folder of the model. [default: DIR/merged]", "DIR"), opt.REPLACE, opt.QUIET
+)
+def merge(folder: Path, output: Path | None, replace: bool, quiet: bool) -> None:
     """Write the base and the adapter of a finished training as one model."""
+    from touche_rad.files import check_output
     from touche_rad.plugins import trainer
+    from touche_rad.training.folder import Folder
 
+    check_output(output or Folder(folder).merged, replace=replace)
     result = trainer("merge")(folder, output)
     _print_result(result, *_serve_lines(result), quiet=quiet)

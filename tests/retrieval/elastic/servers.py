@@ -27,10 +27,17 @@ from tests.retrieval.elastic.certificates import LOOPBACK, certificates
 NOBODY = 65534
 PASSWORD = "a long pass-word of tests"
 READER, READER_PASSWORD = "reader", "another pass-word of tests"
-READER_ROLE = """reader:
+LOADER, LOADER_PASSWORD = "loader", "a third pass-word of tests"
+"""A user who may do what loading needs, except merging segments."""
+ROLES = """reader:
   indices:
     - names: ["demo*"]
       privileges: [read, view_index_metadata]
+loader:
+  indices:
+    - names: ["*"]
+      privileges: [read, write, view_index_metadata, create_index, "indices:admin/aliases*",
+                   "indices:admin/mapping/*", "indices:admin/refresh*"]
 """
 READY = 180.0
 RELOAD = 1.0
@@ -215,7 +222,7 @@ def _configure(
     if secured:
         for name in ("ca.crt", "server.crt", "server.key"):
             shutil.copy(place.parent / name, place / "config" / name)
-        (place / "config/roles.yml").write_text(READER_ROLE)
+        (place / "config/roles.yml").write_text(ROLES)
         for layer in ("http", "transport"):
             told |= {
                 f"xpack.security.{layer}.ssl.enabled": "true",
@@ -268,6 +275,7 @@ def _add_users(home: Path, place: Path, own: dict[str, Any]) -> None:
         ([keystore, "create"], b""),
         ([keystore, "add", "--stdin", "bootstrap.password"], PASSWORD.encode()),
         ([users, "useradd", READER, "-p", READER_PASSWORD, "-r", "reader"], b""),
+        ([users, "useradd", LOADER, "-p", LOADER_PASSWORD, "-r", "loader"], b""),
     )
     for words, said in commands:
         subprocess.run(words, input=said, check=True, capture_output=True, **own)

@@ -18,7 +18,14 @@ import pytest
 
 from retrieval.elastic.connection import place
 from tests.retrieval.elastic.certificates import certificates
-from tests.retrieval.elastic.servers import PASSWORD, READER, READER_PASSWORD, Server
+from tests.retrieval.elastic.servers import (
+    LOADER,
+    LOADER_PASSWORD,
+    PASSWORD,
+    READER,
+    READER_PASSWORD,
+    Server,
+)
 from touche_rad.errors import UserError
 
 pytestmark = pytest.mark.services
@@ -31,7 +38,7 @@ def _run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "touche_rad", *words], capture_output=True, text=True,
         env={**os.environ, **environment}, timeout=120,
     )  # fmt: skip
-    for secret in (PASSWORD, READER_PASSWORD, "no pass-word of anybody"):
+    for secret in (PASSWORD, READER_PASSWORD, LOADER_PASSWORD, "no pass-word of anybody"):
         assert secret not in ran.stdout + ran.stderr
     return ran
 
@@ -122,6 +129,17 @@ def test_who_may_only_read_searches_and_brings_and_cannot_load(
         _searched(tmp_path, secured.location("never"), **reader),
         "reader has no permission to do this",
     )
+
+
+def test_who_may_not_merge_segments_loads_with_one_warning(secured: Server, tmp_path: Path) -> None:
+    loader = secured.environment(TOUCHE_RAD_ES_USER=LOADER, TOUCHE_RAD_ES_PASSWORD=LOADER_PASSWORD)
+    location = secured.location("unmerged")
+    ran = _loaded(location, **loader)
+    assert ran.returncode == 0, ran.stderr
+    (warning,) = [line for line in ran.stderr.splitlines() if "warning" in line]
+    assert "(index privilege maintenance): the index is complete" in warning
+    ran = _searched(tmp_path, location, **loader)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_an_unknown_ca_is_told(secured: Server, tmp_path: Path) -> None:
