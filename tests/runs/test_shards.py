@@ -177,6 +177,7 @@ def test_an_unfinished_or_damaged_part_is_refused(folder: Path) -> None:
     (part / "run.jsonl.part").touch()
     assert "2-of-2 is not finished: run the same command with --shard 2/2" in merge(folder).err
     assert "has no part of a run" in merge(folder, ".").err
+    assert "nowhere is no folder" in merge(folder, "nowhere").err
     assert not (folder / "run.jsonl").exists()
 
 

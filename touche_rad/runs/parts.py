@@ -202,14 +202,16 @@ def find_parts(places: Sequence[Path]) -> list[FinishedPart]:
     """Read the parts in folders; a folder may be a part, or contain parts.
 
     Raises:
-        UserError: A folder has no part, or a part is not finished.
+        UserError: A folder is missing or has no part, or a part is not finished.
     """
     found: list[FinishedPart] = []
     for place in places:
+        if not place.is_dir():
+            raise UserError(f"{place} is no folder: expected a folder that --shard I/N made")
         if (place / RECORD).is_file() or _is_begun(place):
             folders = [place]
         else:
-            inner = sorted(place.iterdir()) if place.is_dir() else []
+            inner = sorted(place.iterdir())
             folders = [one for one in inner if (one / RECORD).is_file() or _is_begun(one)]
         if not folders:
             raise UserError(
