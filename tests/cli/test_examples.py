@@ -14,7 +14,8 @@ import pytest
 from tests.cli.test_help import _commands
 from tests.terminal import touche_rad
 from touche_rad.cli import touche_rad as program
-from touche_rad.cli.options import Command, PluginSpec
+from touche_rad.cli.options import PluginSpec
+from touche_rad.cli.program import Command
 from touche_rad.plugins import KINDS, registered
 
 ROOT = Path(__file__).parent.parent.parent

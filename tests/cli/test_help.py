@@ -9,9 +9,9 @@ import click
 import pytest
 
 from tests.terminal import touche_rad
-from touche_rad.cli import Commands
 from touche_rad.cli import touche_rad as program
 from touche_rad.cli.commands import COMMANDS
+from touche_rad.cli.program import Commands
 
 PLUGIN = '''
 from touche_rad.debate import Response

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.terminal import touche_rad
-from touche_rad.cli import COMMANDS
+from touche_rad.cli.commands import COMMANDS
 
 ENGINES = {"pyterrier", "pandas", "numpy", "scipy", "fastapi", "uvicorn", "ir_measures"}
 HEAVY = ENGINES | {"pydantic", "ir_datasets", "jinja2", "rich", "anyio"}

@@ -16,6 +16,7 @@ import click
 from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, say
+from touche_rad.cli.program import Command
 
 if TYPE_CHECKING:
     from touche_rad.models.cache import Cache, Row
@@ -36,7 +37,7 @@ def _open(folder: Path) -> Cache:
 
 
 @cache_command.command(
-    "show", cls=opt.Command,
+    "show", cls=Command,
     examples=(
         "cache show cache",
         "cache show cache --json",
@@ -81,7 +82,7 @@ def _date(seconds: float) -> str:
 
 
 @cache_command.command(
-    "export", cls=opt.Command,
+    "export", cls=Command,
     examples=(
         "cache export cache -o cache.jsonl",
         "cache export cache",
@@ -111,7 +112,7 @@ def export(folder: Path, output: Path | None, replace: bool, quiet: bool) -> Non
 
 
 @cache_command.command(
-    "merge", cls=opt.Command,
+    "merge", cls=Command,
     examples=(
         "cache merge cache cache.jsonl",
         "cache merge cache other-cache",
@@ -156,7 +157,7 @@ def _read_export(path: Path) -> Iterator[Row]:
 
 
 @cache_command.command(
-    "prune", cls=opt.Command,
+    "prune", cls=Command,
     examples=(
         "cache prune cache",
         "cache prune cache --older 30",

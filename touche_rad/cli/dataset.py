@@ -11,6 +11,7 @@ import click
 from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
+from touche_rad.cli.program import Command
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def dataset_command() -> None:
 
 
 @dataset_command.command(
-    "debaters", cls=opt.Command,
+    "debaters", cls=Command,
     examples=(
         "dataset debaters touche_rad/demo/claims.tsv -o rad-debaters",
         "dataset debaters touche_rad/demo/claims.tsv --turns 5 --smoke 0 -o rad-5-turns",
@@ -82,7 +83,7 @@ def debaters(claims: Path, turns: int, user: str | None, **given: Any) -> None:
 
 
 @dataset_command.command(
-    "judges", cls=opt.Command,
+    "judges", cls=Command,
     examples=(
         "dataset judges touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o rad-judges",
         "dataset judges touche_rad/demo/adversarial.jsonl touche_rad/demo/adversarial-labels.jsonl "
@@ -140,7 +141,7 @@ def _commands(kind: str, plugins: Sequence[str]) -> list[str]:
 
 
 @dataset_command.command(
-    "evaluate", cls=opt.Command,
+    "evaluate", cls=Command,
     examples=(
         "dataset evaluate RUN-FOLDER rad-judges/truths -o scores",
         "dataset evaluate RUN-FOLDER rad-judges/truths --strict -o scores",

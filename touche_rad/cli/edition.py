@@ -12,6 +12,7 @@ from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.bench_run import INDEX, RUN, play, show
 from touche_rad.cli.console import next_step, say
+from touche_rad.cli.program import Command
 from touche_rad.errors import OptionError, UserError
 
 _FOLDER: Final = opt.path_argument("folder", "NAME")
@@ -27,7 +28,7 @@ def edition_command() -> None:
 
 
 @edition_command.command(
-    "new", cls=opt.Command,
+    "new", cls=Command,
     examples=(
         "edition new rad-demo",
         "edition new rad-2026 --claims claims.tsv -i index -d grounded -d verbatim -j length",
@@ -101,7 +102,7 @@ def _specs(given: Sequence[opt.PluginSpec], default: Sequence[str]) -> list[str]
 
 
 @edition_command.command(
-    "run", cls=opt.Command,
+    "run", cls=Command,
     examples=(
         "edition run rad-demo",
         "edition run rad-demo --dry-run",
@@ -132,7 +133,7 @@ def run(folder: Path, **given: Any) -> int:
 
 
 @edition_command.command(
-    "verify", cls=opt.Command,
+    "verify", cls=Command,
     examples=(
         "edition verify rad-demo",
         "edition verify rad-demo --quiet",

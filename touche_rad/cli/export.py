@@ -10,6 +10,7 @@ import click
 from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
+from touche_rad.cli.program import Command
 from touche_rad.errors import UserError
 
 
@@ -19,7 +20,7 @@ def export_command() -> None:
 
 
 @export_command.command(
-    "inspect", cls=opt.Command,
+    "inspect", cls=Command,
     examples=(
         "export inspect touche_rad/demo/debates.jsonl -o logs",
         "export inspect rj.jsonl --labels touche_rad/demo/labels.jsonl -o logs-of-judges",
@@ -53,7 +54,7 @@ def inspect(runs: tuple[Path, ...], **given: Any) -> None:
 
 
 @export_command.command(
-    "autojudge", cls=opt.Command,
+    "autojudge", cls=Command,
     examples=(
         "export autojudge touche_rad/demo/debates.jsonl -o autojudge",
         "export autojudge touche_rad/demo/debates.jsonl rj.jsonl -j length -o autojudge-runs",
@@ -103,7 +104,7 @@ def autojudge(runs: tuple[Path, ...], **given: Any) -> None:
 
 
 @export_command.command(
-    "simulations", cls=opt.Command,
+    "simulations", cls=Command,
     examples=(
         "export simulations autojudge/runs/debates.jsonl -o of-reports.jsonl",
         "export simulations autojudge/runs/debates.jsonl --topics autojudge/topics.jsonl "

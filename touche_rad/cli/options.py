@@ -1,235 +1,24 @@
-"""The options that several commands share, and the base class of all commands."""
+"""The options that several commands share."""
 
 from __future__ import annotations
 
-import os
 import re
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
-from click.core import ParameterSource
 
-from touche_rad.cli import complete, help_text
-from touche_rad.cli.commands import COMMANDS
-from touche_rad.errors import InputError, UserError, nearest, why
-
-DEFAULT_FILE: Final = "touche-rad.toml"
-SHARED: Final = (
-    "debater", "judge", "retriever", "index", "seed", "max_words", "deadline", "workers",
-    "quiet", "skip_bad", "turns", "host", "port", "options", "plugins",
-    "model", "cache", "max_calls", "max_tokens", "run_deadline", "trace", "metadata",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The content of a settings file, as click's default map of each command."""
-
-    path: Path | None = None
-    values: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    plugins: tuple[str, ...] = ()
-
-
-def load_settings(path: str | None) -> Settings:
-    """Read the given file, or `touche-rad.toml` in this folder if it exists.
-
-    A key at the top applies to every command with an option of this name, a table named after a
-    command only to this command. The table `options`, at either place, has the values of `-O`.
-    Flags and the environment replace the values of the file.
-    """
-    place = Path(path) if path else Path(DEFAULT_FILE)
-    if not path and not place.is_file():
-        return Settings()
-    table = _parse(place)
-    shared = {key: value for key, value in table.items() if key not in COMMANDS}
-    for key in shared:
-        if key not in SHARED:
-            raise InputError(
-                place, f"there is no such setting{nearest(key, [*SHARED, *COMMANDS])}", field=key
-            )
-    plugins = shared.pop("plugins", [])
-    values = {one: _flat(place, {**shared, **_table(place, table, one)}) for one in COMMANDS}
-    return Settings(place, values, tuple(plugins))
-
-
-def _parse(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(path, f"expected TOML: {error}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(path, f"cannot be read: {why(error)}") from None
-
-
-def _table(path: Path, table: Mapping[str, Any], command: str) -> dict[str, Any]:
-    own = table.get(command, {})
-    if not isinstance(own, dict):
-        raise InputError(path, f"expected a table [{command}], got {own!r}", field=command)
-    return own
-
-
-def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:
-    options = values.pop("options", {})
-    if not isinstance(options, dict):
-        raise InputError(path, f"expected a table, got {options!r}", field="options")
-    flat = {key.replace("-", "_"): value for key, value in values.items()}
-    if options:
-        flat["options"] = [f"{key}={_string(value)}" for key, value in options.items()]
-    return flat
-
-
-def _string(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
+from touche_rad.cli import complete
+from touche_rad.cli.program import WAIT_SECONDS, Command
+from touche_rad.errors import UserError
 
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[Any], Any]
 
 _KEY_VALUE: Final = re.compile(r"^(?:([a-z]+)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DOTALL)
-_SOURCES: Final = {
-    ParameterSource.COMMANDLINE: "flag",
-    ParameterSource.ENVIRONMENT: "environment",
-    ParameterSource.DEFAULT_MAP: "file",
-    ParameterSource.DEFAULT: "default",
-    ParameterSource.PROMPT: "prompt",
-}
-
-
-WORDS: Final = "touche_rad.arguments"
-"""Where a context keeps the words after the command's name."""
-
-
-class Stopped(Exception):
-    """The user pressed Ctrl-C; the text says whether the work can be resumed."""
-
-
-class Command(click.Command):
-    """A command with sections and examples in its help, `--plugin` and `--show-config`."""
-
-    def __init__(self, *args: Any, examples: tuple[str, ...] = (), **more: Any) -> None:
-        super().__init__(*args, **more)
-        self.examples = examples
-        self.params += [
-            config_option(expose_value=False, is_eager=True, callback=_use_config),
-            plugin_modules(expose_value=False, is_eager=True, callback=_use_plugins),
-            click.Option(
-                ["--show-config"], is_flag=True, expose_value=False,
-                help="Print each setting with its source, and exit.",
-            ),
-        ]  # fmt: skip
-
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the usage."""
-        help_text.write_usage(self, ctx, formatter)
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, then the options in sections."""
-        help_text.write_examples(formatter, self.examples)
-        help_text.write_options(self, ctx, formatter)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, or print its settings with `--show-config`."""
-        if not ctx.meta.get("show_config"):
-            try:
-                return super().invoke(ctx)
-            except (click.Abort, KeyboardInterrupt):
-                raise Stopped(_stop_message(ctx)) from None
-        for name, value in sorted(ctx.params.items()):
-            source = ctx.get_parameter_source(name)
-            where = _SOURCES.get(source, "default") if source else "default"
-            if where == "file" and ctx.obj is not None:
-                where = f"file {ctx.obj.path}"
-            shown = "***" if name == "token" and value else _show(value)
-            click.echo(f"{name.replace('_', '-')} = {shown}  ({where})")
-        return 0
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Require no argument with `--show-config`, and no number after `--wait`."""
-        args = list(_with_seconds(args))
-        ctx.meta[WORDS] = tuple(args)
-        ctx.meta["show_config"] = "--show-config" in args
-        if ctx.meta["show_config"]:
-            for parameter in self.params:
-                parameter.required = False
-        return super().parse_args(ctx, args)
-
-
-def _with_seconds(args: list[str]) -> Iterator[str]:
-    """Give `--wait` its default where no number follows it."""
-    for place, one in enumerate(args):
-        follows = args[place + 1] if place + 1 < len(args) else ""
-        bare = one == "--wait" and not follows.replace(".", "", 1).isdigit()
-        yield f"--wait={WAIT_SECONDS}" if bare else one
-
-
-def _stop_message(ctx: click.Context) -> str:
-    """Say that the same command resumes the work, if it does."""
-    written = ctx.params.get("output") or os.environ.get("outputDir")
-    resumes = "restart" in ctx.params or ctx.info_name == "index"
-    return f"stopped{'; run the same command again to resume' if written and resumes else ''}"
-
-
-def _show(value: Any) -> str:
-    from touche_rad.text import redact
-
-    if isinstance(value, Mapping):
-        value = [f"{of}.{key}={text}" for of, inner in value.items() for key, text in inner.items()]
-    if isinstance(value, tuple | list):
-        return " ".join(map(_show, value)) or "none"
-    return redact("none" if value is None else str(value))
-
-
-def config_option(**more: Any) -> click.Option:
-    """Return the option `--config`."""
-    return click.Option(
-        ["--config", "config_file"], envvar="TOUCHE_RAD_CONFIG", type=click.Path(), metavar="FILE",
-        help="Settings file. [default: touche-rad.toml in this folder, if it exists]", **more,
-    )  # fmt: skip
-
-
-def plugin_modules(**more: Any) -> click.Option:
-    """Return the option `--plugin`."""
-    return click.Option(
-        ["--plugin", "plugins"], multiple=True, envvar="TOUCHE_RAD_PLUGIN",
-        metavar="MODULE|FILE.py", shell_complete=complete.files,
-        help="Import this module with plugins first; repeatable.", **more,
-    )  # fmt: skip
-
-
-def _use_config(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    """Use the settings file that is given after the command."""
-    if value is None or not _on_command_line(ctx, parameter):
-        return
-    settings = load_settings(value)
-    names = ctx.command_path.split()[1:]
-    values: Any = settings.values
-    for name in names:
-        values = (values or {}).get(name)
-    ctx.obj, ctx.default_map = settings, values
-    import_modules(settings.plugins)
-
-
-def _use_plugins(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
-    if _on_command_line(ctx, parameter):
-        import_modules(value)
-
-
-def _on_command_line(ctx: click.Context, parameter: click.Parameter) -> bool:
-    """Whether an option stands after the command; the environment was used before it."""
-    return ctx.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
-
-
-def import_modules(modules: tuple[str, ...]) -> None:
-    """Import modules with plugins; a module is imported once."""
-    if modules:
-        from touche_rad.plugins import import_plugins
-
-        import_plugins(modules)
 
 
 def command(name: str, *examples: str) -> Callable[[Callable[..., Any]], Command]:
@@ -482,7 +271,6 @@ WITH_TRACE: Final = click.option(
     "--trace/--no-trace", default=True, show_default=True, envvar="TOUCHE_RAD_TRACE",
     help="Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
 )  # fmt: skip
-WAIT_SECONDS: Final = 600
 WAIT: Final = seconds(
     "--wait", f"Wait for the model's endpoint up to this many seconds; --wait alone: "
     f"{WAIT_SECONDS}. [default: stop at once]",

@@ -193,7 +193,7 @@ def _part(given: Given, places: Places) -> Part | None:
     """Return the part of the run that `--shard` asks for."""
     if given["shard"] is None:
         return None
-    from touche_rad.cli.options import WORDS
+    from touche_rad.cli.program import WORDS
     from touche_rad.runs.parts import Part
 
     context = click.get_current_context()

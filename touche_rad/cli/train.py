@@ -13,6 +13,7 @@ import click
 from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, progress, say
+from touche_rad.cli.program import Command
 from touche_rad.errors import OptionError, UserError
 
 _PRECISION: Final = (("float32", "bfloat16"), ("float32", "bfloat16", "float16"))
@@ -36,7 +37,7 @@ def _choice(name: str, choices: tuple[str, ...], text: str) -> opt.Option:
 
 
 def _subcommand(name: str, *examples: str) -> Callable[[Callable[..., Any]], click.Command]:
-    return train_command.command(name, cls=opt.Command, examples=examples)
+    return train_command.command(name, cls=Command, examples=examples)
 
 
 def _print_result(result: Mapping[str, Any], *lines: str, quiet: bool) -> None:

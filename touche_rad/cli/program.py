@@ -1,0 +1,427 @@
+"""The program `touche-rad`: the settings file, its commands, and their exit codes.
+
+A command's module is imported only when the command runs, so that `--help` is fast. All errors
+become one line and an exit code here: 0 success, 1 the work failed, 2 invalid call or input.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import os
+import sys
+import threading
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
+
+from touche_rad import __version__
+from touche_rad.cli import complete, help_text
+from touche_rad.cli.commands import COMMANDS, GROUPS
+from touche_rad.cli.console import say
+from touche_rad.errors import InputError, OptionError, ToucheRadError, nearest, why
+from touche_rad.text import colour_setting
+
+DEFAULT_FILE: Final = "touche-rad.toml"
+SHARED: Final = (
+    "debater", "judge", "retriever", "index", "seed", "max_words", "deadline", "workers",
+    "quiet", "skip_bad", "turns", "host", "port", "options", "plugins",
+    "model", "cache", "max_calls", "max_tokens", "run_deadline", "trace", "metadata",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The content of a settings file, as click's default map of each command."""
+
+    path: Path | None = None
+    values: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    plugins: tuple[str, ...] = ()
+
+
+def load_settings(path: str | None) -> Settings:
+    """Read the given file, or `touche-rad.toml` in this folder if it exists.
+
+    A key at the top applies to every command with an option of this name, a table named after a
+    command only to this command. The table `options`, at either place, has the values of `-O`.
+    Flags and the environment replace the values of the file.
+    """
+    place = Path(path) if path else Path(DEFAULT_FILE)
+    if not path and not place.is_file():
+        return Settings()
+    table = _parse(place)
+    shared = {key: value for key, value in table.items() if key not in COMMANDS}
+    for key in shared:
+        if key not in SHARED:
+            raise InputError(
+                place, f"there is no such setting{nearest(key, [*SHARED, *COMMANDS])}", field=key
+            )
+    plugins = shared.pop("plugins", [])
+    values = {one: _flat(place, {**shared, **_table(place, table, one)}) for one in COMMANDS}
+    return Settings(place, values, tuple(plugins))
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(path, f"expected TOML: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(path, f"cannot be read: {why(error)}") from None
+
+
+def _table(path: Path, table: Mapping[str, Any], command: str) -> dict[str, Any]:
+    own = table.get(command, {})
+    if not isinstance(own, dict):
+        raise InputError(path, f"expected a table [{command}], got {own!r}", field=command)
+    return own
+
+
+def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:
+    options = values.pop("options", {})
+    if not isinstance(options, dict):
+        raise InputError(path, f"expected a table, got {options!r}", field="options")
+    flat = {key.replace("-", "_"): value for key, value in values.items()}
+    if options:
+        flat["options"] = [f"{key}={_string(value)}" for key, value in options.items()]
+    return flat
+
+
+def _string(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+WAIT_SECONDS: Final = 600
+_SOURCES: Final = {
+    ParameterSource.COMMANDLINE: "flag",
+    ParameterSource.ENVIRONMENT: "environment",
+    ParameterSource.DEFAULT_MAP: "file",
+    ParameterSource.DEFAULT: "default",
+    ParameterSource.PROMPT: "prompt",
+}
+
+
+WORDS: Final = "touche_rad.arguments"
+"""Where a context keeps the words after the command's name."""
+
+
+class Stopped(Exception):
+    """The user pressed Ctrl-C; the text says whether the work can be resumed."""
+
+
+class Command(click.Command):
+    """A command with sections and examples in its help, `--plugin` and `--show-config`."""
+
+    def __init__(self, *args: Any, examples: tuple[str, ...] = (), **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.examples = examples
+        self.params += [
+            config_option(expose_value=False, is_eager=True, callback=_use_config),
+            plugin_modules(expose_value=False, is_eager=True, callback=_use_plugins),
+            click.Option(
+                ["--show-config"], is_flag=True, expose_value=False,
+                help="Print each setting with its source, and exit.",
+            ),
+        ]  # fmt: skip
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the usage."""
+        help_text.write_usage(self, ctx, formatter)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, then the options in sections."""
+        help_text.write_examples(formatter, self.examples)
+        help_text.write_options(self, ctx, formatter)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, or print its settings with `--show-config`."""
+        if not ctx.meta.get("show_config"):
+            try:
+                return super().invoke(ctx)
+            except (click.Abort, KeyboardInterrupt):
+                raise Stopped(_stop_message(ctx)) from None
+        for name, value in sorted(ctx.params.items()):
+            source = ctx.get_parameter_source(name)
+            where = _SOURCES.get(source, "default") if source else "default"
+            if where == "file" and ctx.obj is not None:
+                where = f"file {ctx.obj.path}"
+            shown = "***" if name == "token" and value else _show(value)
+            click.echo(f"{name.replace('_', '-')} = {shown}  ({where})")
+        return 0
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Require no argument with `--show-config`, and no number after `--wait`."""
+        args = list(_with_seconds(args))
+        ctx.meta[WORDS] = tuple(args)
+        ctx.meta["show_config"] = "--show-config" in args
+        if ctx.meta["show_config"]:
+            for parameter in self.params:
+                parameter.required = False
+        return super().parse_args(ctx, args)
+
+
+def _with_seconds(args: list[str]) -> Iterator[str]:
+    """Give `--wait` its default where no number follows it."""
+    for place, one in enumerate(args):
+        follows = args[place + 1] if place + 1 < len(args) else ""
+        bare = one == "--wait" and not follows.replace(".", "", 1).isdigit()
+        yield f"--wait={WAIT_SECONDS}" if bare else one
+
+
+def _stop_message(ctx: click.Context) -> str:
+    """Say that the same command resumes the work, if it does."""
+    written = ctx.params.get("output") or os.environ.get("outputDir")
+    resumes = "restart" in ctx.params or ctx.info_name == "index"
+    return f"stopped{'; run the same command again to resume' if written and resumes else ''}"
+
+
+def _show(value: Any) -> str:
+    from touche_rad.text import redact
+
+    if isinstance(value, Mapping):
+        value = [f"{of}.{key}={text}" for of, inner in value.items() for key, text in inner.items()]
+    if isinstance(value, tuple | list):
+        return " ".join(map(_show, value)) or "none"
+    return redact("none" if value is None else str(value))
+
+
+def config_option(**more: Any) -> click.Option:
+    """Return the option `--config`."""
+    return click.Option(
+        ["--config", "config_file"], envvar="TOUCHE_RAD_CONFIG", type=click.Path(), metavar="FILE",
+        help="Settings file. [default: touche-rad.toml in this folder, if it exists]", **more,
+    )  # fmt: skip
+
+
+def plugin_modules(**more: Any) -> click.Option:
+    """Return the option `--plugin`."""
+    return click.Option(
+        ["--plugin", "plugins"], multiple=True, envvar="TOUCHE_RAD_PLUGIN",
+        metavar="MODULE|FILE.py", shell_complete=complete.files,
+        help="Import this module with plugins first; repeatable.", **more,
+    )  # fmt: skip
+
+
+def _use_config(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    """Use the settings file that is given after the command."""
+    if value is None or not _on_command_line(ctx, parameter):
+        return
+    settings = load_settings(value)
+    names = ctx.command_path.split()[1:]
+    values: Any = settings.values
+    for name in names:
+        values = (values or {}).get(name)
+    ctx.obj, ctx.default_map = settings, values
+    import_modules(settings.plugins)
+
+
+def _use_plugins(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
+    if _on_command_line(ctx, parameter):
+        import_modules(value)
+
+
+def _on_command_line(ctx: click.Context, parameter: click.Parameter) -> bool:
+    """Whether an option stands after the command; the environment was used before it."""
+    return ctx.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+
+
+def import_modules(modules: tuple[str, ...]) -> None:
+    """Import modules with plugins; a module is imported once."""
+    if modules:
+        from touche_rad.plugins import import_plugins
+
+        import_plugins(modules)
+
+
+_WORDS = "touche_rad.words"
+
+STOPPED: Final = 130
+"""Exit code after Ctrl-C."""
+
+
+class Commands(click.Group):
+    """A group of commands, each imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"touche_rad.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command, without importing the commands."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [
+            CompletionItem(name, help=text)
+            for name, (_, text) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the usage, with a bold heading."""
+        help_text.write_usage(self, ctx, formatter)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by group, without importing them; then the options."""
+        width = max(map(len, COMMANDS))
+        for group, names in GROUPS.items():
+            rows = [(name.ljust(width), text) for name, (_, text) in names.items()]
+            help_text.write_rows(formatter, group, rows)
+        help_text.write_options(self, ctx, formatter)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words of the call, which click takes from the context."""
+        ctx.meta[_WORDS] = frozenset(args)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Suggest the nearest command for an unknown one."""
+        unknown = args and args[0] not in COMMANDS and not args[0].startswith("-")
+        if unknown and not ctx.resilient_parsing:
+            raise OptionError(f"there is no command {args[0]!r}{nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.command(
+    cls=Commands,
+    params=[config_option(), plugin_modules()],
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "auto_envvar_prefix": "TOUCHE_RAD",
+        "max_content_width": 100,
+    },
+    epilog="Start with: touche-rad demo. For one command: touche-rad COMMAND --help.",
+)
+@click.version_option(__version__, prog_name="touche-rad")
+@click.pass_context
+def touche_rad(ctx: click.Context, config_file: str | None, plugins: tuple[str, ...]) -> None:
+    """Debaters and judges for Touché's Retrieval-Augmented Debating task."""
+    settings = load_settings(config_file)
+    ctx.obj = settings
+    ctx.default_map = dict(settings.values)
+    found_here = settings.plugins if config_file is None else ()
+    if found_here and complete.VARIABLE in os.environ:
+        settings = Settings(settings.path, settings.values)
+    elif found_here and _shows_only(ctx):
+        names = ", ".join(found_here)
+        say(f"note: {settings.path} names plugins that are not loaded: {names}; load them with "
+            f"touche-rad --config {settings.path}")  # fmt: skip
+        settings = Settings(settings.path, settings.values)
+    elif found_here and "--quiet" not in ctx.meta[_WORDS]:
+        say(f"note: plugins of {settings.path} are loaded: {', '.join(found_here)}")
+    import_modules((*plugins, *settings.plugins))
+
+
+_SHOWING = frozenset(("list", "doctor", "check", "schema", "completion", "prompts", "cache", "new"))
+_QUESTIONS = frozenset(("--help", "-h", "--show-config"))
+
+
+def _shows_only(ctx: click.Context) -> bool:
+    """Whether a command looks at something and runs no plugin.
+
+    It loads no code that a file in the current folder names, which may be a stranger's.
+    """
+    return ctx.invoked_subcommand in _SHOWING or not _QUESTIONS.isdisjoint(ctx.meta[_WORDS])
+
+
+_ENDING: Final = 0.05
+"""Seconds that a thread has to end when the command is done."""
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run a command line and exit with its exit code.
+
+    After Ctrl-C or a timeout, calls may still run in daemon threads. The end of the interpreter
+    would stop them, and a thread that is stopped inside compiled code aborts the process. So the
+    process ends before that.
+    """
+    _open_closed_streams()
+    code = run(args)
+    running = [thread for thread in threading.enumerate() if thread.daemon]
+    for thread in running:
+        thread.join(_ENDING)
+    if not any(thread.is_alive() for thread in running):
+        sys.exit(code)
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        code = code or 1
+    os._exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Open the null device for each standard stream that the caller closed.
+
+    It gets the lowest free number, which is that of the stream. Otherwise the next file would get
+    it, and messages would be written to that file.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+
+
+def run(args: list[str] | None = None) -> int:
+    """Run a command line and return its exit code."""
+    if complete.VARIABLE in os.environ:
+        complete.register()
+    try:
+        result: Any = touche_rad.main(
+            args=args, prog_name="touche-rad", standalone_mode=False, color=colour_setting()
+        )
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return error.exit_code
+    except click.ClickException as error:
+        return _fail(f"{error.format_message()}{_help_of(error)}", error.exit_code)
+    except ToucheRadError as error:
+        return _fail(str(error), error.exit_code)
+    except Stopped as stopped:
+        return _fail(str(stopped), STOPPED)
+    except (click.Abort, KeyboardInterrupt):
+        return _fail("stopped", STOPPED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{place}{error.strerror or error}", 1)
+    except Exception as error:
+        if os.environ.get("TOUCHE_RAD_DEBUG"):
+            raise
+        kind = type(error).__name__
+        hint = "set TOUCHE_RAD_DEBUG=1 to see the traceback"
+        return _fail(f"internal error: {kind}: {error} ({hint})", 1)
+    return result if isinstance(result, int) else 0
+
+
+def _help_of(error: click.ClickException) -> str:
+    ctx = getattr(error, "ctx", None)
+    return f" (see: {ctx.command_path} --help)" if ctx is not None else ""
+
+
+_LONGEST_ERROR = 1500
+
+
+def _fail(message: str, code: int) -> int:
+    line = " ".join(message.split())
+    if len(line) > _LONGEST_ERROR:  # it quotes an argument of the command or a file
+        line = f"{line[: _LONGEST_ERROR - 300]} … {line[-300:]}"
+    say(f"touche-rad: error: {line}")
+    return code
