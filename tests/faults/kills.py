@@ -1,11 +1,16 @@
 """Kills commands at random moments, repeats them, and compares the bytes of their outputs.
 
-Run as `python -m tests.faults.kills VERB KILLS SEED` (respond, judge, panel, train judge,
-train jury). tests/runs/killing.py does this for simulate, and tests/labelling/test_killed.py for label.
+    python -m tests.faults.kills KILLS SEED [VERB ...]
+
+Each verb (default: all) is killed until KILLS kills hit. The rows are kept in build/kills.jsonl; the
+table of docs/reliability.md shows the row of each verb with the most kills, so that a stopped
+campaign continues with the verbs that it names. tests/editions/killing.py does this for editions,
+and tests/labelling/test_killed.py for label.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -13,20 +18,31 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from tests.faults.cells import content
 from tests.faults.machine_faults import preload, small_inputs, start
+from touche_rad.demo import demo_file
 
-VERBS: Final = ("respond", "judge", "panel", "train judge", "train jury")
+VERBS: Final = (
+    "respond", "simulate", "judge", "panel", "index", "train judge", "train jury", "train examples",
+)  # fmt: skip
+ROOT: Final = Path(__file__).parents[2]
+DONE: Final = ROOT / "build/kills.jsonl"
+PAGE: Final = ROOT / "docs/reliability.md"
+BEGIN, END = "<!-- kills: begin -->", "<!-- kills: end -->"
 
 
 def words(verb: str, inputs: tuple[Path, Path, Path], out: Path) -> list[str]:
     """Return a command line."""
-    debates, labels, _ = inputs
+    debates, labels, claims = inputs
     made: dict[str, tuple[object, ...]] = {
         "respond": ("respond", debates, "-i", "demo", "-d", "verbatim"),
+        "simulate": ("simulate", claims, "-i", "demo", "--turns", "2"),
+        "index": ("index", demo_file("arguments.jsonl")),
+        "train examples": ("train", "examples", debates, labels, "--count", "1"),
         "judge": ("judge", debates, "-j", "grounded"),
         "panel": ("judge", debates, "-j", "grice"),
         "train judge": ("train", "judge", debates, labels),
@@ -71,7 +87,10 @@ def kill(verb: str, wanted: int, seed: int, folder: Path) -> str:
 def _run(command: list[str]) -> bytes:
     ended = start(command).ended()
     assert ended.code == 0, ended.err
-    return content(Path(command[command.index("-o") + 1]))
+    out = Path(command[command.index("-o") + 1])
+    if out.is_dir():
+        (out / "manifest.json").unlink()  # it has the times of an index's files
+    return content(out)
 
 
 def _killed(command: list[str], seconds: float) -> bool:
@@ -84,6 +103,22 @@ def _killed(command: list[str], seconds: float) -> bool:
     return ended.code != 0
 
 
+def main(wanted: int, seed: int, verbs: Sequence[str]) -> None:
+    """Kill the verbs, keep the rows, and write the table."""
+    DONE.parent.mkdir(exist_ok=True)
+    for verb in verbs:
+        with tempfile.TemporaryDirectory() as made:
+            said = kill(verb, wanted, seed, Path(made))
+        print(said, flush=True)
+        with DONE.open("a") as stream:
+            stream.write(json.dumps([verb, wanted, said.partition(": ")[2]]) + "\n")
+    rows = sorted(map(json.loads, DONE.read_text().splitlines()), key=lambda row: int(row[1]))
+    best = {verb: said for verb, _, said in rows}
+    lines = [f"| {verb} | {best[verb]} |" for verb in VERBS if verb in best]
+    table = "\n".join((BEGIN, "| command | kills |", "| --- | --- |", *lines, END))
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    PAGE.write_text(before + table + rest.partition(END)[2])
+
+
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as made:
-        print(kill(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(made)))
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] or VERBS)

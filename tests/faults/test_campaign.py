@@ -46,5 +46,6 @@ def test_a_command_with_running_threads_keeps_the_folder_of_the_campaign() -> No
         assert Path(folder).exists()
 
 
-def test_a_killed_judge_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
-    assert "all files equal" in kills.kill("judge", 5, 1, tmp_path)
+@pytest.mark.parametrize("verb", ["judge", "panel", "index", "train jury"])
+def test_a_killed_command_goes_on_to_the_same_bytes(verb: str, tmp_path: Path) -> None:
+    assert "all files equal" in kills.kill(verb, 3, 1, tmp_path)
