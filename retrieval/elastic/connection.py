@@ -184,6 +184,8 @@ class Connection:
             return self._refused(status, _reason(error), _kinds(error)), status in _LATER
         if isinstance(error, elastic_transport.TransportError):
             return WorkError(f"{where}: {_short(str(error))}"), False
+        if isinstance(error, KeyError):
+            return WorkError(f"{where}: the answer has no field {error}"), False
         return None, False
 
     def _for_red(self, error: Exception) -> ToucheRadError | None:

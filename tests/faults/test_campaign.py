@@ -22,6 +22,7 @@ SAMPLE = [
     (model_faults.GROUP, "refusal", ("simulated user",)),
     (index_faults.LOCAL, "file truncated", ("debater",)),
     (index_faults.LOCAL, "one byte changed", ("retriever",)),
+    (index_faults.SERVER, "no field responses", ("retriever",)),
     (index_faults.SERVER, "status 401", ("debater", "simulated user")),
 ]
 
