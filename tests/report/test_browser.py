@@ -138,6 +138,21 @@ def test_a_permalink_lands_below_the_bars(open_page: OpenPage, judges: str, phon
     assert page.evaluate("location.hash").startswith("#d7-t3")
 
 
+def test_one_file_opens_and_searches_debates_behind_its_scripts(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    debates = [debate((f"word{n}", "x " * 60_000, "t"), claim=f"Claim {n}.") for n in range(8)]
+    run = evaluations(tmp_path / "run.jsonl", debates)
+    summary = write_report([run], tmp_path / "report.html")
+    page = open_page(f"{summary.page.as_uri()}#d8-t1")
+    page.wait_for_selector("#d8-t1.here")
+    assert "Claim 7." in page.evaluate(HERE)
+    page.keyboard.press("/")
+    page.keyboard.type("word6")
+    wait(page, "1 of 1")
+    assert "Claim 6." in page.evaluate(HERE)
+
+
 def test_keys_go_to_turns_and_debates(open_page: OpenPage, judges: str) -> None:
     page = open_page(f"{judges}#d1-t1")
     page.wait_for_selector("#d1-t1.here")
