@@ -160,7 +160,7 @@ def measure(page: Any, url: str) -> Measured:
     """Measure the first view, and keys."""
     page.add_init_script(f"({FIRST})()")
     page.goto(url, wait_until="commit")
-    page.wait_for_function("window.firstTurn", timeout=60_000)
+    page.wait_for_function("() => window.firstTurn", timeout=60_000)
     turn, paint = page.evaluate(
         "[window.firstTurn, performance.getEntriesByName('first-contentful-paint')[0]?.startTime]"
     )
