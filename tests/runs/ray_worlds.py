@@ -35,12 +35,16 @@ class Marking:
         time.sleep(0.01)
         with open("asked.txt", "a") as stream:
             stream.write(words.split()[1] + "\\n")
+        with open("pids.txt", "a") as stream:
+            stream.write(f"{os.getpid()}\\n")
         if "kills once" in words and _mark("killed"):
             os.kill(os.getpid(), signal.SIGKILL)
         if "kills always" in words and Path("deadly").exists():
             os.kill(os.getpid(), signal.SIGKILL)
         if "raises" in words:
             raise ValueError("no answer to this")
+        if "memory" in words and _mark("full"):
+            raise MemoryError("no memory for this")
         return Response(content=f"To this I say: {words}")
 '''
 

@@ -168,6 +168,40 @@ def test_debates_that_kill_their_worker(cluster: Any, tmp_path: Path) -> None:
     assert found["replaced_turns"] == ["10.1"]
 
 
+def is_running(pid: int) -> bool:
+    """Whether a process runs; one that has ended and waits for its parent does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.services
+def test_ctrl_c_and_strict_end_with_one_line_and_leave_no_worker(
+    cluster: Any, tmp_path: Path
+) -> None:
+    write_world(tmp_path, 250, {240: "raises"})
+    process = by_ray(cluster, *RESPOND, "--workers", "1", "-q", cwd=tmp_path)
+    wait_for(process, tmp_path, 5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=400)
+    assert process.returncode == 130
+    assert err.splitlines() == [
+        "touche-rad: error: stopped; finished work is kept in ray.jsonl.part: "
+        "run the same command to continue"
+    ]
+    pids = {int(line) for line in (tmp_path / "pids.txt").read_text().split()}
+    while any(map(is_running, pids)):
+        time.sleep(0.05)
+    kept = journaled(tmp_path)
+    process = by_ray(cluster, *RESPOND, "--workers", "1", "-q", "--strict", cwd=tmp_path)
+    _, err = process.communicate(timeout=400)
+    assert process.returncode == 1
+    assert len(err.splitlines()) == 1
+    assert "ValueError: no answer to this" in err
+    assert kept <= journaled(tmp_path) < 250
+
+
 def use_worker(monkeypatch: pytest.MonkeyPatch, cluster: Any, worker: type) -> None:
     """Run in this process on the cluster, with another class of worker."""
     monkeypatch.setenv("RAY_ADDRESS", cluster.address)
@@ -216,6 +250,25 @@ def test_workers_that_die_when_they_open_the_index_end_the_run(
     run = touche_rad(*words, cwd=tmp_path)
     assert run.code == 1
     assert "3 workers died when they opened the index" in run.err
+
+
+@pytest.mark.services
+def test_a_worker_without_memory_stops_the_run_and_no_debate_is_lost_or_done_twice(
+    cluster: Any, tmp_path: Path
+) -> None:
+    write_world(tmp_path, 10, {6: "memory"})
+    process = by_ray(cluster, *RESPOND, "--workers", "1", "-q", cwd=tmp_path)
+    _, err = process.communicate(timeout=400)
+    assert process.returncode == 1
+    assert len(err.splitlines()) == 1
+    assert "stopped at a fault of the machine" in err
+    asked = (tmp_path / "asked.txt").read_text().splitlines()
+    kept = journaled(tmp_path)
+    touche_rad_process(*RESPOND, "-o", "ray.jsonl", "-q", cwd=tmp_path)
+    again = (tmp_path / "asked.txt").read_text().splitlines()[len(asked) :]
+    assert len(again) == 10 - kept
+    assert "6" in again
+    assert len((tmp_path / "ray.jsonl").read_text().splitlines()) == 10
 
 
 @pytest.mark.services
