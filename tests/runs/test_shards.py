@@ -136,6 +136,16 @@ def test_a_finished_part_is_not_made_again(folder: Path) -> None:
     assert part.read_bytes() != before
 
 
+def test_a_part_names_the_shards_that_merge_also_needs(folder: Path) -> None:
+    for number, needed in ((3, "1/6, 2/6, 4/6, 5/6, ..."), (1, "2/6, 4/6, 5/6, 6/6")):
+        shard = ("--shard", f"{number}/6")
+        ended = touche_rad(*JUDGE, "-o", "run.jsonl", *shard, cwd=folder)
+        assert f"merge also needs: shard {needed}\n" in ended.err
+        assert "touche-rad merge run.jsonl.shards -o run.jsonl" in ended.err
+    ended = touche_rad(*JUDGE, "-o", "run.jsonl", "--shard", "1/1", cwd=folder)
+    assert "merge also needs" not in ended.err
+
+
 def test_a_missing_shard_is_named_with_its_command(folder: Path) -> None:
     shards(folder, JUDGE, 3)
     shutil.rmtree(folder / "run.jsonl.shards/2-of-3")

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 METADATA: Final = "ir-metadata.yml"
 """The name that TIRA expects in its output folder."""
+_SHOWN: Final = 4
+"""The most missing shards that are named."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,10 @@ def run_on_files(
         say(expected.compare(status.usage["total"]), quiet=given["quiet"])
     say(f"written: {places.out}", quiet=given["quiet"])
     if part is not None:
+        missing = part.others_missing()
+        if missing:
+            say(f"merge also needs: shard {', '.join(map(str, missing[:_SHOWN]))}"
+                f"{', ...' if len(missing) > _SHOWN else ''}", quiet=given["quiet"])  # fmt: skip
         next_step(["merge", part.folder.parent, "-o", part.run], quiet=given["quiet"])
         return 0
     code = end_of_run(status, places.out)

@@ -96,6 +96,15 @@ class Part:
         """Return the numbers of its units, if the input has `total`."""
         return self.shard.units(total)
 
+    def others_missing(self) -> list[Shard]:
+        """Return the other shards of the run that are not complete in this place."""
+        shards = (Shard(number, self.shard.count) for number in range(1, self.shard.count + 1))
+        return [
+            one
+            for one in shards
+            if one != self.shard and not (one.folder(self.run) / RECORD).is_file()
+        ]
+
     def finished(self, out: Path, identity: Mapping[str, Any]) -> Status | None:
         """Return the status of this part if it is complete already, with the same identity."""
         if _is_begun(self.folder) or not (self.folder / RECORD).is_file():
