@@ -158,6 +158,7 @@ def test_a_fault_of_the_machine_stops_a_run_and_the_same_command_continues(
     assert out.read_text().count("I disagree.") == 2
 
 
+@pytest.mark.services  # learning weights needs scikit-learn
 def test_a_fault_of_the_machine_stops_a_training_without_an_output(
     tmp_path: Path, buggy: Path
 ) -> None:

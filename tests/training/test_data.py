@@ -283,6 +283,7 @@ def test_wrong_data_is_told_with_its_line(tmp_path: Path, line: str, told: str) 
         data([tmp_path / "bad.jsonl"], tmp_path / "data.jsonl")
 
 
+@pytest.mark.services  # the trainers need torch
 @pytest.mark.parametrize("name", ["sft", "dpo"])
 def test_data_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> None:
     said = {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]}
