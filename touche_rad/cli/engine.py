@@ -18,7 +18,10 @@ Given = Mapping[str, Any]
 OpenServices = Callable[..., "Services"]
 Make = Callable[["Services"], Any]
 
-_ENVIRONMENT = ("OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY")
+_ENVIRONMENT = (
+    "OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY", "TOUCHE_RAD_VLLM_PYTHON",
+    "VLLM_BATCH_INVARIANT",
+)  # fmt: skip
 """Variables of the driver's environment that the plugins of a worker read."""
 
 
@@ -50,9 +53,10 @@ def ray_engine(
     if (given.get("model") or "").startswith("vllm:"):
         raise OptionError(
             "--engine ray: each worker would start a vLLM server of its own: start the servers "
-            "first, and name them with -m URL#MODEL"
+            "first, and name them with -m URL#MODEL, or use -m vllm-offline:MODEL"
         )
     engine = RayEngine(given["actors"])
+    engine.cards = _cards(given)
     from ray import cloudpickle
 
     has_index = services.index is not None
@@ -68,6 +72,15 @@ def ray_engine(
         {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
     )
     return engine
+
+
+def _cards(given: Given) -> int:
+    """Return the cards that each worker needs for an engine of its own."""
+    if not (given.get("model") or "").startswith("vllm-offline:"):
+        return 0
+    options = given["options"].get("vllm", {})
+    sizes = (options.get(name, "1") for name in ("tensor_parallel_size", "tensor-parallel-size"))
+    return max(int(size) if size.isdigit() else 1 for size in sizes)
 
 
 def _open(

@@ -248,7 +248,8 @@ RUN: Final = (
 MODEL: Final = click.option(
     "-m", "--model", envvar="TOUCHE_RAD_MODEL", metavar="MODEL",
     help="Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
-    "vllm:MODEL to start one, hf:MODEL, or scripted:FILE. [default: OPENAI_BASE_URL and "
+    "vllm:MODEL to start one, vllm-offline:MODEL, hf:MODEL, or scripted:FILE. "
+    "[default: OPENAI_BASE_URL and "
     "OPENAI_MODEL]",
 )  # fmt: skip
 CACHE: Final = click.option(

@@ -338,6 +338,3 @@ def _after(headers: httpx.Headers) -> float | None:
     except ValueError:
         return None
     return seconds if 0 <= seconds < 3600 else None
-
-
-NAMED = ("vllm", "hf", "scripted")

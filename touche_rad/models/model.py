@@ -62,12 +62,16 @@ def open_backend(
         log_file: Log file of a server that is started.
     """
     kind, _, name = (given or "").partition(":")
-    if vllm and kind != "vllm":
-        raise OptionError("-O vllm.KEY=VALUE is for -m vllm:MODEL")
+    if vllm and kind not in ("vllm", "vllm-offline"):
+        raise OptionError("-O vllm.KEY=VALUE is for -m vllm:MODEL and vllm-offline:MODEL")
     if kind == "vllm":
         from touche_rad.models.vllm import Vllm
 
         return Vllm(name, vllm, seed=seed, report=report, log_file=log_file)
+    if kind == "vllm-offline":
+        from touche_rad.models.offline import Offline
+
+        return Offline(name, vllm, seed=seed, report=report, log_file=log_file)
     if kind == "hf":
         from touche_rad.models.local import Local
 

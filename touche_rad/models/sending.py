@@ -243,6 +243,7 @@ class Sender:
         limiter.answered(time.monotonic() - begun)
         used = cost_of(reply)
         self.usage.spend(used)
+        self.usage.count_engine(reply.get("system_fingerprint"))
         call.cost.add(used)
         self.trace.write(call, body, reply, begun=begun)
         return reply

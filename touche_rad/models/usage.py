@@ -61,6 +61,8 @@ class Usage:
     """Failed calls by kind of error."""
     endpoints: dict[str, dict[str, int]] = field(default_factory=dict)
     """For several endpoints: the calls that each one got, and those that it did not answer."""
+    engines: dict[str, int] = field(default_factory=dict)
+    """Answers by what the server says of its version and settings (`system_fingerprint`)."""
     first_fault: str = ""
     others: Spread = field(default_factory=lambda: Spread())
     """Costs of the debates of other processes, which `add` takes over."""
@@ -109,6 +111,14 @@ class Usage:
             counts["calls"] += 1
             counts["failures"] += not answered
 
+    def count_engine(self, fingerprint: object) -> None:
+        """Count an answer of a server that names its version and settings."""
+        if isinstance(fingerprint, str) and fingerprint:
+            name = redact(fingerprint[:_LONGEST_NAME])
+            with self._lock:
+                if name in self.engines or len(self.engines) < _MOST_ENGINES:
+                    self.engines[name] = self.engines.get(name, 0) + 1
+
     def count_fault(self, error: ModelError) -> None:
         """Count a call that failed after all its retries."""
         with self._lock:
@@ -135,6 +145,7 @@ class Usage:
                 "faults": dict(sorted(self.faults.items(), key=lambda one: -one[1])),
                 "first_fault": self.first_fault,
                 **({"endpoints": dict(sorted(self.endpoints.items()))} if self.endpoints else {}),
+                **({"engines": dict(sorted(self.engines.items()))} if self.engines else {}),
             }
 
     def _spread(self) -> Spread:
@@ -155,6 +166,7 @@ class Usage:
                 "faults": dict(self.faults),
                 "first_fault": self.first_fault,
                 "endpoints": {url: dict(counts) for url, counts in self.endpoints.items()},
+                "engines": dict(self.engines),
             }
 
     def take(self) -> dict[str, Any]:
@@ -162,7 +174,7 @@ class Usage:
         exported = self.export()
         with self._lock:
             self.total, self.others, self.first_fault = Cost(), Spread(), ""
-            for counts in (self.steps, self.debates, self.faults, self.endpoints):
+            for counts in (self.steps, self.debates, self.faults, self.endpoints, self.engines):
                 counts.clear()
         return exported
 
@@ -177,6 +189,8 @@ class Usage:
             self.others.add(Spread(**exported["debates"]))
             for kind, count in exported["faults"].items():
                 self.faults[kind] = self.faults.get(kind, 0) + count
+            for name, count in exported.get("engines", {}).items():
+                self.engines[name] = self.engines.get(name, 0) + count
             self.first_fault = self.first_fault or exported["first_fault"]
             for url, counts in exported["endpoints"].items():
                 of_url = self.endpoints.setdefault(url, {"calls": 0, "failures": 0})
@@ -184,6 +198,8 @@ class Usage:
                     of_url[name] += count
 
 
+_LONGEST_NAME: Final = 100
+_MOST_ENGINES: Final = 20
 _SPREAD: Final = ("calls", "prompt_tokens", "completion_tokens", "seconds")
 
 

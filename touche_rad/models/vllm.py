@@ -79,7 +79,7 @@ class Vllm:
         self._starting: dict[asyncio.AbstractEventLoop, asyncio.Task[None]] = {}
         self._generation = 0
         self._fruitless = 0
-        _check(model)
+        check_installed(model)
 
     @property
     def place(self) -> str:
@@ -192,7 +192,7 @@ class Vllm:
         if reason:
             log.warning("vLLM: %s", reason)
         if self._fruitless >= MOST_STARTS:
-            raise Unreachable(f"{self.place}: it died {MOST_STARTS} times; {self._words()}")
+            raise Unreachable(f"{self.place}: it died {MOST_STARTS} times; {last_words(self._log)}")
         self._fruitless += 1
         if dead is not None:
             await dead.close()
@@ -203,14 +203,14 @@ class Vllm:
 
     async def _start(self) -> Endpoint:
         port = _free_port()
-        command = [*_python(), "-m", _MODULE, *self._arguments(port)]
+        command = [python_of_vllm(), "-m", _MODULE, *self._arguments(port)]
         self._log = self._log or Path(tempfile.mkdtemp(prefix="touche-rad-vllm-")) / "vllm.log"
         self._report(f"vLLM: starting {self.model} (its words: {self._log})")
         log.debug("%s", shlex.join(command))
         with self._log.open("ab") as words:
             self._keeper = subprocess.Popen(
                 [sys.executable, "-P", str(_KEEPER), *command],
-                stdin=subprocess.PIPE, stdout=words, stderr=words, env=_environment(),
+                stdin=subprocess.PIPE, stdout=words, stderr=words, env=environment(),
             )  # fmt: skip
         endpoint = Endpoint(Address(f"http://127.0.0.1:{port}/v1", self.model))
         try:
@@ -228,11 +228,11 @@ class Vllm:
         while time.monotonic() - begun < START:
             assert self._keeper is not None
             if self._keeper.poll() is not None:
-                raise Unreachable(f"{self.place}: it did not start; {self._words()}")
+                raise Unreachable(f"{self.place}: it did not start; {last_words(self._log)}")
             try:
                 await endpoint.complete(_probe(self.model), _PROBE)
             except (Unreachable, Busy, Timeout):
-                stage = _stage(self._log)
+                stage = stage_of(self._log)
                 if stage and stage != reported:
                     reported = stage
                     self._report(f"vLLM: {time.monotonic() - begun:.0f} s, {stage}")
@@ -240,7 +240,9 @@ class Vllm:
             else:
                 self._report(f"vLLM: ready after {time.monotonic() - begun:.0f} s")
                 return
-        raise Unreachable(f"{self.place}: it was not ready within {START:.0f} s; {self._words()}")
+        raise Unreachable(
+            f"{self.place}: it was not ready within {START:.0f} s; {last_words(self._log)}"
+        )
 
     def _arguments(self, port: int) -> list[str]:
         found = ["--model", self.model, "--served-model-name", self.model]
@@ -253,13 +255,6 @@ class Vllm:
                 found += [flag, value]
         return found + shlex.split(os.environ.get(ARGUMENTS, ""))
 
-    def _words(self) -> str:
-        """Return the last thing of note that the server said."""
-        lines = _last(self._log)
-        telling = [line for line in lines if "Error" in line or "error:" in line]
-        found = (telling or lines or ["it said nothing"])[-1]
-        return f"its last words: {' '.join(found.split())[-300:]} (all of them: {self._log})"
-
 
 def _heard(start: asyncio.Task[None]) -> None:
     """Note a failure that nobody may have waited for: the next call raises it."""
@@ -267,24 +262,30 @@ def _heard(start: asyncio.Task[None]) -> None:
         start.exception()
 
 
-def _check(model: str) -> None:
+def check_installed(model: str, kind: str = "vllm") -> None:
+    """Check that a model is named, and that some Python has vLLM.
+
+    Raises:
+        UserError: It is not.
+    """
     if not model:
-        raise UserError("vllm: which model? -m vllm:FOLDER or -m vllm:OWNER/NAME")
+        raise UserError(f"{kind}: which model? -m {kind}:FOLDER or -m {kind}:OWNER/NAME")
     if model.startswith(("/", ".", "~")) and not Path(model).expanduser().is_dir():
-        raise UserError(f"vllm:{model}: there is no such folder")
+        raise UserError(f"{kind}:{model}: there is no such folder")
     if not os.environ.get(PYTHON) and importlib.util.find_spec("vllm") is None:
         raise UserError(
-            f"vllm:{model}: vLLM is not installed (pip install 'touche-rad[vllm]'; or name a "
+            f"{kind}:{model}: vLLM is not installed (pip install 'touche-rad[vllm]'; or name a "
             f"Python that has it: {PYTHON})"
         )
 
 
-def _python() -> list[str]:
-    return [os.environ.get(PYTHON) or sys.executable]
+def python_of_vllm() -> str:
+    """Return the Python that has vLLM."""
+    return os.environ.get(PYTHON) or sys.executable
 
 
-def _environment() -> dict[str, str]:
-    """No key of another server is our server's business."""
+def environment() -> dict[str, str]:
+    """Return the environment of a server, without the keys of other servers."""
     return {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
 
 
@@ -299,7 +300,16 @@ def _probe(model: str) -> dict[str, Any]:
     return {"model": model, "messages": [message], "max_tokens": 1}
 
 
-def _last(path: Path | None) -> list[str]:
+def last_words(path: Path | None) -> str:
+    """Return the last error of a log, or its last line, to show to a user."""
+    lines = last_lines(path)
+    errors = [line for line in lines if "Error" in line or "error:" in line]
+    found = (errors or lines or ["it said nothing"])[-1]
+    return f"its last words: {' '.join(found.split())[-300:]} (all of them: {path})"
+
+
+def last_lines(path: Path | None) -> list[str]:
+    """Return the last lines of a log that are not empty."""
     if path is None or not path.is_file():
         return []
     with path.open("rb") as words:
@@ -320,6 +330,7 @@ _STAGES: Final = (
 )
 
 
-def _stage(path: Path | None) -> str:
-    text = "\n".join(_last(path))
+def stage_of(path: Path | None) -> str:
+    """Return how far a start is, by its log."""
+    text = "\n".join(last_lines(path))
     return next((stage for words, stage in _STAGES if words in text), "")

@@ -78,6 +78,8 @@ class RayEngine:
             raise UserError(INSTALL) from None
         self._ray: Any = ray
         self._wanted = actors
+        self.cards = 0
+        """Cards that each worker needs for its model, if the cluster has cards."""
         self._actors: list[_Actor] = []
         self._again: deque[Block] = deque()
         self._failures: list[str] = []
@@ -106,7 +108,7 @@ class RayEngine:
         started = self._start()
         try:
             self._budget = self._make_budget(options)
-            count = min(self._wanted or self._cpus(), total)
+            count = min(self._wanted or self._places(), total)
             blocks = cut(units, total, count, options.workers)
             self._actors = [self._spawn(options) for _ in range(count)]
             begun = time.monotonic()
@@ -159,8 +161,15 @@ class RayEngine:
         if started:
             self._ray.shutdown()
 
-    def _cpus(self) -> int:
-        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+    def _places(self) -> int:
+        """Return how many workers the cluster has room for."""
+        there = self._ray.cluster_resources()
+        cards = self._cards()
+        return max(1, int(there["GPU"] // cards if cards else there.get("CPU", 1)))
+
+    def _cards(self) -> int:
+        """Return the cards of each worker; 0 in a cluster without cards."""
+        return self.cards if self._ray.cluster_resources().get("GPU", 0) >= self.cards else 0
 
     def _make_budget(self, options: RunOptions) -> Any:
         """Make the one budget of all workers, on the driver's machine, if the run has one."""
@@ -180,7 +189,8 @@ class RayEngine:
         settings = RunOptions(
             workers=options.workers, strict=options.strict, hand_in=options.hand_in
         )
-        handle = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker).remote()
+        needs = {"num_cpus": 1, "num_gpus": self._cards()}
+        handle = self._ray.remote(**needs, max_restarts=0, max_task_retries=0)(Worker).remote()
         actor = _Actor(handle, handle.start.remote())
         actor.opening = handle.open.remote(self.setup, settings, self._budget)
         return actor

