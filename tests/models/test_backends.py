@@ -19,7 +19,7 @@ from tests.models.tiny import tiny_model
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.errors import ToucheRadError
-from touche_rad.models import Message, Model
+from touche_rad.models import Message, Model, sending
 from touche_rad.models import errors as faults
 from touche_rad.models import pool as pool_module
 from touche_rad.models.context import call_context
@@ -229,11 +229,15 @@ def test_the_status_names_endpoints_and_the_answers_do_not_depend_on_them(
     assert len(one.asked) + len(other.asked) == asked, "all answers come from the cache"
 
 
-def test_where_all_endpoints_die_the_fallback_answers(servers: tuple[Scripted, Scripted]) -> None:
+def test_where_all_endpoints_die_the_fallback_answers(
+    servers: tuple[Scripted, Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, other = servers
+    monkeypatch.setattr(sending, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(sending, "LONGEST_WAIT", 0.02)
     one.always = other.always = scripted.reset
     ended = touche_rad(
-        "respond", "--say", "The clock change is harmless.", "-i", "demo", "--deadline", "2",
+        "respond", "--say", "The clock change is harmless.", "-i", "demo",
         "-m", f"{one.url},{other.url}#tiny",
     )  # fmt: skip
     assert ended.code == 1, "every answer is a stand-in"
