@@ -223,6 +223,17 @@ def test_the_default_page_is_not_replaced_either(tmp_path: Path) -> None:
     assert touche_rad(*other, "--replace", cwd=tmp_path).code == 0
 
 
+def test_a_command_that_cannot_write_its_status_leaves_no_output(tmp_path: Path) -> None:
+    out, status = tmp_path / "few.jsonl", tmp_path / "few.jsonl.status.json"
+    status.mkdir()  # stands for a disk on which only the output fits
+    command = ("train", "examples", demo_file("debates.jsonl"), demo_file("labels.jsonl"))
+    assert touche_rad(*command, "-o", out).code != 0
+    assert not out.exists()
+    status.rmdir()
+    assert touche_rad(*command, "-o", out).code == 0
+    assert out.is_file()
+
+
 def test_a_training_is_replaced_by_another_only_on_request(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "model")
 

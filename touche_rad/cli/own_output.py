@@ -74,4 +74,9 @@ def own_output(
         started=started, finished=datetime.now().astimezone(),
         seconds=round(time.monotonic() - begun, 3),
     )  # fmt: skip
-    write_status(status, status_beside(out))
+    try:
+        write_status(status, status_beside(out))
+    except OSError:
+        if out.is_file():
+            out.unlink()  # without its status, the repeated command would not know it as its own
+        raise
