@@ -82,7 +82,7 @@ def _cache(folder: Path | None) -> Iterator[Check]:
 
 
 def _model(given: prepare.Given) -> list[Check]:
-    """Check what plugins need of a model; with `vllm:`, the server is started."""
+    """Check what plugins need of a model; with `vllm:` and `vllm-offline:`, it is started."""
     import anyio
 
     from touche_rad.models.checks import checks, graphics
