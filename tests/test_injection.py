@@ -109,10 +109,12 @@ def test_grounded_quotes_no_order() -> None:
     assert "Ignore" not in given.content
 
 
-def test_there_are_300_texts_of_15_kinds() -> None:
-    texts = injection.injections()
-    assert len({(one.before, one.text) for one in texts}) == len(texts) == 300
+@pytest.mark.parametrize(("held_out", "count"), [(False, 300), (True, 120)])
+def test_there_are_different_texts_of_15_kinds(held_out: bool, count: int) -> None:
+    texts = injection.injections(held_out)
+    assert len({(one.before, one.text) for one in texts}) == len(texts) == count
     assert len({one.kind for one in texts}) == 15
+    assert {one.held_out for one in texts} == {held_out}
 
 
 SHORT = [
