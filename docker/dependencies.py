@@ -122,16 +122,12 @@ def licence_of(of: Distribution) -> str:
 
 
 def licences(packages: list[Package]) -> str:
-    """Return the table of docs/licences.md, without versions."""
-    root, *others = packages
-    rows = [f"| {each.name} | {each.licence} | {_for(each, root, others)} |" for each in others]
-    return "\n".join(["| package | licence | needed by |", "| --- | --- | --- |", *rows]) + "\n"
-
-
-def _for(package: Package, root: Package, others: list[Package]) -> str:
-    if package.name in root.needs:
-        return ROOT
-    return ", ".join(each.name for each in others if package.name in each.needs)
+    """Return the table of docs/licences.md: the packages of each licence, without versions."""
+    by_licence: dict[str, list[str]] = {}
+    for each in packages[1:]:
+        by_licence.setdefault(each.licence, []).append(each.name)
+    rows = [f"| {licence} | {', '.join(by_licence[licence])} |" for licence in sorted(by_licence)]
+    return "\n".join(["| licence | packages |", "| --- | --- |", *rows]) + "\n"
 
 
 def sbom(packages: list[Package]) -> dict[str, Any]:
