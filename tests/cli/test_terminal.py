@@ -97,7 +97,7 @@ def test_the_nearest_source_of_a_setting_wins(tmp_path: Path) -> None:
     assert shown["seed"] == "9  (environment)"
     assert shown["turns"] == "2  (file touche-rad.toml)"
     assert shown["debater"] == "verbatim  (file touche-rad.toml)"
-    assert shown["workers"] == "4  (default)"
+    assert shown["skip-bad"] == "False  (default)"
 
 
 def test_a_wrong_setting_is_named(tmp_path: Path) -> None:

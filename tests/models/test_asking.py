@@ -539,6 +539,23 @@ def test_answers_of_different_length_do_not_slow_a_run_down() -> None:
     assert before < limiter.limit < before + 2, "after that it grows slowly"
 
 
+def test_short_and_long_answers_of_a_plugin_let_the_limit_grow() -> None:
+    limiter = sending.Limiter(256)
+    for tokens in (5, 300, 40) * 70:
+        limiter.answered(0.5 + 0.02 * tokens, tokens)
+    assert limiter.limit > 100
+
+
+def test_a_slow_server_gets_no_more_calls_than_it_answers_in_time() -> None:
+    limiter = sending.Limiter(256)
+    for _ in range(50):
+        limiter.answered(50, 100, allowed=120)
+    assert limiter.limit == sending.FIRST
+    for _ in range(3):
+        limiter.late()
+    assert limiter.limit == sending.FIRST, "calls that are late are not made one at a time"
+
+
 def test_where_the_model_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parse_address("http://h:1/v1/#m") == Address("http://h:1/v1", "m")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://e:2/v1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from pydantic import BaseModel
 
 from tests.models import scripted
-from tests.models.scripted import Scripted, fails
+from tests.models.scripted import Scripted, content, fails
 from tests.models.tiny import tiny_model
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -413,3 +414,30 @@ def test_budgets_end_the_asking_and_not_the_run(
     assert spent.code == 0, spent.err
     assert 2 <= len(server.asked) - 7 <= 4
     assert not (tmp_path / "two.jsonl.trace.jsonl").exists()
+
+
+def test_with_a_model_more_debates_are_processed_at_a_time(
+    servers: tuple[Scripted, Scripted], tmp_path: Path
+) -> None:
+    server, _ = servers
+    counted, most, now = threading.Lock(), [0], [0]
+
+    def slow(handler: scripted.Handler) -> None:
+        with counted:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.05)
+        with counted:
+            now[0] -= 1
+        content('{"number": 1, "frame": "contrary"}')(handler)
+
+    server.always = slow
+    debates = demo_file("debates.jsonl")
+    for words, expected in [((), range(5, 65)), (("--workers", "2"), range(1, 3)),
+                            (("--deadline", "60"), range(1, 5))]:  # fmt: skip
+        most[0] = 0
+        ended = touche_rad("respond", debates, "-i", "demo", "-d", "grounded", "-m",
+                           f"{server.url}#tiny", *words, "-o", tmp_path / "out.jsonl",
+                           "--replace", "--restart")  # fmt: skip
+        assert ended.code == 0, ended.err
+        assert most[0] in expected, words

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from touche_rad.cli import dry_run
+from touche_rad.cli import dry_run, prepare
 from touche_rad.cli.bench_run import Models, open_index
 from touche_rad.runs.estimate import Estimate, Range
 from touche_rad.score import power
@@ -69,7 +69,8 @@ def print_plan(verb: str, loaded: Loaded, given: Mapping[str, Any]) -> int:
     costs = _Sampling(loaded, given).costs()
     plans = {
         model: dry_run.Plan(
-            verb, one.estimate(), _rate(given, model, one), given["workers"], given["price"]
+            verb, one.estimate(), _rate(given, model, one),
+            prepare.parallel(given, model=bool(model)), given["price"],
         )
         for model, one in costs.items()
     }  # fmt: skip

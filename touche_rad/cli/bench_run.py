@@ -98,8 +98,8 @@ def play(loaded: Loaded, results: Path, given: Mapping[str, Any]) -> tuple[Engin
     with engine.alone():
         with progress("playing and judging", quiet=given["quiet"]) as report:
             run = Run(
-                workers=given["workers"], strict=given["strict"], replace=given["replace"],
-                restart=given["restart"], progress=report,
+                workers=prepare.parallel(given, model=bool(asked)), strict=given["strict"],
+                replace=given["replace"], restart=given["restart"], progress=report,
             )  # fmt: skip
             try:
                 anyio.run(engine.play, run)

@@ -214,7 +214,8 @@ def _play(
         played = {**played, "games": sorted(chosen)}
     with progress("debating", quiet=given["quiet"], describe=describe) as report:
         run_options = RunOptions(
-            workers=given["workers"], bad=files.BadLines(skip=given["skip_bad"]),
+            workers=prepare.parallel(given, model=services.model is not None),
+            bad=files.BadLines(skip=given["skip_bad"]),
             progress=report, model=model, replace=given["replace"] or mine,
             status_path=folder.path / "contests.jsonl.status.json", warnings=warnings, demo=demo,
             strict=given["strict"], errors=folder.path / f"contests.jsonl{ERRORS}",
@@ -356,8 +357,8 @@ class _Games:
                     list(games(source, entrants)), [one.name for one in entrants], play,
                     Limits(given["until_interval"], given["max_games"]),
                     before=self.folder.game_ids(), prior=given["prior"],
-                    samples=given["samples"], seed=given["seed"], workers=given["workers"],
-                    report=report,
+                    samples=given["samples"], seed=given["seed"], report=report,
+                    workers=prepare.parallel(given, model=model is not None),
                 )  # fmt: skip
             finally:
                 for used in (model, judging.model):
@@ -407,7 +408,7 @@ class _Judging:
         describe = prepare.count_calls(self.model)
         with progress("judging", quiet=given["quiet"], describe=describe) as report:
             run_options = RunOptions(
-                workers=given["workers"], progress=report,
+                workers=prepare.parallel(given, model=self.model is not None), progress=report,
                 model=None if given["until_interval"] or given["max_games"] else self.model,
                 status_path=folder.path / "outcomes.jsonl.status.json",
                 strict=given["strict"], errors=folder.path / f"outcomes.jsonl{ERRORS}",

@@ -317,7 +317,7 @@ def show(
     estimate = played.estimate.limited(given["max_calls"], given["max_tokens"])
     rate = rate_of(given, played.bodies) if estimate.calls.high else None
     found = power(estimate.debates, _turns(estimate))
-    plan = Plan(verb, estimate, rate, given["workers"], given["price"], found)
+    plan = Plan(verb, estimate, rate, prepare.parallel(given, model=True), given["price"], found)
     if given.get("as_json"):
         click.echo(json.dumps(plan.to_json(), indent=2))
     else:

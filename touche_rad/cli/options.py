@@ -197,7 +197,9 @@ DEADLINE: Final = seconds(
     "Time limit per answer in seconds; on timeout the fallback answers. [default: none]",
 )
 WORKERS: Final = integer(
-    "--workers", "Number of debates processed in parallel.", 4, envvar="TOUCHE_RAD_WORKERS"
+    "--workers",
+    "Number of debates processed in parallel. [default: 4; 64 with a model and no --deadline]",
+    envvar="TOUCHE_RAD_WORKERS",
 )
 METADATA: Final = click.option(
     "--metadata/--no-metadata", default=None, envvar="TOUCHE_RAD_METADATA",

@@ -25,6 +25,8 @@ Given = Mapping[str, Any]
 """The values of a command's options."""
 MAKE_INDEX: Final = "touche-rad index ARGUMENTS -o index, then add -i index"
 NO_INDEX: Final = f"no index is given: {MAKE_INDEX}; or try the demo's arguments: -i demo"
+_ALONE, _WITH_MODEL = 4, 64
+"""Debates at a time: where this machine does the work, and where a server does."""
 DEMO_INDEX: Final = (
     "the index is the demo collection, on ten topics only: not fit to hand in; give an index of "
     "the task's collection with -i, or build the image with --build-arg COLLECTION=FILE"
@@ -165,6 +167,19 @@ def names_model(given: Given) -> bool:
     from touche_rad.models.endpoint import URL
 
     return bool(given.get("model") or os.environ.get(URL))
+
+
+def parallel(given: Given, *, model: bool) -> int:
+    """Return how many debates are processed at a time.
+
+    A debate mostly waits for a server of a model, which answers many calls in little more time than
+    one. An answer with a time limit would lose it while it waits for others; the workers of a
+    cluster divide the debates between them.
+    """
+    if given["workers"]:
+        return int(given["workers"])
+    alone = given.get("deadline") or given.get("engine") == "ray" or not model
+    return _ALONE if alone else _WITH_MODEL
 
 
 def model_for(

@@ -21,6 +21,7 @@ from touche_rad.cli.prepare import (
     is_tira,
     is_tira_output,
     open_services,
+    parallel,
 )
 from touche_rad.errors import OptionError, UserError
 
@@ -139,7 +140,8 @@ def run_on_files(
         progress(title, quiet=given["quiet"], describe=count_calls(model)) as report,
     ):
         run_options = RunOptions(
-            given["workers"], given["restart"], replace, files.BadLines(skip=given["skip_bad"]),
+            parallel(given, model=model is not None), given["restart"], replace,
+            files.BadLines(skip=given["skip_bad"]),
             report, places.status or status_beside(places.out), model, warnings, demo,
             estimate=expected.model_dump(mode="json") if expected is not None else {},
             strict=given.get("strict", False), hand_in=is_tira(places.out),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections import OrderedDict, deque
@@ -29,18 +30,24 @@ from touche_rad.models.errors import (
 from touche_rad.models.usage import Call, Trace, Usage, check_room, cost_of
 
 MOST: Final = 256
+FIRST: Final = 4
+"""Parallel calls that a slow server of one machine answers in time."""
 _SLOWER: Final = 2.0
 """If answers take this many times as long as at best, more calls do not help."""
 _NEW: Final = 1 / 16
 """Weight of a new answer in the mean time of answers."""
 _FORGOTTEN: Final = 1.001
 """Growth of the remembered best mean with each answer, because the load changes."""
+_LATE: Final = 3
+"""The limit does not grow while answers take more than this part of the time allowed."""
+_PROMPT: Final = 32
+"""A prompt takes about as long as so many tokens of an answer."""
 
 
 class Limiter:
     """Limits parallel calls: adapts to the speed of the server, and serves debates in turn."""
 
-    def __init__(self, most: int = MOST, first: int = 8) -> None:
+    def __init__(self, most: int = MOST, first: int = FIRST) -> None:
         """Start with `first` parallel calls; at most `most`."""
         self.most = max(1, most)
         self.limit = float(min(first, self.most))
@@ -48,7 +55,7 @@ class Limiter:
         self._starting = True
         self._mean = 0.0
         self._best = float("inf")
-        """The least mean time of answers."""
+        """The least mean time per token."""
         self._waiting: OrderedDict[str, deque[anyio.Event]] = OrderedDict()
 
     @asynccontextmanager
@@ -93,16 +100,19 @@ class Limiter:
             self.flying += 1
             called.set()
 
-    def answered(self, seconds: float) -> None:
+    def answered(self, seconds: float, tokens: int = 0, *, allowed: float = math.inf) -> None:
         """Record an answer: allow more parallel calls unless answers have become slow.
 
         At first the limit doubles with each round of answers; it grows slowly after answers were
-        slow once, or the server was overloaded. Means are compared, because answers to different
-        prompts take different times.
+        slow once, or the server was overloaded. Means of the time per token are compared, because
+        the steps of a plugin have answers of different length. More calls would also make answers
+        late that take a good part of the time allowed now.
         """
-        self._mean += (seconds - self._mean) * (_NEW if self._mean else 1.0)
+        time_per_token = seconds / (_PROMPT + tokens)
+        self._mean += (time_per_token - self._mean) * (_NEW if self._mean else 1.0)
         self._best = min(self._best * _FORGOTTEN, self._mean)
-        if self._mean <= _SLOWER * self._best or self.limit < 4:
+        quick = self._mean <= _SLOWER * self._best and seconds <= allowed / _LATE
+        if quick or self.limit < FIRST:
             more = 1.0 if self._starting else 4 / max(1.0, self.limit)
             self.limit = min(self.most, self.limit + more)
         else:
@@ -112,6 +122,11 @@ class Limiter:
         """Record that the server is overloaded: halve the limit."""
         self._starting = False
         self.limit = max(1.0, self.limit / 2)
+
+    def late(self) -> None:
+        """Record an answer that did not come in time: halve the limit, if it ever grew."""
+        self._starting = False
+        self.limit = max(min(FIRST, self.limit), self.limit / 2)
 
 
 Loops = WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter]
@@ -222,26 +237,34 @@ class Sender:
         call.report_sent()
         limiter = self._limiter
         begun, waited_for = time.monotonic(), "too many calls; no place"
+        unhurried = call.context.deadline is None
         try:
             with (
-                anyio.fail_after(call.left),
+                anyio.fail_after(None if unhurried else call.left) as scope,
                 call_context(attempted=self.usage.count_attempt),
             ):
                 async with limiter.turn(call.context.debate):
-                    begun, waited_for = time.monotonic(), "no answer"
-                    reply = await self.backend.complete(body, max(0.001, call.left))
+                    if unhurried:  # waiting for a place is not the server's time
+                        call.end += time.monotonic() - begun
+                        scope.deadline = anyio.current_time() + call.left
+                    begun, waited_for, allowed = time.monotonic(), "no answer", call.left
+                    reply = await self.backend.complete(body, max(0.001, allowed))
         except TimeoutError:
+            if waited_for == "no answer":
+                limiter.late()
             late = Timeout(f"{self.place}: {waited_for} before the deadline")
             self.trace.write(call, body, None, fault=str(late), begun=begun)
             raise late from None
         except ModelError as error:
             if isinstance(error, Busy):
                 limiter.busy()
+            elif isinstance(error, Timeout):
+                limiter.late()
             self.trace.write(call, body, None, fault=str(error), begun=begun)
             raise
         self.health.error = None
-        limiter.answered(time.monotonic() - begun)
         used = cost_of(reply)
+        limiter.answered(time.monotonic() - begun, used.completion_tokens, allowed=allowed)
         self.usage.spend(used)
         self.usage.count_engine(reply.get("system_fingerprint"))
         call.cost.add(used)

@@ -38,6 +38,9 @@ rad.report = { browsers: [] };
 rad.report.pause = () => new Promise((resolve) => setTimeout(resolve, 0));
 rad.report.whenIdle = window.requestIdleCallback ? (call) => requestIdleCallback(call, { timeout: 1000 }) : (call) => setTimeout(call, 40);
 
+/* Milliseconds that a search takes before the browser may draw and handle input. */
+const SLICE = 6;
+
 rad.report.Browser = class {
   /* spec: { section, prefix, noun, items, fields, keys, matches(item, state), text(item) for the
      search, row(item, match), render(item, match, state) } */
@@ -83,6 +86,7 @@ rad.report.Browser = class {
     let timer = 0;
     this.tools.addEventListener("input", (event) => {
       clearTimeout(timer);
+      this.version += 1;  // a search that goes on would delay the letters that follow
       timer = setTimeout(() => this.changed(), event.target === this.search ? 120 : 0);
     });
     new ResizeObserver(() => rad.measure("--tools", this.tools)).observe(this.tools);
@@ -147,7 +151,7 @@ rad.report.Browser = class {
       const match = await this.textMatch(one.item, one.match, state.text.toLowerCase());
       if (version !== this.version) { return; }
       if (match) { found.push({ ...one, match }); }
-      if (performance.now() - last > 12) {
+      if (performance.now() - last > SLICE) {
         this.status.textContent = `searching: ${found.length} found`;
         if (!shown && found.length > 20) { shown = true; await this.show([...found], kept, place, following); }
         await rad.report.pause();
@@ -169,6 +173,12 @@ rad.report.Browser = class {
       await this.open({ item: this.byIndex(kept), match: null, index: kept }, place, following);
     } else {
       this.at = at >= 0 ? at : found.length ? 0 : -1;
+      if (this.state.text) {  // the list and the reader in two frames: letters may follow
+        const version = this.version;
+        this.reveal();
+        await rad.report.pause();
+        if (version !== this.version) { return; }
+      }
       await this.open(found[this.at], place, following);
     }
   }

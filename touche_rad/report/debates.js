@@ -75,25 +75,29 @@
     };
 
     const wholes = new Map();
-    /* The lower-case texts of a part, for the search: each argument once. */
+    /* The parts in lower case, for the search. A text is made lower case when it is first searched:
+       a whole part at once would take longer than a frame. */
     const words = (part) => {
       if (!wholes.has(part)) {
-        wholes.set(part, rad.report.part(`d${part}`).then((loaded) => ({
-          arguments: loaded.arguments.map((one) => `${one.id} ${one.text.join(" ")}`.toLowerCase()),
-          turns: loaded.debates.map((turns) => turns.map((turn) => [
-            `${turn.user} ${(turn.said || []).map((one) => one[0]).join(" ")}`.toLowerCase(), (turn.cited || []).map((one) => one[0])])),
-          hits: new Map(),
-        })));
+        wholes.set(part, rad.report.part(`d${part}`).then((loaded) =>
+          ({ loaded, arguments: [], debates: loaded.debates.map(() => []), text: null, hits: [] })));
       }
       return wholes.get(part);
     };
     const textTurns = async (one, turns, text) => {
       const whole = await words(one.part);
-      if (whole.text !== text) { whole.text = text; whole.hits = whole.arguments.map((argument) => argument.includes(text)); }
+      if (whole.text !== text) { whole.text = text; whole.hits = []; }
       if (data.claims[one.claim].toLowerCase().includes(text) || one.id.toLowerCase().includes(text)) { return turns; }
-      return turns.filter((turn) => {
-        const [said, cited] = whole.turns[one.index - first.get(one.part)][turn];
-        return said.includes(text) || cited.some((argument) => whole.hits[argument]);
+      const place = one.index - first.get(one.part), found = whole.loaded.debates[place], lower = whole.debates[place];
+      const hit = (number) => {
+        const argument = whole.loaded.arguments[number];
+        whole.arguments[number] ??= `${argument.id} ${argument.text.join(" ")}`.toLowerCase();
+        return whole.hits[number] ??= whole.arguments[number].includes(text);
+      };
+      return turns.filter((at) => {
+        const turn = found[at];
+        lower[at] ??= `${turn.user} ${(turn.said || []).map((said) => said[0]).join(" ")}`.toLowerCase();
+        return lower[at].includes(text) || (turn.cited || []).some(([number]) => hit(number));
       });
     };
 
