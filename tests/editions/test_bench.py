@@ -130,6 +130,16 @@ def test_a_rerun_names_a_changed_prompt_and_option(tmp_path: Path) -> None:
     assert "debater was" in refused.err
 
 
+def test_a_bench_of_stand_ins_only_ends_with_an_error(tmp_path: Path) -> None:
+    (tmp_path / "said.jsonl").write_text('{"answer": "no JSON"}\n')
+    entry = f'{{ plugin = "composed", model = "scripted:{tmp_path}/said.jsonl" }}'
+    plan = write_bench(tmp_path, SMALL.replace('verbatim = "verbatim"', f"composed = {entry}"))
+    ended = touche_rad("bench", plan, "-o", tmp_path / "out")
+    assert ended.code == 1
+    first = "debates/seed-0/rules/composed.jsonl"
+    assert f"error: all answers in {first} are stand-ins: see the warnings above" in ended.err
+
+
 def test_a_folder_with_other_files_is_not_taken(tmp_path: Path) -> None:
     plan = write_bench(tmp_path)
     ended = touche_rad("bench", plan, "-o", tmp_path)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 PLUGIN = '''
 import os
@@ -58,3 +62,32 @@ def write_world(folder: Path, count: int, special: dict[int, str] | None = None)
             words = f"Debate {number} {(special or {}).get(number, 'goes')} on."
             stream.write(json.dumps({"messages": [{"role": "user", "content": words}]}) + "\n")
     return path
+
+
+def add_node(cluster: Any, **options: Any) -> Any:
+    """Start a node with one CPU; Ray waits 30 seconds for it, which a busy machine may exceed."""
+    for _ in range(5):
+        try:
+            return cluster.add_node(num_cpus=1, **options)
+        except Exception as error:
+            if "timed out during startup" not in str(error):
+                raise
+    return cluster.add_node(num_cpus=1, **options)
+
+
+def by_ray(
+    cluster: Any, *words: str | Path, cwd: Path, out: str = "ray.jsonl"
+) -> subprocess.Popen[str]:
+    """Start a run on the cluster."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "touche_rad", *map(str, words), "-o", out, "--engine", "ray",
+         "--actors", "2"],
+        cwd=cwd, env={**os.environ, "RAY_ADDRESS": cluster.address}, stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    _, err = process.communicate(timeout=400)
+    assert process.returncode == 0, err
+    return err

@@ -8,13 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.runs.ray_worlds import write_world
+from tests.runs.ray_worlds import add_node, by_ray, ended, write_world
 from tests.terminal import touche_rad, touche_rad_process
 
 DEMO = Path(__file__).parents[2] / "touche_rad" / "demo"
@@ -51,53 +50,10 @@ def test_what_cannot_have_workers(
     assert message in ended.err
 
 
-def add_node(cluster: Any, **options: Any) -> Any:
-    """Start a node with one CPU; Ray waits 30 seconds for it, which a busy machine may exceed."""
-    for _ in range(5):
-        try:
-            return cluster.add_node(num_cpus=1, **options)
-        except Exception as error:
-            if "timed out during startup" not in str(error):
-                raise
-    return cluster.add_node(num_cpus=1, **options)
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """Two nodes with one CPU each, as processes of this machine."""
-    from ray.cluster_utils import Cluster
-
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_worker_register_timeout_seconds", "600")
-    made = Cluster()
-    add_node(made, include_dashboard=False)
-    add_node(made)
-    yield made
-    made.shutdown()
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     write_world(tmp_path, 150)
     return tmp_path
-
-
-def by_ray(
-    cluster: Any, *words: str | Path, cwd: Path, out: str = "ray.jsonl"
-) -> subprocess.Popen[str]:
-    """Start a run on the cluster."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "touche_rad", *map(str, words), "-o", out, "--engine", "ray",
-         "--actors", "2"],
-        cwd=cwd, env={**os.environ, "RAY_ADDRESS": cluster.address}, stderr=subprocess.PIPE,
-        text=True,
-    )  # fmt: skip
-
-
-def ended(process: subprocess.Popen[str]) -> str:
-    _, err = process.communicate(timeout=400)
-    assert process.returncode == 0, err
-    return err
 
 
 def status(path: Path) -> dict[str, Any]:
@@ -200,6 +156,44 @@ def test_ctrl_c_and_strict_end_with_one_line_and_leave_no_worker(
     assert len(err.splitlines()) == 1
     assert "ValueError: no answer to this" in err
     assert kept <= journaled(tmp_path) < 250
+
+
+@pytest.mark.services
+def test_a_run_starts_a_cluster_of_its_own_unless_one_is_named(
+    cluster: Any, tmp_path: Path
+) -> None:
+    words = ("judge", str(DEMO / "debates.jsonl"), "-j", "length")
+    whole = plain(tmp_path, *words)
+    joined = ended(by_ray(cluster, *words, cwd=tmp_path, out="joined.jsonl"))
+    assert f"Ray: joined {cluster.address} (2 nodes, 2 CPUs)\n" in joined
+    own = touche_rad_process(*words, "-o", "own.jsonl", "--engine", "ray", cwd=tmp_path)
+    assert own.code == 0, own.err
+    assert "Ray: started on this machine" in own.err
+    assert (tmp_path / "joined.jsonl").read_bytes() == whole
+    assert (tmp_path / "own.jsonl").read_bytes() == whole
+
+
+@pytest.mark.services
+def test_a_run_without_a_free_cpu_ends_with_one_line(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ray
+
+    class Busy:
+        def begin(self) -> None: ...
+
+    write_world(tmp_path, 2)
+    monkeypatch.setattr("touche_rad.runs.blocks.START_LIMIT", 2)
+    ray.init(cluster.address, log_to_driver=False, logging_level="ERROR")
+    try:
+        others = [ray.remote(num_cpus=1)(Busy).remote() for _ in range(2)]  # type: ignore[attr-defined]
+        ray.get([one.begin.remote() for one in others])
+        run = touche_rad(*RESPOND, "-o", "ray.jsonl", "--engine", "ray", "-q", cwd=tmp_path)
+    finally:
+        ray.shutdown()
+    assert run.code == 1
+    assert "no worker has started for 2 seconds: the Ray cluster has no free CPU" in run.err
+    assert len(run.err.splitlines()) == 1
 
 
 def use_worker(monkeypatch: pytest.MonkeyPatch, cluster: Any, worker: type) -> None:

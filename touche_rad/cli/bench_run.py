@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +16,8 @@ from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import next_page, next_step, progress, say, terminal_width
 from touche_rad.demo import DEMO
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError, OptionError, UserError
+from touche_rad.files.traces import TRACE
 
 if TYPE_CHECKING:
     from touche_rad.editions.engine import Engine
@@ -22,10 +25,13 @@ if TYPE_CHECKING:
     from touche_rad.editions.plan import Loaded
     from touche_rad.models import Model
     from touche_rad.models.endpoint import Backend
+    from touche_rad.plugins import Services
+    from touche_rad.runs.blocks import RayEngine
+    from touche_rad.runs.worker import Opened
 
 RUN: Final = (
     opt.MODEL, opt.CACHE, opt.WAIT, opt.WITH_TRACE, opt.plugin_options(None), opt.WORKERS,
-    opt.STRICT, opt.REPLACE, opt.RESTART,
+    opt.STRICT, opt.REPLACE, opt.RESTART, opt.ENGINE, opt.ACTORS,
 )  # fmt: skip
 """The options of a plan that is run."""
 INDEX: Final = click.option(
@@ -37,8 +43,14 @@ INDEX: Final = click.option(
 class Models:
     """Opens the models that a plan names; all cells share the server of a model."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        self.given = given
+    def __init__(self, given: Mapping[str, Any], folder: Path | None = None) -> None:
+        """Prepare; nothing is opened.
+
+        Args:
+            given: The values of the command's options.
+            folder: The folder of a worker, for the traces and the cache of all cells.
+        """
+        self.given, self.folder = given, folder
         self._backends: dict[str, Backend | None] = {}
 
     def names(self, model: str) -> bool:
@@ -48,6 +60,11 @@ class Models:
     def open(self, model: str, out: Path | None, seed: int) -> Model:
         """Return a model whose usage is that of one cell."""
         given = {**self.given, "model": model or None, "seed": seed}
+        if self.folder is not None:
+            from touche_rad.runs.worker import OUT
+
+            given["trace"] = self.given["trace"] and out is not None
+            out = self.folder / OUT
         if model not in self._backends:
             self._backends[model] = prepare.make_model(given).backend
         return prepare.make_model(given, out, self._backends[model])
@@ -95,11 +112,13 @@ def play(loaded: Loaded, results: Path, given: Mapping[str, Any]) -> tuple[Engin
     asked = [one.model for one in loaded.entries if one.plugin.uses_model]
     models.check(model for model in asked if models.names(model))
     _check_users(loaded, given)
+    workers = _workers(engine, given)
     with engine.alone():
         with progress("playing and judging", quiet=given["quiet"]) as report:
             run = Run(
                 workers=prepare.parallel(given, model=bool(asked)), strict=given["strict"],
                 replace=given["replace"], restart=given["restart"], progress=report,
+                elsewhere=workers,
             )  # fmt: skip
             try:
                 anyio.run(engine.play, run)
@@ -109,6 +128,67 @@ def play(loaded: Loaded, results: Path, given: Mapping[str, Any]) -> tuple[Engin
                     "continue"
                 ) from None
         return engine, finish(engine)
+
+
+def _workers(engine: Engine, given: Mapping[str, Any]) -> Workers | None:
+    """Return the workers of `--engine ray`."""
+    if given["engine"] == "local":
+        if given["actors"] is not None:
+            raise OptionError("--actors is for --engine ray")
+        return None
+    return Workers(engine, given)
+
+
+class Workers:
+    """The workers of `--engine ray`: they remain for all cells, and open the index once."""
+
+    def __init__(self, engine: Engine, given: Mapping[str, Any]) -> None:
+        from touche_rad.cli.engine import in_worker, new_engine
+
+        self.loaded, self.results, self.given = engine.loaded, engine.results, given
+        named = (one.model for one in self.loaded.entries if one.plugin.uses_model)
+        self._engine = new_engine(given, named)
+        self._engine.keeps_workers = True
+        plan = (self.loaded.plan, self.loaded.path.absolute(), self.loaded.model)
+        self._shared = pickle.dumps((plan, self.results.absolute(), in_worker(given)))
+
+    def for_cell(self, path: str, services: Services, of_user: Services) -> RayEngine:
+        """Return the engine, with what its workers need for a cell."""
+        from touche_rad.cli.engine import setup_of
+
+        trace = None
+        if self.given["trace"] and services.model is not None:
+            trace = prepare.beside(self.results / path, TRACE)
+        self._engine.setup = setup_of(partial(_open_cell, self._shared, path), services, trace)
+        self._engine.of_user = of_user.model if services.model is not None else None
+        return self._engine
+
+    def stop(self) -> None:
+        """End the workers."""
+        self._engine.stop()
+
+
+def _open_cell(shared: bytes, path: str, folder: Path) -> Opened:
+    """Open a cell in a worker."""
+    from touche_rad.runs.worker import Opened
+
+    engine = _engine_of(shared)
+    models = engine.models
+    assert isinstance(models, Models)
+    models.folder = folder
+    services, of_user, work = engine.open_cell(path)
+    return Opened(services, work, of_user, models.close)
+
+
+@lru_cache(maxsize=1)
+def _engine_of(shared: bytes) -> Engine:
+    """Open a plan in a worker; its index and its connections to models are those of all cells."""
+    from touche_rad.editions.engine import Engine
+    from touche_rad.editions.plan import Loaded
+
+    plan, results, given = pickle.loads(shared)
+    loaded = Loaded(*plan)
+    return Engine(loaded, results, open_index(loaded, given), Models(given))
 
 
 def _check_users(loaded: Loaded, given: Mapping[str, Any]) -> None:

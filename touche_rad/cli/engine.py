@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from touche_rad.errors import OptionError
 if TYPE_CHECKING:
     from touche_rad.plugins import Plugin, Services
     from touche_rad.runs.blocks import RayEngine
+    from touche_rad.runs.worker import Opened, Setup
 
 Given = Mapping[str, Any]
 OpenServices = Callable[..., "Services"]
@@ -46,38 +47,64 @@ def ray_engine(
     Raises:
         UserError: Ray is not installed, or the run cannot have workers.
     """
-    from touche_rad.plugins.registry import IMPORTED
-    from touche_rad.runs.blocks import RayEngine
-    from touche_rad.runs.worker import Setup
+    engine = new_engine(given, [given.get("model") or ""])
+    has_index = services.index is not None
+    opener = partial(_open, open_services, in_worker(given), plugins, make, has_index)
+    engine.setup = setup_of(opener, services, trace)
+    return engine
 
-    if (given.get("model") or "").startswith("vllm:"):
+
+def new_engine(given: Given, models: Iterable[str]) -> RayEngine:
+    """Return an engine whose workers use these models.
+
+    Raises:
+        UserError: Ray is not installed, or a model cannot have workers.
+    """
+    from touche_rad.cli.console import say
+    from touche_rad.runs.blocks import RayEngine
+
+    named = list(models)
+    if any(model.startswith("vllm:") for model in named):
         raise OptionError(
             "--engine ray: each worker would start a vLLM server of its own: start the servers "
             "first, and name them with -m URL#MODEL, or use -m vllm-offline:MODEL"
         )
-    engine = RayEngine(given["actors"])
-    engine.cards = _cards(given)
+    engine = RayEngine(given["actors"], lambda line: say(line, quiet=given["quiet"]))
+    if any(model.startswith("vllm-offline:") for model in named):
+        engine.cards = _cards(given)
+    return engine
+
+
+def in_worker(given: Given) -> dict[str, Any]:
+    """Return the options of a command as a worker has them: the driver has budget and output."""
+    own = {"quiet": True, "wait": None, "max_calls": None, "max_tokens": None, "run_deadline": None}
+    return {**given, **own, "in_worker": True}
+
+
+def setup_of(opener: Callable[[Path], Opened], services: Services, trace: Path | None) -> Setup:
+    """Return what the workers need.
+
+    Args:
+        opener: Opens the services of a worker in its folder.
+        services: The driver's services.
+        trace: Where the driver collects the trace of the model calls, if it does.
+    """
     from ray import cloudpickle
 
-    has_index = services.index is not None
-    own = {"quiet": True, "wait": None, "max_calls": None, "max_tokens": None, "run_deadline": None}
-    opener = partial(
-        _open, open_services, {**given, **own, "in_worker": True}, plugins, make, has_index
-    )
-    engine.setup = Setup(
+    from touche_rad.plugins.registry import IMPORTED
+    from touche_rad.runs.worker import Setup
+
+    return Setup(
         cloudpickle.dumps(opener),
         services.index.fingerprint if services.index is not None else None,
         trace,
         tuple(IMPORTED),
         {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
     )
-    return engine
 
 
 def _cards(given: Given) -> int:
-    """Return the cards that each worker needs for an engine of its own."""
-    if not (given.get("model") or "").startswith("vllm-offline:"):
-        return 0
+    """Return the cards that each worker needs for a vLLM engine of its own."""
     options = given["options"].get("vllm", {})
     sizes = (options.get(name, "1") for name in ("tensor_parallel_size", "tensor-parallel-size"))
     return max(int(size) if size.isdigit() else 1 for size in sizes)
@@ -90,8 +117,8 @@ def _open(
     make: Make,
     index: bool,
     folder: Path,
-) -> tuple[Services, Make]:
+) -> Opened:
     """Open the services of a worker in its folder."""
-    from touche_rad.runs.worker import OUT
+    from touche_rad.runs.worker import OUT, Opened
 
-    return open_services(given, *plugins, out=folder / OUT, index=index), make
+    return Opened(open_services(given, *plugins, out=folder / OUT, index=index), make)

@@ -236,7 +236,8 @@ SHARD: Final = click.option(
 ENGINE: Final = click.option(
     "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True,
     envvar="TOUCHE_RAD_ENGINE",
-    help="Process the debates here, or on the Ray cluster of RAY_ADDRESS or of this machine.",
+    help="Process the debates here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is "
+    "started here.",
 )  # fmt: skip
 ACTORS: Final = integer(
     "--actors", "With --engine ray: number of worker processes. [default: one per CPU]"

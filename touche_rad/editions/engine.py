@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,11 +33,25 @@ from touche_rad.runs.judging import judge
 from touche_rad.runs.runner import identity_of
 from touche_rad.runs.simulate import simulate
 from touche_rad.runs.stand_ins import ERRORS
+from touche_rad.runs.work import Engine as RunEngine
 from touche_rad.runs.work import Progress, RunOptions
 
 _TIMES: Final = ("started", "finished", "seconds", "resumed", "estimate")
 """The fields of a status that differ between a run and its repetition."""
 Entry = Chosen | ChosenUser
+Work = Callable[[RunOptions], Coroutine[Any, Any, Status]]
+
+
+class Workers(Protocol):
+    """Process the units of each cell in other processes."""
+
+    def for_cell(self, path: str, services: Services, of_user: Services) -> RunEngine:
+        """Return the engine of a cell, with the services that the driver has for it."""
+        ...
+
+    def stop(self) -> None:
+        """End the processes."""
+        ...
 
 
 class Models(Protocol):
@@ -67,6 +81,8 @@ class Run:
     restart: bool = False
     """Start from the beginning instead of resuming."""
     progress: Progress = lambda done, total: None
+    elsewhere: Workers | None = None
+    """Processes the debates elsewhere; None is this process."""
 
 
 class Engine:
@@ -140,6 +156,8 @@ class Engine:
                 self._settle(cell)
                 done += units
         finally:
+            if run.elsewhere is not None:
+                run.elsewhere.stop()
             with anyio.CancelScope(shield=True):
                 await self.models.close()
 
@@ -245,32 +263,46 @@ class Engine:
 
     async def _run(self, cell: Cell, run: Run, progress: Progress) -> None:
         """Run one cell; the usage of the user's model is added to its status."""
-        plan, out, source = self.loaded.plan, self.results / cell.path, self._source(cell)
+        out = self.results / cell.path
         services, of_user = self._services(cell)
-        settings = self._settings(cell, services, of_user)
+        engine = None
+        if run.elsewhere is not None:
+            engine = run.elsewhere.for_cell(cell.path, services, of_user)
         options = RunOptions(
             workers=run.workers, progress=progress, status_path=status_beside(out),
             model=services.model or of_user.model, strict=run.strict,
             demo=self.index is not None and is_demo(self.index),
             errors=out.with_name(f"{out.name}{ERRORS}"),
+            engine=engine,
         )  # fmt: skip
         out.parent.mkdir(parents=True, exist_ok=True)
-        work: Awaitable[Status]
-        if cell.judge is not None:
-            made = cell.judge.plugin.make(services, cell.judge.options)
-            work = judge(source, out, made, identity=settings, deadline=plan.deadline,
-                         options=options)  # fmt: skip
-        else:
-            assert cell.debater is not None
-            assert cell.user is not None
-            chain = make_chain(cell.debater.plugin.name, cell.debater.options, services)
-            answerer = Answerer(chain, self.index, max_words=plan.max_words, deadline=plan.deadline)
-            speaker = cell.user.choice.speaker(of_user, plan.deadline)
-            work = simulate(source, out, answerer, speaker, identity=settings, turns=plan.turns,
-                            options=options)  # fmt: skip
-        await work
+        await self._work(cell, services, of_user)(options)
         if services.model is not None and of_user.model is not None:
             self._settle(cell, of_user.model.usage.record())
+
+    def open_cell(self, path: str) -> tuple[Services, Model | None, Callable[[Services], Work]]:
+        """Return a cell's services, its user's model, and what makes its work from the services."""
+        cell = next(cell for cell in self.cells if cell.path == path)
+        services, of_user = self._services(cell)
+        return services, of_user.model, lambda ours: self._work(cell, ours, of_user)
+
+    def _work(self, cell: Cell, services: Services, of_user: Services) -> Work:
+        """Return the work of a cell, which takes the options of the run."""
+        plan, out, source = self.loaded.plan, self.results / cell.path, self._source(cell)
+        settings = self._settings(cell, services, of_user)
+        if cell.judge is not None:
+            made = cell.judge.plugin.make(services, cell.judge.options)
+            return lambda options: judge(
+                source, out, made, identity=settings, deadline=plan.deadline, options=options
+            )
+        assert cell.debater is not None
+        assert cell.user is not None
+        chain = make_chain(cell.debater.plugin.name, cell.debater.options, services)
+        answerer = Answerer(chain, self.index, max_words=plan.max_words, deadline=plan.deadline)
+        speaker = cell.user.choice.speaker(of_user, plan.deadline)
+        return lambda options: simulate(
+            source, out, answerer, speaker, identity=settings, turns=plan.turns, options=options
+        )
 
     def _settle(self, cell: Cell, of_user: Mapping[str, Any] | None = None) -> None:
         """Remove from a status what another run would not repeat: times, and folders."""

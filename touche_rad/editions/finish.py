@@ -11,8 +11,8 @@ from touche_rad.editions.engine import Engine, status_of
 from touche_rad.editions.figures import Computed, compute
 from touche_rad.editions.page import page_files, write_pages
 from touche_rad.editions.record import FIGURES, RECORD, write_record
-from touche_rad.files.outputs import status_beside, total_of
-from touche_rad.runs.stand_ins import StandIn, by_what
+from touche_rad.files import outputs
+from touche_rad.files.outputs import status_beside
 
 
 def finish(engine: Engine) -> Computed:
@@ -21,16 +21,16 @@ def finish(engine: Engine) -> Computed:
     computed = compute(loaded, results)
     computed.write(results)
     write_pages(loaded, results, computed)
-    outputs = {cell.path: status_of(results / cell.path) for cell in engine.cells}
-    write_record(results, loaded, engine.index, outputs, _models(engine.cells, outputs))
+    statuses = {cell.path: status_of(results / cell.path) for cell in engine.cells}
+    write_record(results, loaded, engine.index, statuses, _models(engine.cells, statuses))
     return computed
 
 
-def _models(cells: Sequence[Cell], outputs: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _models(cells: Sequence[Cell], statuses: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the identity of the model of each entry that uses one."""
     models: dict[str, Any] = {}
     for cell in cells:
-        identity = outputs[cell.path].get("identity") or {}
+        identity = statuses[cell.path].get("identity") or {}
         main = cell.judge or cell.debater
         if main is not None and "model" in identity:
             models[f"{main.plugin.kind}s.{main.name}"] = identity["model"]
@@ -41,9 +41,9 @@ def _models(cells: Sequence[Cell], outputs: dict[str, dict[str, Any]]) -> dict[s
 
 def result_files(results: Path, cells: Sequence[Cell]) -> list[Path]:
     """Return the files of a finished run: outputs, statuses, figures, pages and the record."""
-    outputs = [results / cell.path for cell in cells]
+    paths = [results / cell.path for cell in cells]
     return [
-        *outputs, *map(status_beside, outputs), results / FIGURES, *page_files(results),
+        *paths, *map(status_beside, paths), results / FIGURES, *page_files(results),
         results / RECORD,
     ]  # fmt: skip
 
@@ -62,11 +62,6 @@ def all_replaced(engine: Engine) -> list[str]:
     found = []
     for cell in engine.cells:
         status = status_of(engine.results / cell.path)
-        counts = status.get("counts") or {}
-        counted = by_what(StandIn(**one) for one in status.get("stand_ins") or ())
-        found += [
-            f"all {what} in {cell.path}"
-            for what, number in counted.items()
-            if number >= total_of(what, counts)
-        ]
+        kinds = outputs.all_replaced(status.get("stand_ins") or (), status.get("counts") or {})
+        found += [f"all {what} in {cell.path}" for what in kinds]
     return found

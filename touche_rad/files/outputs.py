@@ -16,7 +16,7 @@ import filecmp
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -204,13 +204,7 @@ class Status(BaseModel):
     @property
     def all_replaced(self) -> str:
         """The kind of results that are all stand-ins: answers, verdicts or utterances; or empty."""
-        if not self.stand_ins:
-            return ""
-        found: Counter[str] = Counter()
-        for one in self.stand_ins:
-            found[one["what"]] += one["count"]
-        every = (what for what, number in found.items() if number >= total_of(what, self.counts))
-        return next(every, "")
+        return next(iter(all_replaced(self.stand_ins, self.counts)), "")
 
     def lines(self) -> list[str]:
         """Return the status as lines for the terminal."""
@@ -248,6 +242,14 @@ def _endpoint_warnings(endpoints: Mapping[str, Mapping[str, int]]) -> Iterator[s
         if one["failures"]:
             failed = f"{one['failures']} of {one['calls']} calls failed"
             yield f"{WARNING}{printable(place)}: {failed}; other endpoints or retries followed"
+
+
+def all_replaced(stand_ins: Iterable[Mapping[str, Any]], counts: Mapping[str, int]) -> list[str]:
+    """Return the kinds of results that are all stand-ins, from the fields of a status."""
+    found: Counter[str] = Counter()
+    for one in stand_ins:
+        found[one["what"]] += one["count"]
+    return [what for what, number in found.items() if number >= total_of(what, counts)]
 
 
 def total_of(what: str, counts: Mapping[str, int]) -> int:

@@ -11,7 +11,6 @@ only the blocks under work, and one debate that kills its worker is found and do
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -22,9 +21,11 @@ from typing import Any, Final
 
 import anyio
 
-from touche_rad.errors import UserError, WorkError
+from touche_rad.errors import WorkError
+from touche_rad.models import Model
 from touche_rad.models.errors import OverBudget
 from touche_rad.models.usage import Cost, Usage
+from touche_rad.runs.cluster import START_LIMIT, Cluster
 from touche_rad.runs.journal import Done
 from touche_rad.runs.stand_ins import StandInStop
 from touche_rad.runs.work import RunOptions
@@ -32,7 +33,6 @@ from touche_rad.runs.worker import Block, BlockResult, Setup, Worker
 
 log = logging.getLogger("touche_rad")
 
-INSTALL: Final = "--engine ray needs Ray: pip install 'touche-rad[ray]'"
 _AHEAD: Final = 2
 """Blocks that a worker has: one in work, and the next one."""
 _MOST_ROUNDS: Final = 16
@@ -42,8 +42,6 @@ _MOST_LOST: Final = 3
 _POLL: Final = 0.5
 _CLOSING: Final = 5.0
 _SLOW: Final = 60.0
-_START_LIMIT: Final = 600
-"""Seconds that a process of Ray may take to start on a busy machine."""
 _PAUSE: Final = 1.0
 
 
@@ -53,40 +51,47 @@ class _Actor:
 
     handle: Any
     starting: Any = None
+    """The result of its start; None once its process works."""
     opening: Any = None
     running: dict[Any, Block] = field(default_factory=dict)
 
 
 class RayEngine:
-    """Processes the units of a run on a Ray cluster, or on the CPUs of this machine without one."""
+    """Processes the units of a run, or of several runs one after the other, on a Ray cluster."""
 
     setup: Setup
     """What a worker needs to do the work."""
 
-    def __init__(self, actors: int | None = None) -> None:
+    def __init__(self, actors: int | None = None, report: Callable[[str], None] = log.info) -> None:
         """Prepare; Ray is started when the work begins.
 
         Args:
             actors: The number of workers; default: one per CPU of the cluster.
+            report: Called with one line that says which cluster is used.
 
         Raises:
             UserError: Ray is not installed.
         """
-        try:
-            import ray
-        except ImportError:
-            raise UserError(INSTALL) from None
-        self._ray: Any = ray
+        self._cluster = Cluster(report)
+        self._ray = self._cluster.ray
         self._wanted = actors
         self.cards = 0
         """Cards that each worker needs for its model, if the cluster has cards."""
+        self.of_user: Model | None = None
+        """The model of the simulated user, if it is another one than that of the run."""
+        self.keeps_workers = False
+        """Whether the workers remain for the next run; then `stop` ends them."""
         self._actors: list[_Actor] = []
         self._again: deque[Block] = deque()
         self._failures: list[str] = []
         self._unopened = 0
         """Workers that died one after the other while they opened the index."""
-        self._unstarted_since: float | None = None
-        """When the first worker died before it started, if none has started since."""
+        self._idle_since: float | None = None
+        """Since when no worker has a process that works."""
+        self._warned = False
+        """Whether a user knows that no worker has started."""
+        self._pauses = False
+        """Whether a worker did not start, so that the next one starts a little later."""
         self._tracebacks: set[str] = set()
         self._budget: Any = None
 
@@ -101,51 +106,37 @@ class RayEngine:
 
         Raises:
             StandInStop: A worker stopped, because the run is strict or its model does not work.
-            WorkError: A worker cannot be opened.
+            WorkError: A worker cannot be opened, or none starts.
         """
         if not total:
             return []
-        started = self._start()
+        self._failures = []
+        finished = False
         try:
+            self._cluster.start()
             self._budget = self._make_budget(options)
-            count = min(self._wanted or self._places(), total)
+            count = min(self._wanted or self._cluster.places(self.cards), total)
             blocks = cut(units, total, count, options.workers)
-            self._actors = [self._spawn(options) for _ in range(count)]
-            begun = time.monotonic()
+            for actor in self._actors:  # of the run before
+                self._open(actor, options)
+            self._actors += [self._spawn(options) for _ in range(count - len(self._actors))]
             while self._feed(blocks):
-                if time.monotonic() - begun > _SLOW and all(one.opening for one in self._actors):
-                    log.warning("no worker is open yet: is a CPU of the Ray cluster free?")
-                    begun = float("inf")
+                self._check_start()
                 for reference in await anyio.to_thread.run_sync(
                     self._ready, abandon_on_cancel=True
                 ):
                     self._collect(reference, options, keep)
-                if self._unstarted_since is not None:
+                if self._pauses:
+                    self._pauses = False
                     await anyio.sleep(_PAUSE)
+            finished = True
         finally:
-            self._stop(started)
+            if not finished or not self.keeps_workers:
+                self.stop()
         return self._failures
 
-    def _start(self) -> bool:
-        """Connect to the cluster of RAY_ADDRESS or of this machine, or start one; say which."""
-        if self._ray.is_initialized():
-            return False
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        os.environ.setdefault("RAY_worker_register_timeout_seconds", str(_START_LIMIT))
-        end = time.monotonic() + _START_LIMIT
-        while True:
-            try:
-                self._ray.init(log_to_driver=False, logging_level="ERROR")
-                return True
-            except Exception as error:  # Ray raises a plain Exception if a node starts too slowly
-                if "timed out during startup" in str(error) and time.monotonic() < end:
-                    log.warning("Ray starts slowly because the machine is busy: trying again")
-                    continue
-                line = " ".join(str(error).split())[:300]
-                raise WorkError(f"the Ray cluster cannot be used: {line}") from None
-
-    def _stop(self, started: bool) -> None:
+    def stop(self) -> None:
+        """End the workers, and the cluster if it was started here."""
         idle = [
             one.handle.close.remote()
             for one in self._actors
@@ -158,18 +149,7 @@ class RayEngine:
         if self._budget is not None:
             self._ray.kill(self._budget)
         self._actors.clear()
-        if started:
-            self._ray.shutdown()
-
-    def _places(self) -> int:
-        """Return how many workers the cluster has room for."""
-        there = self._ray.cluster_resources()
-        cards = self._cards()
-        return max(1, int(there["GPU"] // cards if cards else there.get("CPU", 1)))
-
-    def _cards(self) -> int:
-        """Return the cards of each worker; 0 in a cluster without cards."""
-        return self.cards if self._ray.cluster_resources().get("GPU", 0) >= self.cards else 0
+        self._cluster.stop()
 
     def _make_budget(self, options: RunOptions) -> Any:
         """Make the one budget of all workers, on the driver's machine, if the run has one."""
@@ -186,14 +166,18 @@ class RayEngine:
 
     def _spawn(self, options: RunOptions) -> _Actor:
         """Start a worker; a node that is gone is replaced by another one, once there is one."""
+        needs = {"num_cpus": 1, "num_gpus": self._cluster.cards(self.cards)}
+        handle = self._ray.remote(**needs, max_restarts=0, max_task_retries=0)(Worker).remote()
+        actor = _Actor(handle, handle.start.remote())
+        self._open(actor, options)
+        return actor
+
+    def _open(self, actor: _Actor, options: RunOptions) -> None:
+        """Let a worker open what the run needs."""
         settings = RunOptions(
             workers=options.workers, strict=options.strict, hand_in=options.hand_in
         )
-        needs = {"num_cpus": 1, "num_gpus": self._cards()}
-        handle = self._ray.remote(**needs, max_restarts=0, max_task_retries=0)(Worker).remote()
-        actor = _Actor(handle, handle.start.remote())
-        actor.opening = handle.open.remote(self.setup, settings, self._budget)
-        return actor
+        actor.opening = actor.handle.open.remote(self.setup, settings, self._budget)
 
     def _feed(self, blocks: Iterator[Block]) -> bool:
         """Give each open worker its next blocks; return whether there is more to wait for."""
@@ -209,7 +193,8 @@ class RayEngine:
 
     def _ready(self) -> list[Any]:
         waiting = [one for actor in self._actors for one in actor.running]
-        waiting += [actor.opening for actor in self._actors if actor.opening is not None]
+        for actor in self._actors:
+            waiting += [one for one in (actor.starting, actor.opening) if one is not None]
         ready, _ = self._ray.wait(waiting, num_returns=len(waiting), timeout=0)
         if not ready:
             ready, _ = self._ray.wait(waiting, num_returns=1, timeout=_POLL)
@@ -218,9 +203,13 @@ class RayEngine:
     def _collect(
         self, reference: Any, options: RunOptions, keep: Callable[[int, Done], None]
     ) -> None:
-        """Take the result of a block or of the opening of a worker."""
+        """Take the result of a block, or of the start or the opening of a worker."""
         actor = next(
-            (one for one in self._actors if reference == one.opening or reference in one.running),
+            (
+                one
+                for one in self._actors
+                if reference in (one.starting, one.opening) or reference in one.running
+            ),
             None,
         )
         if actor is None:
@@ -232,9 +221,11 @@ class RayEngine:
         except self._ray.exceptions.RayError as error:
             self._lose(actor, options, error)
             return
-        self._unstarted_since = None
+        if reference == actor.starting:
+            actor.starting = None
+            return
         if reference == actor.opening:
-            actor.opening = None
+            actor.opening, self._unopened = None, 0
             if result:
                 raise WorkError(str(result))
             return
@@ -245,12 +236,11 @@ class RayEngine:
         self, result: BlockResult, options: RunOptions, keep: Callable[[int, Done], None]
     ) -> None:
         """Keep what a worker made of a block; answers are cached before their results are kept."""
-        if options.model is not None:
-            options.model.keep_answers(result.answers)
-            if result.usage is not None:
-                options.model.usage.add(result.usage)
-            new = [one for one in result.warnings if one not in options.model.warnings]
-            options.model.warnings.extend(new)
+        for model, spent in ((options.model, result.spent), (self.of_user, result.of_user)):
+            if model is not None and spent is not None:
+                model.keep_answers(spent.answers)
+                model.usage.add(spent.usage)
+                model.warnings.extend(one for one in spent.warnings if one not in model.warnings)
         for number, done in result.done:
             keep(number, done)
         if options.errors is not None and result.errors not in self._tracebacks:
@@ -266,7 +256,7 @@ class RayEngine:
         """Give the blocks of a worker that died to the others, and start another worker.
 
         Raises:
-            WorkError: Too many workers died when they opened the index, or none starts.
+            WorkError: Too many workers died when they opened the index.
         """
         if actor.opening is None:
             self._unopened = 0
@@ -277,7 +267,10 @@ class RayEngine:
                     f"{self._unopened} workers died when they opened the index: {_last_line(error)}"
                 )
         else:
-            self._wait_for_start(error)
+            self._pauses = True
+            if not self._warned:
+                self._warned = True
+                log.warning("a worker did not start: starting another one")
         if actor in self._actors:
             self._actors[self._actors.index(actor)] = self._spawn(options)
         for place, block in enumerate(actor.running.values()):
@@ -297,26 +290,33 @@ class RayEngine:
 
     def _has_started(self, actor: _Actor) -> bool:
         """Whether the process of a worker that died had started."""
+        if actor.starting is None:
+            return True
         try:
             self._ray.get(actor.starting, timeout=0)
         except self._ray.exceptions.RayError:
             return False
         return True
 
-    def _wait_for_start(self, error: Exception) -> None:
-        """Allow another start; Ray ends the start of a worker where a machine is too busy.
+    def _check_start(self) -> None:
+        """Wait for a first worker, but not for ever; Ray itself waits without an end.
 
         Raises:
             WorkError: No worker has started for a long time.
         """
         now = time.monotonic()
-        if self._unstarted_since is None:
-            self._unstarted_since = now
-            log.warning("a worker did not start: starting another one")
-        elif now - self._unstarted_since > _START_LIMIT:
+        if any(actor.starting is None for actor in self._actors):
+            self._idle_since, self._warned = None, False
+        elif self._idle_since is None:
+            self._idle_since = now
+        elif now - self._idle_since > START_LIMIT:
             raise WorkError(
-                f"no worker has started for {_START_LIMIT // 60} minutes: {_last_line(error)}"
+                f"no worker has started for {START_LIMIT} seconds: the Ray cluster has no free "
+                "CPU, or its machines are too busy to start a process"
             )
+        elif now - self._idle_since > _SLOW and not self._warned:
+            self._warned = True
+            log.warning("no worker has started yet: is a CPU of the Ray cluster free?")
 
 
 def cut(units: Iterator[tuple[int, Any]], total: int, actors: int, workers: int) -> Iterator[Block]:

@@ -23,7 +23,7 @@ from touche_rad import __version__
 from touche_rad.errors import ToucheRadError
 from touche_rad.files.outputs import Status
 from touche_rad.files.traces import TRACE
-from touche_rad.models import ModelError
+from touche_rad.models import Model, ModelError
 from touche_rad.models.errors import OverBudget
 from touche_rad.models.usage import Cost, Usage
 from touche_rad.plugins import Services
@@ -50,6 +50,22 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Spent:
+    """What a model was used for since the last block."""
+
+    usage: Mapping[str, Any]
+    warnings: Sequence[str]
+    answers: Sequence[Row]
+
+    @classmethod
+    def by(cls, model: Model | None) -> Spent | None:
+        """Take what is new in a model, if there is one."""
+        if model is None:
+            return None
+        return cls(model.usage.take(), tuple(model.warnings), model.take_answers())
+
+
+@dataclass(frozen=True)
 class BlockResult:
     """What a worker made of a block, and what it cost since the last one."""
 
@@ -57,9 +73,9 @@ class BlockResult:
     failures: Sequence[str] = ()
     stopped: str = ""
     """Why the whole run must stop; empty if it need not."""
-    usage: Mapping[str, Any] | None = None
-    warnings: Sequence[str] = ()
-    answers: Sequence[Row] = ()
+    spent: Spent | None = None
+    of_user: Spent | None = None
+    """What the model of the simulated user was used for, if that is another model."""
     trace: str = ""
     errors: str = ""
 
@@ -69,7 +85,7 @@ class Setup:
     """What a worker needs to do the work of a run."""
 
     open: bytes
-    """Pickled: a function of the worker's folder that returns services and their work."""
+    """Pickled: a function of the worker's folder that returns what is `Opened`."""
     fingerprint: str | None
     """The fingerprint of the index, which must be the same on all machines."""
     trace: Path | None = None
@@ -82,7 +98,20 @@ class Setup:
     version: str = __version__
 
 
-Open = Callable[[Path], tuple[Services, Callable[[Services], Any]]]
+@dataclass(frozen=True)
+class Opened:
+    """What a worker has opened for a run."""
+
+    services: Services
+    work: Callable[[Services], Callable[[RunOptions], Coroutine[Any, Any, Status]]]
+    """Makes the work from the services."""
+    of_user: Model | None = None
+    """The model of the simulated user, if it is not that of the services."""
+    close: Callable[[], Coroutine[Any, Any, None]] | None = None
+    """Closes what remains open for the next run of this worker."""
+
+
+Open = Callable[[Path], Opened]
 
 
 class Worker:
@@ -91,11 +120,16 @@ class Worker:
     It has no async method: Ray would run all methods on an event loop of its own then.
     """
 
+    _session: Session | None = None
+
     def start(self) -> None:
         """Do nothing; its result says that the process of the worker works."""
 
     def open(self, setup: Setup, options: RunOptions, budget: Any) -> str:
-        """Open the index and the model, and return what is wrong, or an empty text."""
+        """Open the index and the model, and return what is wrong, or an empty text.
+
+        For a further run it is called again; blocks are of the run that was opened last.
+        """
         here = socket.gethostname()
         if setup.version != __version__:
             return (
@@ -103,7 +137,8 @@ class Worker:
                 f"{setup.version}: install the same version on all machines"
             )
         try:
-            self._session = Session(setup, options, budget)
+            loop = asyncio.Runner() if self._session is None else self._session.leave()
+            self._session = Session(setup, options, budget, loop)
         except (ToucheRadError, OSError) as error:
             return f"the worker on {here} cannot work: {error}"
         if self._session.has_other_index(setup.fingerprint):
@@ -115,34 +150,42 @@ class Worker:
 
     def run(self, block: Block) -> BlockResult:
         """Process a block."""
+        assert self._session is not None
         return self._session.run(block)
 
     def close(self) -> None:
         """Close the model and remove the worker's folder; no block follows."""
-        self._session.close()
+        if self._session is not None:
+            self._session.close()
 
 
 class Session:
     """The open index and model of a worker, and the work on a debate."""
 
-    def __init__(self, setup: Setup, options: RunOptions, budget: Any) -> None:
+    def __init__(
+        self, setup: Setup, options: RunOptions, budget: Any, loop: asyncio.Runner
+    ) -> None:
+        self._loop = loop
         os.environ.update(setup.environment)
         if setup.folder.is_dir():
             os.chdir(setup.folder)
         import_plugins(setup.plugins)
         self._folder = Path(tempfile.mkdtemp(prefix="touche-rad-worker-"))
         open_services: Open = pickle.loads(setup.open)
-        self._services, make = open_services(self._folder)
+        self._opened = open_services(self._folder)
+        self._services = self._opened.services
         model = self._services.model
-        if model is not None:
-            if budget is not None:
-                model = model.spending(SharedBudget(budget))
-                self._services = replace(self._services, model=model)
-            model.take_answers()
+        if model is not None and budget is not None:
+            model = model.spending(SharedBudget(budget))
+            self._services = replace(self._services, model=model)
+        of_user = self._opened.of_user
+        for one in (model, of_user):
+            if one is not None:
+                one.take_answers()
         self._failures = FailureLog(self._folder / ERRORS, options.strict, not options.hand_in)
-        self._loop = asyncio.Runner()
-        work: Callable[[RunOptions], Coroutine[Any, Any, Status]] = make(self._services)
-        self._options = replace(options, model=model)
+        work = self._opened.work(self._services)
+        self._of_user = of_user if model is not None else None
+        self._options = replace(options, model=model or of_user)
         self._loop.run(work(replace(options, sample=self._capture)))
 
     async def _capture(self, work: Work[Any], options: RunOptions) -> Status:
@@ -172,13 +215,9 @@ class Session:
             )  # fmt: skip
         except (StandInStop, ModelError) as error:
             stopped = redact(str(error)) or type(error).__name__
-        model = self._services.model
         return BlockResult(
-            done, failures, stopped,
-            model.usage.take() if model is not None else None,
-            tuple(model.warnings) if model is not None else (),
-            model.take_answers() if model is not None else (),
-            self._taken(f"{OUT}{TRACE}"), self._taken(ERRORS),
+            done, failures, stopped, Spent.by(self._options.model),
+            Spent.by(self._of_user), self._taken(f"{OUT}{TRACE}"), self._taken(ERRORS),
         )  # fmt: skip
 
     def _taken(self, name: str) -> str:
@@ -191,12 +230,19 @@ class Session:
             return ""
         return text
 
-    def close(self) -> None:
-        """Close the model and remove the folder."""
+    def leave(self) -> asyncio.Runner:
+        """Close the model and remove the folder; return the event loop for the next session."""
         if self._services.model is not None:
             self._loop.run(self._services.model.close())
-        self._loop.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+        return self._loop
+
+    def close(self) -> None:
+        """Close everything."""
+        self.leave()
+        if self._opened.close is not None:
+            self._loop.run(self._opened.close())
+        self._loop.close()
 
 
 class SharedBudget(Usage):
