@@ -181,7 +181,7 @@ def test_many_answers_at_once() -> None:
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A registry that holds only what a test registers."""
     monkeypatch.setattr(plugin_registry, "_decorated", {})
-    monkeypatch.setattr(plugin_registry, "entry_points", lambda group: ())
+    monkeypatch.setattr(plugin_registry, "_installed", lambda kind, path: {})
 
 
 class Fake:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
 import ssl
@@ -118,6 +119,19 @@ def parse_address(given: str | None = None) -> Address:
     return Address(url.rstrip("/"), model)
 
 
+def certificates() -> ssl.SSLContext:
+    """Return the certificates that this process trusts; all its clients share them."""
+    return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@functools.cache  # loading them takes 30 ms
+def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """Load the certificates that these two environment variables name."""
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
 # httpx and not openai.AsyncOpenAI: an adapter for it (openai 3.54) passed the same fault tests but
 # saved ten lines, took 3 s more to import, and cannot limit the size of a reply. httpx is imported
 # in the methods: it is a tenth of the start of a process, and most commands have no model.
@@ -157,7 +171,9 @@ class Endpoint:
             headers = {"Authorization": f"Bearer {key}"} if key and key != NONE else {}
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=256)
             timeout = httpx.Timeout(None, connect=_LONGEST_CONNECT)
-            client = httpx.AsyncClient(headers=headers, limits=limits, timeout=timeout)
+            client = httpx.AsyncClient(
+                headers=headers, limits=limits, timeout=timeout, verify=certificates()
+            )
             self._clients[loop] = client
         return client
 

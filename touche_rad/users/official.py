@@ -12,7 +12,6 @@ import ssl
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cached_property
 from typing import Any, Final
 
 import anyio
@@ -22,6 +21,7 @@ from pydantic import Field
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
 from touche_rad.models.context import current_context
+from touche_rad.models.endpoint import certificates
 from touche_rad.models.errors import (
     BadReply,
     BadRequest,
@@ -71,7 +71,7 @@ class OfficialUser:
     async def check(self) -> None:
         """Raise NoEndpoint if nothing answers at the address; the user is asked nothing."""
         try:
-            async with httpx.AsyncClient(verify=self._trusted, timeout=_CHECK_SECONDS) as client:
+            async with httpx.AsyncClient(verify=certificates(), timeout=_CHECK_SECONDS) as client:
                 with suppress(httpx.ReadTimeout):  # it is there, and slow
                     await client.head(self.url)
         except (httpx.HTTPError, ssl.SSLError, OSError) as error:
@@ -131,7 +131,7 @@ class OfficialUser:
     async def _exchange(self, content: bytes) -> tuple[int, bytes, httpx.Headers]:
         headers = {"Content-Type": "application/json"}
         async with (
-            httpx.AsyncClient(verify=self._trusted, timeout=None) as client,
+            httpx.AsyncClient(verify=certificates(), timeout=None) as client,
             client.stream("POST", self.url, content=content, headers=headers) as reply,
         ):
             body = bytearray()
@@ -140,10 +140,6 @@ class OfficialUser:
                 if len(body) > LARGEST:
                     raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes")
             return reply.status_code, bytes(body), reply.headers
-
-    @cached_property
-    def _trusted(self) -> ssl.SSLContext:
-        return httpx.create_ssl_context()
 
     def _parse(self, body: bytes) -> str:
         """Return `message.content` of an answer; other fields are ignored."""
