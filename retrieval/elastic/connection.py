@@ -69,6 +69,8 @@ USER: Final = "TOUCHE_RAD_ES_USER"
 PASSWORD: Final = "TOUCHE_RAD_ES_PASSWORD"
 CA: Final = "TOUCHE_RAD_ES_CA"
 TIMEOUT: Final = "TOUCHE_RAD_ES_TIMEOUT"
+CREDENTIALS: Final = (KEY, USER, PASSWORD, CA, TIMEOUT)
+"""Variables of the environment that a connection reads."""
 
 SCHEME: Final = "elasticsearch:"
 SECONDS: Final = 30.0

@@ -11,7 +11,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Protocol
 
 import numpy as np
 
@@ -156,8 +156,24 @@ def _fault(item: Mapping[str, Any]) -> str:
     return f"the server rejected the argument {done.get('_id')!r}: {why}"
 
 
+class Sender(Protocol):
+    """Sends the batches of a collection from other processes."""
+
+    def __call__(
+        self, location: str, concrete: str, batches: Iterator[Sequence[Kept]], *, check: bool
+    ) -> None:
+        """Send all batches to an index; `check` asks first which arguments are there."""
+        ...
+
+
 def load(
-    arguments: Iterable[Argument], location: str, *, replace: bool, shards: int, replicas: int
+    arguments: Iterable[Argument],
+    location: str,
+    *,
+    replace: bool,
+    shards: int,
+    replicas: int,
+    sender: Sender | None = None,
 ) -> int:
     """Build an index and return the number of its arguments."""
     connection = Connection(place(location))
@@ -170,8 +186,11 @@ def load(
         }
         concrete = f"{connection.where.index}-{_short_digest(body)}-{shape.FORMAT}"
         made = _made(connection, concrete, body)
-        for batch in spool.batches():
-            _send_batch(connection, concrete, batch, check=not made)
+        if sender is not None:
+            sender(location, concrete, spool.batches(), check=not made)
+        else:
+            for batch in spool.batches():
+                send_batch(connection, concrete, batch, check=not made)
         _finish(connection, concrete, spool.count)
     _rename(connection, concrete, before)
     return spool.count
@@ -219,7 +238,7 @@ def _create(es: Any, index: str, body: Mapping[str, Any]) -> bool:
     return True
 
 
-def _send_batch(
+def send_batch(
     connection: Connection, concrete: str, batch: Sequence[Kept], *, check: bool
 ) -> None:
     """Send the arguments of a batch that the index does not have.

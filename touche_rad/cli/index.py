@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +16,7 @@ import click
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Progress, next_step, progress, say
-from touche_rad.errors import UserError
+from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
     from touche_rad.debate import Argument
@@ -53,7 +54,7 @@ DENSE_FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
     opt.plugin("--annotate",
                help="Add the annotations of this annotator, such as schemes; needs -m."),
     opt.flag("--annotate-cost", "Print the cost of --annotate, and do not annotate."),
-    *opt.MODEL_OPTIONS, opt.SEED, opt.SKIP_BAD, opt.QUIET,
+    *opt.MODEL_OPTIONS, opt.SEED, opt.SKIP_BAD, opt.ENGINE, opt.ACTORS, opt.QUIET,
 )  # fmt: skip
 def index_command(source: str, **given: Any) -> None:
     """Build an argument index from SOURCE.
@@ -76,6 +77,8 @@ def index_command(source: str, **given: Any) -> None:
         )
     annotator = _make_annotator(given)
     backend = index_backend_of(str(place), options)
+    if given["actors"] is not None and given["engine"] == "local":
+        raise OptionError("--actors is for --engine ray")
     exists = backend.exists(str(place)) and not given["replace"]
     if vectors is not None:
         with progress(f"loading {vectors.encoder}", quiet=given["quiet"]):
@@ -89,7 +92,11 @@ def index_command(source: str, **given: Any) -> None:
         return
     with builder.local_source(exists=exists) as path:
         if not exists and path is not None:
-            builder.build(path, options, replace=given["replace"])
+            build = backend.build
+            if given["engine"] == "ray":
+                report = partial(say, quiet=given["quiet"])
+                build = partial(backend.build_by_ray, actors=given["actors"], report=report)
+            builder.build(path, build, replace=given["replace"])
         of = path if exists else None
         if vectors is not None:
             builder.add_vectors(vectors, of)
@@ -164,17 +171,16 @@ class _Builder:
         arguments = self._arguments(Path(self.source))
         return arguments is not None and backend.holds(self.place, arguments)
 
-    def build(self, path: Path, options: Mapping[str, str], *, replace: bool) -> None:
+    def build(self, path: Path, build: Callable[..., int], *, replace: bool) -> None:
         """Build the inverted indexes."""
         from touche_rad import files
-        from touche_rad.plugins import build_index
 
         start = time.monotonic()
         bad = files.BadLines(skip=self.skip_bad)
         with progress("indexing", quiet=self.quiet, describe=lambda: self._state) as report:
             total = None if self.quiet or self.utterances else files.count_arguments(path)
             arguments = self._report_each(self._read(path, bad), report, total)
-            count = build_index(arguments, self.place, replace=replace, options=options)
+            count = build(arguments, self.place, replace=replace)
         skipped = f", {bad.count} invalid lines skipped ({bad.first})" if bad.count else ""
         self._say(f"indexed {count} arguments in {self.place}", start, skipped)
 

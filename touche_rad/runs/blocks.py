@@ -25,7 +25,7 @@ from touche_rad.errors import WorkError
 from touche_rad.models import Model
 from touche_rad.models.errors import OverBudget
 from touche_rad.models.usage import Cost, Usage
-from touche_rad.runs.cluster import START_LIMIT, Cluster
+from touche_rad.runs.cluster import NO_START, START_LIMIT, Cluster
 from touche_rad.runs.journal import Done
 from touche_rad.runs.stand_ins import StandInStop
 from touche_rad.runs.work import RunOptions
@@ -310,10 +310,7 @@ class RayEngine:
         elif self._idle_since is None:
             self._idle_since = now
         elif now - self._idle_since > START_LIMIT:
-            raise WorkError(
-                f"no worker has started for {START_LIMIT} seconds: the Ray cluster has no free "
-                "CPU, or its machines are too busy to start a process"
-            )
+            raise WorkError(NO_START)
         elif now - self._idle_since > _SLOW and not self._warned:
             self._warned = True
             log.warning("no worker has started yet: is a CPU of the Ray cluster free?")

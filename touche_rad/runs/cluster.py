@@ -16,6 +16,10 @@ INSTALL: Final = "--engine ray needs Ray: pip install 'touche-rad[ray]'"
 ADDRESS: Final = "RAY_ADDRESS"
 START_LIMIT: Final = 600
 """Seconds that a process of Ray may take to start on a busy machine."""
+NO_START: Final = (
+    f"no worker has started for {START_LIMIT} seconds: the Ray cluster has no free CPU, or its "
+    "machines are too busy to start a process"
+)
 
 
 class Cluster:
