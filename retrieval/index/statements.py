@@ -1,9 +1,15 @@
-"""Group the texts and claims of a collection that are equal or nearly equal statements."""
+"""Group the texts and claims of a collection that are equal or nearly equal statements.
+
+Memory stays small for millions of arguments: stems are numbers in a temporary file, equal
+statements are found by sorting digests, and candidates are compared in parts.
+"""
 
 from __future__ import annotations
 
+import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +29,8 @@ LONGEST: Final = 40
 SHARED = 100
 """Maximum number of statements that are compared under one of their rarest stems."""
 _BLOCK: Final = 32_768
+_PART: Final = 2_000_000
+"""Entries (a statement under one of its rarest stems) that are compared at a time."""
 _ONE, _TWO, _FOUR, _TOP = (np.uint64(number) for number in (1, 2, 4, 56))
 _PAIRS, _FOURS, _BYTES, _SUM = (
     np.uint64(int(digits * 8, 16)) for digits in ("55", "33", "0f", "01")
@@ -37,7 +45,15 @@ NEGATION_STEMS: Final = frozenset(tokens(f"{' '.join(NEGATIONS)} unless {_CONTRA
 
 def groups_of(keys: Sequence[Key]) -> Any:
     """Return the group of each key, numbered from 0."""
-    parent = list(range(len(keys)))
+    known: dict[str, int] = {}
+    numbers = (known.setdefault(word, len(known)) for word in chain.from_iterable(keys))
+    flat = np.fromiter(numbers, dtype=np.int32)
+    return _grouped(list(known), flat, np.fromiter(map(len, keys), np.int32, count=len(keys)))
+
+
+def _grouped(stems: Sequence[str], flat: Any, sizes: Any) -> Any:
+    """Return the group of each statement: `flat` are the numbers of the stems of all of them."""
+    parent = array("i", range(len(sizes)))
 
     def root(place: int) -> int:
         while parent[place] != place:
@@ -45,40 +61,113 @@ def groups_of(keys: Sequence[Key]) -> Any:
             place = parent[place]
         return place
 
-    for place, other in _pairs(keys):
+    for place, other in _Statements(stems, flat, sizes).near():
         own, its = root(place), root(other)
-        if own != its and _near(keys[place], keys[other]):
+        if own != its:
             parent[own] = its
-    roots = np.fromiter(map(root, range(len(keys))), dtype=np.int32, count=len(keys))
+    roots = np.array(parent, dtype=np.int32)
+    while not np.array_equal(roots, above := roots[roots]):
+        roots = above
     return np.unique(roots, return_inverse=True)[1].astype(np.int32)
 
 
-def _near(one: Key, other: Key) -> bool:
-    if not NEAR * len(one) <= len(other) <= len(one) / NEAR:
-        return False
-    shared = len(set(one).intersection(other))
-    return shared >= NEAR * (len(one) + len(other) - shared)
+class _Statements:
+    """Statements as the ranks of their stems, rarest first, one after the other."""
 
+    def __init__(self, stems: Sequence[str], flat: Any, sizes: Any) -> None:
+        often = np.bincount(flat, minlength=len(stems)).tolist()
+        ordered = sorted(range(len(stems)), key=lambda at: (often[at], stems[at]))
+        rank = np.empty(len(stems), dtype=np.int32)
+        rank[ordered] = np.arange(len(stems), dtype=np.int32)
+        self._words = rank[flat]
+        self._sizes = sizes
+        self._starts = np.cumsum(sizes, dtype=np.int64) - sizes
+        self._stems = [stems[at] for at in ordered]
+        self._rows = np.flatnonzero((sizes > 2) & (sizes <= LONGEST)).astype(np.int32)
+        # Two similar statements share one of their rarest stems: compare those under the same stem.
+        self._first = sizes - -(-sizes * 7 // 10) + 1
+        self._signatures = np.zeros(len(sizes), dtype=np.uint64)
+        self._denied = np.zeros(len(sizes), dtype=np.int32)
 
-def _pairs(keys: Sequence[Key]) -> Iterator[tuple[int, int]]:
-    """Yield candidate pairs, sorted by later place, its stem, and earlier place."""
-    places = np.array([at for at, key in enumerate(keys) if 2 < len(key) <= LONGEST], dtype=int)
-    if not len(places):
-        return
-    words, ordered = _by_rarity(keys, places)
-    sizes = (words < len(ordered)).sum(axis=1)
-    # Two similar statements share one of their rarest stems: compare those under the same stem.
-    first = sizes - -(-sizes * 7 // 10) + 1
-    rows, turns = np.nonzero(np.arange(words.shape[1]) < first[:, None])
-    denied = _denied(words, ordered)
-    bucket = words[rows, turns] * (denied.max() + 1) + denied[rows]
-    order = np.argsort(bucket, kind="stable")
-    depth = _since_change(bucket[order])
-    order, depth = order[depth < SHARED], depth[depth < SHARED]
-    rows, turns = rows[order], turns[order]
-    found = _alike(depth, sizes[rows], _signatures(words, ordered)[rows])
-    later, earlier = found[:, np.lexsort((depth[found[1]], turns[found[0]], rows[found[0]]))]
-    yield from zip(places[rows[later]].tolist(), places[rows[earlier]].tolist(), strict=True)
+    def near(self) -> Iterator[tuple[int, int]]:
+        """Yield near pairs, sorted by later statement, its stem, and earlier statement."""
+        if not len(self._rows):
+            return
+        found = [self._near(*bounds) for bounds in self._parts()]
+        later, turn, depth, earlier = np.concatenate(found, axis=1)
+        order = np.lexsort((depth, turn, later))
+        yield from zip(later[order].tolist(), earlier[order].tolist(), strict=True)
+
+    def _parts(self) -> Iterator[tuple[int, int]]:
+        """Sort and sign all statements; yield ranges of stems with about `_PART` entries."""
+        count = len(self._stems)
+        signs = np.uint64(1) << (np.arange(count + 1) % 64).astype(np.uint64)
+        negations = np.zeros(count + 1, dtype=np.uint64)
+        marked = [at for at, stem in enumerate(self._stems) if stem in NEGATION_STEMS]
+        negations[marked] = np.uint64(1) << np.arange(len(marked), dtype=np.uint64)
+        signs[-1] = 0
+        entries = np.zeros(count + 1, dtype=np.int64)
+        denied = np.zeros(len(self._sizes), dtype=np.uint64)
+        for rows in self._blocks():
+            words = self._matrix(rows, self._sizes[rows], sort=True)
+            self._signatures[rows] = np.bitwise_or.reduce(signs[words], axis=1)
+            denied[rows] = np.bitwise_or.reduce(negations[words], axis=1)
+            firsts = np.arange(words.shape[1]) < self._first[rows][:, None]
+            entries += np.bincount(words[firsts], minlength=count + 1)
+        self._denied = np.unique(denied, return_inverse=True)[1].astype(np.int32)
+        begin = filled = 0
+        for at in np.flatnonzero(entries).tolist():
+            if filled and filled + entries[at] > _PART:
+                yield begin, at
+                begin, filled = at, 0
+            filled += int(entries[at])
+        yield begin, count
+
+    def _blocks(self) -> Iterator[Any]:
+        return (self._rows[at : at + _BLOCK] for at in range(0, len(self._rows), _BLOCK))
+
+    def _matrix(self, rows: Any, sizes: Any, *, sort: bool = False) -> Any:
+        """Return the first stems of statements, padded with the number of stems."""
+        taken = np.arange(int(sizes.max(initial=0))) < sizes[:, None]
+        places = (self._starts[rows][:, None] + np.arange(taken.shape[1]))[taken]
+        words = np.full(taken.shape, len(self._stems), dtype=np.int32)
+        words[taken] = self._words[places]
+        if sort:
+            words.sort(axis=1)
+            self._words[places] = words[taken]
+        return words
+
+    def _near(self, begin: int, end: int) -> Any:
+        """Return the near pairs under a range of stems, with what sorts them."""
+        parts = []
+        for rows in self._blocks():
+            words = self._matrix(rows, self._first[rows])
+            at, turns = np.nonzero((words >= begin) & (words < end))
+            parts.append((rows[at], turns.astype(np.int32), words[at, turns]))
+        rows, turns, words = (np.concatenate(column) for column in zip(*parts, strict=True))
+        bucket = words.astype(np.int64) * (int(self._denied.max()) + 1) + self._denied[rows]
+        order = np.argsort(bucket, kind="stable")
+        depth = _since_change(bucket[order])
+        order, depth = order[depth < SHARED], depth[depth < SHARED]
+        rows, turns = rows[order], turns[order]
+        later, earlier = _alike(depth, self._sizes[rows], self._signatures[rows])
+        found = np.stack(
+            [rows[later], turns[later], depth[earlier].astype(np.int32), rows[earlier]]
+        )
+        kept = [
+            self._are_near(found[0, at : at + _BLOCK], found[3, at : at + _BLOCK])
+            for at in range(0, found.shape[1], _BLOCK)
+        ]
+        return found[:, np.concatenate([np.empty(0, dtype=bool), *kept])]
+
+    def _are_near(self, one: Any, other: Any) -> Any:
+        """Whether the pairs share enough of their stems."""
+        sizes, others = self._sizes[one], self._sizes[other]
+        both = np.concatenate([self._matrix(one, sizes), self._matrix(other, others)], axis=1)
+        both.sort(axis=1)
+        twice = (both[:, 1:] == both[:, :-1]) & (both[:, 1:] < len(self._stems))
+        shared = twice.sum(axis=1)
+        return shared >= NEAR * (sizes + others - shared)
 
 
 def _alike(depth: Any, sizes: Any, signatures: Any) -> Any:
@@ -89,7 +178,7 @@ def _alike(depth: Any, sizes: Any, signatures: Any) -> Any:
     """
     found = [np.empty((2, 0), dtype=np.int64)]
     later = np.arange(len(depth))
-    for apart in range(1, int(depth.max()) + 1):
+    for apart in range(1, int(depth.max(initial=0)) + 1):
         later = later[depth[later] >= apart]
         earlier = later - apart
         together = sizes[later] + sizes[earlier]
@@ -97,47 +186,6 @@ def _alike(depth: Any, sizes: Any, signatures: Any) -> Any:
         alike = _marks(signatures[later] ^ signatures[earlier]) <= most
         found.append(np.stack([later[alike], earlier[alike]]))
     return np.concatenate(found, axis=1)
-
-
-def _by_rarity(keys: Sequence[Key], places: Any) -> tuple[Any, list[str]]:
-    """Return the stems of the statements at these places, and all stems; both rarest first.
-
-    A stem is given by its place among all stems; rows are padded with the number of stems.
-    """
-    known: dict[str, int] = {}
-    sizes = np.fromiter(map(len, keys), dtype=np.int64, count=len(keys))
-    numbers = (known.setdefault(word, len(known)) for word in chain.from_iterable(keys))
-    flat = np.fromiter(numbers, dtype=np.int32, count=int(sizes.sum()))
-    often = np.bincount(flat, minlength=len(known)).tolist()
-    ordered = sorted(known, key=lambda word: (often[known[word]], word))
-    rank = np.empty(len(known), dtype=np.int32)
-    rank[[known[word] for word in ordered]] = np.arange(len(known), dtype=np.int32)
-    chosen = np.zeros(len(keys), dtype=bool)
-    chosen[places] = True
-    words = np.full((len(places), int(sizes[places].max())), len(known), dtype=np.int32)
-    words[np.arange(words.shape[1]) < sizes[places][:, None]] = rank[flat[np.repeat(chosen, sizes)]]
-    words.sort(axis=1)
-    return words.astype(np.int64), ordered
-
-
-def _denied(words: Any, ordered: Sequence[str]) -> Any:
-    """Return for each statement a number for the set of its negations."""
-    bits = np.zeros(len(ordered) + 1, dtype=np.uint64)
-    for mark, word in enumerate(word for word in ordered if word in NEGATION_STEMS):
-        bits[ordered.index(word)] = np.uint64(1 << mark)
-    return np.unique(_united(words, bits), return_inverse=True)[1]
-
-
-def _signatures(words: Any, ordered: Sequence[str]) -> Any:
-    """Return a 64-bit signature of each statement; each stem sets one bit."""
-    bits = np.uint64(1) << (np.arange(len(ordered) + 1) % 64).astype(np.uint64)
-    bits[-1] = 0
-    return _united(words, bits)
-
-
-def _united(words: Any, bits: Any) -> Any:
-    blocks = (words[start : start + _BLOCK] for start in range(0, len(words), _BLOCK))
-    return np.concatenate([np.bitwise_or.reduce(bits[block], axis=1) for block in blocks])
 
 
 def _since_change(values: Any) -> Any:
@@ -170,29 +218,58 @@ class StatementGroups:
     """Collects the statements of arguments, then groups them."""
 
     def __init__(self) -> None:
-        self._places: dict[Key, int] = {}
-        self._rows = array("i")
+        self._stems: dict[str, int] = {}
+        self._words = tempfile.TemporaryFile()  # noqa: SIM115 (closed with this object)
+        self._sizes = array("i")
+        self._digests = array("Q")
 
     def add(self, keys: Mapping[str, Key]) -> None:
         """Add the keys of an argument's three statements."""
         for role in ROLES:
-            key = keys[role]
-            place = self._places.setdefault(key, len(self._places)) if key else -1
-            self._rows.append(place)
+            key, stems = keys[role], self._stems
+            self._sizes.append(len(key))
+            self._digests.frombytes(blake2b(" ".join(key).encode(), digest_size=16).digest())
+            self._words.write(array("i", [stems.setdefault(one, len(stems)) for one in key]))
 
     def write(self, numbers: Any, folder: Path) -> None:
         """Write the groups of the arguments; `numbers` are their numbers in the order of adding."""
-        number = groups_of(list(self._places))
-        rows = np.frombuffer(self._rows, dtype=np.int32).reshape(-1, len(ROLES))
-        groups = np.full_like(rows, -1)
-        groups[numbers] = np.where(rows >= 0, number[rows], -1) if len(number) else -1
+        groups = np.full((len(self._sizes) // len(ROLES), len(ROLES)), -1, dtype=np.int32)
+        groups[numbers] = self._grouped().reshape(groups.shape)
         flat = groups.reshape(-1)
         order = np.argsort(flat, kind="stable")[int((flat < 0).sum()) :]
-        count = int(number.max()) + 2 if len(number) else 1
+        count = int(flat.max(initial=-1)) + 2
         folder.mkdir()
         np.save(folder / "groups.npy", groups)
         np.save(folder / "members.npy", order.astype(np.int32))
         np.save(folder / "starts.npy", np.searchsorted(flat[order], np.arange(count)))
+
+    def _grouped(self) -> Any:
+        """Return the group of each statement that was added; -1 for a blank one."""
+        self._words.flush()
+        flat: Any = np.memmap(self._words, np.int32, "r") if self._stems else np.empty(0, np.int32)
+        sizes = np.frombuffer(self._sizes, dtype=np.int32)
+        place, first = _distinct(np.frombuffer(self._digests, dtype=np.uint64).reshape(-1, 2))
+        if len(first) and not sizes[first].all():  # the blank statement is no statement
+            blank = int(np.flatnonzero(sizes[first] == 0)[0])
+            place = np.where(place == blank, -1, place - (place > blank))
+            first = np.delete(first, blank)
+        kept = np.zeros(len(sizes), dtype=bool)
+        kept[first] = True
+        number = _grouped(list(self._stems), flat[np.repeat(kept, sizes)], sizes[kept])
+        return np.where(place >= 0, number[place], -1) if len(number) else place
+
+
+def _distinct(digests: Any) -> tuple[Any, Any]:
+    """Return the place of each digest among the distinct ones, and where each is first."""
+    order = np.lexsort(digests.T)
+    changed = np.ones(len(order), dtype=bool)
+    changed[1:] = (digests[order[1:]] != digests[order[:-1]]).any(axis=1)
+    first = order[changed]
+    rank = np.empty(len(first), dtype=np.int32)
+    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = rank[np.cumsum(changed) - 1]
+    return place, np.sort(first)
 
 
 class Statements:
