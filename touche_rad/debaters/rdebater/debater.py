@@ -171,7 +171,7 @@ class Rdebater:
             found.append("It repeats an earlier response word for word.")
         cites = self._cited(brief, candidate)
         if candidate.named and not cites:
-            found.append("It names arguments and uses none of them.")
+            found.append("Its words come from none of the arguments.")
         if not cites:
             return found
         return [*found, *distortions(candidate.text, cites, _opponent(brief))]
