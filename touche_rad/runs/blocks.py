@@ -43,6 +43,7 @@ _POLL: Final = 0.5
 _CLOSING: Final = 5.0
 _SLOW: Final = 60.0
 _PAUSE: Final = 1.0
+_NO_MEMORY: Final = "running low on memory"
 
 
 @dataclass
@@ -264,7 +265,7 @@ class RayEngine:
             self._unopened += 1
             if self._unopened >= _MOST_LOST * len(self._actors):
                 raise WorkError(
-                    f"{self._unopened} workers died when they opened the index: {_last_line(error)}"
+                    f"{self._unopened} workers died when they opened the index: {_death(error)}"
                 )
         else:
             self._pauses = True
@@ -285,7 +286,7 @@ class RayEngine:
             else:
                 number = block.units[0][0] + 1
                 self._failures.append(
-                    f"number {number}: its worker died {lost} times: {_last_line(error)}"
+                    f"number {number}: its worker died {lost} times: {_death(error)}"
                 )
 
     def _has_started(self, actor: _Actor) -> bool:
@@ -331,6 +332,13 @@ def cut(units: Iterator[tuple[int, Any]], total: int, actors: int, workers: int)
 def _last_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1][:300] if lines else type(error).__name__
+
+
+def _death(error: BaseException) -> str:
+    """Return why a worker died; Ray ends workers of a machine without memory."""
+    if _NO_MEMORY in str(error):
+        return "its machine had no memory left: use fewer --actors or --workers"
+    return _last_line(error)
 
 
 def _append(path: Path, text: str) -> None:

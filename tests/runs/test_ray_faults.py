@@ -1,0 +1,167 @@
+"""`--engine ray` while servers fail: no debate is lost or done twice, and no failed one is kept."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.index_faults import NAME, Act, StandIn, status
+from tests.models.scripted import Handler, Scripted, content, reset, serving
+from tests.runs.ray_worlds import by_ray, ended
+from tests.terminal import touche_rad_process
+from touche_rad.demo import demo_file
+
+pytestmark = pytest.mark.services
+
+COUNT = 12
+JUDGE = ("judge", "debates.jsonl", "-j", "zsl", "--workers", "2", "-q")
+
+
+def write_debates(folder: Path) -> None:
+    """Write the demo's first debates."""
+    lines = demo_file("debates.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (folder / "debates.jsonl").write_text("".join(lines[:COUNT]), "utf-8")
+
+
+def dies_after(server: Scripted, count: int) -> None:
+    """Let an endpoint close its socket after so many answers."""
+    answer, left = content("yes"), iter(range(count))
+
+    def act(handler: Handler) -> None:
+        if next(left, None) is not None:
+            answer(handler)
+            return
+        reset(handler)
+        threading.Thread(target=server.shutdown, daemon=True).start()
+        server.server_close()
+
+    server.always = act
+
+
+@contextmanager
+def endpoint() -> Iterator[Scripted]:
+    """An endpoint that says yes."""
+    with serving() as server:
+        server.always = content("yes")
+        yield server
+
+
+def of(*servers: Scripted) -> tuple[str, str]:
+    """Return the option that names endpoints."""
+    return "-m", ",".join(one.url for one in servers) + "#tiny"
+
+
+def plain(folder: Path, *words: str) -> bytes:
+    """Return the output of the run of one process."""
+    done = touche_rad_process(*words, "-o", "plain.jsonl", cwd=folder)
+    assert done.code == 0, done.err
+    return (folder / "plain.jsonl").read_bytes()
+
+
+def judged(server: Scripted) -> int:
+    """Count the calls that are no probes."""
+    return sum(one["max_tokens"] > 1 for one in server.asked)
+
+
+def test_an_endpoint_that_dies_is_replaced_by_the_other(cluster: Any, tmp_path: Path) -> None:
+    write_debates(tmp_path)
+    with endpoint() as first, endpoint() as second:
+        whole = plain(tmp_path, *JUDGE, *of(second))
+        dies_after(first, 9)
+        err = ended(by_ray(cluster, *JUDGE, *of(first, second), cwd=tmp_path))
+        assert len(first.asked) > 9  # it died
+    assert (tmp_path / "ray.jsonl").read_bytes() == whole
+    assert "stand" not in err
+    assert json.loads((tmp_path / "ray.jsonl.status.json").read_text())["stand_ins"] == []
+
+
+def test_no_failed_debate_is_kept_if_all_endpoints_die(cluster: Any, tmp_path: Path) -> None:
+    write_debates(tmp_path)
+    with endpoint() as third:
+        whole = plain(tmp_path, *JUDGE, *of(third))
+        every = judged(third)
+        third.asked.clear()
+        with endpoint() as first, endpoint() as second:
+            dies_after(first, 9)
+            dies_after(second, 60)
+            process = by_ray(cluster, *JUDGE, *of(first, second), cwd=tmp_path)
+            _, err = process.communicate(timeout=400)
+            assert process.returncode == 1
+            assert "run the same command to continue" in err.splitlines()[-1]
+        kept = (tmp_path / "ray.jsonl.part").read_bytes().count(b"\n") - 1
+        assert 0 < kept < COUNT
+        ended(by_ray(cluster, *JUDGE, *of(third), cwd=tmp_path))
+        assert judged(third) < every  # what is kept is not judged again
+    assert (tmp_path / "ray.jsonl").read_bytes() == whole
+    assert json.loads((tmp_path / "ray.jsonl.status.json").read_text())["stand_ins"] == []
+
+
+class Failing(StandIn):
+    """Answers some searches, then fails so many times, and works again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.works, self.fails = 10**9, 0
+        self.failed = 0
+
+    def fault_for(self, text: str, path: str) -> Act | None:
+        """Count the searches; 503 is the answer of a cluster that has lost its node."""
+        if not path.startswith("/_msearch"):
+            return None
+        with self.lock:
+            if self.works > 0:
+                self.works -= 1
+                return None
+            if self.fails > 0:
+                self.fails, self.failed = self.fails - 1, self.failed + 1
+                return status(503, "no_shard_available_action_exception")
+        return None
+
+
+@pytest.fixture
+def elastic() -> Iterator[Failing]:
+    """A stand-in for Elasticsearch."""
+    with Failing() as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def test_elasticsearch_that_loses_its_node_changes_nothing(
+    cluster: Any, tmp_path: Path, elastic: Failing
+) -> None:
+    write_debates(tmp_path)
+    index = f"elasticsearch:http://127.0.0.1:{elastic.server_port}/{NAME}"
+    words = ("respond", "debates.jsonl", "-d", "verbatim", "-i", index, "--workers", "2", "-q")
+    whole = plain(tmp_path, *words)
+    elastic.works, elastic.fails = 5, 6  # fewer failures than a search is tried again
+    ended(by_ray(cluster, *words, cwd=tmp_path))
+    assert elastic.failed == 6
+    assert (tmp_path / "ray.jsonl").read_bytes() == whole
+
+
+def test_a_strict_run_keeps_no_debate_that_elasticsearch_did_not_answer(
+    cluster: Any, tmp_path: Path, elastic: Failing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_debates(tmp_path)
+    monkeypatch.setenv("TOUCHE_RAD_ES_TIMEOUT", "1")
+    index = f"elasticsearch:http://127.0.0.1:{elastic.server_port}/{NAME}"
+    words = ("respond", "debates.jsonl", "-d", "verbatim", "-i", index, "--workers", "1", "-q")
+    elastic.works = 10**9
+    whole = plain(tmp_path, *words)
+    elastic.works, elastic.fails = 10, 10**9
+    process = by_ray(cluster, *words, "--strict", cwd=tmp_path)
+    _, err = process.communicate(timeout=400)
+    assert process.returncode == 1
+    assert len(err.splitlines()) == 1, err
+    assert "run the same command to continue" in err
+    assert elastic.failed > 0
+    elastic.fails = 0
+    ended(by_ray(cluster, *words, "--strict", cwd=tmp_path))
+    assert (tmp_path / "ray.jsonl").read_bytes() == whole
