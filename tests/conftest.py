@@ -8,12 +8,15 @@ import os
 import shutil
 import signal
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from tests.browser import browser, open_page
+from tests.models import scripted
+from tests.models.scripted import Scripted
 
 settings.register_profile("no time is asserted", deadline=None, max_examples=40)
 settings.load_profile("no time is asserted")
@@ -110,6 +113,13 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(FOREIGN) and name not in KEPT:
             monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    """A scripted model endpoint."""
+    with scripted.serving() as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

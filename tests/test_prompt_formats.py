@@ -17,7 +17,6 @@ import anyio
 import pytest
 
 from tests.debaters.world import ARGUMENTS, BothSides, debate
-from tests.models import scripted
 from tests.models.by_schema import filled, prompt_of, schema_of
 from tests.models.scripted import Handler, Scripted, reply
 from touche_rad.contest import Contest, Speech
@@ -191,12 +190,6 @@ def missing(text: str, schema: Mapping[str, Any]) -> Iterator[str]:
             yield from visit(inner)
 
     yield from visit(schema)
-
-
-@pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        yield made
 
 
 @pytest.mark.parametrize("play", PLAYS, ids=str)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.models import scripted
 from tests.models.by_schema import filling
 from tests.models.scripted import Scripted
 from tests.terminal import Ended, touche_rad
@@ -21,12 +19,6 @@ LABELS = demo_file("labels.jsonl")
 
 def _long(*names: str) -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.long) for name in names]
-
-
-@pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        yield made
 
 
 def _plan(*args: str | Path, cwd: Path) -> Ended:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
-import pytest
 
 from tests.debaters.world import BothSides, debate
-from tests.models import scripted
 from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
@@ -19,12 +16,6 @@ from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 
 UNANSWERED = debate("The penny is worthless.", "I do not think so.", "Abolish the penny!")
-
-
-@pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        yield made
 
 
 def _copy(tmp_path: Path, name: str, old: str, new: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import anyio
 import pytest
 
 from tests.debaters.world import ARGUMENTS, BothSides, debate
-from tests.models import scripted
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.profiles import with_settings
@@ -24,18 +22,6 @@ from touche_rad.text import count_words
 KNOWN = {one.id: one for one in ARGUMENTS}
 ASKED = debate("The penny is worthless and should be abolished.")
 CHARITY = ARGUMENTS[2].text
-
-
-@pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        yield made
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touche_rad.models.sending.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("touche_rad.models.sending.LONGEST_WAIT", 0.001)
 
 
 def answer(

@@ -153,5 +153,6 @@ def test_files_of_ours_carry_a_format(tmp_path: Path) -> None:
     traced = (tmp_path / "run.jsonl.trace.jsonl").read_text().splitlines()
     assert {json.loads(line)["format"] for line in traced} == {1}
     both = tmp_path / "contests.jsonl"
-    assert touche_rad("simulate", CLAIMS, "-i", "demo", "--both-sides", "-o", both).code == 0
+    words = ("simulate", CLAIMS, "-d", "verbatim", "-i", "demo", "--both-sides")
+    assert touche_rad(*words, "-o", both).code == 0
     assert {json.loads(line)["format"] for line in both.read_text().splitlines()} == {1}

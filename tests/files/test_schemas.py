@@ -47,15 +47,16 @@ def test_the_demo_files_have_the_form_of_their_schema(name: str) -> None:
 def written(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Path:
     """One file of each kind that we write."""
     place = tmp_path_factory.mktemp("written")
-    index = ("-i", demo_index_path, "-q")
+    index, quick = ("-i", demo_index_path, "-q"), ("-d", "verbatim")
     for words in (
         ("simulate", CLAIMS, "--turns", "1", "-o", place / "simulations.jsonl", *index),
         ("judge", place / "simulations.jsonl", "-o", place / "evaluations.jsonl", "-q"),
-        ("respond", DEBATES, "-o", place / "responses.jsonl", *index),
-        ("respond", DEBATES, "--as", "simulations", "-o", place / "other.jsonl", *index),
+        ("respond", DEBATES, *quick, "-o", place / "responses.jsonl", *index),
+        ("respond", DEBATES, *quick, "--as", "simulations", "-o", place / "other.jsonl", *index),
         (
             "simulate",
             CLAIMS,
+            *quick,
             "--both-sides",
             "--rounds",
             "1",

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from judges.grice.sinai.judge import examples
-from tests.models import scripted
 from tests.models.by_schema import answering, called, prompt_of
 from tests.models.scripted import Scripted
 from touche_rad import files
@@ -22,10 +20,11 @@ from touche_rad.text import clean
 DEBATES, LABELS = str(demo_file("debates.jsonl")), str(demo_file("labels.jsonl"))
 
 
-@pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        yield made
+def five(folder: Path) -> str:
+    """Write the first debates alone: each of their turns is judged in the same way."""
+    path = folder / "five.jsonl"
+    path.write_text("".join(Path(DEBATES).read_text().splitlines(keepends=True)[:5]))
+    return str(path)
 
 
 def verdicts(path: Path) -> list[Any]:
@@ -49,13 +48,14 @@ def test_one_call_a_turn_moves_the_scores_to_the_models_side(
     server: Scripted, tmp_path: Path
 ) -> None:
     found = {}
+    few = five(tmp_path)
     for said in ("yes", "no"):
         answering(server, {"Answer": dict.fromkeys((m.value for m in Maxim), said)})
         server.asked.clear()
         out = tmp_path / said
-        assert run(["judge", DEBATES, "-j", "calibrated", "-m", f"{server.url}#tiny",
+        assert run(["judge", few, "-j", "calibrated", "-m", f"{server.url}#tiny",
                     "-o", str(out), "-q"]) == 0  # fmt: skip
-        assert called(server) == ["Answer"] * 60
+        assert called(server) == ["Answer"] * 15
         found[said] = scores(out)
     assert all(
         yes[maxim.value] > no[maxim.value]
@@ -67,7 +67,7 @@ def test_one_call_a_turn_moves_the_scores_to_the_models_side(
 def test_under_tira_a_model_that_is_down_leaves_the_model_free_verdicts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    common = ["judge", DEBATES, "-j", "calibrated", "-q"]
+    common = ["judge", five(tmp_path), "-j", "calibrated", "-q"]
     assert run([*common, "-o", str(tmp_path / "free")]) == 0
     down = ["-m", "http://127.0.0.1:9/v1#tiny", "-O", "model.deadline=0.2"]
     assert run([*common, *down, "-o", str(tmp_path / "down")]) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,13 +16,6 @@ from touche_rad.contest import Contest, Outcome, Speech, to_contest
 from touche_rad.debate import Debate, Response, Turn
 from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import Services, find
-
-
-@pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        yield made
-
 
 # The call graph
 

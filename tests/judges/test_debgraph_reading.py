@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,13 +13,6 @@ from tests.models import scripted
 from tests.models.by_schema import called, prompt_of, prompts
 from tests.models.scripted import Scripted
 from touche_rad.contest import Speech
-
-
-@pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        yield made
-
 
 WRONG: dict[str, tuple[Any, str]] = {
     "a target that is not there": (draft({3: "x"}, (3, "rebuttal", 99)), "no argument 99"),

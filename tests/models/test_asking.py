@@ -6,7 +6,7 @@ import json
 import random
 import ssl
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,12 +32,6 @@ class Fine(BaseModel):
 
 ASKED = [Message("system", "Judge."), Message("user", "A text.")]
 OK = '{"words": "fine", "score": 1}'
-
-
-@pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        yield made
 
 
 @pytest.fixture(autouse=True)

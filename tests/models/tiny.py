@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from touche_rad.models import Message
+
 WORDS = (
     'The system answers the user with one argument. {"quantity": "yes", "score": 0.5} no none '
     "[1, 2, 3] true false null Debate, claim, reason: because, therefore; 0123456789 'quoted' (x)"
@@ -12,6 +14,17 @@ TEMPLATE = (
     "{% for message in messages %}<s>{{ message['role'] }}\n{{ message['content'] }}</s>\n"
     "{% endfor %}{% if add_generation_prompt %}<s>assistant\n{% endif %}"
 )
+
+SMALL = {
+    "enforce-eager": "true", "dtype": "float32", "gpu-memory-utilization": "0.2",
+    "max-num-seqs": "32",
+}  # fmt: skip
+"""Options of a vLLM on the processor for which such a model is enough."""
+
+
+def asked(number: int) -> list[Message]:
+    """Return a prompt whose beginning is the same for all numbers."""
+    return [Message("system", "Judge with care. " * 20), Message("user", f"Case {number}.")]
 
 
 def tiny_model(folder: Path, *, context: int = 4096) -> Path:

@@ -17,21 +17,22 @@ DEBATES = demo_file("debates.jsonl")
 
 
 def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table(tmp_path: Path) -> None:
-    out, page = tmp_path / "run.jsonl", tmp_path / "page.html"
+    out, page, five = (tmp_path / name for name in ("run.jsonl", "page.html", "five.jsonl"))
+    five.write_text("".join(DEBATES.read_text().splitlines(keepends=True)[:5]))
     with scripted.serving() as server:
         server.always = content('{"number": 1, "frame": "not so"}')
-        ended = touche_rad("respond", DEBATES, "-i", "demo", "-m", f"{server.url}#tiny", "-o", out)
+        ended = touche_rad("respond", five, "-i", "demo", "-m", f"{server.url}#tiny", "-o", out)
         assert ended.code == 0, ended.err
     assert touche_rad("report", out, "-o", page).code == 0
     html = page.read_text()
     asked = calls(html)
-    assert [one["step"] for one in asked] == ["grounded.choice"] * 60
+    assert [one["step"] for one in asked] == ["grounded.choice"] * 15
     assert all(one["answer"] == '{"number": 1, "frame": "not so"}' for one in asked)
     assert "Model calls by step" in html
     cells = re.findall(r'<td class="num" data-label="([^"]+)">([^<]*)</td>', html)
     told = dict(cells)
     assert (told["step"], told["calls"], told["tokens in"], told["tokens out"]) == (
-        "grounded.choice", "60", "600", "300",
+        "grounded.choice", "15", "150", "75",
     )  # fmt: skip
 
 

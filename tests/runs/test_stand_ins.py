@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -49,12 +48,6 @@ class BuggyJudge:
     def judge(self, debate):
         raise ZeroDivisionError("a bug of the judge")
 """
-
-
-@pytest.fixture
-def server() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        yield made
 
 
 @pytest.fixture

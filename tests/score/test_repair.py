@@ -243,15 +243,15 @@ def test_what_needs_a_new_answer_is_not_repaired(
 
 def test_responses_are_written_as_simulations(tmp_path: Path, demo_index_path: Path) -> None:
     responses, out = tmp_path / "responses.jsonl", tmp_path / "simulations.jsonl"
-    debates = demo_file("debates.jsonl")
-    assert touche_rad("respond", debates, "-o", responses, "-i", demo_index_path).code == 0
+    debates, quick = demo_file("debates.jsonl"), ("-d", "verbatim", "-i", demo_index_path)
+    assert touche_rad("respond", debates, *quick, "-o", responses).code == 0
     told = touche_rad("check", responses).out
     assert f"Write it as simulations: touche-rad check {responses} --fix -o NEW.jsonl" in told
     ended = touche_rad("check", responses, "--fix", "-o", out)
     assert (ended.code, "responses written as simulations" in ended.out) == (0, True)
     assert f"{out}: simulations, 20 lines: valid" in ended.out.splitlines()
     last = tmp_path / "last.jsonl"
-    words = ("respond", debates, "-o", last, "-i", demo_index_path, "--last-only")
+    words = ("respond", debates, *quick, "-o", last, "--last-only")
     assert touche_rad(*words).code == 0
     refused = touche_rad("check", last, "--fix", "-o", tmp_path / "none.jsonl")
     assert refused.code == 1

@@ -21,9 +21,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Pat
     """A good run of each kind."""
     folder = tmp_path_factory.mktemp("runs")
     for words in (
-        ("simulate", CLAIMS, "-i", "demo", "-o", folder / "simulations.jsonl", "--turns", "2"),
+        ("simulate", CLAIMS, "-o", folder / "simulations.jsonl", "--turns", "2"),
         ("judge", folder / "simulations.jsonl", "-o", folder / "evaluations.jsonl"),
-        ("respond", demo_file("debates.jsonl"), "-i", "demo", "-o", folder / "responses.jsonl"),
+        ("respond", demo_file("debates.jsonl"), "-d", "verbatim", "-o", folder / "responses.jsonl"),
     ):
         ended = touche_rad(*words, "-i", demo_index_path)
         assert ended.code == 0, ended.err
