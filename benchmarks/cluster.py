@@ -139,6 +139,7 @@ def main() -> None:
     given.folder.mkdir(parents=True, exist_ok=True)
     write_debates(given.folder / "debates.jsonl", given.debates)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_prestart_worker_first_driver", "0")
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(

@@ -54,7 +54,7 @@ DENSE_FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
     opt.plugin("--annotate",
                help="Add the annotations of this annotator, such as schemes; needs -m."),
     opt.flag("--annotate-cost", "Print the cost of --annotate, and do not annotate."),
-    *opt.MODEL_OPTIONS, opt.SEED, opt.SKIP_BAD, opt.ENGINE, opt.ACTORS, opt.QUIET,
+    *opt.MODEL_OPTIONS, opt.SEED, opt.SKIP_BAD, opt.ENGINE_OF_INDEX, opt.ACTORS, opt.QUIET,
 )  # fmt: skip
 def index_command(source: str, **given: Any) -> None:
     """Build an argument index from SOURCE.

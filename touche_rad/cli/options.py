@@ -233,12 +233,19 @@ SHARD: Final = click.option(
     "--shard", metavar="I/N", callback=_parse_shard, envvar="TOUCHE_RAD_SHARD",
     help="Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
 )  # fmt: skip
-ENGINE: Final = click.option(
-    "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True,
-    envvar="TOUCHE_RAD_ENGINE",
-    help="Process the debates here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is "
-    "started here.",
-)  # fmt: skip
+
+
+def _engine(envvar: str | None = None) -> Option:
+    return click.option(
+        "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True,
+        envvar=envvar,
+        help="Do the work here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is "
+        "started here.",
+    )  # fmt: skip
+
+
+ENGINE: Final = _engine("TOUCHE_RAD_ENGINE")
+ENGINE_OF_INDEX: Final = _engine()
 ACTORS: Final = integer(
     "--actors", "With --engine ray: number of worker processes. [default: one per CPU]"
 )

@@ -149,6 +149,7 @@ class RayEngine:
             self._ray.kill(actor.handle)
         if self._budget is not None:
             self._ray.kill(self._budget)
+            self._budget = None
         self._actors.clear()
         self._cluster.stop()
 

@@ -75,16 +75,28 @@ def test_workers_load_the_index_of_one_process_also_if_one_dies(
 
 
 @pytest.mark.services
-def test_what_the_server_refuses_is_one_line(
-    location: str, own_cluster: None, monkeypatch: pytest.MonkeyPatch
+def test_what_the_server_refuses_is_one_line_and_the_load_is_resumed(
+    server: Server, location: str, own_cluster: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from retrieval.elastic import spreading
+    from retrieval.elastic import loading, spreading
     from touche_rad.errors import WorkError
 
-    def refused(*_: Any, **__: Any) -> None:
-        raise WorkError("the server rejected the argument '7': no room")
+    send = spreading._send
 
-    monkeypatch.setattr(spreading, "_send", refused)
-    ended = touche_rad("index", ARGUMENTS, "--to", location, "--engine", "ray", "-q")
+    def refused(environment: Any, there: str, concrete: str, batch: Any, *, check: bool) -> None:
+        if batch[0].order >= 200:
+            raise WorkError("the server rejected the argument '7': no room")
+        send(environment, there, concrete, batch, check=check)
+
+    words = ("index", ARGUMENTS, "--to", location, "--engine", "ray", "-q")
+    with monkeypatch.context() as patched:
+        patched.setattr(loading, "BATCH", 10)
+        patched.setattr(spreading, "_send", refused)
+        ended = touche_rad(*words)
     assert ended.code == 1
     assert ended.err == "touche-rad: error: the server rejected the argument '7': no room\n"
+    again = touche_rad(*words)
+    assert again.code == 0, again.err
+    held = asked(server, f"{location.rpartition('/')[2]}/_stats/docs,indexing")["_all"]["primaries"]
+    assert held["docs"] == {**held["docs"], "count": 435, "deleted": 0}
+    assert held["indexing"]["index_total"] == 435  # nothing was sent twice
