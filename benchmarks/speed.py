@@ -1,6 +1,6 @@
 """Measure time and memory: retrieval, vectors, argument memory, model calls, servers, scores.
 
-    python benchmarks/speed.py retrieval COLLECTION [--server URL] [--synthetic N] [--queries N]
+    python benchmarks/speed.py retrieval COLLECTION [--server URL|own] [--synthetic N] [--queries N]
     OMP_NUM_THREADS=1 python benchmarks/speed.py dense INDEX [--synthetic N] [--queries N]
     python benchmarks/speed.py memory [--records N] [--look-ups N] [--index DIR]
     python benchmarks/speed.py model [MODEL] [--prompts N] [--at-once N] [--vllm KEY=VALUE ...]
@@ -8,6 +8,7 @@
     python benchmarks/speed.py start [--rounds N] [--against CHECKOUT]
     python benchmarks/speed.py server COLLECTION [--server URL] [--debaters NAME ...] [--at-once N]
     python benchmarks/speed.py judge DEBATES [--judges NAME ...] [--turns N] [--rounds N]
+    python benchmarks/speed.py engine [--rows N ...] [--driver N ...]
 
 Prints Markdown tables. Times depend on the machine: quote the ratios. Synthetic arguments consist
 of two random sentences of real ones (fixed random seed).
@@ -23,6 +24,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +32,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from touche_rad import files
-from touche_rad.debate import Argument, Debate
-from touche_rad.demo import demo_file
+from touche_rad.debate import Argument
 from touche_rad.plugins import ArgumentIndex, build_index, open_index
-from touche_rad.text import content_words, sentences
+from touche_rad.text import sentences
 
 SEED = 7
 DEPTH = 10
@@ -52,7 +53,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     search = commands.add_parser("retrieval", help="the local index, and Elasticsearch beside it")
     search.add_argument("collection", type=Path)
-    search.add_argument("--server", metavar="URL", help="Elasticsearch")
+    search.add_argument("--server", metavar="URL", help="Elasticsearch; own: start one")
     search.add_argument("--synthetic", type=int, metavar="N")
     search.add_argument("--queries", type=int, default=300)
     search.set_defaults(run=retrieval)
@@ -97,6 +98,10 @@ def main() -> None:
     judging.add_argument("--turns", type=int, default=200)
     judging.add_argument("--rounds", type=int, default=3)
     judging.set_defaults(run=judge)
+    engines = commands.add_parser("engine", help="--engine ray beside one process")
+    engines.add_argument("--rows", type=int, nargs="+", default=[2000, 20_000])
+    engines.add_argument("--driver", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
+    engines.set_defaults(run=engine)
     options = parser.parse_args()
     options.run(options)
 
@@ -115,6 +120,12 @@ def server(options: argparse.Namespace) -> None:
 
 def judge(options: argparse.Namespace) -> None:
     from benchmarks.speed_judge import report
+
+    report(options)
+
+
+def engine(options: argparse.Namespace) -> None:
+    from benchmarks.speed_engine import report
 
     report(options)
 
@@ -151,6 +162,8 @@ def row(name: str, *values: float) -> None:
 
 def retrieval(options: argparse.Namespace) -> None:
     """Ask all indexes the same queries in turns."""
+    from benchmarks.speed_server import own_elasticsearch
+
     real = list(files.read_arguments(options.collection))
     arguments = list(synthetic(real, options.synthetic)) if options.synthetic else real
     claims = list(dict.fromkeys(one.attacks for one in real if one.attacks.strip()))
@@ -158,10 +171,14 @@ def retrieval(options: argparse.Namespace) -> None:
     print(f"{len(arguments)} arguments, {len(queries)} queries, the best {DEPTH}\n")
     print("| what | local |" + (" Elasticsearch | ratio |" if options.server else ""))
     print("| --- | --- |" + (" --- | --- |" if options.server else ""))
-    with tempfile.TemporaryDirectory() as folder:
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
         places = [str(Path(folder, "index"))]
         if options.server:
-            places.append(f"elasticsearch:{options.server}/{REMOTE}")
+            url = options.server
+            if url == "own":
+                url = stack.enter_context(own_elasticsearch())
+            places.append(f"elasticsearch:{url}/{REMOTE}")
             remove(places[1])
         row("index, seconds", *(seconds(build, arguments, place) for place in places))
         print(f"| index on disk, MiB | {folder_size(Path(places[0])):.3g} |")
@@ -304,83 +321,9 @@ def synthetic_vectors(real: Vectors, count: int, chance: np.random.Generator) ->
 
 
 def memory(options: argparse.Namespace) -> None:
-    """Measure look-ups of five annotations, and a whole retrieval of the debater rdebater."""
-    from retrieval.index.annotations import ANNOTATIONS
-    from retrieval.index.pisa import PisaArguments
-    from touche_rad.debaters.rdebater.annotations import SchemeAnnotations
-    from touche_rad.debaters.rdebater.options import RdebaterOptions
-    from touche_rad.debaters.rdebater.retrieval import retrieved, with_priors
-    from touche_rad.debaters.rdebater.schemes import SCHEMES
+    from benchmarks.speed_memory import report
 
-    real = list(files.read_arguments(demo_file("arguments.jsonl")))
-    chance = random.Random(SEED + 1)
-    with tempfile.TemporaryDirectory() as folder:
-        place = options.index or Path(folder, "index")
-        if not place.is_dir():
-            build_index(synthetic(real, options.records), str(place))
-        if not (place / ANNOTATIONS).is_dir():
-            annotate(place)
-        index = PisaArguments(place)
-        start = time.perf_counter()
-        stored = index.annotations[SCHEMES]
-        print(f"| what | value |\n| --- | --- |\n| arguments | {len(index)} |")
-        row("open the memory, ms", 1000 * (time.perf_counter() - start))
-        row("memory on disk, MiB", folder_size(place / ANNOTATIONS / SCHEMES))
-        numbers = [[f"{chance.randrange(len(index)):06}" for _ in range(5)]
-                   for _ in range(options.look_ups)]  # fmt: skip
-        percentiles("look-up of 5 by id", [seconds(stored.get_all, five) for five in numbers])
-        settings, known = RdebaterOptions(), SchemeAnnotations(index, None).known
-
-        def retrieve() -> None:
-            claim = chance.choice(real).attacks
-            words = content_words(claim)
-            keywords = chance.sample(words, min(4, len(words)))
-            result = retrieved(index, known, Debate().with_utterance(claim), keywords, settings)
-            known([one.argument.id for one in result.evidence])
-            with_priors(result, result.evidence, settings)
-
-        for _ in range(20):
-            retrieve()
-        percentiles(
-            "whole retrieval", [seconds(retrieve) for _ in range(min(300, options.look_ups))]
-        )
-        row("peak memory, MiB", peak_memory())
-
-
-def annotate(place: Path) -> None:
-    """Add random annotations to an index."""
-    from retrieval.index.annotations import ANNOTATIONS, RECORDS, finish, line_of
-    from retrieval.index.pisa import PisaArguments
-    from touche_rad.debaters.rdebater.schemes import (
-        SCHEMES,
-        Annotation,
-        Dimension,
-        Level,
-        Mark,
-        Scheme,
-    )
-
-    chance, index = random.Random(SEED), PisaArguments(place)
-    folder = place / ANNOTATIONS / SCHEMES
-    folder.mkdir(parents=True)
-    levels = [level for level in Level if level]
-    with (folder / RECORDS).open("wb") as records:
-        for _ in range(len(index)):
-            schemes = chance.sample(list(Scheme), chance.randrange(4))
-            annotation = Annotation(marks={
-                scheme: Mark(
-                    levels={one: chance.choice(levels) for one in Dimension},
-                    reason="says that one thing causes another and explains how",
-                )
-                for scheme in schemes
-            })  # fmt: skip
-            records.write(line_of(annotation.model_dump(mode="json")))
-    finish(folder, index.manifest.collection, {"model": "synthetic"})
-
-
-def percentiles(name: str, times: list[float]) -> None:
-    row(f"{name}, median, ms", 1000 * statistics.median(times))
-    row(f"{name}, p99, ms", 1000 * statistics.quantiles(times, n=100)[98])
+    report(options)
 
 
 def model(options: argparse.Namespace) -> None:
