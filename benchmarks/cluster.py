@@ -4,6 +4,7 @@
 
 Generated debates are answered and judged by one process and by the cluster. During the answers one
 node is killed; during the verdicts the driver is killed at random moments and started again.
+`--index 100` measures only which part of building an index folder workers could share.
 """
 
 from __future__ import annotations
@@ -128,6 +129,32 @@ def memory_of(folder: Path, count: int, nodes: int, address: dict[str, str]) -> 
     print(f"judge, ray: {count} rows: {seconds:.0f} s, driver {memory:.0f} MiB", flush=True)
 
 
+def index_build(folder: Path, copies: int) -> None:
+    """Measure which part of building an index folder workers could share: the analysis."""
+    import pyterrier_pisa  # noqa: F401  # its import is no part of the build
+
+    from retrieval.index import build
+    from touche_rad import files
+    from touche_rad.demo import demo_file
+
+    demo = list(files.read_arguments(demo_file("arguments.jsonl")))
+    many = [one.model_copy(update={"id": f"{one.id}-{i}"}) for i in range(copies) for one in demo]
+    analysed, spent = build._analysed, 0.0
+
+    def timed(text: str) -> Any:
+        nonlocal spent
+        begun = time.thread_time()
+        found = analysed(text)
+        spent += time.thread_time() - begun
+        return found
+
+    build._analysed = timed
+    begun = time.process_time()
+    count = build.build(many, str(folder / "index"), replace=True)
+    total = time.process_time() - begun
+    print(f"index: {count} arguments: {total:.1f} s CPU, analysis {spent:.1f} s", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
@@ -135,8 +162,12 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--memory", type=int, default=0, help="also judge this many rows")
+    parser.add_argument("--index", type=int, default=0, help="only: build N copies of the demo")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
+    if given.index:
+        index_build(given.folder, given.index)
+        return
     write_debates(given.folder / "debates.jsonl", given.debates)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_prestart_worker_first_driver", "0")
