@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -32,9 +33,15 @@ PATHS = {
 }
 
 
+@functools.cache
+def nodes(name: str) -> tuple[ast.AST, ...]:
+    """Return the syntax tree of a module as its nodes."""
+    return tuple(ast.walk(ast.parse(PATHS[name].read_text("utf-8"))))
+
+
 def imports(name: str) -> Iterator[str]:
     """Name the modules of ours that a module imports, also inside functions."""
-    for node in ast.walk(ast.parse(PATHS[name].read_text("utf-8"))):
+    for node in nodes(name):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in PATHS)
         elif isinstance(node, ast.ImportFrom) and node.module in PATHS:
@@ -43,7 +50,10 @@ def imports(name: str) -> Iterator[str]:
                 yield inner if inner in PATHS else node.module
 
 
-GRAPH = {name: set(imports(name)) - {name, "touche_rad"} for name in PATHS}
+@functools.cache
+def graph() -> dict[str, set[str]]:
+    """Return what each module imports; not at import, where each process of the tests would do it."""
+    return {name: set(imports(name)) - {name, "touche_rad"} for name in PATHS}
 
 
 def layer(name: str) -> int:
@@ -56,7 +66,7 @@ def layer(name: str) -> int:
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
     try:
-        TopologicalSorter(GRAPH).prepare()
+        TopologicalSorter(graph()).prepare()
     except CycleError as error:
         raise AssertionError(" -> ".join(reversed(error.args[1]))) from None
 
@@ -64,7 +74,7 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 def test_no_module_imports_a_higher_layer() -> None:
     upward = {
         f"{name} -> {other}"
-        for name, others in GRAPH.items()
+        for name, others in graph().items()
         for other in others
         if name != "touche_rad" and layer(other) > layer(name)
     }
@@ -77,8 +87,8 @@ def test_only_the_vocabulary_is_at_the_root() -> None:
 
 
 def test_the_core_imports_no_plugin() -> None:
-    core = [name for name in GRAPH if not name.startswith(PLUGINS)]
-    assert {name for name in core if any(o.startswith(PLUGINS) for o in GRAPH[name])} == set()
+    core = [name for name in PATHS if not name.startswith(PLUGINS)]
+    assert {name for name in core if any(o.startswith(PLUGINS) for o in graph()[name])} == set()
 
 
 def test_only_the_command_line_and_the_demo_have_default_plugins() -> None:
@@ -88,9 +98,9 @@ def test_only_the_command_line_and_the_demo_have_default_plugins() -> None:
     free = (*PLUGINS, "touche_rad.cli", "touche_rad.demo")
     naming = {
         name
-        for name, path in PATHS.items()
+        for name in PATHS
         if not name.startswith(free)
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in nodes(name)
         if isinstance(node, ast.Constant) and node.value in plugins
     }
     assert naming == set()

@@ -31,14 +31,17 @@ class Judged(BaseModel):
 
 
 def workers() -> list[int]:
+    """Return the engines that this run of the tests has started, in any of its processes."""
+    ours = f"XDG_CACHE_HOME={os.environ['XDG_CACHE_HOME']}".encode()
     found = []
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
+    for place in Path("/proc").glob("[0-9]*"):
         try:
-            words = place.read_bytes().split(b"\0")
+            words = (place / "cmdline").read_bytes().split(b"\0")
+            settings = (place / "environ").read_bytes().split(b"\0")
         except OSError:
             continue
-        if any(word.endswith(b"offline_worker.py") for word in words):
-            found.append(int(place.parent.name))
+        if any(word.endswith(b"offline_worker.py") for word in words) and ours in settings:
+            found.append(int(place.name))
     return found
 
 
