@@ -21,7 +21,7 @@ test-services: $(VENV)/test-services.stamp  ## Elasticsearch, vLLM, Chromium, en
 	$(PYTEST) -m services $(PYTEST_ARGS)
 
 test-images: $(VENV)/test-images.stamp  ## build and run the container image (needs root)
-	$(PYTEST) -m images $(PYTEST_ARGS)
+	$(PYTEST) -n 0 -m images $(PYTEST_ARGS)
 
 check: lint types  ## lint and types only
 

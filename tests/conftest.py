@@ -79,6 +79,12 @@ SHARED = ("tests/retrieval/elastic/", "tests/container/", "tests/training/")
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores, because many tests wait for servers and time limits."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """Give each worker whole modules, or whole folders that share something expensive."""
     from xdist.scheduler.loadscope import LoadScopeScheduling
