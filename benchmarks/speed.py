@@ -1,6 +1,6 @@
 """Measure time and memory: retrieval, vectors, argument memory, model calls, servers, scores.
 
-    python benchmarks/speed.py retrieval COLLECTION [--server URL|own] [--synthetic N] [--queries N]
+    python benchmarks/speed.py retrieval COLLECTION [--elastic URL|own] [--synthetic N]
     OMP_NUM_THREADS=1 python benchmarks/speed.py dense INDEX [--synthetic N] [--queries N]
     python benchmarks/speed.py memory [--records N] [--look-ups N] [--index DIR]
     python benchmarks/speed.py model [MODEL] [--prompts N] [--at-once N] [--vllm KEY=VALUE ...]
@@ -53,7 +53,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     search = commands.add_parser("retrieval", help="the local index, and Elasticsearch beside it")
     search.add_argument("collection", type=Path)
-    search.add_argument("--server", metavar="URL", help="Elasticsearch; own: start one")
+    search.add_argument("--elastic", metavar="URL", help="Elasticsearch; own: start one")
     search.add_argument("--synthetic", type=int, metavar="N")
     search.add_argument("--queries", type=int, default=300)
     search.set_defaults(run=retrieval)
@@ -169,13 +169,13 @@ def retrieval(options: argparse.Namespace) -> None:
     claims = list(dict.fromkeys(one.attacks for one in real if one.attacks.strip()))
     queries = claims[:: max(1, len(claims) // options.queries)][: options.queries]
     print(f"{len(arguments)} arguments, {len(queries)} queries, the best {DEPTH}\n")
-    print("| what | local |" + (" Elasticsearch | ratio |" if options.server else ""))
-    print("| --- | --- |" + (" --- | --- |" if options.server else ""))
+    print("| what | local |" + (" Elasticsearch | ratio |" if options.elastic else ""))
+    print("| --- | --- |" + (" --- | --- |" if options.elastic else ""))
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         places = [str(Path(folder, "index"))]
-        if options.server:
-            url = options.server
+        if options.elastic:
+            url = options.elastic
             if url == "own":
                 url = stack.enter_context(own_elasticsearch())
             places.append(f"elasticsearch:{url}/{REMOTE}")
