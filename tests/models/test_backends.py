@@ -307,7 +307,7 @@ def test_a_wrong_script_is_told_in_one_line(tmp_path: Path, text: str, told: str
     [("ftp://x/v1#m", "-m http://x/v1#m"), ("x:1/v1#m", "-m http://x:1/v1#m"),
      ("http://me:pw@x/v1#m", "user name or password"), ("http://x/v1", "no model name"),
      ("http://x/v1,,http://y/v1#m", "single commas"),
-     ("http://x/v1#a,http://y/v1#b", "the same model, got a and b"), ("vllm:", "which model"),
+     ("http://x/v1#a,http://y/v1#b", "the same model, got a and b"), ("vllm:", "no model is named"),
      ("vllm-offline:", "-m vllm-offline:FOLDER"),
      ("vllm:/no/such/folder", "there is no such folder"), ("hf:/no/such", "this folder does not exist"),
      ("scripted:/no/such", "cannot be read")],

@@ -200,7 +200,7 @@ def test_who_stops_waiting_does_not_stop_the_start(folder: Path) -> None:
             await model.close()
 
     assert isinstance(anyio.run(run), Judged)
-    assert sum("starting" in line and "its words" in line for line in told) == 1
+    assert sum("starting" in line and "log:" in line for line in told) == 1
 
 
 def test_the_terminal_starts_it_asks_and_stops_it(folder: Path) -> None:
@@ -227,5 +227,5 @@ def test_what_cannot_start_is_told_in_one_line(folder: Path) -> None:
         finally:
             await server.close()
 
-    with pytest.raises(faults.Unreachable, match=r"did not start; its last words: .+vllm\.log"):
+    with pytest.raises(faults.Unreachable, match=r"did not start; last output: .+vllm\.log"):
         anyio.run(run)

@@ -203,4 +203,5 @@ def test_an_invalid_tira_yml_is_reported_in_one_line(
 def test_a_missing_tira_yml_is_reported(tmp_path: Path) -> None:
     ended = touche_rad("submit", cwd=tmp_path)
     assert ended.code == 2
-    assert ended.err == "touche-rad: error: tira.yml: cannot be read: No such file or directory\n"
+    assert ended.err.startswith("touche-rad: error: tira.yml: not found: ")
+    assert "--file FILE" in ended.err

@@ -27,7 +27,7 @@ from touche_rad.models.vllm import (
     START,
     check_installed,
     environment,
-    last_words,
+    last_error,
     python_of_vllm,
 )
 
@@ -46,7 +46,7 @@ Reply = concurrent.futures.Future[Mapping[str, Any]]
 
 
 class Offline:
-    """An engine of vLLM on this machine, started when it is first asked."""
+    """An engine of vLLM on this machine, started by the first call."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class Offline:
             if self._facts is not None:
                 return
             if self._deaths >= MOST_STARTS:
-                raise Unreachable(f"{self.place}: it died {MOST_STARTS} times; {self._last()}")
+                raise Unreachable(f"{self.place}: died {MOST_STARTS} times; {self._last()}")
             self._deaths += 1
             self._stop()
             begun = time.monotonic()
@@ -145,9 +145,9 @@ class Offline:
             command = [python_of_vllm(), "-P", str(_WORKER), self.model, json.dumps(self._options)]
             # In one process, so that the engine ends with its owner and repeats its answers.
             settings = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", **environment()}
-            with self._log.open("ab") as words:
+            with self._log.open("ab") as output:
                 worker = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words,
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output,
                     env=settings, text=True, start_new_session=True,
                 )  # fmt: skip
             self._worker = worker
@@ -159,13 +159,13 @@ class Offline:
             finally:
                 timer.cancel()
             if not line:
-                raise Unreachable(f"{self.place}: it did not start; {self._last()}")
+                raise Unreachable(f"{self.place}: did not start; {self._last()}")
             self._facts = json.loads(line)["ready"]
             threading.Thread(target=self._listen, args=(worker,), daemon=True).start()
             self._report(f"vLLM: ready after {time.monotonic() - begun:.0f} s")
 
     def _last(self) -> str:
-        return last_words(self._log)
+        return last_error(self._log)
 
     def _send(self, body: Mapping[str, Any]) -> tuple[int, Reply]:
         reply: Reply = concurrent.futures.Future()

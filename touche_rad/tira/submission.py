@@ -141,6 +141,11 @@ def load(path: Path) -> Submission:
     """
     try:
         return Submission.model_validate(yaml.safe_load(path.read_text("utf-8")))
+    except FileNotFoundError:
+        raise InputError(
+            path,
+            "not found: run this in a clone of the touche-rad repository, or name it: --file FILE",
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(path, f"cannot be read: {why(error)}") from None
     except yaml.YAMLError as error:
