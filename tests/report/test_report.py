@@ -71,6 +71,7 @@ def test_the_page_holds_scores_labels_and_each_turn(tmp_path: Path) -> None:
     assert "yes leads no by .854 mean F1, clearly" in text
     assert "yes cannot be told from the baseline always-yes" in text
     assert "no is clearly worse than the baseline always-yes" in text
+    assert "mean of the maxims, on 60 turns of 20 debates." in text
     data = islands(out.read_text("utf-8"))
     index = data["data-debates"]
     labels = [turn for one in files.read_labels(demo_file("labels.jsonl")) for turn in one]
@@ -83,6 +84,18 @@ def test_the_page_holds_scores_labels_and_each_turn(tmp_path: Path) -> None:
     parts = [data[f"part-d{number}"] for number in range(index["parts"])]
     told = [turn["user"] for part in parts for turns in part["debates"] for turn in turns]
     assert sorted(told) == sorted(turn.utterance for one in debates for turn in one.turns)
+
+
+def test_scores_of_a_few_labelled_turns_say_how_many_these_are(tmp_path: Path) -> None:
+    debates = list(files.read_debates(demo_file("debates.jsonl")))
+    yes = evaluations(tmp_path / "yes.jsonl", debates, 0.9)
+    lines = demo_file("labels.jsonl").read_text("utf-8").splitlines()
+    nothing = [dict.fromkeys(map(str, Maxim)) for _ in range(3)]
+    few = tmp_path / "few.jsonl"
+    few.write_text("\n".join([*lines[:2], *[json.dumps(nothing)] * 18]) + "\n", "utf-8")
+    write_report([yes], tmp_path / "report.html", labels=few)
+    text = " ".join(_page(tmp_path / "report.html").text)
+    assert "mean of the maxims, on 6 labelled turns (of 60) of 20 debates." in text
 
 
 def test_a_run_that_lacks_a_line_shows_the_labels_of_its_own_debates(tmp_path: Path) -> None:

@@ -40,6 +40,9 @@ rad.report.whenIdle = window.requestIdleCallback ? (call) => requestIdleCallback
 
 /* Milliseconds that a search takes before the browser may draw and handle input. */
 const SLICE = 6;
+/* Milliseconds after which the neighbours of an item are made: it is drawn first, and keys that follow
+   each other quickly wait for nothing. */
+const AFTER = 60;
 
 rad.report.Browser = class {
   /* spec: { section, prefix, noun, items, fields, keys, matches(item, state), text(item) for the
@@ -200,9 +203,16 @@ rad.report.Browser = class {
     }
     if (!following || place) { this.remember(place ? place[0] : one ? `${this.letter()}${one.index + 1}` : ""); }
     if (place) { this.scrollTo(place[0]); }
+    setTimeout(() => this.prepareNear(version), AFTER);
+  }
+
+  /* Make the elements of the items before and after the open one. */
+  prepareNear(version) {
     for (const by of [1, -1]) {
-      const near = this.found[this.at + by];
-      if (near) { rad.report.whenIdle(() => { if (version === this.version) { this.prepare(near).catch(() => {}); } }); }
+      rad.report.whenIdle(() => {
+        const near = version === this.version && this.found[this.at + by];
+        if (near) { this.prepare(near).catch(() => {}); }
+      });
     }
   }
 

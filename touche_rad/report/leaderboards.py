@@ -26,6 +26,16 @@ from touche_rad.score.result import BASELINE, MEAN, JudgementRow, Problem
 from touche_rad.score.tables import NONE
 
 
+def _scored_turns(report: JudgementReport, rows: Mapping[tuple[str, str], JudgementRow]) -> str:
+    """Return how many turns the scores are about: labels may cover some turns only."""
+    labelled = max(rows[BASELINE, maxim].labelled for maxim in Maxim)
+    return (
+        f"{report.turns} turns"
+        if labelled >= report.turns
+        else (f"{labelled} labelled turns (of {report.turns})")
+    )
+
+
 def judgement_board(report: JudgementReport) -> Board:
     """Show judges that are scored against labels."""
     rows = {(row.run, row.maxim): row for row in report.rows}
@@ -38,9 +48,10 @@ def judgement_board(report: JudgementReport) -> Board:
         "Leaderboard",
         list(ranking_in_words(runs, marked, "mean F1", by_pair(report.comparisons, MEAN)))
         if measured else ["The labels say nothing about these turns, so no run has a score."],
-        f"F1 of yes as the task scores it, mean of the maxims, on {report.debates} debates and "
-        f"{report.turns} turns. Intervals: {report.samples} bootstrap samples of debates, seed "
-        f"{report.seed}; “clearly” means that the interval of the paired difference excludes 0.",
+        f"F1 of yes as the task scores it, mean of the maxims, on {_scored_turns(report, rows)} "
+        f"of {report.debates} debates. Intervals: {report.samples} bootstrap samples of debates, "
+        f"seed {report.seed}; “clearly” means that the interval of the paired difference excludes "
+        "0.",
         [BoardTable(
             "Scores of the runs",
             ["run", "rank", "mean F1", "95 % interval", *(f"F1 {maxim}" for maxim in Maxim),
