@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import json
 import math
 import re
@@ -32,8 +33,9 @@ _LIMIT: Final = 999_999
 """Larger than every number that a prompt asks for."""
 
 
+@functools.lru_cache(maxsize=256)  # pydantic takes about 1 ms, at each call
 def bounded_schema(schema: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema for a server.
+    """Return the JSON schema for a server; callers share it and do not change it.
 
     Each number has a minimum and a maximum. Each object requires all its keys and allows no others,
     because servers with strict schemas accept nothing else.
