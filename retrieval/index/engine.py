@@ -143,6 +143,8 @@ _ENCODING, _SCORER, _K1, _B = "block_simdbp", "bm25", 0.9, 0.4
 _SLACK = 4
 _AT_ONCE = 512
 _A_THREAD = 16
+_OF_THE_BUILD: Final = ("fwd", "inv.docs", "inv.freqs")
+"""Uncompressed files that the engine builds from and no search reads: over half of an index."""
 _making = threading.Lock()
 
 
@@ -216,6 +218,8 @@ def build_engine(folder: Path, documents: Callable[[], Documents]) -> None:
             )
         # The first search writes the weights: do it now, so that later searches only read.
         _index(folder).bm25(num_results=1)
+        for name in _OF_THE_BUILD:
+            (folder / name).unlink(missing_ok=True)
 
 
 def _weigh_all(folder: Path, documents: Documents) -> None:

@@ -128,6 +128,13 @@ def test_arguments_are_read_by_id_and_in_order(index: PisaArguments) -> None:
         index.search("attack", "x", 1)
 
 
+def test_an_index_keeps_no_uncompressed_postings(place: Path) -> None:
+    """They are over half of the size, and only the build reads them."""
+    there = {one.name for one in place.rglob("*") if one.is_file()}
+    assert {"fwd.termlex", "fwd.doclex"} <= there
+    assert not {"fwd", "inv.docs", "inv.freqs"} & there
+
+
 def test_searching_writes_nothing(place: Path) -> None:
     def state() -> dict[str, float]:
         return {str(path): path.stat().st_mtime_ns for path in place.rglob("*")}
@@ -149,7 +156,7 @@ def test_searching_writes_nothing(place: Path) -> None:
         ),
         (lambda place: (place / "manifest.json").write_text("{"), "manifest.json cannot be read"),
         (lambda place: (place / "manifest.json").unlink(), "is not an index"),
-        (lambda place: (place / "text" / "inv.docs").unlink(), "inv.docs is missing"),
+        (lambda place: (place / "text" / "fwd.termlex").unlink(), "fwd.termlex is missing"),
         (lambda place: _rewrite(place, format=9), "made by a newer touche-rad"),
         (lambda place: _rewrite(place, analyser="other"), "another version of touche-rad"),
     ],
