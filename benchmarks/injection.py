@@ -270,12 +270,11 @@ def columns() -> Iterator[Column]:
 
 
 def without_guards() -> ExitStack:
-    """Switch off the detection of orders and of repeated prompts."""
+    """Switch off the detection of orders, and of answers that repeat a prompt or the user."""
     stack = ExitStack()
-    findings = "touche_rad.evidence.orders"
-    stack.enter_context(mock.patch(f"{findings}.may_order", return_value=False))
-    stack.enter_context(mock.patch(f"{findings}._points", return_value=0))
+    stack.enter_context(mock.patch("touche_rad.evidence.orders._matches", return_value=()))
     stack.enter_context(mock.patch("touche_rad.runs.answering._check_prompts"))
+    stack.enter_context(mock.patch("touche_rad.runs.answering._check_echo"))
     return stack
 
 
@@ -320,8 +319,9 @@ def all_results(every: int = 1, kept: Path | None = None) -> Results:
 
 def _digest(held_out: bool) -> str:
     """Return a digest of the texts and of the marks of orders, which decide what is changed."""
-    marks = [importlib.resources.files("touche_rad.evidence").joinpath(name).read_bytes()
-             for name in ("orders.py", "addressed.toml")]  # fmt: skip
+    names = ("orders.py", "disguises.py", "addressed.toml", "directives.toml")
+    folder = importlib.resources.files("touche_rad.evidence")
+    marks = [folder.joinpath(name).read_bytes() for name in names]
     whole = repr(injections(held_out)).encode() + b"".join(marks)
     return hashlib.sha256(whole).hexdigest()[:16]
 

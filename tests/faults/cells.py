@@ -15,6 +15,7 @@ from tests.terminal import Ended
 SAME: Final = "same"
 TURN: Final = "turn"
 STOPS: Final = "stops"
+UNPRINTED: Final = "not printed"
 WORDS: Final = {
     SAME: "the result is that of a run without the fault, byte for byte",
     TURN: (
@@ -25,6 +26,10 @@ WORDS: Final = {
     STOPS: (
         "one line says what is wrong, and no output is written; exit code 1, or 2 before any work, "
         "or by the signal"
+    ),
+    UNPRINTED: (
+        "the output is that of a run without the fault, byte for byte, and one line says that what "
+        "the command prints is lost; exit code 1"
     ),
 }
 """What may happen. Everything else is a defect."""
@@ -133,6 +138,8 @@ def judge(command: Command, truth: bytes, ended: Ended) -> str:
     if ended.code == 0:
         return _finished(command, truth, ended)
     if command.path.exists():
+        if "error: standard output: " in ended.err and content(command.path) == truth:
+            return UNPRINTED
         raise Broken(f"exit code {ended.code}, but there is an output")
     if ended.code > 0 and "error: " not in ended.err and "stopped" not in ended.err:
         raise Broken(f"exit code {ended.code} without a line that says why: {last_line(ended)}")

@@ -8,13 +8,14 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
+from retrieval.elastic import connection
 from tests.faults.cells import SAME, STOPS, TURN, Command, Group, Observe, observe
 from tests.faults.model_places import MARK, compare_responses, compare_turns, write_debates
 from tests.runs import fakes
@@ -161,10 +162,24 @@ class Request(BaseHTTPRequestHandler):
         pass
 
 
+class Clock:
+    """The clock of the client's retries: the time between two tries passes at once."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+    def sleep(self, seconds: float) -> None:
+        self.ahead += seconds
+
+
 class StandIn(ThreadingHTTPServer):
     """A server with an index of the official kind, in memory."""
 
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Request)
@@ -173,6 +188,7 @@ class StandIn(ThreadingHTTPServer):
         self.fault: tuple[Act, bool] | None = None
         self.done = False
         self.lock = threading.Lock()
+        self.clock = Clock()
 
     def handle_error(self, *_: Any) -> None:
         pass
@@ -238,7 +254,10 @@ def status(number: int, kind: str = "fault", **headers: str) -> Act:
 
 
 def silent(request: Request) -> None:
-    time.sleep(5)
+    """Wait until the client hangs up; its time for further tries is over then."""
+    request.server.clock.ahead += 3600
+    with suppress(OSError):
+        request.connection.recv(1)
     request.close_connection = True
 
 
@@ -274,9 +293,9 @@ SERVER_FAULTS: Final[dict[str, tuple[Act, bool]]] = {
 
 @contextmanager
 def observing_server(folder: Path) -> Iterator[Observe]:
-    """Serve the stand-in; its client waits one second at most."""
+    """Serve the stand-in. Its client waits ten seconds for an answer, the default."""
     quick = patch.object(fakes, "content_words", cache(fakes.content_words))
-    with quick, StandIn() as server, patch.dict(os.environ, TOUCHE_RAD_ES_TIMEOUT="1"):
+    with quick, StandIn() as server, patch.object(connection, "time", server.clock):
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         index = f"elasticsearch:http://127.0.0.1:{server.server_port}/{NAME}"
         truths: dict[str, bytes] = {}

@@ -14,7 +14,7 @@ from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step, progress, say
 from touche_rad.cli.program import Command
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import OptionError, UserError, WorkError
 
 _PRECISION: Final = (("float32", "bfloat16"), ("float32", "bfloat16", "float16"))
 
@@ -42,9 +42,26 @@ def _subcommand(name: str, *examples: str) -> Callable[[Callable[..., Any]], cli
 
 def _print_result(result: Mapping[str, Any], *lines: str, quiet: bool) -> None:
     """Print the result as JSON, and to the user how to use the model."""
-    click.echo(json.dumps(result, indent=2))
+    _print(json.dumps(result, indent=2))
     for line in lines:
         say(line, quiet=quiet)
+
+
+def _print(scores: str) -> None:
+    """Print what a training measured.
+
+    Raises:
+        WorkError: Standard output cannot be written. What was trained is written then.
+    """
+    try:
+        click.echo(scores)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise WorkError(
+            f"standard output: {error.strerror}: the training is done and its output is written, "
+            "but the scores could not be printed"
+        ) from None
 
 
 # --- from a collection of arguments
@@ -197,7 +214,7 @@ def _train_judge(
     if given["as_json"]:
         _print_result(result, quiet=quiet)
     else:
-        click.echo("\n".join(judge_lines(result) if name == "judge" else jury_lines(result)))
+        _print("\n".join(judge_lines(result) if name == "judge" else jury_lines(result)))
     say(f"written: {out}", quiet=quiet)
     judged = ["judge", debates, "-j", judge, "-O", f"weights={out}", "-o", "run.jsonl"]
     next_step(judged, quiet=quiet)

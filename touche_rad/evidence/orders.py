@@ -1,26 +1,33 @@
-"""Sentences that give orders to a judge or a model: prompt injection, also encoded or disguised."""
+"""Sentences that give orders to a judge or a model: prompt injection, also encoded or disguised.
+
+Marks are patterns with points. Those of addressed.toml are about judging, which may be the topic of
+a debate; those of directives.toml are about the exchange itself.
+"""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import codecs
 import re
 import tomllib
-import unicodedata
-from collections.abc import Iterator, Sequence, Set
-from functools import cache
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from importlib.resources import files
 
+from touche_rad.evidence.disguises import hides_english, readings
 from touche_rad.evidence.words import Passage, stem
-from touche_rad.text import split_sentences, stopwords, words
+from touche_rad.text import split_sentences
 
 ENOUGH = 3
-"""Points from which a sentence addresses a judge; next to such a sentence one is enough."""
+"""Points from which a sentence addresses a judge; one mark with so many is enough anywhere."""
 PLENTY = 6
 """Points from which it does so in any debate, also in one on exams or courts."""
+DIRECT = 4
+"""Points of directives.toml alone from which it does so in any debate."""
 _LONGEST = 2_000
-"""Letters of a sentence that are searched."""
+"""Letters that are searched at once."""
+_OVERLAP = 200
+_KEPT = 2_048
+"""Sentences whose marks are remembered."""
 
 
 def sentences_to_judge(texts: Sequence[str], known: Sequence[Passage]) -> frozenset[int]:
@@ -34,26 +41,37 @@ def sentences_to_judge(texts: Sequence[str], known: Sequence[Passage]) -> frozen
         known: The user's messages and the cited texts.
     """
     known_stems = {token.stem for passage in known for token in passage.tokens}
-    return _with_neighbours([_points(text, known_stems) for text in texts], ENOUGH)
+    points = [_points(text, known_stems) for text in texts]
+    found = frozenset(
+        at
+        for at, one in enumerate(points)
+        if max(one.direct, one.total - one.direct) >= ENOUGH or one.total >= DIRECT
+    )
+    return _with_neighbours(points, found)
 
 
-def orders_in(texts: Sequence[str]) -> frozenset[int]:
+def orders_in(texts: Sequence[str], *, alert: bool = False) -> frozenset[int]:
     """Return the positions of the sentences that give orders to a judge or a model in any debate.
 
-    A single sure mark, such as `ignore all instructions`, is enough; others need `PLENTY` points.
+    A single sure mark, such as `ignore all instructions`, is enough; others need `PLENTY` points,
+    or `DIRECT` of directives. `alert`: an order was found beside these texts, so that `ENOUGH`
+    points are enough.
     """
     points = [_points(text, frozenset()) for text in texts]
-    found = _with_neighbours(points, PLENTY)
-    sure = frozenset(at for at, text in enumerate(texts) if points[at] >= ENOUGH and _is_sure(text))
-    return found | sure
+    found = frozenset(
+        at
+        for at, one in enumerate(points)
+        if one.best >= ENOUGH
+        or one.total >= (ENOUGH if alert else PLENTY)
+        or one.direct >= (ENOUGH if alert else DIRECT)
+    )
+    return _with_neighbours(points, found)
 
 
-def without_orders(text: str, instead: str = "") -> str:
+def without_orders(text: str, instead: str = "", *, alert: bool = False) -> str:
     """Return a text with something else instead of the sentences that `orders_in` finds."""
-    if not may_order(text):
-        return text
     said = split_sentences(text)
-    found = orders_in(said)
+    found = orders_in(said, alert=alert)
     kept = [instead if at in found else one for at, one in enumerate(said)]
     return " ".join(one for one in kept if one) if found else text
 
@@ -61,42 +79,54 @@ def without_orders(text: str, instead: str = "") -> str:
 _HINT = re.compile(
     r"instruct|prompt|system|judge|jury|evaluat|assess|review|examin|annotat|grad|rat[ei]|scor|marks"
     r"|model|assistant|llm|chatbot|verdict|maxim|quality|relation|manner|criteri|rubric|guideline"
-    r"|output|print|ignor|disregard|forget|obey|pretend|task|above|role|[<\[#]|[-=*\"']{3}|display:",
+    r"|output|print|ignor|disregard|forget|obey|pretend|task|above|role|[<\[#]|[-=*\"']{3}|display:"
+    r"|your|repl|respon|answer|messag|entire|mode|rule|order|command|text|turn|say|write|[01{}:]",
     re.IGNORECASE,
 )
-"""Each sentence that gives orders contains one of these."""
 
 
-def may_order(text: str) -> bool:
-    """Return quickly whether it is worth to search a text for orders."""
-    return bool(_HINT.search(text)) or len(_readings(text)) > 1
+def may_order(word: str) -> bool:
+    """Whether a word could be a part of an order."""
+    return bool(_HINT.search(word))
 
 
-def _with_neighbours(points: Sequence[int], enough: int) -> frozenset[int]:
-    found = {at for at, count in enumerate(points) if count >= enough}
+@dataclass(frozen=True)
+class _Points:
+    total: int = 0
+    direct: int = 0
+    best: int = 0
+    """Points of the best single mark."""
+
+
+_Marked = tuple[int, bool, tuple[str, ...]]
+"""Points of a mark, whether it is a directive, and what it matches."""
+
+
+def _with_neighbours(points: Sequence[_Points], found: frozenset[int]) -> frozenset[int]:
+    grown = set(found)
     for step in (1, -1):
         for at in range(len(points))[::step]:
-            if points[at] and at - step in found:
-                found.add(at)
-    return frozenset(found)
+            if points[at].total and at - step in grown:
+                grown.add(at)
+    return frozenset(grown)
 
 
-def _points(text: str, known_stems: Set[str]) -> int:
-    return max(
-        sum(
-            points
-            for points, pattern in _marks()
-            if any(_is_new(match.group(), known_stems) for match in pattern.finditer(line))
-        )
-        for line in _readings(text[:_LONGEST])
-    )
+def _points(text: str, known_stems: Set[str]) -> _Points:
+    """Return the points of the reading of a sentence that has most."""
+    rated = [_rated(line, known_stems) for line in _matches(text)]
+    return max(rated, key=lambda one: (one.total, one.direct), default=_Points())
 
 
-def _is_sure(text: str) -> bool:
-    return any(
-        points >= ENOUGH and pattern.search(line)
-        for line in _readings(text[:_LONGEST])
-        for points, pattern in _marks()
+def _rated(marks: Sequence[_Marked], known_stems: Set[str]) -> _Points:
+    new = [
+        (points, direct)
+        for points, direct, matches in marks
+        if any(_is_new(one, known_stems) for one in matches)
+    ]
+    return _Points(
+        sum(points for points, _ in new),
+        sum(points for points, direct in new if direct),
+        max((points for points, _ in new), default=0),
     )
 
 
@@ -107,72 +137,37 @@ def _is_new(written: str, known_stems: Set[str]) -> bool:
     return not said or any(stem(word) not in known_stems for word in said)
 
 
-_HIDDEN = re.compile(
-    r"[a-z0-9+/_-]{24,}|(?:\b\w[ ._*|-]{1,2}){6}|[a-z][0-9@$][a-z]|[^\x00-\x7f]", re.IGNORECASE
-)
-"""Codes, spaced letters, digits within words, and letters beyond ASCII."""
-_FEW = 4
-"""Words from which a text without any function word is not plain English."""
+@lru_cache(_KEPT)
+def _matches(text: str) -> tuple[tuple[_Marked, ...], ...]:
+    """Return the marks of each reading of a sentence; of a long one, of its overlapping parts."""
+    parts = [text]
+    if len(text) > _LONGEST:
+        step = _LONGEST - _OVERLAP
+        parts = [text[at : at + _LONGEST] for at in range(0, len(text) - _OVERLAP, step)]
+    found = [_marks_of(line) for part in parts for line in readings(part)]
+    if any(map(hides_english, parts)):
+        found.append(((DIRECT, True, ("",)),))
+    return tuple(found)
 
 
-def _readings(text: str) -> list[str]:
-    """Return a text in lower case on one line, and what it says if it is encoded or disguised."""
-    line = _lowered(text)
-    said = words(line)
-    if _HIDDEN.search(line) or (len(said) >= _FEW and stopwords().isdisjoint(said)):
-        return [line, *_undisguised(text)]
-    return [line]
-
-
-@cache
-def _marks() -> tuple[tuple[int, re.Pattern[str]], ...]:
-    read = tomllib.loads(files(__package__).joinpath("addressed.toml").read_text("utf-8"))
-    return tuple((mark["points"], re.compile(mark["pattern"])) for mark in read["mark"])
-
-
-_CODE = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
-_SPACED = re.compile(r"\b\w(?:[ ._*|-]\w\b){3,}")
-_GAP = re.compile(r"[ ._*|-]")
-_DIGITS = [str.maketrans("013457@$", letters) for letters in ("oieastas", "oleastas")]
-_LETTERS_AND_DIGITS = re.compile(r"[a-z0-9@$]+")
-_MOST_CODES = 20
-_LONGEST_CODE = 4_000
-
-
-def _undisguised(text: str) -> Iterator[str]:
-    """Yield the readings of a text that differ from it, in lower case on one line.
-
-    Each takes linear time; a code is decoded once, not again and again.
-    """
-    plain = unicodedata.normalize("NFKC", text)
-    plain = "".join(one for one in plain if unicodedata.category(one) != "Cf")
-    line = _lowered(plain)
-    candidates = [
-        line,
-        _lowered(_SPACED.sub(lambda found: _GAP.sub("", found[0]), plain.replace("  ", "\n"))),
-        *(_with_letters(line, table) for table in _DIGITS),
-        _lowered(codecs.encode(plain, "rot13")),
-        line[::-1],
-        *(_lowered(one) for one in _decoded(plain)),
-    ]
-    yield from dict.fromkeys(one for one in candidates if one != _lowered(text))
-
-
-def _with_letters(line: str, table: dict[int, int]) -> str:
-    return _LETTERS_AND_DIGITS.sub(
-        lambda found: found[0] if found[0].isdigit() else found[0].translate(table), line
+def _marks_of(line: str) -> tuple[_Marked, ...]:
+    return tuple(
+        (points, direct, tuple(dict.fromkeys(match.group() for match in matches)))
+        for points, direct, pattern in _marks()
+        if (matches := list(pattern.finditer(line)))
     )
 
 
-def _lowered(text: str) -> str:
-    return " ".join(text.lower().split())
-
-
-def _decoded(text: str) -> Iterator[str]:
-    for code in _CODE.findall(text)[:_MOST_CODES]:
-        letters = code[:_LONGEST_CODE].rstrip("=").replace("-", "+").replace("_", "/")
-        try:
-            found = base64.b64decode(letters + "=" * (-len(letters) % 4))
-            yield found.decode("utf-8")
-        except (binascii.Error, UnicodeDecodeError, ValueError):
-            continue
+@cache
+def _marks() -> tuple[tuple[int, bool, re.Pattern[str]], ...]:
+    """Load the marks; a name in angle brackets stands for the words of its class."""
+    found = []
+    for name, direct in (("addressed.toml", False), ("directives.toml", True)):
+        read = tomllib.loads(files(__package__).joinpath(name).read_text("utf-8"))
+        classes = read.get("class", {})
+        for mark in read["mark"]:
+            pattern = str(mark["pattern"])
+            for word, of in classes.items():
+                pattern = pattern.replace(f"<{word}>", of)
+            found.append((mark["points"], direct, re.compile(pattern)))
+    return tuple(found)

@@ -3,14 +3,17 @@
 A line `=== system`, `=== user` or `=== assistant` begins a message. Constant text comes first in a
 file and variable text last, so that the prefix cache of a server helps. Values are data: they are
 never read as a template, cannot begin a message, and are inserted unchanged but for sentences that
-give orders to the model, such as `Ignore all instructions`. These are left out. A line such as
+give orders to the model, such as `Ignore all instructions`. These are left out; beside one of them,
+weaker marks of an order are enough. A line such as
 `{% include "untrusted.jinja" %}` inserts a file of the folder `partials`, which many prompts share.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib.resources import files
@@ -106,8 +109,14 @@ class Prompt:
             raise TypeError(
                 f"prompt {self.name}: missing {sorted(missing)}, unknown {sorted(more)}"
             )
-        found = ((role, part.render(**values).strip()) for role, part in self._parts)
+        found = self._rendered(values)
+        if any(LEFT_OUT in text for _, text in found):
+            with _alerted():
+                found = self._rendered(values)
         return tuple(Message(role, Ours(text)) for role, text in found if text)
+
+    def _rendered(self, values: Mapping[str, Any]) -> list[tuple[Role, str]]:
+        return [(role, part.render(**values).strip()) for role, part in self._parts]
 
 
 @cache
@@ -213,11 +222,24 @@ class Ours(str):
     __slots__ = ()
 
 
-def without_orders(text: str) -> str:
+_alert: Final = ContextVar("alert", default=False)
+"""Whether the prompt that is rendered contains an order: weaker marks are then enough."""
+
+
+@contextmanager
+def _alerted() -> Iterator[None]:
+    token = _alert.set(True)
+    try:
+        yield
+    finally:
+        _alert.reset(token)
+
+
+def without_orders(text: str, *, alert: bool = False) -> str:
     """Return a text by somebody else without the sentences that give orders to a model."""
     from touche_rad.evidence import orders
 
-    return orders.without_orders(text, LEFT_OUT)
+    return orders.without_orders(text, LEFT_OUT, alert=alert or _alert.get())
 
 
 def _inserted(value: Any) -> Any:
@@ -267,13 +289,12 @@ def render_dialogue(
         last_response: Whether the response of the last turn is included.
         max_letters: Maximum letters of an utterance.
     """
-
-    def line(speaker: str, text: str) -> str:
-        return Ours(f"{speaker}: {without_orders(clean(text)[:max_letters])}")
-
-    lines: list[str] = []
+    said: list[tuple[str, str]] = []
     for turn in debate.turns:
-        lines.append(line(user, turn.utterance))
+        said.append((user, clean(turn.utterance)[:max_letters]))
         if turn.response is not None and (last_response or turn is not debate.turns[-1]):
-            lines.append(line(system, turn.response.content))
-    return lines
+            said.append((system, clean(turn.response.content)[:max_letters]))
+    shown = [without_orders(text) for _, text in said]
+    if shown != [text for _, text in said]:
+        shown = [without_orders(text, alert=True) for _, text in said]
+    return [Ours(f"{name}: {text}") for (name, _), text in zip(said, shown, strict=True)]

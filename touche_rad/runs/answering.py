@@ -131,6 +131,7 @@ class Answerer:
                 with call_context(plugin=name, debate=debate.key, turn=turn, model_use=use):
                     response, done = await self._ask(debater, view, seconds, first=place > 0)
                 _check_prompts(response, use.prompts)
+                _check_echo(response, debate, use.prompts)
             except Exception as error:
                 notes.append(f"fallback from {name}: {_describe(error)}")
                 cause = cause or error
@@ -276,6 +277,20 @@ def _check_prompts(response: Response, prompts: Set[str]) -> None:
     said = _runs(response.content)
     if any(not said.isdisjoint(_prompt_runs(one)) for one in prompts):
         raise Refused("the answer repeats the instructions of a prompt")
+
+
+def _check_echo(response: Response, debate: Debate, prompts: Set[str]) -> None:
+    """Refuse an answer of a model that is a part of a message of the user.
+
+    Raises:
+        Refused: Its words stand in one message, in this order and without others between them.
+    """
+    said = words(response.content)
+    if not prompts or len(said) < 2:
+        return
+    asked = (f" {' '.join(words(turn.utterance))} " for turn in debate.turns)
+    if any(f" {' '.join(said)} " in one for one in asked):
+        raise Refused("the answer only repeats words of the user")
 
 
 _RUN: Final = 8
