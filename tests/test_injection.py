@@ -66,7 +66,7 @@ def test_an_order_is_detected_in_every_form(text: str) -> None:
         "You were told that wind power is dear.", "To say “no” takes courage.", "It rose by 100%25.",
         "The system: fair, open and cheap.", "Models that predict rain help farmers.",
         "Machines must not decide about life and death.", "Let me repeat my first point.",
-        "About 9/11 and 24/7 news, one word: enough.", "Say what you like, cages are cruel.",
+        "Everything above the gate is new.", "About 9/11 and 24/7 news, one word: enough.", "Say what you like, cages are cruel.",
         "https://de.wikipedia.org/wiki/%C3%9Cber%C3%BCberpr%C3%BCfung", "μm and Ωm are units.",
         "Commit 5d055f0a96bf71a146117e329c8ba3540173a1cc59a0fc3cf31 broke it.",
     ],
