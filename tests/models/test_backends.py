@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -416,28 +415,50 @@ def test_budgets_end_the_asking_and_not_the_run(
     assert not (tmp_path / "two.jsonl.trace.jsonl").exists()
 
 
+COUNTING = """
+import anyio
+from pathlib import Path
+from touche_rad.debate import Response
+from touche_rad.plugins import Options, debater
+
+
+@debater("counting", needs=("model",))
+class Counting:
+    \"\"\"Waits until five debates are open, or half a second, and notes the most.\"\"\"
+
+    Options = Options
+
+    def __init__(self, options, services):
+        self.open = self.most = 0
+        self.enough = anyio.Event()
+
+    async def answer(self, debate):
+        self.open += 1
+        self.most = max(self.most, self.open)
+        if self.open >= 5:
+            self.enough.set()
+        with anyio.move_on_after(0.5):
+            await self.enough.wait()
+        self.open -= 1
+        Path(__file__).with_suffix(".most").write_text(str(self.most))
+        return Response(content="Yes.")
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [((), range(5, 65)), (("--workers", "2"), [2]), (("--deadline", "60"), [4])],
+)
 def test_with_a_model_more_debates_are_processed_at_a_time(
-    servers: tuple[Scripted, Scripted], tmp_path: Path
+    servers: tuple[Scripted, Scripted], tmp_path: Path, words: tuple[str, ...], expected: list[int]
 ) -> None:
+    plugin = tmp_path / "counting.py"
+    plugin.write_text(COUNTING)
     server, _ = servers
-    counted, most, now = threading.Lock(), [0], [0]
-
-    def slow(handler: scripted.Handler) -> None:
-        with counted:
-            now[0] += 1
-            most[0] = max(most[0], now[0])
-        time.sleep(0.05)
-        with counted:
-            now[0] -= 1
-        content('{"number": 1, "frame": "contrary"}')(handler)
-
-    server.always = slow
-    debates = demo_file("debates.jsonl")
-    for words, expected in [((), range(5, 65)), (("--workers", "2"), range(1, 3)),
-                            (("--deadline", "60"), range(1, 5))]:  # fmt: skip
-        most[0] = 0
-        ended = touche_rad("respond", debates, "-i", "demo", "-d", "grounded", "-m",
-                           f"{server.url}#tiny", *words, "-o", tmp_path / "out.jsonl",
-                           "--replace", "--restart")  # fmt: skip
-        assert ended.code == 0, ended.err
-        assert most[0] in expected, words
+    server.always = content("ok")
+    ended = touche_rad(
+        "--plugin", plugin, "respond", demo_file("debates.jsonl"), "-i", "demo", "-d", "counting",
+        "-m", f"{server.url}#tiny", *words, "-o", tmp_path / "out.jsonl",
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert int(plugin.with_suffix(".most").read_text()) in expected
