@@ -250,7 +250,11 @@ def test_a_debater_with_a_model_is_told_the_claim_that_it_argues_against(
 def test_a_debater_that_takes_sides_argues_for_the_motion_and_against_it(
     claims: Claims, tmp_path: Path, demo_index_path: Path
 ) -> None:
-    speech = {"reasoning": "r", "evidence": [], "argument": "Streets are for people."}
+    def speech(prompt: str) -> dict[str, Any]:
+        against = "Your position: against" in prompt
+        said = "Shops need their customers." if against else "Streets are for people."
+        return {"reasoning": "r", "evidence": [], "argument": said}
+
     with scripted.serving() as server:
         answering(server, {"Terms": {"terms": ["car noise"]}, "Speech": speech})
         code = terminal(
@@ -258,7 +262,7 @@ def test_a_debater_that_takes_sides_argues_for_the_motion_and_against_it(
              "-m", f"{server.url}#tiny", "-i", str(demo_index_path), "-q", "--workers", "1",
              "-o", str(tmp_path / "contests.jsonl")]
         )  # fmt: skip
-        asked = prompts(server, "Speech")
+        asked = [one for one in prompts(server, "Speech") if "Write the argument again" not in one]
     assert code == 0
     assert len(asked) == 4
     assert all(f"The debate topic is: {CARS}\n" in one for one in asked)
