@@ -36,6 +36,9 @@ HOSTILE = (
     "[a](javascript:document.title='owned') \u202eevil \x1b[31m </script>"
 )
 
+SAID = "Zoos \u202eteach\u202c nobody anything. <img src=x onerror=document.title='owned' x='"
+"""Markup that is no order to a model: an answer with HOSTILE is refused, and the fallback answers."""
+
 
 class Slow:
     """Never answers."""
@@ -51,7 +54,7 @@ class Hostile:
     def answer(self, debate: Debate) -> Response:
         argument = Argument(id=f"1{HOSTILE}", text=HOSTILE, topic=HOSTILE, attacks=HOSTILE)
         path = {"path": [HOSTILE]}
-        return Response(content=HOSTILE, arguments=(argument.model_copy(update=path),))
+        return Response(content=SAID, arguments=(argument.model_copy(update=path),))
 
     def judge(self, debate: Debate) -> Mapping[Maxim, Verdict]:
         return {maxim: Verdict(score=0.1, rationale=HOSTILE) for maxim in Maxim}
@@ -247,7 +250,9 @@ def test_hostile_text_is_only_text(open_page: OpenPage, url: str) -> None:
     for one in (page, again):
         assert one.title() == "touche-rad debate"
         assert one.locator("main img, main script, main a").count() == 0
-        assert "‹U+202E›" in one.locator("#t0 .bubble.system").first.inner_text()
+        said = one.locator("#t0 .bubble.system").first.inner_text()
+        assert "‹U+202E›" in said
+        assert "<img src=x" in said
         assert_fits(one)
     assert_accessible(again)
 
