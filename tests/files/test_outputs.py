@@ -234,6 +234,17 @@ def test_a_command_that_cannot_write_its_status_leaves_no_output(tmp_path: Path)
     assert out.is_file()
 
 
+def test_a_repeated_command_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    out = tmp_path / "examples.jsonl"
+    left = [tmp_path / f".{one}.0123456789ab.new" for one in (out.name, f"{out.name}.status.json")]
+    other = tmp_path / ".another.jsonl.0123456789ab.new"
+    for path in (*left, other):
+        path.write_text("half a li")
+    assert touche_rad(*EXAMPLES, "-o", out).code == 0
+    assert not any(path.exists() for path in left)
+    assert other.exists()
+
+
 def test_a_training_is_replaced_by_another_only_on_request(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "model")
 

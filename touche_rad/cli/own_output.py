@@ -49,6 +49,7 @@ def own_output(
         status_beside,
         write_status,
     )
+    from touche_rad.files.records import remove_unfinished_of
     from touche_rad.runs.journal import as_written
     from touche_rad.runs.stand_ins import RUN_FAILURES, FailureLog, stop_at_machine_fault
 
@@ -80,3 +81,5 @@ def own_output(
         if out.is_file():
             out.unlink()  # without its status, the repeated command would not know it as its own
         raise
+    for path in (out, status_beside(out)):
+        remove_unfinished_of(path)
