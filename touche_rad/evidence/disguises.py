@@ -23,6 +23,8 @@ _HIDDEN = re.compile(
 """Codes, spaced letters, digits within words, and letters beyond ASCII."""
 _FEW = 4
 """Words from which a text without any function word is not plain English."""
+_LETTERS = 16
+"""Letters from which a text that is read backwards or shifted can be taken for English."""
 
 
 def lowered(text: str) -> str:
@@ -64,10 +66,15 @@ def _may_hide(line: str) -> bool:
 
 
 def _is_english(text: str) -> bool:
-    """Whether at least two different words, and one word in five, are English function words."""
-    said = words(text.lower())
+    """Whether at least two different words, and one word in five, are English function words.
+
+    A few letters may spell such words by chance, read backwards or shifted.
+    """
+    said = [one for one in words(text.lower()) if one.isalpha()]
+    if len(said) < _FEW or sum(map(len, said)) < _LETTERS:
+        return False
     common = [one for one in said if one in stopwords()]
-    return len(said) >= _FEW and len(set(common)) > 1 and 5 * len(common) >= len(said)
+    return len(set(common)) > 1 and 5 * len(common) >= len(said)
 
 
 _MANY = 3
