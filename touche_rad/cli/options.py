@@ -198,7 +198,8 @@ DEADLINE: Final = seconds(
 )
 WORKERS: Final = integer(
     "--workers",
-    "Number of debates processed in parallel. [default: 4; 64 with a model and no --deadline]",
+    "Number of debates processed in parallel. [default: 4; 64 with a model, unless --deadline or "
+    "--engine ray is given]",
     envvar="TOUCHE_RAD_WORKERS",
 )
 METADATA: Final = click.option(
