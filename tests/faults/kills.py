@@ -2,10 +2,10 @@
 
     python -m tests.faults.kills KILLS SEED [VERB ...]
 
-Each verb (default: all) is killed until KILLS kills hit. The rows are kept in build/kills.jsonl; the
-table of docs/reliability.md shows the row of each verb with the most kills, so that a stopped
-campaign continues with the verbs that it names. tests/editions/killing.py does this for editions,
-and tests/labelling/test_killed.py for label.
+Each verb is killed until KILLS kills hit; without a verb, all are that train no network. The rows
+are kept in build/kills.jsonl; the table of docs/reliability.md shows the row of each verb with the
+most kills, so that a stopped campaign continues with the verbs that it names.
+tests/editions/killing.py does this for editions, and tests/labelling/test_killed.py for label.
 """
 
 from __future__ import annotations
@@ -18,17 +18,23 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tests.faults.cells import content
 from tests.faults.machine_faults import preload, small_inputs, start
+from tests.models.tiny import tiny_model
+from tests.nli import by_chance
+from tests.retrieval.small import encoder_by_chance
+from tests.training.makers import DPO, SFT, chats, preferences
 from touche_rad.demo import demo_file
 
 VERBS: Final = (
     "respond", "simulate", "judge", "panel", "index", "train judge", "train jury", "train examples",
 )  # fmt: skip
+TRAININGS: Final = ("train encoder", "train stance", "train sft", "train dpo")
+"""They train a tiny network that is made here. Compared are its weights and the metrics."""
 ROOT: Final = Path(__file__).parents[2]
 DONE: Final = ROOT / "build/kills.jsonl"
 PAGE: Final = ROOT / "docs/reliability.md"
@@ -38,6 +44,8 @@ BEGIN, END = "<!-- kills: begin -->", "<!-- kills: end -->"
 def words(verb: str, inputs: tuple[Path, Path, Path], out: Path) -> list[str]:
     """Return a command line."""
     debates, labels, claims = inputs
+    if verb in TRAININGS:
+        return [*_training(verb, debates.with_name("made")), "-o", str(out), "-q"]
     made: dict[str, tuple[object, ...]] = {
         "respond": ("respond", debates, "-i", "demo", "-d", "verbatim"),
         "simulate": ("simulate", claims, "-i", "demo", "--turns", "2"),
@@ -49,6 +57,28 @@ def words(verb: str, inputs: tuple[Path, Path, Path], out: Path) -> list[str]:
         "train jury": ("train", "jury", debates, labels, "--of", "length,grounded"),
     }
     return [*map(str, made[verb]), "-o", str(out), "-q"]
+
+
+def _training(verb: str, folder: Path) -> list[str]:
+    """Return the command line of a training of a few seconds; its network is made once."""
+    os.environ["OMP_NUM_THREADS"] = "1"  # sums round alike in each process
+    arguments = demo_file("arguments.jsonl")
+    trainings: dict[str, tuple[Callable[[Path], Path], Path, dict[str, Any]]] = {
+        "train encoder": (encoder_by_chance, arguments, {"epochs": 4, "batch": 16, "layers": 0}),
+        "train stance": (by_chance, arguments, {"epochs": 4, "batch": 16}),
+        "train sft": (tiny_model, folder / "chats.jsonl", dict(SFT)),
+        "train dpo": (tiny_model, folder / "preferences.jsonl", {**DPO, "epochs": 10}),
+    }
+    make, source, settings = trainings[verb]
+    network = folder / "network.txt"
+    if not network.exists():
+        folder.mkdir()
+        chats(folder / "chats.jsonl")
+        preferences(folder / "preferences.jsonl")
+        network.write_text(str(make(folder / "network")))
+    given = {"base": network.read_text(), "save_every": 3, **settings}
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+    return [*verb.split(), str(source), *options]
 
 
 def kill(verb: str, wanted: int, seed: int, folder: Path) -> str:
@@ -88,8 +118,12 @@ def _run(command: list[str]) -> bytes:
     ended = start(command).ended()
     assert ended.code == 0, ended.err
     out = Path(command[command.index("-o") + 1])
-    if out.is_dir():
-        (out / "manifest.json").unlink()  # it has the times of an index's files
+    if not out.is_dir():
+        return content(out)
+    files = sorted((*out.rglob("*.safetensors"), *out.glob("metrics.jsonl")))
+    if files:
+        return b"".join(str(one.relative_to(out)).encode() + one.read_bytes() for one in files)
+    (out / "manifest.json").unlink()  # it has the times of an index's files
     return content(out)
 
 
@@ -114,7 +148,7 @@ def main(wanted: int, seed: int, verbs: Sequence[str]) -> None:
             stream.write(json.dumps([verb, wanted, said.partition(": ")[2]]) + "\n")
     rows = sorted(map(json.loads, DONE.read_text().splitlines()), key=lambda row: int(row[1]))
     best = {verb: said for verb, _, said in rows}
-    lines = [f"| {verb} | {best[verb]} |" for verb in VERBS if verb in best]
+    lines = [f"| {verb} | {best[verb]} |" for verb in (*VERBS, *TRAININGS) if verb in best]
     table = "\n".join((BEGIN, "| command | kills |", "| --- | --- |", *lines, END))
     before, _, rest = PAGE.read_text().partition(BEGIN)
     PAGE.write_text(before + table + rest.partition(END)[2])
