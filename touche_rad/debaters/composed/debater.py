@@ -86,7 +86,7 @@ class Composed:
 
     def answer(self, debate: Debate) -> Awaitable[Response]:
         """Retrieve arguments, then let the model write."""
-        return self._write(debate, self._grounded.quotables(debate)[: self.options.shown])
+        return self._write(debate, self._grounded.quotables(debate, self.options.shown))
 
     def explain(self, debate: Debate) -> list[ExplainedCandidate]:
         """Return the ranked candidates; the model sees the best ones that can be quoted."""

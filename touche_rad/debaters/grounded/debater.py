@@ -45,6 +45,8 @@ FLOOR: Final = "minimum word similarity of user and argument, else 'nothing foun
 
 _MAX_TRIED: Final = 50
 """How many of the best candidates are tried as quotations."""
+_PROMPTS: Final = 2
+"""Prompts with quotations that a model gets at most, `shown` in each."""
 _OPPOSED: Final = 0.5
 """Output of a stance model from which it is known that an argument opposes the user."""
 
@@ -92,8 +94,10 @@ class Grounded:
 
     def answer(self, debate: Debate) -> Response | Awaitable[Response]:
         """Quote the best argument against the user's last message."""
-        quotables = self.quotables(debate)
-        if self.model is None or len(quotables) < 2:
+        if self.model is None:
+            return self.quote_best(debate, self.quotables(debate, 1))
+        quotables = self.quotables(debate, _PROMPTS * self.options.shown)
+        if len(quotables) < 2:
             return self.quote_best(debate, quotables)
         return self._ask_model(self.model, debate, quotables)
 
@@ -117,7 +121,7 @@ class Grounded:
         """Ask about the best quotations and, if none can be used, once more about the next ones."""
         by, shown = self.options.guard, self.options.shown
         words = 0 if by == "quotation" else self.options.link
-        for start in (0, shown):
+        for start in range(0, _PROMPTS * shown, shown):
             some = quotables[start : start + shown]
             choice = some and await choose_quotation(
                 model, debate, some, link=words, check_link=by == "model"
@@ -135,13 +139,14 @@ class Grounded:
         repeats = kept.rstrip(".!? ").lower() in choice.quotable.quoted.lower()
         return "" if repeats or count_words(kept) > self.options.link else kept
 
-    def quotables(self, debate: Debate) -> list[Quotable]:
-        """Return quotations against the user's last message, best first.
+    def quotables(self, debate: Debate, most: int = _MAX_TRIED) -> list[Quotable]:
+        """Return at most `most` quotations against the user's last message, best first.
 
-        None of them repeats a message of the debate; the list may be empty.
+        None of them repeats a message of the debate; the list may be empty. The fewer are wanted,
+        the less time it takes.
         """
         reading = read(debate)
-        return self._quotables(self._ranked(reading), reading)
+        return self._quotables(self._ranked(reading), reading, most)
 
     def quote_best(self, debate: Debate, quotables: Sequence[Quotable]) -> Response:
         """Quote the first quotation, or say that no argument answers the user.
@@ -211,7 +216,9 @@ class Grounded:
             raise WorkError("the index has no argument that can be quoted")
         return [Ranked(Candidate(argument, {"any": 0.0}), {}, 0.0) for argument in some]
 
-    def _quotables(self, ranked: list[Ranked], reading: Reading) -> list[Quotable]:
+    def _quotables(
+        self, ranked: list[Ranked], reading: Reading, most: int
+    ) -> list[Quotable]:
         """Return new, clear and different quotations; if there are none, unclear or cut ones."""
         earlier = Earlier(reading.all)
         by_fault: tuple[list[Quotable], ...] = ([], [], [])
@@ -226,7 +233,9 @@ class Grounded:
             fault = 2 if quoted.endswith("…") else int(not clear(quoted))
             opposed = self._opposed(one, reading)
             by_fault[fault].append(Quotable(argument, quoted, one.candidate.path, opposed))
-        return next((found for found in by_fault if found), [])
+            if len(by_fault[0]) == most:
+                break
+        return next((found[:most] for found in by_fault if found), [])
 
     def _opposed(self, one: Ranked, reading: Reading) -> bool:
         """Whether the stance model or the attacked claim says that an argument opposes the user."""
