@@ -247,3 +247,13 @@ def test_a_text_that_two_arguments_have_is_a_candidate_once() -> None:
     texts = [one.quoted for one in twice.quotables(debate(PENNY_IS_WORTHLESS))]
     assert ARGUMENTS[0].text in texts
     assert len(texts) == len(set(texts))
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_fewer_quotations_are_the_first_of_all(most: int) -> None:
+    debater = made()
+    asked = debate(PENNY_IS_WORTHLESS)
+    every = debater.quotables(asked)
+    assert len(every) > most
+    assert debater.quotables(asked, most) == every[:most]
+    assert debater.answer(asked) == debater.quote_best(asked, every)

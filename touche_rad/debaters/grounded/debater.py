@@ -216,9 +216,7 @@ class Grounded:
             raise WorkError("the index has no argument that can be quoted")
         return [Ranked(Candidate(argument, {"any": 0.0}), {}, 0.0) for argument in some]
 
-    def _quotables(
-        self, ranked: list[Ranked], reading: Reading, most: int
-    ) -> list[Quotable]:
+    def _quotables(self, ranked: list[Ranked], reading: Reading, most: int) -> list[Quotable]:
         """Return new, clear and different quotations; if there are none, unclear or cut ones."""
         earlier = Earlier(reading.all)
         by_fault: tuple[list[Quotable], ...] = ([], [], [])
