@@ -339,6 +339,9 @@ def _shows_only(ctx: click.Context) -> bool:
     return ctx.invoked_subcommand in _SHOWING or not _QUESTIONS.isdisjoint(ctx.meta[_WORDS])
 
 
+_BLAS_THREADS: Final = "1"
+"""Threads of numpy's linear algebra. Matrices are small here: more threads mostly wait for each
+other, ten times as long as the work takes on a busy machine."""
 _ENDING: Final = 0.05
 """Seconds that a thread has to end when the command is done."""
 
@@ -351,6 +354,7 @@ def main(args: list[str] | None = None) -> None:
     process ends before that.
     """
     _open_closed_streams()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", _BLAS_THREADS)
     code = run(args)
     running = [thread for thread in threading.enumerate() if thread.daemon]
     for thread in running:

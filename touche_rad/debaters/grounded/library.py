@@ -12,7 +12,6 @@ from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
 
 from touche_rad.debate import Argument
 from touche_rad.plugins import ArgumentIndex
@@ -226,32 +225,69 @@ class Latent:
         length = float(np.linalg.norm(found))
         return found / length if length > 1e-6 else np.zeros_like(found)
 
-    def _rows(self, texts: Sequence[str]) -> csr_matrix:
+    def _rows(self, texts: Sequence[str]) -> _Rows:
         columns: list[int] = []
         ends = [0]
         for text in texts:
             columns.extend(self._place[term] for term in terms(text) if term in self._place)
             ends.append(len(columns))
-        values = self._weight[columns] if columns else np.zeros(0, dtype=np.float32)
-        shape = (len(texts), len(self._place))
-        rows = csr_matrix((values, np.array(columns, dtype=np.int32), ends), shape=shape)
-        rows.sum_duplicates()
-        lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1))).ravel()
-        rows.data /= np.repeat(np.maximum(lengths, 1e-6), np.diff(rows.indptr))
-        return rows
+        places = np.array(columns, dtype=np.int64)
+        return _Rows(places, self._weight[places], np.diff(ends), len(self._place))
 
 
-def _decomposed(rows: csr_matrix, dimensions: int, seed: int) -> Array:
+class _Rows:
+    """A sparse matrix whose rows have length 1; equal places of a row are added.
+
+    All sums have a fixed order, so that runs agree. `scipy.sparse` does the same, but loading it
+    takes longer than all of this module's work on a small collection.
+    """
+
+    def __init__(
+        self, columns: npt.NDArray[np.int64], values: Array, counts: npt.NDArray[np.int64],
+        width: int,
+    ) -> None:  # fmt: skip
+        self.shape = len(counts), width
+        row = np.repeat(np.arange(len(counts)), counts)
+        places, which = np.unique(row * max(width, 1) + columns, return_inverse=True)
+        self._values = np.zeros(len(places), dtype=np.float32)
+        np.add.at(self._values, which, values)
+        row, self._columns = np.divmod(places, max(width, 1))
+        self._starts = np.searchsorted(row, np.arange(len(counts) + 1))
+        filled, first = np.unique(row, return_index=True)
+        squares = np.zeros(len(counts), dtype=np.float32)
+        if len(filled):
+            squares[filled] = np.add.reduceat(self._values * self._values, first)
+        self._values /= np.maximum(np.sqrt(squares), np.float32(1e-6))[row]
+
+    def times(self, dense: Array) -> Array:
+        """Return the product with a dense matrix: the first values of all rows, the second, ..."""
+        found = np.zeros((self.shape[0], dense.shape[1]), dtype=np.float32)
+        counts = np.diff(self._starts)
+        for place in range(int(counts.max(initial=0))):
+            rows = np.flatnonzero(counts > place)
+            at = self._starts[rows] + place
+            found[rows] += self._values[at, None] * dense[self._columns[at]]
+        return found
+
+    def transposed_times(self, dense: Array) -> Array:
+        """Return the product of the transposed matrix with a dense one, row by row."""
+        found = np.zeros((self.shape[1], dense.shape[1]), dtype=np.float32)
+        for row, (start, end) in enumerate(pairwise(self._starts.tolist())):
+            found[self._columns[start:end]] += self._values[start:end, None] * dense[row]
+        return found
+
+
+def _decomposed(rows: _Rows, dimensions: int, seed: int) -> Array:
     """The right singular vectors, by random projection and two power steps."""
     dimensions = max(0, min(dimensions, min(rows.shape) - 1))
     if not dimensions:
         return np.zeros((rows.shape[1], 0), dtype=np.float32)
     random = np.random.default_rng(seed)
     width = min(dimensions + 10, min(rows.shape))
-    basis = rows @ random.standard_normal((rows.shape[1], width), dtype=np.float32)
+    basis = rows.times(random.standard_normal((rows.shape[1], width), dtype=np.float32))
     for _ in range(2):
-        basis = rows @ (rows.T @ _orthogonal(basis))
-    right = _orthogonal(rows.T @ _orthogonal(basis))[:, :dimensions]
+        basis = rows.times(rows.transposed_times(_orthogonal(basis)))
+    right = _orthogonal(rows.transposed_times(_orthogonal(basis)))[:, :dimensions]
     return np.ascontiguousarray(_signed(right.T).T, dtype=np.float32)
 
 
