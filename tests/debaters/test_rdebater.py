@@ -603,11 +603,24 @@ def test_what_a_turn_may_ask_does_not_depend_on_the_debates_before(server: Scrip
 
 
 def test_many_records_are_annotated_a_few_at_a_time(server: Scripted) -> None:
-    many = [one.model_copy(update={"id": f"{one.id}.{copy}"}) for one in ARGUMENTS[:4] for copy in "ab"]  # fmt: skip
+    many = [
+        one.model_copy(update={"id": f"{one.id}.{n}", "text": f"{one.text} {n}."})
+        for one in ARGUMENTS[:4]
+        for n in (1, 2)
+    ]
     found = lean(server, index=BothSides(many), k="8", calls="9", standalone="no")
     assert len(found["evidence"]) == 8
     assert called(server) == ["Reading", "Together", "Together", "Draft", "Check"]
     assert found["means"][Scheme.CAUSAL.value] == 3
+
+
+@pytest.mark.parametrize("standalone", ["yes", "no"])
+def test_a_text_that_several_arguments_have_is_retrieved_once(
+    server: Scripted, standalone: str
+) -> None:
+    copies = [one.model_copy(update={"id": f"{one.id}.{n}"}) for one in ARGUMENTS[:3] for n in "ab"]
+    found = lean(server, index=BothSides(copies), standalone=standalone)
+    assert sorted(one["id"][:3] for one in found["evidence"]) == ["7.1", "7.2", "7.3"]
 
 
 # The loop

@@ -177,10 +177,7 @@ def retrieved(
     if options.scheme_rule and options.argumentation_schemes:
         fresh = _with_schemes(known, fresh)
     cosines, of = likeness(index, options.likeness, history_text(debate), fresh)
-    if options.standalone:
-        evidence = _readable(top_k(fresh, cosines, len(fresh)), options.k)
-    else:
-        evidence = top_k(fresh, cosines, options.k)
+    evidence = _different(top_k(fresh, cosines, len(fresh)), options.k, options.standalone)
     notes.append(f"ranked by the cosine of {of}")
     return Recall(tuple(keywords), len(fresh), tuple(evidence), notes=tuple(notes))
 
@@ -202,19 +199,18 @@ def _anything(index: ArgumentIndex, debate: Debate, options: RdebaterOptions) ->
     return list(found.values()) or list(islice(index.arguments(), options.k + 20))
 
 
-def _readable(ranked: Sequence[Record], k: int) -> list[Record]:
-    """Return the first k records, without repeated texts and texts that refer to another text.
+def _different(ranked: Sequence[Record], k: int, standalone: bool) -> list[Record]:
+    """Return the first k records without repeated texts.
 
-    If all do, the first k records are returned.
+    With `standalone`, texts that refer to another text are left out, unless all do.
     """
-    kept: dict[str, Record] = {}
-    for one in ranked:
-        text = clean(one.argument.text).lower()
-        if text not in kept and not missing_context(one.argument.text):
-            kept[text] = one
-        if len(kept) == k:
-            break
-    return list(kept.values()) or list(ranked[:k])
+    different = {clean(one.argument.text).lower(): one for one in reversed(ranked)}
+    first = {one.argument.id for one in different.values()}
+    kept = [one for one in ranked if one.argument.id in first]
+    if standalone:
+        readable = (one for one in kept if not missing_context(one.argument.text))
+        return list(islice(readable, k)) or kept[:k]
+    return kept[:k]
 
 
 def _with_schemes(known: Known, arguments: Sequence[Argument]) -> list[Argument]:
