@@ -1,4 +1,4 @@
-"""A connection to Elasticsearch: address, credentials, timeouts, retries and error messages."""
+"""A connection to Elasticsearch: addresses, credentials, timeouts, retries and error messages."""
 
 from __future__ import annotations
 
@@ -93,33 +93,52 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Place:
-    """A server and the name of an index."""
+    """The addresses of a server's nodes and the name of an index."""
 
-    url: str
+    urls: tuple[str, ...]
     index: str
 
     def __str__(self) -> str:
-        return f"{SCHEME}{self.url}/{self.index}"
+        return f"{SCHEME}{','.join(self.urls)}/{self.index}"
 
 
 def place(location: str) -> Place:
-    """Parse a location: elasticsearch:http(s)://HOST[:PORT][/PREFIX]/INDEX."""
-    expected = f"expected {SCHEME}http(s)://HOST[:PORT][/PREFIX]/INDEX"
+    """Parse a location: elasticsearch:URL[,URL...]/INDEX, where a URL is an address of a node.
+
+    Raises:
+        UserError: An address or the name of the index is invalid.
+    """
+    *others, last = location.removeprefix(SCHEME).split(",")
+    last, _, index = last.rstrip("/").rpartition("/")
+    urls = tuple(_address(one, location) for one in (*others, last))
+    if not index:
+        raise _invalid_place(location)
+    check_name(index)
+    return Place(urls, index)
+
+
+def _address(url: str, location: str) -> str:
+    """Return a node's address with its port, as the client needs it."""
     try:
-        parts = urlsplit(location.removeprefix(SCHEME))
+        parts = urlsplit(url)
         port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     except ValueError:
-        raise UserError(f"{expected}, got {location!r:.200}") from None
+        raise _invalid_place(location) from None
     if parts.username or parts.password or "@" in parts.netloc:
         raise UserError(
             f"a location must not contain a user or password: set {USER} and {PASSWORD}, or {KEY}"
         )
-    prefix, _, index = parts.path.rstrip("/").rpartition("/")
-    if port is None or not parts.hostname or not index or parts.query or parts.fragment:
-        raise UserError(f"{expected}, got {location!r:.200}")
-    check_name(index)
+    if port is None or not parts.hostname or parts.query or parts.fragment:
+        raise _invalid_place(location)
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return Place(f"{parts.scheme}://{host}:{port}{prefix}", index)
+    return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"
+
+
+def _invalid_place(location: str) -> UserError:
+    return UserError(
+        f"expected {SCHEME}http(s)://HOST[:PORT][/PREFIX]/INDEX, or several addresses of a cluster "
+        f"separated by commas, the last with /INDEX; got {location!r:.200}"
+    )
 
 
 class TooLarge(UserError):
@@ -127,7 +146,7 @@ class TooLarge(UserError):
 
 
 class Connection:
-    """A server, asked with retries."""
+    """A server, asked with retries; if it has several nodes, a retry asks another one."""
 
     def __init__(self, where: Place) -> None:
         self.where = where
@@ -258,7 +277,7 @@ def _client(where: Place, seconds: float) -> Any:
             raise UserError(f"{CA}: {ca} contains no PEM certificate") from None
         settings["ca_certs"] = ca
     try:
-        return Elasticsearch(where.url, **settings)
+        return Elasticsearch(list(where.urls), **settings)
     except Exception as error:
         raise UserError(f"{where}: {_short(str(error))}") from None
 

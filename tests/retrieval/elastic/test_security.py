@@ -197,6 +197,9 @@ def test_a_server_that_is_not_there_is_told(tmp_path: Path) -> None:
         "elasticsearch:http://127.0.0.1:99999/x",
         "elasticsearch:ftp://127.0.0.1/x",
         "elasticsearch:http://127.0.0.1/x?y=z",
+        "elasticsearch:http://127.0.0.1/x,y",
+        "elasticsearch:http://user:secret@127.0.0.1,http://127.0.0.1/x",
+        "elasticsearch:http://127.0.0.1:9200,/x",
     ],
 )
 def test_places_that_cannot_be_are_refused(location: str, tmp_path: Path) -> None:
@@ -207,8 +210,11 @@ def test_places_that_cannot_be_are_refused(location: str, tmp_path: Path) -> Non
 
 def test_places_are_read() -> None:
     there = place("elasticsearch:https://example.org/arguments/claimrev")
-    assert (there.url, there.index) == ("https://example.org:443/arguments", "claimrev")
-    assert place("elasticsearch:http://[::1]:9200/x").url == "http://[::1]:9200"
+    assert (there.urls, there.index) == (("https://example.org:443/arguments",), "claimrev")
+    assert place("elasticsearch:http://[::1]:9200/x").urls == ("http://[::1]:9200",)
+    nodes = place("elasticsearch:http://es1:9200,https://es2/prefix,http://es3:9200/x")
+    assert nodes.urls == ("http://es1:9200", "https://es2:443/prefix", "http://es3:9200")
+    assert str(nodes) == "elasticsearch:http://es1:9200,https://es2:443/prefix,http://es3:9200/x"
 
 
 class _Recorder(ThreadingHTTPServer):
