@@ -92,10 +92,13 @@ class Idle:
         """Open nothing."""
         return ""
 
-    def run(self, block: Block) -> BlockResult:
+    def run(self, _: int, block: Block) -> BlockResult:
         """Return a line of the usual length for each debate."""
         line = json.dumps({"simulation": {"userTurns": [WORDS * 4]}, "userTurnsEvaluations": [{}]})
         return BlockResult([(number, Done((line,))) for number, _ in block.units])
+
+    def leave(self, _: int) -> None:
+        """Close nothing."""
 
     def close(self) -> None:
         """Close nothing."""
@@ -104,7 +107,7 @@ class Idle:
 def driver() -> None:
     """Run the command line with workers that do nothing."""
     from touche_rad.cli.program import main
-    from touche_rad.runs import blocks
+    from touche_rad.runs import pool
 
-    vars(blocks)["Worker"] = Idle
+    vars(pool)["Worker"] = Idle
     sys.exit(main())

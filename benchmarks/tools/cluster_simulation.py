@@ -25,14 +25,14 @@ import heapq
 import itertools
 import math
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from touche_rad.runs.blocks import cut
+from touche_rad.runs.blocks import sizes
 
 SAMPLES: Final = Path(__file__).with_name("latencies.txt")
 CHUNK: Final = 1_000
@@ -112,17 +112,13 @@ def main() -> None:
     print(f"lower bound: {bound / 3600:.3f} h\n")
     print("| division | end (h) | end / bound | workers killed | debates done again |")
     print("| --- | --- | --- | --- | --- |")
-    sizes = [len(one.units) for one in cut(_units(count), count, given.workers, given.at_once)]
-    print(row("--engine ray", in_blocks(real, _slices(sizes), cluster, given.seed), bound))
+    blocks = _slices(list(sizes(count, given.workers, given.at_once)))
+    print(row("--engine ray", in_blocks(real, blocks, cluster, given.seed), bound))
     for block in given.block:
         whole = _slices([block] * math.ceil(count / block))
         print(row(f"blocks of {block:,}", in_blocks(real, whole, cluster, given.seed), bound))
     result = in_shards(real, cluster, given.seed)
     print(row(f"--shard I/{given.workers}", result, bound))
-
-
-def _units(count: int) -> Iterator[tuple[int, None]]:
-    return ((number, None) for number in range(count))
 
 
 def _slices(sizes: Sequence[int]) -> Blocks:

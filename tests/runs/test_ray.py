@@ -162,15 +162,22 @@ def test_ctrl_c_and_strict_end_with_one_line_and_leave_no_worker(
 def test_a_run_starts_a_cluster_of_its_own_unless_one_is_named(
     cluster: Any, tmp_path: Path
 ) -> None:
-    words = ("judge", str(DEMO / "debates.jsonl"), "-j", "length")
-    whole = plain(tmp_path, *words)
-    joined = ended(by_ray(cluster, *words, cwd=tmp_path, out="joined.jsonl"))
+    write_world(tmp_path, 12, {3: "kills once"})
+    (tmp_path / "killed").touch()
+    whole = plain(tmp_path, *RESPOND)
+    joined = ended(by_ray(cluster, *RESPOND, cwd=tmp_path, out="joined.jsonl"))
     assert f"Ray: joined {cluster.address} (2 nodes, 2 CPUs)\n" in joined
-    own = touche_rad_process(*words, "-o", "own.jsonl", "--engine", "ray", cwd=tmp_path)
+    (tmp_path / "killed").unlink()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    own = touche_rad_process(*RESPOND, "-o", "own.jsonl", "--engine", "ray", cwd=tmp_path,
+                             env={"TMPDIR": str(temporary), "RAY_TMPDIR": "/tmp"})  # fmt: skip
     assert own.code == 0, own.err
     assert "Ray: started on this machine" in own.err
     assert (tmp_path / "joined.jsonl").read_bytes() == whole
     assert (tmp_path / "own.jsonl").read_bytes() == whole
+    assert (tmp_path / "killed").exists()
+    assert list(temporary.glob("touche-rad-*")) == []  # also the folder of the killed worker
 
 
 @pytest.mark.services
@@ -183,7 +190,7 @@ def test_a_run_without_a_free_cpu_ends_with_one_line(
         def begin(self) -> None: ...
 
     write_world(tmp_path, 2)
-    monkeypatch.setattr("touche_rad.runs.blocks.START_LIMIT", 2)
+    monkeypatch.setattr("touche_rad.runs.pool.START_LIMIT", 2)
     ray.init(cluster.address, log_to_driver=False, logging_level="ERROR")
     try:
         others = [ray.remote(num_cpus=1)(Busy).remote() for _ in range(2)]  # type: ignore[attr-defined]
@@ -199,7 +206,7 @@ def test_a_run_without_a_free_cpu_ends_with_one_line(
 def use_worker(monkeypatch: pytest.MonkeyPatch, cluster: Any, worker: type) -> None:
     """Run in this process on the cluster, with another class of worker."""
     monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-    monkeypatch.setattr("touche_rad.runs.blocks.Worker", worker)
+    monkeypatch.setattr("touche_rad.runs.pool.Worker", worker)
 
 
 @pytest.mark.services
@@ -212,6 +219,7 @@ def test_workers_that_do_not_start_are_started_again(
         """Its process dies before it has started, three times."""
 
         def __init__(self) -> None:
+            super().__init__()
             with (tmp_path / "starts").open("a") as stream:
                 stream.write("x")
             if (tmp_path / "starts").stat().st_size <= 3:

@@ -31,6 +31,45 @@ users = { rules = "rules" }
 debaters = { marking = "marking", verbatim = "verbatim" }
 judges = { length = "length", grounded = "grounded" }
 """
+WAITING = '''
+import time
+from pathlib import Path
+
+from touche_rad.debate import Response
+from touche_rad.plugins import debater
+
+
+class Waiting:
+    """Answers the first claim at once, and the second one when a file is there."""
+
+    def __init__(self, options, services): ...
+
+    def answer(self, debate):
+        with open("asked.txt", "a") as stream:
+            stream.write(f"{type(self).__name__} {debate.claim}\\n")
+        while "slow" in debate.claim and not Path("go").exists():
+            time.sleep(0.05)
+        return Response(content=f"To this I say: {debate.last.utterance}")
+
+
+@debater("first")
+class First(Waiting): ...
+
+
+@debater("second")
+class Second(Waiting): ...
+'''
+TWO_CELLS = """
+format = 1
+name = "two-cells"
+claims = "claims.tsv"
+index = "demo"
+turns = 1
+samples = 100
+users = { rules = "rules" }
+debaters = { first = "first", second = "second" }
+judges = { length = "length" }
+"""
 MODELS = """
 format = 1
 name = "modelled"
@@ -107,7 +146,8 @@ def test_the_usage_of_two_models_and_the_cache_are_those_of_one_process(
     words = ("bench", "bench.toml", "-q", "--cache")
     done = touche_rad_process(*words, "plain-cache", "-o", "plain", cwd=tmp_path)
     assert done.code == 0, done.err
-    ended(by_ray(cluster, *words, "ray-cache", cwd=tmp_path))
+    # Two workers may ask the same at the same time, before one has the other's answer.
+    ended(by_ray(cluster, *words, "ray-cache", "--actors", "1", cwd=tmp_path))
     records = [
         json.loads((tmp_path / name / "record.json").read_text()) for name in ("plain", "ray")
     ]
@@ -120,6 +160,39 @@ def test_the_usage_of_two_models_and_the_cache_are_those_of_one_process(
     assert traces[0] == traces[1] != []
     again = touche_rad("rerun", "ray", "--cache", "ray-cache", cwd=tmp_path)
     assert again.code == 0, again.err
+
+
+@pytest.mark.services
+def test_two_cells_run_at_the_same_time_and_a_killed_driver_resumes_both(
+    cluster: Any, tmp_path: Path
+) -> None:
+    write_bench(tmp_path, TWO_CELLS)
+    head, *_ = (tmp_path / "claims.tsv").read_text("utf-8").splitlines()
+    claims = "A quick answer is good.\tbase-user\nA slow answer is good.\tbase-user\n"
+    (tmp_path / "claims.tsv").write_text(f"{head}\n{claims}", "utf-8")
+    (tmp_path / "waiting.py").write_text(WAITING)
+    bench = ("bench", "bench.toml", "--plugin", "waiting.py", "-q")
+    (tmp_path / "go").touch()
+    done = touche_rad_process(*bench, "-o", "plain", cwd=tmp_path)
+    assert done.code == 0, done.err
+    for name in ("go", "asked.txt"):
+        (tmp_path / name).unlink()
+    process = by_ray(cluster, *bench, cwd=tmp_path)
+    rules = tmp_path / "ray" / "debates" / "seed-0" / "rules"
+    journals = [rules / f"{name}.jsonl.part" for name in ("first", "second")]
+    for journal in journals:
+        wait_for(process, journal)
+        while journal.read_bytes().count(b"\n") < 2:
+            assert process.poll() is None, process.stderr and process.stderr.read()
+            time.sleep(0.05)
+    assert all(journal.exists() for journal in journals)  # neither cell can end
+    process.kill()
+    process.communicate()
+    (tmp_path / "go").touch()
+    ended(by_ray(cluster, *bench, cwd=tmp_path))
+    assert contents(tmp_path / "ray") == contents(tmp_path / "plain")
+    asked = (tmp_path / "asked.txt").read_text()
+    assert asked.count("quick") == 2  # once in each cell
 
 
 def test_actors_are_for_ray(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from touche_rad.models import Model
     from touche_rad.models.endpoint import Backend
     from touche_rad.plugins import Services
-    from touche_rad.runs.blocks import RayEngine
+    from touche_rad.runs.pool import RayEngine
     from touche_rad.runs.worker import Opened
 
 RUN: Final = (
@@ -34,6 +34,8 @@ RUN: Final = (
     opt.STRICT, opt.REPLACE, opt.RESTART, opt.ENGINE, opt.ACTORS,
 )  # fmt: skip
 """The options of a plan that is run."""
+_MOST_CELLS: Final = 64
+"""Cells that the driver has open at the same time."""
 INDEX: Final = click.option(
     "-i", "--index", envvar="TOUCHE_RAD_INDEX", metavar="DIR",
     help="Argument index, instead of the plan's.",
@@ -140,32 +142,38 @@ def _workers(engine: Engine, given: Mapping[str, Any]) -> Workers | None:
 
 
 class Workers:
-    """The workers of `--engine ray`: they remain for all cells, and open the index once."""
+    """The workers of `--engine ray`: all cells share them, and they open the index once."""
 
     def __init__(self, engine: Engine, given: Mapping[str, Any]) -> None:
-        from touche_rad.cli.engine import in_worker, new_engine
+        from touche_rad.cli.engine import in_worker, new_pool
 
         self.loaded, self.results, self.given = engine.loaded, engine.results, given
         named = (one.model for one in self.loaded.entries if one.plugin.uses_model)
-        self._engine = new_engine(given, named)
-        self._engine.keeps_workers = True
+        self._pool = new_pool(given, named)
         plan = (self.loaded.plan, self.loaded.path.absolute(), self.loaded.model)
         self._shared = pickle.dumps((plan, self.results.absolute(), in_worker(given)))
 
-    def for_cell(self, path: str, services: Services, of_user: Services) -> RayEngine:
-        """Return the engine, with what its workers need for a cell."""
+    def cells_at_once(self) -> int:
+        """Return how many cells to run at the same time: each needs at least one worker."""
+        return min(self._pool.most(), _MOST_CELLS)
+
+    def for_cell(self, number: int, path: str, services: Services, of_user: Services) -> RayEngine:
+        """Return the engine of a cell, with what its workers need."""
         from touche_rad.cli.engine import setup_of
+        from touche_rad.runs.pool import RayEngine
 
         trace = None
         if self.given["trace"] and services.model is not None:
             trace = prepare.beside(self.results / path, TRACE)
-        self._engine.setup = setup_of(partial(_open_cell, self._shared, path), services, trace)
-        self._engine.of_user = of_user.model if services.model is not None else None
-        return self._engine
+        return RayEngine(
+            self._pool, setup_of(partial(_open_cell, self._shared, path), services, trace),
+            of_user.model if services.model is not None else None,
+            number=number, keeps_workers=True,
+        )  # fmt: skip
 
     def stop(self) -> None:
         """End the workers."""
-        self._engine.stop()
+        self._pool.stop()
 
 
 def _open_cell(shared: bytes, path: str, folder: Path) -> Opened:

@@ -12,7 +12,7 @@ from touche_rad.errors import OptionError
 
 if TYPE_CHECKING:
     from touche_rad.plugins import Plugin, Services
-    from touche_rad.runs.blocks import RayEngine
+    from touche_rad.runs.pool import Pool, RayEngine
     from touche_rad.runs.worker import Opened, Setup
 
 Given = Mapping[str, Any]
@@ -48,21 +48,22 @@ def ray_engine(
     Raises:
         UserError: Ray is not installed, or the run cannot have workers.
     """
-    engine = new_engine(given, [given.get("model") or ""])
+    from touche_rad.runs.pool import RayEngine
+
+    pool = new_pool(given, [given.get("model") or ""])
     has_index = services.index is not None
     opener = partial(_open, open_services, in_worker(given), plugins, make, has_index)
-    engine.setup = setup_of(opener, services, trace)
-    return engine
+    return RayEngine(pool, setup_of(opener, services, trace))
 
 
-def new_engine(given: Given, models: Iterable[str]) -> RayEngine:
-    """Return an engine whose workers use these models.
+def new_pool(given: Given, models: Iterable[str]) -> Pool:
+    """Return workers that use these models.
 
     Raises:
         UserError: Ray is not installed, or a model cannot have workers.
     """
     from touche_rad.cli.console import say
-    from touche_rad.runs.blocks import RayEngine
+    from touche_rad.runs.pool import Pool
 
     named = list(models)
     if any(model.startswith("vllm:") for model in named):
@@ -70,10 +71,10 @@ def new_engine(given: Given, models: Iterable[str]) -> RayEngine:
             "--engine ray: each worker would start a vLLM server of its own: start the servers "
             "first, and name them with -m URL#MODEL, or use -m vllm-offline:MODEL"
         )
-    engine = RayEngine(given["actors"], lambda line: say(line, quiet=given["quiet"]))
+    pool = Pool(given["actors"], lambda line: say(line, quiet=given["quiet"]))
     if any(model.startswith("vllm-offline:") for model in named):
-        engine.cards = _cards(given)
-    return engine
+        pool.cards = _cards(given)
+    return pool
 
 
 def in_worker(given: Given) -> dict[str, Any]:

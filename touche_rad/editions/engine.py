@@ -1,4 +1,6 @@
-"""Plays and judges the cells of a plan, one after the other; a killed run continues.
+"""Plays and judges the cells of a plan; a killed run continues.
+
+In this process the cells run one after the other, on a cluster as many as there are workers.
 
 Each cell has its own journal. A finished cell is recognised by its status, which is kept without
 times, so that the files do not depend on how often a run was stopped.
@@ -9,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -45,8 +48,12 @@ Work = Callable[[RunOptions], Coroutine[Any, Any, Status]]
 class Workers(Protocol):
     """Process the units of each cell in other processes."""
 
-    def for_cell(self, path: str, services: Services, of_user: Services) -> RunEngine:
-        """Return the engine of a cell, with the services that the driver has for it."""
+    def cells_at_once(self) -> int:
+        """Return how many cells to run at the same time; this starts what the processes need."""
+        ...
+
+    def for_cell(self, number: int, path: str, services: Services, of_user: Services) -> RunEngine:
+        """Return the engine of a cell, with its place and the services that the driver has."""
         ...
 
     def stop(self) -> None:
@@ -143,23 +150,60 @@ class Engine:
         """
         self._check_folder(run)
         remove_unfinished(self.results)
-        total, done = self._units(), 0
-        every = self._all_units(total)
+        units = self._units()
         begin_record(self.results, self.loaded, finished=all(map(self._is_done, self.cells)))
         try:
-            for cell in self.cells:
-                units = total[cell.input if cell.input in total else "claims"]
-                if self._is_done(cell):
-                    run.progress(done + units, every)
-                else:
-                    await self._run(cell, run, _after(run.progress, done, every))
-                self._settle(cell)
-                done += units
+            await self._play_all(run, _Sum(run.progress, self._all_units(units)), units)
         finally:
             if run.elsewhere is not None:
                 run.elsewhere.stop()
             with anyio.CancelScope(shield=True):
                 await self.models.close()
+
+    async def _play_all(self, run: Run, progress: _Sum, units: Mapping[str, int]) -> None:
+        """Take the cells in the plan's order; a cell waits for its input."""
+        waiting = deque(self.cells)
+        unfinished = {cell.path for cell in self.cells}
+        changed = anyio.Event()
+        failures: list[Exception] = []
+
+        async def take() -> None:
+            nonlocal changed
+            try:
+                while waiting:
+                    cell = next((one for one in waiting if one.input not in unfinished), None)
+                    if cell is None:
+                        await changed.wait()
+                        continue
+                    waiting.remove(cell)
+                    if self._is_done(cell):
+                        count = units[cell.input if cell.input in units else "claims"]
+                        progress.of(cell)(count, count)
+                    else:
+                        more(run.elsewhere)
+                        await self._run(cell, run, progress.of(cell))
+                    self._settle(cell)
+                    unfinished.remove(cell.path)
+                    changed.set()
+                    changed = anyio.Event()
+            except Exception as error:
+                failures.append(error)
+                group.cancel_scope.cancel()
+
+        takers = 1
+
+        def more(elsewhere: Workers | None) -> None:
+            """Take more cells at a time, once there is something to do for the workers."""
+            nonlocal takers
+            most = min(elsewhere.cells_at_once(), len(self.cells)) if elsewhere is not None else 1
+            while takers < most:
+                takers += 1
+                group.start_soon(take)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(take)
+        if failures:
+            raise failures[0]
 
     def _units(self) -> dict[str, int]:
         """Count the claims and the labelled debates, so that a wrong line is reported at once."""
@@ -267,7 +311,8 @@ class Engine:
         services, of_user = self._services(cell)
         engine = None
         if run.elsewhere is not None:
-            engine = run.elsewhere.for_cell(cell.path, services, of_user)
+            number = self.cells.index(cell)
+            engine = run.elsewhere.for_cell(number, cell.path, services, of_user)
         options = RunOptions(
             workers=run.workers, progress=progress, status_path=status_beside(out),
             model=services.model or of_user.model, strict=run.strict,
@@ -327,8 +372,21 @@ def status_of(out: Path) -> dict[str, Any]:
     return {}
 
 
-def _after(progress: Progress, before: int, total: int) -> Callable[[int, int | None], None]:
-    return lambda done, _: progress(before + done, total)
+class _Sum:
+    """The progress of all cells."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress, self._total = progress, total
+        self._done: dict[str, int] = {}
+
+    def of(self, cell: Cell) -> Callable[[int, int | None], None]:
+        """Return the progress of one cell."""
+
+        def report(done: int, _: int | None) -> None:
+            self._done[cell.path] = done
+            self._progress(sum(self._done.values()), self._total)
+
+        return report
 
 
 def _short(value: Any) -> str:

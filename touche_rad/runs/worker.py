@@ -1,6 +1,6 @@
 """A worker of `--engine ray`: an actor that opens the index once and processes blocks of debates.
 
-It works in a folder of its own on its machine: a cache of its own over that of the run, a trace and
+For each run it has a folder of its own on its machine: a cache over that of the run, a trace and
 tracebacks. What is new goes to the driver with each finished block, so that a worker that dies
 loses only the block under work.
 """
@@ -10,9 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
-import shutil
 import socket
-import tempfile
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -28,6 +26,7 @@ from touche_rad.models.errors import OverBudget
 from touche_rad.models.usage import Cost, Usage
 from touche_rad.plugins import Services
 from touche_rad.plugins.registry import import_plugins
+from touche_rad.runs.folders import LockedFolder, remove_abandoned
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import process_units
 from touche_rad.runs.stand_ins import ERRORS, RUN_FAILURES, FailureLog, StandInStop
@@ -108,7 +107,7 @@ class Opened:
     of_user: Model | None = None
     """The model of the simulated user, if it is not that of the services."""
     close: Callable[[], Coroutine[Any, Any, None]] | None = None
-    """Closes what remains open for the next run of this worker."""
+    """Closes what the runs of this worker share."""
 
 
 Open = Callable[[Path], Opened]
@@ -120,15 +119,26 @@ class Worker:
     It has no async method: Ray would run all methods on an event loop of its own then.
     """
 
-    _session: Session | None = None
+    def __init__(self) -> None:
+        self._sessions: dict[int, Session] = {}
+        self._loop: asyncio.Runner | None = None
+        self._close: Callable[[], Coroutine[Any, Any, None]] | None = None
 
     def start(self) -> None:
-        """Do nothing; its result says that the process of the worker works."""
+        """Remove what killed workers have left here; the result says that the process works."""
+        remove_abandoned()
 
-    def open(self, setup: Setup, options: RunOptions, budget: Any) -> str:
-        """Open the index and the model, and return what is wrong, or an empty text.
+    def open(self, run: int, setup: Setup, options: RunOptions, budget: Any) -> str:
+        """Open the index and the model for a run.
 
-        For a further run it is called again; blocks are of the run that was opened last.
+        Args:
+            run: The number of the run; a worker can have several open.
+            setup: What the run needs.
+            options: The settings of the run.
+            budget: The actor with the budget of all workers, if there is one.
+
+        Returns:
+            What is wrong, or an empty text.
         """
         here = socket.gethostname()
         if setup.version != __version__:
@@ -136,27 +146,39 @@ class Worker:
                 f"the worker on {here} has touche-rad {__version__}, and the run has "
                 f"{setup.version}: install the same version on all machines"
             )
+        if self._loop is None:
+            self._loop = asyncio.Runner()
         try:
-            loop = asyncio.Runner() if self._session is None else self._session.leave()
-            self._session = Session(setup, options, budget, loop)
+            session = Session(setup, options, budget, self._loop)
         except (ToucheRadError, OSError) as error:
             return f"the worker on {here} cannot work: {error}"
-        if self._session.has_other_index(setup.fingerprint):
+        self._sessions[run] = session
+        self._close = session.close or self._close
+        if session.has_other_index(setup.fingerprint):
             return (
                 f"the worker on {here} has another index than the run: use an index that all "
                 "machines see, or copy the same one to all of them"
             )
         return ""
 
-    def run(self, block: Block) -> BlockResult:
-        """Process a block."""
-        assert self._session is not None
-        return self._session.run(block)
+    def run(self, run: int, block: Block) -> BlockResult:
+        """Process a block of a run."""
+        return self._sessions[run].run(block)
+
+    def leave(self, run: int) -> None:
+        """Close what only this run needs; no block of it follows."""
+        session = self._sessions.pop(run, None)
+        if session is not None:
+            session.leave()
 
     def close(self) -> None:
-        """Close the model and remove the worker's folder; no block follows."""
-        if self._session is not None:
-            self._session.close()
+        """Close everything; no block follows."""
+        for run in list(self._sessions):
+            self.leave(run)
+        if self._loop is not None:
+            if self._close is not None:
+                self._loop.run(self._close())
+            self._loop.close()
 
 
 class Session:
@@ -170,20 +192,22 @@ class Session:
         if setup.folder.is_dir():
             os.chdir(setup.folder)
         import_plugins(setup.plugins)
-        self._folder = Path(tempfile.mkdtemp(prefix="touche-rad-worker-"))
+        self._locked = LockedFolder()
+        self._folder = self._locked.path
         open_services: Open = pickle.loads(setup.open)
-        self._opened = open_services(self._folder)
-        self._services = self._opened.services
+        opened = open_services(self._folder)
+        self.close = opened.close
+        self._services = opened.services
         model = self._services.model
         if model is not None and budget is not None:
             model = model.spending(SharedBudget(budget))
             self._services = replace(self._services, model=model)
-        of_user = self._opened.of_user
+        of_user = opened.of_user
         for one in (model, of_user):
             if one is not None:
                 one.take_answers()
         self._failures = FailureLog(self._folder / ERRORS, options.strict, not options.hand_in)
-        work = self._opened.work(self._services)
+        work = opened.work(self._services)
         self._of_user = of_user if model is not None else None
         self._options = replace(options, model=model or of_user)
         self._loop.run(work(replace(options, sample=self._capture)))
@@ -230,19 +254,11 @@ class Session:
             return ""
         return text
 
-    def leave(self) -> asyncio.Runner:
-        """Close the model and remove the folder; return the event loop for the next session."""
+    def leave(self) -> None:
+        """Close the model and remove the folder."""
         if self._services.model is not None:
             self._loop.run(self._services.model.close())
-        shutil.rmtree(self._folder, ignore_errors=True)
-        return self._loop
-
-    def close(self) -> None:
-        """Close everything."""
-        self.leave()
-        if self._opened.close is not None:
-            self._loop.run(self._opened.close())
-        self._loop.close()
+        self._locked.remove()
 
 
 class SharedBudget(Usage):

@@ -18,7 +18,7 @@ from touche_rad.demo import demo_file
 
 pytestmark = pytest.mark.services
 
-COUNT = 400
+COUNT = 200
 TOPICS = ("cars in city centres", "school uniforms", "zoos", "a shorter working week", "meat")
 
 
