@@ -2,9 +2,9 @@
 
 A maxim is judged by the dimension of a panel that fits it:
 
-- `debatrix-grice`: all four maxims, with a column for each. The task's question for a maxim is the
-  column's dimension. Debatrix leaves open what a column examines, and its memory of the debate is
-  what Relation needs.
+- `debatrix-grice`: all four maxims, with a column for each. The task's question and criterion for a
+  maxim are the column's dimension (`columns.toml`). Debatrix leaves open what a column examines,
+  and its memory of the debate is what Relation needs.
 - `debgraph-grice`: Quantity, because its definition can be counted in the graph: the system's turn
   adds at least one argument, at most one that attacks the user and at most one that defends its own
   side. Relation: the turn rebuts something the user said; a claim on the motion alone scores half.
@@ -17,7 +17,10 @@ The other maxims are judged by the judge in the option `rest`, which needs no mo
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any, ClassVar, cast
 
 import anyio
@@ -37,6 +40,7 @@ from touche_rad.contest import SYSTEM, USER, Contest, Speech, to_contest
 from touche_rad.debate import Argument, Debate, Hit, Maxim, Response, Verdict
 from touche_rad.models import ModelError
 from touche_rad.models.context import Calls
+from touche_rad.models.prompts import Ours
 from touche_rad.plugins import ArgumentIndex, Services, find
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins.registry import parse_plugin
@@ -111,7 +115,7 @@ class DebatrixGrice:
         results: dict[Maxim, ColumnResult] = {}
 
         async def run(maxim: Maxim) -> None:
-            dimension = Dimension(maxim.value, 1, 0, criteria()[maxim].question, "")
+            dimension = Dimension(maxim.value, 1, 0, _looks_at(maxim), "")
             calls = JudgeCalls(self.model, prepared.header(dimension), prepared.codes)
             results[maxim] = ColumnResult(dimension)
             await Column(dimension, calls, "full").analyse_speeches(prepared, results[maxim])
@@ -129,6 +133,15 @@ class DebatrixGrice:
             maxim: [_from_ten(result, place) for place in responses]
             for maxim, result in results.items()
         }
+
+
+@cache
+def _looks_at(maxim: Maxim) -> Ours:
+    """Return what the column of a maxim examines: the official question and criterion."""
+    table = tomllib.loads(files(__package__).joinpath("columns.toml").read_text("utf-8"))
+    one = criteria()[maxim]
+    text = str(table["looks_at"]).strip()
+    return Ours(text.format(question=one.question, criterion=one.criterion))
 
 
 def _from_ten(result: ColumnResult, place: int | None) -> Verdict:
@@ -216,9 +229,9 @@ class InspireScoreGrice(_Adapter):
             return dict.fromkeys(Maxim, _no_score("the last turn has no response"))
         options = InspireScore.Options(
             dimensions="AC,AA,TR,FA", facts_from="index", cross_check=False,
-            without_evidence="unknown", keep_quotations=True,
+            without_evidence="unknown", keep_quotations=True, given_evidence=True,
         )  # fmt: skip
-        index = cast(ArgumentIndex, _CitedArguments(response.arguments))
+        index = cast(ArgumentIndex, _CitedArguments(response.arguments[:SHOWN]))
         services = Services(index=index, seed=self.services.seed, model=self.model)
         exchange = to_contest(debate.model_copy(update={"turns": debate.turns[-1:]}))
         outcome = await InspireScore(options, services).judge(exchange)

@@ -187,7 +187,9 @@ class FactChecker:
         )
         stated, faults = [one for one in every if one.facts], tuple[str, ...]()
         if self.evidence.sources:
-            if self.options.detailed:
+            if self.options.given_evidence:
+                stated = [replace(one, queries=self._limited(one.facts)) for one in stated]
+            elif self.options.detailed:
                 stated = await ask_in_parts(
                     stated, size, write_queries,
                     lambda one, _: replace(one, queries=self._limited(one.facts)),
@@ -211,7 +213,7 @@ class FactChecker:
         """Extract facts; if they are searched for, also their queries, unless that is a step."""
         most, queries = self.options.max_facts, 0
         kind: Any = bounded(Line, most)
-        if self.evidence.sources and not self.options.detailed:
+        if self.evidence.sources and not (self.options.detailed or self.options.given_evidence):
             queries = self.options.max_queries
             kind = keyed("FactsAndQueries", {"facts": kind, "queries": bounded(Line, queries)})
         answers = await ask_about(
@@ -253,7 +255,8 @@ class FactChecker:
                 {"facts": facts, "evidence": one.evidence}
                 for one, facts in zip(batch, numbered, strict=True)
             ],
-            searched=any(one.evidence for one in batch), reasons=reasons, form=form(schema),
+            searched=any(one.evidence for one in batch), given=self.options.given_evidence,
+            reasons=reasons, form=form(schema),
         )  # fmt: skip
         limit = len(names) * (2 * TOKENS_PER_LINE if reasons else TOKENS_PER_VERDICT)
         answer = await ask_with_room(

@@ -48,6 +48,16 @@ def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
     assert set(request["schema"]["properties"]) >= {"quantity", "quality", "relation", "manner"}
 
 
+def test_a_plugin_that_sends_the_prompts_of_others_shows_them(tmp_path: Path) -> None:
+    for name, words in (("calibrated", '"quantity"'), ("debatrix-grice", "Score 6 or more")):
+        shown = touche_rad("prompts", name)
+        assert (shown.code, words in shown.out) == (0, True)
+    refused = touche_rad("prompts", "calibrated", "-o", tmp_path / "copied")
+    assert (refused.code, "no prompt files of its own" in refused.err) == (2, True)
+    assert "did you mean" in touche_rad("prompts", "calibrate").err
+    assert touche_rad("prompts", "length").code == 2
+
+
 def test_an_option_of_the_model_is_refused_because_none_is_called() -> None:
     refused = touche_rad("prompts", "zsl", "-O", "model.max_tokens=9")
     assert (refused.code, "calls no model" in refused.err) == (2, True)

@@ -70,7 +70,10 @@ def test_debatrix_hears_the_talk_once_for_each_maxim(server: Scripted) -> None:
     assert len(told) == 4 * 4
     for question in ("deduced from the retrieved arguments", "contrary to the user's",
                      "clear and precise", "at most one of each kind"):  # fmt: skip
-        assert sum(question in one for one in told) == 4
+        asked = [one for one in told if question in one]
+        assert len(asked) == 4
+        assert all("Score 6 or more if the answer is yes" in one for one in asked)
+    assert sum("Treat these arguments as true" in one for one in told) == 4, "the official rule"
     last = [one for one in told if "new speech, number 4" in one]
     assert all("SYSTEM-2" in one and "SOURCE-2" in one for one in last)
 
@@ -162,6 +165,9 @@ def test_inspirescore_checks_facts_by_the_cited_arguments_alone(server: Scripted
     told = {schema_of(body): prompt_of(body) for body in server.asked}
     assert "SOURCE-2 says so" in told["Verdicts"]
     assert "SOURCE-1" not in told["Verdicts"]
+    assert "Treat the arguments as true" in told["Verdicts"], "as the official question wants it"
+    assert "your own knowledge" in told["Verdicts"]
+    assert "queries" not in told["Facts"], "the evidence is given, so nothing is searched"
     assert "Formalised" not in told, "logic says nothing about a maxim"
     assert verdicts[Maxim.QUALITY].score == 1.0
     assert verdicts[Maxim.MANNER].score == 1.0
@@ -176,6 +182,15 @@ def test_a_cited_argument_that_is_quoted_is_evidence_for_quality(server: Scripte
     judged(server, "inspirescore-grice", DEBATE.view(len(DEBATE.turns) - 1).with_response(quoting))
     (told,) = [prompt_of(body) for body in server.asked if schema_of(body) == "Verdicts"]
     assert f"] {response.arguments[0].text}" in told
+
+
+def test_inspirescore_sees_the_two_arguments_that_annotators_saw(server: Scripted) -> None:
+    more = tuple(Argument(id=f"x.{number}", text=f"MORE-{number} is more.") for number in (1, 2, 3))
+    judged(
+        server, "inspirescore-grice", DEBATE.with_response(Response(content="No.", arguments=more))
+    )
+    (told,) = [prompt_of(body) for body in server.asked if schema_of(body) == "Verdicts"]
+    assert [f"MORE-{number}" in told for number in (1, 2, 3)] == [True, True, False]
 
 
 def test_inspirescores_relation_is_bounded_by_the_stance_it_does_not_know(

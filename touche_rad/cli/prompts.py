@@ -57,7 +57,9 @@ def prompts_command(name: str | None, debates: Path | None, **given: Any) -> Non
     if name is None:
         _print_overview(plugins, as_json=given["as_json"])
         return
-    known = {plugin.name: plugin for plugin in reversed(plugins)}
+    known = {plugin.name: plugin for plugin in reversed(_with_model())} | {
+        plugin.name: plugin for plugin in reversed(plugins)
+    }
     if name not in known:
         raise OptionError(f"no plugin {name!r} has prompts{nearest(name, known)}")
     plugin = known[name]
@@ -90,6 +92,13 @@ def _with_prompts() -> list[Plugin]:
     return [one for one in plugins if prompt_files(one.factory)]
 
 
+def _with_model() -> list[Plugin]:
+    """Return the plugins that ask a model; some send the prompts of others only."""
+    from touche_rad.plugins import registered
+
+    return [one for kind in _KINDS for one in registered(kind).values() if one.uses_model]
+
+
 def _print_overview(plugins: Sequence[Plugin], *, as_json: bool) -> None:
     from touche_rad.plugins.profiles import prompt_files
 
@@ -110,6 +119,10 @@ def _copy(plugin: Plugin, folder: Path) -> None:
 
     if folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder}: the folder is not empty; choose another one")
+    if not prompt_files(plugin.factory):
+        raise OptionError(
+            f"{plugin.name} has no prompt files of its own; leave out -o to see its prompts"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     for path in prompt_files(plugin.factory).values():
         shutil.copy(path, folder / path.name)
