@@ -26,8 +26,9 @@ DIRECT = 4
 _LONGEST = 2_000
 """Letters that are searched at once."""
 _OVERLAP = 200
-_KEPT = 2_048
-"""Sentences whose marks are remembered."""
+_KEPT, _SHORT, _KEPT_LONG = 16_384, 400, 256
+"""Sentences of at most `_SHORT` letters whose marks are remembered, and longer ones. Most are those
+of arguments that are quoted again and again."""
 
 
 def sentences_to_judge(texts: Sequence[str], known: Sequence[Passage]) -> frozenset[int]:
@@ -113,7 +114,8 @@ def _with_neighbours(points: Sequence[_Points], found: frozenset[int]) -> frozen
 
 def _points(text: str, known_stems: Set[str]) -> _Points:
     """Return the points of the reading of a sentence that has most."""
-    rated = [_rated(line, known_stems) for line in _matches(text)]
+    marked = _remembered(text) if len(text) <= _SHORT else _matches(text)
+    rated = [_rated(line, known_stems) for line in marked]
     return max(rated, key=lambda one: (one.total, one.direct), default=_Points())
 
 
@@ -138,6 +140,11 @@ def _is_new(written: str, known_stems: Set[str]) -> bool:
 
 
 @lru_cache(_KEPT)
+def _remembered(text: str) -> tuple[tuple[_Marked, ...], ...]:
+    return _matches(text)
+
+
+@lru_cache(_KEPT_LONG)
 def _matches(text: str) -> tuple[tuple[_Marked, ...], ...]:
     """Return the marks of each reading of a sentence; of a long one, of its overlapping parts."""
     parts = [text]

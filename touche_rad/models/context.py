@@ -14,12 +14,14 @@ import inspect
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Final, TypeVar
 
@@ -73,11 +75,14 @@ class Calls:
             of_coroutine: T = await self._limited(function, args, seconds)
             return of_coroutine
         wait = None if within is None or seconds is None else within - seconds / 10
-        with anyio.move_on_after(wait) as waiting:
-            await self._slot.acquire()
-        if waiting.cancelled_caught:
-            raise CallTimeout(f"waited {wait:g} seconds: too many answers are being made")
         slot = self._slot
+        if slot.locked():
+            with anyio.move_on_after(wait) as waiting:
+                await slot.acquire()
+            if waiting.cancelled_caught:
+                raise CallTimeout(f"waited {wait:g} seconds: too many answers are being made")
+        else:
+            await slot.acquire()
         try:
             if within is not None:
                 seconds = _least(seconds, within - (time.monotonic() - begun))
@@ -138,7 +143,7 @@ class Calls:
                 loop.call_soon_threadsafe(self._settle, outcome, result, error)
 
         outcome.add_done_callback(self._note_if_given_up)
-        Thread(target=work, name="touche-rad call", daemon=True).start()
+        _in_daemon_thread(work)
 
     def _note_if_given_up(self, outcome: asyncio.Future[Any]) -> None:
         if outcome.cancelled():
@@ -153,6 +158,42 @@ class Calls:
             outcome.set_exception(error)
         else:
             outcome.set_result(result)
+
+
+_IDLE: Final = 0.02
+"""Seconds that a thread waits for its next call; under load, starting one costs more than a search.
+It is short, so that a command that is done need not wait for its idle threads."""
+_idle: deque[SimpleQueue[Callable[[], None]]] = deque()
+"""Where the idle threads wait."""
+os.register_at_fork(after_in_child=_idle.clear)
+
+
+def _in_daemon_thread(work: Callable[[], None]) -> None:
+    """Run a function in an idle thread, or in a new one; one that never returns blocks no other."""
+    try:
+        waiting = _idle.pop()
+    except IndexError:
+        Thread(target=_work_on, args=(work,), name="touche-rad call", daemon=True).start()
+    else:
+        waiting.put(work)
+
+
+def _work_on(work: Callable[[], None]) -> None:
+    """Run a function, then those that are put for this thread while it is idle."""
+    mine: SimpleQueue[Callable[[], None]] = SimpleQueue()
+    while True:
+        work()
+        del work  # it holds a debate and an answer
+        _idle.append(mine)
+        try:
+            work = mine.get(timeout=_IDLE)
+        except Empty:
+            try:
+                _idle.remove(mine)
+            except ValueError:  # taken at this moment
+                work = mine.get()
+            else:
+                return
 
 
 def _least(*limits: float | None) -> float | None:

@@ -6,11 +6,12 @@ improve answers: their content is the debater's task.
 
 from __future__ import annotations
 
+import inspect
 import re
 import tomllib
-from collections.abc import Awaitable, Iterable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib.resources import files
 from typing import Any, Final
 
@@ -159,18 +160,33 @@ class Answerer:
     async def _ask(
         self, debater: Debater, debate: Debate, seconds: float | None, *, first: bool
     ) -> tuple[Response, tuple[str, ...]]:
+        call = self._call_first if first else self._call
+        within = None if first else self.within
+        ask: Callable[[Debate], Any] = debater.answer
+        if not inspect.iscoroutinefunction(ask):
+            ask = partial(self._ask_and_check, ask)
         try:
-            if first:
-                response = await self._call_first(debater.answer, debate, seconds=seconds)
-            else:
-                response = await self._call(
-                    debater.answer, debate, seconds=seconds, within=self.within
-                )
-            return await self._call_first(
-                guard, response, self.index, self.max_words, seconds=seconds
-            )
+            given = await call(ask, debate, seconds=seconds, within=within)
+            if isinstance(given, _Valid):
+                return given.response, given.notes
+            return await self._call_first(guard, given, self.index, self.max_words, seconds=seconds)
         except CallTimeout as error:
             raise TimeoutError(str(error)) from None
+
+    def _ask_and_check(self, ask: Callable[[Debate], Any], debate: Debate) -> Any:
+        """Call a debater and check its answer in the same thread; an awaitable is returned."""
+        given = ask(debate)
+        if inspect.isawaitable(given):
+            return given
+        return _Valid(*guard(given, self.index, self.max_words))
+
+
+@dataclass(frozen=True)
+class _Valid:
+    """A response that has passed the guard, and its notes."""
+
+    response: Response
+    notes: tuple[str, ...]
 
 
 def _describe(error: BaseException) -> str:
