@@ -204,7 +204,8 @@ def quantity(graph: SceneGraph, added: set[int]) -> Verdict:
         if not e.relation.attacks and e.target not in added and graph.side(e.target) == "con"
     }  # fmt: skip
     good = bool(added) and len(attacking) <= 1 and len(defending) <= 1
-    counts = f"{len(added)} arguments, {len(attacking)} attack the user's, {len(defending)} defend"
+    count = f"{len(added)} argument{'' if len(added) == 1 else 's'}"
+    counts = f"{count}, {len(attacking)} attack the user's, {len(defending)} defend"
     return Verdict(score=float(good), rationale=counts)
 
 

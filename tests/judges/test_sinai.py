@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from touche_rad.demo import demo_file
 from touche_rad.errors import InputError, OptionError, UserError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
+from touche_rad.models.examples import estimate_tokens
 from touche_rad.plugins import Services, find
 from touche_rad.runs.judging import judge as judge_file
 from touche_rad.runs.runner import run
@@ -469,7 +469,7 @@ def test_a_users_examples_are_shown_instead(server: Scripted, tmp_path: Path) ->
 
 
 def test_the_prompt_for_a_demo_debate_of_three_turns_keeps_its_budget(server: Scripted) -> None:
-    """At most 800 tokens in the mean: words and marks, about as many as word pieces."""
+    """At most 800 tokens in the mean, by the estimate that counts more than word pieces do."""
     debates = list(files.read_debates(demo_file("debates.jsonl")))
     answering(server, {"Answers": {"answers": [ALL_NO] * 3}})
 
@@ -481,6 +481,6 @@ def test_the_prompt_for_a_demo_debate_of_three_turns_keeps_its_budget(server: Sc
         await model.close()
 
     anyio.run(judge_them)
-    lengths = [len(re.findall(r"\w+|[^\w\s]", prompt_of(body))) for body in server.asked]
+    lengths = [estimate_tokens(prompt_of(body)) for body in server.asked]
     assert len(lengths) == len(debates)
     assert sum(lengths) / len(lengths) <= 800
