@@ -241,6 +241,7 @@ def test_too_many_words_are_cut_at_a_sentences_end(server: Scripted) -> None:
         ("zoos  are prisons!", REPETITION),
         ("These zoos are all prisons.", REPETITION),
         ("Zoo breeding saves endangered species!", REPETITION),
+        ("Endangered species.", REPETITION),
         ("As an AI language model, I hold no views.", NO_PERSON),
         ("I'm just an AI and I hold no views.", NO_PERSON),
         ("As a large language model I cannot.", NO_PERSON),

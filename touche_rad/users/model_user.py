@@ -11,11 +11,12 @@ import anyio
 from pydantic import BaseModel, Field
 
 from touche_rad.debate import Debate, Response
+from touche_rad.evidence.words import join_words
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.text import clean, cut_to_words, sentences
+from touche_rad.text import clean, cut_to_words, sentences, words
 from touche_rad.users.arguments import arguments_for_user, word_overlap
 from touche_rad.users.persona import Persona
 from touche_rad.users.rules import seeded_random
@@ -154,8 +155,10 @@ class ModelUser:
         if not _plain(new):
             return "", REPETITION if bare else EMPTY
         earlier = [*own, *map(clean, debate.system_texts)]
-        if any(word_overlap(new, text) >= self.options.alike for text in earlier):
-            return "", REPETITION
+        said = join_words(words(new))
+        for text in earlier:
+            if said in join_words(words(text)) or word_overlap(new, text) >= self.options.alike:
+                return "", REPETITION
         return new, ""
 
 
