@@ -206,6 +206,8 @@ def test_a_prompt_mentions_all_keys_values_and_limits_of_its_schema(
         if "response_format" in call:
             schema = call["response_format"]["json_schema"]["schema"]
             assert list(dict.fromkeys(missing(text, schema))) == [], f"{asked}:\n{text}"
+            if play.kind == "debater":  # a number is the number of something in the prompt
+                assert '"maximum": 999999' not in json.dumps(schema), f"{asked}: any number fits"
 
 
 def test_a_prompt_that_leaves_out_a_key_a_value_or_a_limit_is_found() -> None:

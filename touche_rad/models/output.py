@@ -26,6 +26,18 @@ Paragraph = Annotated[str, Field(json_schema_extra={"maxLength": 600})]
 Page = Annotated[str, Field(json_schema_extra={"maxLength": 2_000})]
 """Text of at most 2,000 characters: a quoted text or a comment."""
 
+
+def numbers_to(highest: int) -> Any:
+    """Return the type of a list of numbers of things that a prompt numbers from 1 to `highest`.
+
+    A server with schemas writes no other number. One that another server writes is no error: the
+    caller leaves it out.
+    """
+    if not highest:
+        return list[int]
+    return list[Annotated[int, Field(json_schema_extra={"minimum": 1, "maximum": highest})]]
+
+
 _NUMBERS: Final = {"integer", "number"}
 _LOWEST: Final = ("minimum", "exclusiveMinimum")
 _HIGHEST: Final = ("maximum", "exclusiveMaximum")

@@ -107,7 +107,7 @@ class InspireDebate:
         try:
             draft = await write_speech(
                 self.model, messages, check, words=options.max_words,
-                most_cited=options.cited if names_evidence else None,
+                most_cited=options.cited if names_evidence else None, shown=len(evidence),
                 new_attempts=options.new_attempts,
             )  # fmt: skip
         except ModelError as error:

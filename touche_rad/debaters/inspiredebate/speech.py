@@ -19,7 +19,7 @@ from touche_rad.debaters.inspiredebate.conversation import (
 )
 from touche_rad.evidence.guard import Checked, describe_unsupported
 from touche_rad.models import Message, Model, ModelError, Prompt
-from touche_rad.models.output import Line, Page, Paragraph
+from touche_rad.models.output import Line, Page, Paragraph, numbers_to
 from touche_rad.models.prompts import Thesis
 from touche_rad.text import clean, content_words, count_words
 
@@ -71,7 +71,7 @@ class Speech(BaseModel):
 
 
 @lru_cache(64)
-def speech_schema(words: int, most_cited: int | None) -> type[BaseModel]:
+def speech_schema(words: int, most_cited: int | None, shown: int) -> type[BaseModel]:
     """Return the schema of a speech, without `evidence` if `most_cited` is None.
 
     The limit in letters leaves room for all words.
@@ -80,7 +80,7 @@ def speech_schema(words: int, most_cited: int | None) -> type[BaseModel]:
     fields: dict[str, Any] = {"reasoning": (Page, Field(min_length=1))}
     if most_cited is not None:
         numbers: Any = Field(default_factory=list, json_schema_extra={"maxItems": most_cited})
-        fields["evidence"] = (list[int], numbers)
+        fields["evidence"] = (numbers_to(shown), numbers)
     return create_model("Speech", **fields, argument=(str, argument))
 
 
@@ -151,6 +151,7 @@ async def write_speech(
     *,
     words: int,
     most_cited: int | None,
+    shown: int,
     new_attempts: int,
 ) -> Draft:
     """Ask for a speech; ask again if it refuses, is too long, or claims what is not supported.
@@ -161,6 +162,7 @@ async def write_speech(
         check: Checks a speech.
         words: Maximum words of the argument.
         most_cited: Maximum numbers of evidence that the model names; None asks for no numbers.
+        shown: Pieces of evidence in the prompt.
         new_attempts: Maximum new requests.
 
     Raises:
@@ -168,7 +170,7 @@ async def write_speech(
         ModelError: There is no valid answer.
     """
     shorten = without_oldest(messages)
-    schema = speech_schema(words, most_cited)
+    schema = speech_schema(words, most_cited, shown)
     tokens = 700 + 2 * words
     answer = await model.ask(
         messages, schema, step="inspiredebate.speech", shorten=shorten, max_tokens=tokens

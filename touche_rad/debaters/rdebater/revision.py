@@ -222,7 +222,7 @@ class MergedAgents:
         }  # fmt: skip
         answer: Assessment = await self._model.ask(
             prompt.messages(**values),
-            speech(Check, brief.words, brief.cited) if revise else Assessment,
+            speech(Check, brief.words, brief.cited, len(brief.evidence)) if revise else Assessment,
             step="rdebater.check", shorten=drop_oldest(prompt, "dialogue", values),
             max_tokens=CHECK_TOKENS,
         )  # fmt: skip

@@ -15,6 +15,7 @@ from touche_rad.debaters.rdebater.retrieval import Record
 from touche_rad.debaters.rdebater.schemes import Aggregation, Scheme
 from touche_rad.debaters.rdebater.schemes.vocabulary import schemes as definitions
 from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.models.output import numbers_to
 from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.text import clean
 
@@ -88,7 +89,7 @@ def max_letters(words: int) -> int:
 
 
 @lru_cache(64)
-def speech(schema: type[BaseModel], words: int, cited: int = 0) -> type[Any]:
+def speech(schema: type[BaseModel], words: int, cited: int = 0, shown: int = 0) -> type[Any]:
     """Return a schema with limits for its `utterance` and, with `cited`, for its `numbers`."""
     information = schema.model_fields["utterance"]
     bounded: Any = Field(
@@ -99,7 +100,7 @@ def speech(schema: type[BaseModel], words: int, cited: int = 0) -> type[Any]:
     fields: dict[str, Any] = {"utterance": (str, bounded)}
     if cited:
         limit: Any = Field(default=[], json_schema_extra={"maxItems": cited})
-        fields = {"numbers": (list[int], limit), **fields}
+        fields = {"numbers": (numbers_to(shown), limit), **fields}
     return create_model(schema.__name__, __base__=schema, **fields)
 
 
@@ -114,8 +115,8 @@ async def draft(model: Model, brief: Brief) -> Candidate:
         "flaws": list(brief.flaws), "cited": brief.cited, "wording": brief.wording,
     }  # fmt: skip
     answer: Draft = await model.ask(
-        prompt.messages(**values), speech(Draft, brief.words, brief.cited), step="rdebater.draft",
-        shorten=drop_oldest(prompt, "dialogue", values),
+        prompt.messages(**values), speech(Draft, brief.words, brief.cited, len(texts)),
+        step="rdebater.draft", shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
     return Candidate(clean(answer.utterance), brief.named(answer.numbers))
 
