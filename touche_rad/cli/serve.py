@@ -16,6 +16,7 @@ from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
     from touche_rad.serve.limits import Access
+    from touche_rad.serve.processes import Worker
 
 
 @opt.command(
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
                  metavar="MIB", help="Maximum size of a request in MiB."),
     click.option("--max-requests", type=click.IntRange(1), default=4096, show_default=True,
                  metavar="N", help="Maximum requests at a time; further ones get status 503."),
+    click.option("--processes", type=click.IntRange(1, 256), default=1, show_default=True,
+                 metavar="N", help="Number of processes that share the port; only without a "
+                 "model. --max-requests applies to each."),
     click.option("--token", metavar="TEXT", envvar="TOUCHE_RAD_TOKEN",
                  help="Token that clients must send, of 16 characters or more."),
     opt.flag("--open", "Answer clients on other machines without a token.", "is_open"),
@@ -64,9 +68,11 @@ def serve_command(**given: Any) -> None:
     from touche_rad.cli import page_offer
     from touche_rad.serve import create_app
     from touche_rad.serve.limits import Limits, TimedProtocol
+    from touche_rad.serve.processes import WorkerServer, share_port
 
     access = _access(given["host"], given["token"] or "", given["hosts"], given["is_open"])
     _check_port(given["host"], given["port"])
+    worker, port = _in_processes(given)
     level = "warning" if given["quiet"] else "info"
     logging.basicConfig(level=level.upper())
     debater = prepare.select_main("debater", given)
@@ -75,6 +81,11 @@ def serve_command(**given: Any) -> None:
     services = prepare.open_services(
         given, debater.plugin, judge.plugin, *also.plugins, index=True, must_answer=False
     )
+    if worker is not None and services.model is not None:
+        raise UserError(
+            "--processes works only without a model, whose limits and cache belong to one process: "
+            "leave out --processes or the model"
+        )
     answerer = prepare.make_answerer(given, debater, services)
     answerer.within = _CLIENT_SECONDS
     limits = Limits(body=given["max_body"] * 2**20, requests=given["max_requests"])
@@ -84,14 +95,31 @@ def serve_command(**given: Any) -> None:
         deadline=given["deadline"], model=services.model, limits=limits, access=access,
         offer=also.offer(answerer, made, services),
     )  # fmt: skip
-    say(f"debater {debater.tag}, judge {judge.tag}", quiet=given["quiet"])
-    prepare.check_demo(given, services.index)
+    if worker is None or worker.number == 0:
+        say(f"debater {debater.tag}, judge {judge.tag}", quiet=given["quiet"])
+        prepare.check_demo(given, services.index)
     _raise_open_files_limit()
-    uvicorn.run(
-        app, host=given["host"], port=given["port"], log_level=level,
-        timeout_keep_alive=_KEEP_ALIVE, backlog=_BACKLOG, http=TimedProtocol, ws="none",
-        timeout_graceful_shutdown=math.ceil(given["grace"]),
-    )  # fmt: skip
+    options: dict[str, Any] = {
+        "host": given["host"], "port": port, "log_level": level,
+        "timeout_keep_alive": _KEEP_ALIVE, "backlog": _BACKLOG, "http": TimedProtocol, "ws": "none",
+        "timeout_graceful_shutdown": math.ceil(given["grace"]),
+    }  # fmt: skip
+    if worker is None:
+        uvicorn.run(app, **options)
+    else:
+        shared = share_port(given["host"], port)
+        WorkerServer(uvicorn.Config(app, **options), worker).run([shared])
+
+
+def _in_processes(given: dict[str, Any]) -> tuple[Worker | None, int]:
+    """Return in each process of `--processes` with the port; None without further processes."""
+    from touche_rad.serve.processes import fork_workers, share_port
+
+    if given["processes"] == 1:
+        return None, given["port"]
+    reserved = share_port(given["host"], given["port"])
+    port = reserved.getsockname()[1]
+    return fork_workers(given["processes"]), port
 
 
 _CLIENT_SECONDS: Final = 280.0
@@ -122,10 +150,10 @@ def _check_port(host: str, port: int) -> None:
     import errno
     import socket
 
+    from touche_rad.serve.processes import address_of
+
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        family, kind, protocol, address = address_of(host, port)
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
