@@ -73,7 +73,7 @@ def test_debatrix_hears_the_talk_once_for_each_maxim(server: Scripted) -> None:
         asked = [one for one in told if question in one]
         assert len(asked) == 4
         assert all("Score 6 or more if the answer is yes" in one for one in asked)
-    assert sum("Treat these arguments as true" in one for one in told) == 4, "the official rule"
+    assert sum("Treat these as true" in one for one in told) == 4, "the official rule"
     last = [one for one in told if "new speech, number 4" in one]
     assert all("SYSTEM-2" in one and "SOURCE-2" in one for one in last)
 
