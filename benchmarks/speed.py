@@ -100,7 +100,7 @@ def main() -> None:
     judging.set_defaults(run=judge)
     engines = commands.add_parser("engine", help="--engine ray beside one process")
     engines.add_argument("--rows", type=int, nargs="+", default=[2000, 20_000])
-    engines.add_argument("--driver", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
+    engines.add_argument("--driver", type=int, nargs="*", default=[10_000, 1_000_000])
     engines.set_defaults(run=engine)
     options = parser.parse_args()
     options.run(options)

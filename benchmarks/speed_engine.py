@@ -3,7 +3,8 @@
 Both engines judge the same generated debates with the cheapest judge. The difference between two
 numbers of debates is the time per debate, without the start of Python and Ray. Memory and
 processor time are those of the driver. For large numbers, workers that judge nothing give every
-debate the same line: only the driver works.
+debate the same line, and the debates are short: only the driver works, and its own part is most of
+it. A million debates take about four minutes on an idle machine with two cores.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ from touche_rad.runs.journal import Done
 from touche_rad.runs.worker import Block, BlockResult
 
 WORDS = "Zoos should be closed because captivity harms animals. This is what person {} says."
+BRIEF = (
+    '{"id": "%d", "simulation": {"userTurns": [{"utterance": "No.", "systemResponse": '
+    '{"utterance": "Yes.", "response": {"content": "Yes.", "arguments": []}}}]}}\n'
+)
 RAY = ("--engine", "ray", "--actors", "1")
 SCRIPT = "from benchmarks.speed_engine import driver; driver()"
 
@@ -41,7 +46,7 @@ def report(options: argparse.Namespace) -> None:
         ):
             before: tuple[int, float, float] | None = None
             for count in counts:
-                write(folder / "in.jsonl", count)
+                write(folder / "in.jsonl", count, brief="-c" in program)
                 wall, processor, memory = judged(folder, program, more)
                 each = ["", ""]
                 if before is not None:
@@ -55,12 +60,15 @@ def report(options: argparse.Namespace) -> None:
                 print(f"| {' | '.join([*cells, *each])} |", flush=True)
 
 
-def write(path: Path, count: int) -> None:
-    """Write debates of one turn."""
+def write(path: Path, count: int, *, brief: bool = False) -> None:
+    """Write debates of one turn, or brief ones without cited arguments."""
     said = "Reserves protect more animals at a lower price, and their visitors learn more there."
     cited = [{"id": "104.3", "text": said, "arguments": [said]}]
     with path.open("w", encoding="utf-8") as out:
         for number in range(count):
+            if brief:
+                out.write(BRIEF % number)
+                continue
             answer = {"utterance": said, "response": {"content": said, "arguments": cited}}
             turn = {"utterance": WORDS.format(number), "systemResponse": answer}
             out.write(json.dumps({"id": str(number), "simulation": {"userTurns": [turn]}}) + "\n")
@@ -94,8 +102,7 @@ class Idle:
 
     def run(self, _: int, block: Block) -> BlockResult:
         """Return a line of the usual length for each debate."""
-        line = json.dumps({"simulation": {"userTurns": [WORDS * 4]}, "userTurnsEvaluations": [{}]})
-        return BlockResult([(number, Done((line,))) for number, _ in block.units])
+        return BlockResult([(number, Done((BRIEF,))) for number, _ in block.units])
 
     def leave(self, _: int) -> None:
         """Close nothing."""

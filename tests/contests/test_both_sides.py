@@ -65,8 +65,10 @@ def played(*debaters: object, claim: Debate = ZOOS, rounds: int = 2) -> list[Con
             Entrant(f"d{number}", Answerer([(f"d{number}", one), ("plain", Saying("So be it."))]))  # type: ignore[list-item]
             for number, one in enumerate(debaters)
         ]
-        stage = Stage(rounds, INDEX)
-        done = [await stage.play(game) for game in games(iter([claim]), entrants)]
+        stage = Stage(entrants, rounds, INDEX)
+        done = [
+            await stage.play(game) for game in games(iter([claim]), [one.name for one in entrants])
+        ]
         return [line for one in done for line in one.lines]
 
     return [Contest.model_validate_json(line) for line in anyio.run(play)]
@@ -166,8 +168,7 @@ def test_a_stand_in_is_told_and_the_debate_goes_on() -> None:
 
 
 def test_claims_with_one_id_stay_apart() -> None:
-    entrants = [Entrant(name, Answerer([])) for name in "ab"]
-    ids = [game.id for game in games(iter([ZOOS, ZOOS, Debate(claim="x")]), entrants)]
+    ids = [game.id for game in games(iter([ZOOS, ZOOS, Debate(claim="x")]), "ab")]
     assert len(set(ids)) == len(ids) == 6
 
 

@@ -36,7 +36,6 @@ def test_without_ray_one_line_says_how_to_install_it(
     ("words", "message"),
     [
         (("--actors", "2"), "--actors is for --engine ray"),
-        (("--engine", "ray", "--both-sides"), "--shard I/N works here too"),
         (("--engine", "ray", "-m", "vllm:tiny"), "start the servers first"),
     ],
 )
@@ -48,6 +47,14 @@ def test_what_cannot_have_workers(
                        tmp_path / "out.jsonl", *words)  # fmt: skip
     assert ended.code == 2
     assert message in ended.err
+
+
+def test_a_tournament_runs_on_one_machine(tmp_path: Path) -> None:
+    ended = touche_rad("tournament", DEMO / "claims.tsv", "-d", "verbatim", "-d", "grounded", "-i",
+                       "demo", "-o", tmp_path / "out", "--engine", "ray")  # fmt: skip
+    assert ended.code == 2
+    assert "simulate --both-sides and judge have --engine ray" in ended.err
+    assert len(ended.err.splitlines()) == 1
 
 
 @pytest.fixture
@@ -156,6 +163,22 @@ def test_ctrl_c_and_strict_end_with_one_line_and_leave_no_worker(
     assert len(err.splitlines()) == 1
     assert "ValueError: no answer to this" in err
     assert kept <= journaled(tmp_path) < 250
+
+
+@pytest.mark.services
+def test_debates_on_both_sides_and_their_panel_have_the_bytes_of_one_process(
+    cluster: Any, tmp_path: Path
+) -> None:
+    claims = str(DEMO / "claims.tsv")
+    play = ("simulate", claims, "-i", "demo", "--both-sides", "-d", "verbatim", "--against",
+            "grounded", "--rounds", "2")  # fmt: skip
+    whole = plain(tmp_path, *play)
+    ended(by_ray(cluster, *play, "--workers", "1", cwd=tmp_path))
+    assert (tmp_path / "ray.jsonl").read_bytes() == whole
+    panel = ("judge", "ray.jsonl", "-j", "grice")
+    outcomes = plain(tmp_path, *panel, "--replace")
+    ended(by_ray(cluster, *panel, cwd=tmp_path, out="outcomes.jsonl"))
+    assert (tmp_path / "outcomes.jsonl").read_bytes() == outcomes
 
 
 @pytest.mark.services

@@ -105,7 +105,7 @@ def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> M
     opt.integer("--max-games", "Maximum debates in DIR, the most informative first. [default: all]",
                 least=2),
     opt.DEADLINE, opt.WORKERS, opt.SEED, opt.SKIP_BAD, opt.STRICT, opt.REPLACE, opt.RESTART,
-    opt.JSON, opt.QUIET, *opt.DRY_RUN,
+    opt.JSON, opt.QUIET, click.option("--engine", hidden=True), *opt.DRY_RUN,
 )  # fmt: skip
 def tournament_command(claims: Path, **given: Any) -> int:
     """Let each pair of debaters debate each claim in CLAIMS twice, with sides exchanged.
@@ -118,6 +118,11 @@ def tournament_command(claims: Path, **given: Any) -> int:
     from touche_rad.contests.tournament.folder import RATINGS, Folder
     from touche_rad.contests.tournament.result import result_of
 
+    if given["engine"] not in (None, "local"):
+        raise OptionError(
+            "a tournament runs on one machine; for two debaters, simulate --both-sides and judge "
+            "have --engine ray"
+        )
     if "debater" in given["options"]:
         raise OptionError("give the options of a debater as -d 'NAME(KEY=VALUE)'")
     debaters = _select_debaters(given["debaters"])
@@ -205,12 +210,12 @@ def _play(
     if given["restart"]:
         folder.restart()
     demo, warnings = prepare.check_demo(given, services.index)
-    stage = Stage(given["rounds"], services.index, budgets.costs)
+    stage = Stage(entrants, given["rounds"], services.index, budgets.costs)
     mine = folder.begin_playing(whole)
     describe = prepare.count_calls(services.model)
     chosen, model = None, services.model
     if any(limits.values()):
-        chosen, model = recorded.choose(claims, entrants, stage, services.model), None
+        chosen, model = recorded.choose(claims, stage, services.model), None
         played = {**played, "games": sorted(chosen)}
     with progress("debating", quiet=given["quiet"], describe=describe) as report:
         run_options = RunOptions(
@@ -222,7 +227,7 @@ def _play(
         )  # fmt: skip
         status = run(
             lambda: play_both_sides(
-                claims, folder.contests, entrants, stage, identity=played,
+                claims, folder.contests, stage, identity=played,
                 verb="tournament", options=run_options, chosen=chosen,
                 play=partial(recorded.play, stage),
             ),
@@ -267,9 +272,9 @@ def _dry_run(claims: Path, given: prepare.Given, debaters: Sequence[Selected]) -
         entrants = make_entrants(
             debaters, given, services, max_words=given["words"], limit=budgets.model_of
         )
-        stage = Stage(given["rounds"], services.index, budgets.costs)
+        stage = Stage(entrants, given["rounds"], services.index, budgets.costs)
         return lambda run_options: play_both_sides(
-            claims, claims, entrants, stage, identity={}, options=run_options
+            claims, claims, stage, identity={}, options=run_options
         )
 
     index = prepare.open_index_of(given)
@@ -317,7 +322,7 @@ class _Games:
 
     async def play(self, stage: Stage, game: Game) -> Done:
         """Play a debate, or return the recorded one with the same settings."""
-        names = (game.pro.name, game.con.name)
+        names = (game.pro, game.con)
         key = {
             "id": game.id, "claim": game.claim.claim, "description": game.claim.description,
             "debaters": [[name, self.settings_of[name]] for name in names],
@@ -325,9 +330,7 @@ class _Games:
         }  # fmt: skip
         return await self.folder.recorded(key, stage.play, game)
 
-    def choose(
-        self, claims: Path, entrants: Sequence[Entrant], stage: Stage, model: Model | None
-    ) -> set[str]:
+    def choose(self, claims: Path, stage: Stage, model: Model | None) -> set[str]:
         """Play and judge the most informative debates; return the ids of the debates to keep."""
         import anyio
 
@@ -343,6 +346,7 @@ class _Games:
         from touche_rad.runs.runner import Interrupted
 
         given, judging = self.given, self.judging
+        names = [one.name for one in stage.entrants]
         bench = Bench(judging.panel, str(judging.identity["judge"]), False, None)
         source = files.read_claims(claims, files.BadLines(skip=given["skip_bad"]))
 
@@ -354,7 +358,7 @@ class _Games:
         async def work(report: Callable[[int, int | None], None]) -> tuple[set[str], float]:
             try:
                 return await choose_games(
-                    list(games(source, entrants)), [one.name for one in entrants], play,
+                    list(games(source, names)), names, play,
                     Limits(given["until_interval"], given["max_games"]),
                     before=self.folder.game_ids(), prior=given["prior"],
                     samples=given["samples"], seed=given["seed"], report=report,

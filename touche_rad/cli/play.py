@@ -297,9 +297,9 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
 
     def make(services: Services) -> Work:
         players = make_entrants(several, given, services, max_words=words)
-        stage = Stage(rounds, services.index)
+        stage = Stage(players, rounds, services.index)
         return lambda run_options: play_both_sides(
-            places.source, places.out, players, stage, identity=identity, options=run_options
+            places.source, places.out, stage, identity=identity, options=run_options
         )
 
     from touche_rad.cli import dry_run
@@ -318,4 +318,5 @@ def _simulate_both_sides(claims: Path | None, given: dict[str, Any]) -> int:
     return run_files.run_on_files(
         "simulate", "debating", given, places, method, make(services), model=services.model,
         index=services.index, estimate=partial(dry_run.before_run, given, plugins, make, services),
+        workers=partial(run_files.workers_of, given, places, plugins, make, services),
     )  # fmt: skip

@@ -104,7 +104,7 @@ def run_on_files(
     model: Model | None = None,
     index: ArgumentIndex | None = None,
     estimate: Callable[[], Estimate | None] | None = None,
-    workers: Callable[[], Engine] | None = None,
+    workers: Callable[[], Engine],
 ) -> int:
     """Run a command from an input file to an output file, and print its status.
 
@@ -118,7 +118,7 @@ def run_on_files(
         model: The language model, if there is one.
         index: The index that the results depend on, if there is one.
         estimate: Estimates the calls of a run with a model.
-        workers: Makes the engine of `--engine ray`, if the command can have it.
+        workers: Makes the engine of `--engine ray`.
     """
     from touche_rad import files
     from touche_rad.cli.console import MAKE_INDEX_STEP, next_after, next_step, progress, say
@@ -186,14 +186,12 @@ def workers_of(
     return ray_engine(given, plugins, make, services, open_services, trace)
 
 
-def _engine(given: Given, workers: Callable[[], Engine] | None) -> Engine | None:
+def _engine(given: Given, workers: Callable[[], Engine]) -> Engine | None:
     """Return the engine of `--engine ray`."""
     if given["engine"] == "local":
         if given["actors"] is not None:
             raise OptionError("--actors is for --engine ray")
         return None
-    if workers is None:
-        raise OptionError("--engine ray is for debates with a user; --shard I/N works here too")
     return workers()
 
 

@@ -42,30 +42,35 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Game:
-    """A debate to play: `pro` opens and argues for the claim."""
+    """A debate to play: `pro` opens and argues for the claim.
+
+    It has the names of the debaters, so that another process can play it with its own ones.
+    """
 
     id: str
     claim: Debate
-    pro: Entrant
-    con: Entrant
+    pro: str
+    con: str
 
 
-def games(claims: Iterator[Debate], entrants: Sequence[Entrant]) -> Iterator[Game]:
+def games(claims: Iterator[Debate], names: Sequence[str]) -> Iterator[Game]:
     """Yield each claim with each ordered pair of debaters."""
-    pairs = list(permutations(entrants, 2)) if len(entrants) > 1 else [(*entrants, *entrants)]
+    pairs = list(permutations(names, 2)) if len(names) > 1 else [(*names, *names)]
     known: Counter[str] = Counter()
     for number, claim in enumerate(claims, 1):
         key = claim.id or str(number)
         known[key] += 1
         key = key if known[key] == 1 else f"{key} ({known[key]})"
         for pro, con in pairs:
-            yield Game(f"{key}: {pro.name} v {con.name}", claim, pro, con)
+            yield Game(f"{key}: {pro} v {con}", claim, pro, con)
 
 
 @dataclass(frozen=True)
 class Stage:
     """Plays debates."""
 
+    entrants: Sequence[Entrant]
+    """The debaters; a single one plays against itself."""
     rounds: int
     index: ArgumentIndex | None = None
     costs: Callable[[Game], Mapping[str, int]] = lambda game: {}
@@ -73,19 +78,21 @@ class Stage:
 
     async def play(self, game: Game) -> Done:
         """Play one debate."""
+        answerers = {one.name: one.answerer for one in self.entrants}
+        pro, con = answerers[game.pro], answerers[game.con]
         contest = Contest(
             id=game.id, motion=game.claim.claim, info=game.claim.description,
             sides={FIRST: "pro", SECOND: "con"},
-            debaters={FIRST: game.pro.name, SECOND: game.con.name},
+            debaters={FIRST: game.pro, SECOND: game.con},
             opening=objection(self.index, game.claim.claim),
         )  # fmt: skip
         notes: list[str] = []
         stand_ins: list[StandIn] = []
         for turn in range(self.rounds):
-            for speaker, entrant in ((FIRST, game.pro), (SECOND, game.con)):
+            for speaker, answerer in ((FIRST, pro), (SECOND, con)):
                 view = task_view(contest, speaker)
-                answer = await entrant.answerer.answer(view, sided_view(contest, speaker))
-                is_fallback = answer.by != entrant.answerer.chosen
+                answer = await answerer.answer(view, sided_view(contest, speaker))
+                is_fallback = answer.by != answerer.chosen
                 speech = _speech(speaker, answer, is_fallback)
                 contest = contest.model_copy(update={"speeches": (*contest.speeches, speech)})
                 notes.extend(at_turn(note, view, turn) for note in answer.notes)
@@ -104,7 +111,6 @@ def _speech(speaker: str, answer: Answer, is_fallback: bool) -> Speech:
 async def play_both_sides(
     source: Path,
     out: Path,
-    entrants: Sequence[Entrant],
     stage: Stage,
     *,
     identity: Mapping[str, Any],
@@ -118,18 +124,18 @@ async def play_both_sides(
     Args:
         source: Claims, or debates with claims.
         out: The contests to write.
-        entrants: The debaters; a single one plays against itself.
-        stage: How a debate is played.
+        stage: The debaters, and how a debate is played.
         identity: What determines the output, without these arguments.
         verb: The name of the command in the status.
         play: Plays a debate. Default: the stage.
         chosen: The ids of the debates to play. Default: all.
         options: Settings that do not change the output.
     """
-    identity = {**identity, "debaters": [one.name for one in entrants], "rounds": stage.rounds}
+    names = [one.name for one in stage.entrants]
+    identity = {**identity, "debaters": names, "rounds": stage.rounds}
 
     def read(bad: files.BadLines) -> Iterator[Game]:
-        every = games(files.read_claims(source, bad), entrants)
+        every = games(files.read_claims(source, bad), names)
         return (game for game in every if chosen is None or game.id in chosen)
 
     work = Work(verb, source, out, read, play or stage.play, identity)

@@ -65,7 +65,7 @@ async def choose_games(
     units: dict[tuple[int, int, int], list[Game]] = {}
     for game in games:
         claim = claims.setdefault(game.id.removesuffix(_pair_of(game)), len(claims))
-        a, b = sorted((place[game.pro.name], place[game.con.name]))
+        a, b = sorted((place[game.pro], place[game.con]))
         units.setdefault((claim, a, b), []).append(game)
     schedule = Schedule(len(names), len(claims), prior=prior, samples=samples, seed=seed)
     most = len(games) if limits.games is None else min(limits.games, len(games))
@@ -77,7 +77,7 @@ async def choose_games(
         results = await _play_all([game for _, game in playing], play, workers)
         for (claim, game), (contest, outcome) in zip(playing, results, strict=True):
             share = share_of(outcome, contest.speakers[0])
-            schedule.add(claim, place[game.pro.name], place[game.con.name], share)
+            schedule.add(claim, place[game.pro], place[game.con], share)
             chosen.add(game.id)
         report(len(chosen), most)
         batch = _next(schedule, limits, most - len(chosen))
@@ -90,7 +90,7 @@ def _next(schedule: Schedule, limits: Limits, left: int) -> list[tuple[int, int,
 
 
 def _pair_of(game: Game) -> str:
-    return f": {game.pro.name} v {game.con.name}"
+    return f": {game.pro} v {game.con}"
 
 
 async def _play_all(

@@ -79,7 +79,7 @@ class Budgets:
     def costs(self, game: Game) -> Mapping[str, int]:
         """Return the costs of a debate as counts that `costs_in` reads."""
         counts: dict[str, int] = {}
-        for name in (game.pro.name, game.con.name):
+        for name in (game.pro, game.con):
             cost = self._of[name].debates.get(game.id) if name in self._of else None
             for what in COST_FIELDS if cost is not None else ():
                 counts[f"{what} of {name}"] = getattr(cost, what)
