@@ -48,7 +48,10 @@ def _read(value: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]) -
 
 
 def _choice(value: Any, choices: list[Any]) -> Any:
-    """Return the choice that a text is, or begins with if it contains no other choice."""
+    """Return the choice that a text is, or begins with if it contains no other choice.
+
+    A part of a choice such as `Assertive/Critical` stands for it if no other choice has this part.
+    """
     said = f"_{bare(str(value))}_"
     named = {choice: f"_{bare(str(choice))}_" for choice in choices}
     for choice, text in named.items():
@@ -56,7 +59,10 @@ def _choice(value: Any, choices: list[Any]) -> Any:
             return choice
     contained = [choice for choice, text in named.items() if text in re.sub(r"\W", "_", said)]
     begins = contained and said.startswith(named[contained[0]][:-1])
-    return contained[0] if len(contained) == 1 and begins else value
+    if len(contained) == 1 and begins:
+        return contained[0]
+    halves = [one for one in choices if said.strip("_") in map(bare, str(one).split("/"))]
+    return halves[0] if len(halves) == 1 else value
 
 
 def _object(value: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:

@@ -27,15 +27,15 @@ class Plan(BaseModel):
     """The answer of step 1: five choices, each with a reason."""
 
     tone: Tone
-    justification_tone: Line
+    justification_tone: Line = ""
     style: Style
-    justification_style: Line
+    justification_style: Line = ""
     approach_strategy: Approach
-    justification_approach: Line
+    justification_approach: Line = ""
     type_of_arguments: Type
-    justification_type: Line
+    justification_type: Line = ""
     perspective: Perspective
-    justification_perspective: Line
+    justification_perspective: Line = ""
 
 
 FIXED = Plan(

@@ -31,7 +31,7 @@ class Query(BaseModel):
 
     opponent_idea: Paragraph = Field(min_length=1)
     field_to_look: FieldToLook
-    justification: Line
+    justification: Line = ""
 
 
 def searches(most: int) -> type[BaseModel]:
