@@ -272,7 +272,8 @@ def columns() -> Iterator[Column]:
 def without_guards() -> ExitStack:
     """Switch off the detection of orders, and of answers that repeat a prompt or the user."""
     stack = ExitStack()
-    stack.enter_context(mock.patch("touche_rad.evidence.orders._matches", return_value=()))
+    for remembered in ("_matches", "_remembered"):
+        stack.enter_context(mock.patch(f"touche_rad.evidence.orders.{remembered}", return_value=()))
     stack.enter_context(mock.patch("touche_rad.runs.answering._check_prompts"))
     stack.enter_context(mock.patch("touche_rad.runs.answering._check_echo"))
     return stack
