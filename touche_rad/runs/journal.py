@@ -20,7 +20,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -368,12 +368,12 @@ def _checked(line: bytes) -> bytes:
 
 def record_line(unit: int, done: Done) -> bytes:
     """Return the record of a finished unit: one line without secrets, with its checksum."""
-    values = asdict(done) | {
-        "lines": [redact_line(line) for line in done.lines], "notes": redact_data(done.notes),
+    record = {
+        "unit": unit, "lines": [redact_line(line) for line in done.lines],
+        "counts": dict(done.counts), "notes": redact_data(done.notes),
         "stand_ins": redact_data([vars(one) for one in done.stand_ins]),
     }  # fmt: skip
-    record = json.dumps({"unit": unit, **values}, ensure_ascii=False, allow_nan=False)
-    return _sealed(record.encode())
+    return _sealed(json.dumps(record, ensure_ascii=False, allow_nan=False).encode())
 
 
 def read_record(line: bytes) -> tuple[int, Done]:
