@@ -233,6 +233,16 @@ def use_worker(monkeypatch: pytest.MonkeyPatch, cluster: Any, worker: type) -> N
 
 
 @pytest.mark.services
+def test_a_worker_without_a_cpu_keeps_no_debate(cluster: Any, tmp_path: Path) -> None:
+    write_world(tmp_path, 12)
+    whole = plain(tmp_path, *RESPOND)
+    run = touche_rad_process(*RESPOND, "-o", "ray.jsonl", "--engine", "ray", "--actors", "3",
+                             cwd=tmp_path, env={"RAY_ADDRESS": cluster.address})  # fmt: skip
+    assert run.code == 0, run.err
+    assert (tmp_path / "ray.jsonl").read_bytes() == whole
+
+
+@pytest.mark.services
 def test_workers_that_do_not_start_are_started_again(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

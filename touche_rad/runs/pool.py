@@ -167,7 +167,9 @@ class Pool:
         """Give each worker its next blocks, first to those that have none."""
         for has in range(_AHEAD):
             for actor in self._actors:
-                if actor.opening is not None or len(actor.running) > has:
+                if actor.starting is not None or actor.opening is not None:
+                    continue  # a worker without a free CPU may never start
+                if len(actor.running) > has:
                     continue
                 run = self._next_run(actor)
                 if run is None:
@@ -185,12 +187,15 @@ class Pool:
     def _next_run(self, actor: _Actor) -> BlockRun | None:
         """Return the first run that has a block for a worker.
 
-        A run is opened by as many workers as it has blocks, and by workers without a block: what
-        waits behind a long block could be done by another worker.
+        A run is opened by as many workers as it has blocks. A worker with a block gets no other one
+        that a worker which is opening the run could do, and opens no run.
         """
         for run in self._runs:
             opening = sum(one.opens is run for one in self._actors)
-            if run.left > opening and (run.number in actor.open or not actor.running):
+            is_open = run.number in actor.open
+            if run.left > (0 if is_open and not actor.running else opening) and (
+                is_open or not actor.running
+            ):
                 return run
         return None
 
