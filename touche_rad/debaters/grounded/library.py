@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from touche_rad.debate import Argument
+from touche_rad.evidence.quotable import form
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import NEGATIONS, content_words, strip_ending, words
 
@@ -113,13 +114,13 @@ def unit(weights: Vector) -> Vector:
 
 def cosine(one: Vector, other: Vector) -> float:
     """Return the cosine of two vectors of length 1."""
-    return sum(one[term] * other[term] for term in sorted(one.keys() & other.keys()))
+    return sum([one[term] * other[term] for term in sorted(one.keys() & other.keys())])
 
 
 def coverage(of: Vector, by: Vector) -> float:
     """Return the share of a vector's weight whose terms another vector has."""
-    total = sum(of.values())
-    return sum(of[term] for term in sorted(of.keys() & by.keys())) / total if total else 0.0
+    shared = sorted(of.keys() & by.keys())
+    return sum([of[term] for term in shared]) / sum(of.values()) if shared else 0.0
 
 
 _ENOUGH_ALONE = 0.5
@@ -334,6 +335,8 @@ class Profile:
     """The terms of the text."""
     matter: tuple[str, str]
     """The pair of opposed claims that it takes sides on, the same for either side."""
+    faults: dict[str, float]
+    """The faults of form of its text."""
 
 
 class Library:
@@ -345,6 +348,7 @@ class Library:
         self.lexis = Lexis(texts)
         self.latent = Latent(texts, self.lexis, DIMENSIONS, seed)
         self._made: dict[str, Profile] = {}
+        self._claims: dict[str, Vector] = {}
 
     def profile(self, argument: Argument) -> Profile:
         """Return an argument's profile."""
@@ -352,6 +356,7 @@ class Library:
         if found is None:
             if len(self._made) >= REMEMBERED:
                 self._made.clear()
+                self._claims.clear()
             found = self._made[argument.id] = self._profile(argument)
         return found
 
@@ -362,9 +367,9 @@ class Library:
         first, second = sorted((argument.attacks, argument.supports))
         return Profile(
             text=vector(argument.text),
-            attacks=vector(argument.attacks),
-            topic=vector(argument.topic),
-            claim=vector(claim),
+            attacks=self._claim(argument.attacks),
+            topic=self._claim(argument.topic),
+            claim=self._claim(claim),
             sign=1 if attacked else -1,
             claim_tone=tone(claim),
             claim_negated=negated(claim),
@@ -372,7 +377,15 @@ class Library:
             latent_attacks=latent(f"{argument.attacks} {argument.topic}"),
             words=frozenset(terms(argument.text)),
             matter=(first, second),
+            faults=form(argument.text),
         )
+
+    def _claim(self, text: str) -> Vector:
+        """Return the vector of a claim or a topic, which many arguments share."""
+        found = self._claims.get(text)
+        if found is None:
+            found = self._claims[text] = self.lexis.vector(text)
+        return found
 
 
 def sampled(index: ArgumentIndex) -> list[Argument]:

@@ -27,7 +27,7 @@ from touche_rad.debaters.grounded.library import (
 )
 from touche_rad.debaters.grounded.reading import Candidate, Reading, gather
 from touche_rad.errors import InputError, nearest
-from touche_rad.evidence.quotable import FORM, form
+from touche_rad.evidence.quotable import FORM
 from touche_rad.plugins import ArgumentIndex, Meaning, arguments_by, meaning_of
 
 _CLAIM, _MESSAGE, _ANSWERED, _EARLIER = 1.0, 1.0, 0.6, 0.4
@@ -142,12 +142,13 @@ def features(candidates: Sequence[Candidate], scene: Scene, library: Library) ->
     profiles = [library.profile(candidate.argument) for candidate in candidates]
     about, near = _latent(profiles, scene)
     alike = [cosine(scene.message, profile.text) for profile in profiles]
+    claims = _Claims(scene)
     found = [
-        _relevance(profile, scene, about[place])
-        | _stance(profile, scene, alike[place])
+        _relevance(profile, claims, about[place])
+        | _stance(profile, scene, claims, alike[place])
         | _news(profile, scene)
-        | form(candidate.argument.text)
-        for place, (candidate, profile) in enumerate(zip(candidates, profiles, strict=True))
+        | profile.faults
+        for place, profile in enumerate(profiles)
     ]
     _add_topics(found, candidates)
     _add_sides(found, candidates, profiles, [a + 0.5 * n for a, n in zip(alike, near, strict=True)])
@@ -158,27 +159,61 @@ def _latent(profiles: Sequence[Profile], scene: Scene) -> tuple[list[float], lis
     """Return the similarity of each to the debate, and to what the user asserts."""
     if not profiles:
         return [], []
-    texts = np.stack([profile.latent_text for profile in profiles])
-    attacks = np.stack([profile.latent_attacks for profile in profiles])
+    texts = np.concatenate([one.latent_text for one in profiles]).reshape(len(profiles), -1)
+    attacks = np.concatenate([one.latent_attacks for one in profiles]).reshape(len(profiles), -1)
     about = (texts + attacks) @ scene.latent_context
     near = np.maximum(texts @ scene.latent_asserted, 0)
     return [float(value) for value in about], [float(value) for value in near]
 
 
-def _relevance(profile: Profile, scene: Scene, about: float) -> Features:
+class _Claims:
+    """The claims of candidates compared with a debate; many candidates share a claim.
+
+    A claim is known by its vector, of which a library has one for equal texts.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._said: dict[int, float] = {}
+        self._targets: dict[int, float] = {}
+        self._covered: dict[int, float] = {}
+
+    def said(self, claim: Vector) -> float:
+        """Return the cosine with the user's message."""
+        found = self._said.get(id(claim))
+        if found is None:
+            found = self._said[id(claim)] = cosine(self._scene.message, claim)
+        return found
+
+    def target(self, claim: Vector) -> float:
+        """Return the cosine with the debate."""
+        found = self._targets.get(id(claim))
+        if found is None:
+            found = self._targets[id(claim)] = cosine(self._scene.context, claim)
+        return found
+
+    def covered(self, claim: Vector) -> float:
+        """Return the share of the user's main clause that has the claim's words."""
+        found = self._covered.get(id(claim))
+        if found is None:
+            found = self._covered[id(claim)] = coverage(self._scene.main, claim)
+        return found
+
+
+def _relevance(profile: Profile, claims: _Claims, about: float) -> Features:
     return {
         "matter": min(about, _ABOUT_ENOUGH),
-        "target": cosine(scene.context, profile.attacks),
-        "main": coverage(scene.main, profile.attacks),
+        "target": claims.target(profile.attacks),
+        "main": claims.covered(profile.attacks),
     }
 
 
-def _stance(profile: Profile, scene: Scene, alike: float) -> Features:
+def _stance(profile: Profile, scene: Scene, claims: _Claims, alike: float) -> Features:
     """Return features for the side of an argument, from the claims it attacks and supports."""
-    closeness = cosine(scene.message, profile.claim)
+    closeness = claims.said(profile.claim)
     nearest = profile.sign * closeness if closeness >= alike else -alike
     return {
-        "claim": profile.sign * coverage(scene.main, profile.claim),
+        "claim": profile.sign * claims.covered(profile.claim),
         "nearest": nearest,
         "tone": profile.sign * profile.claim_tone * scene.tone,
         "denied": profile.sign * float(profile.claim_negated),
@@ -188,8 +223,8 @@ def _stance(profile: Profile, scene: Scene, alike: float) -> Features:
 def _news(profile: Profile, scene: Scene) -> Features:
     """Return how much of it the system or the user has said."""
     size = max(1, len(profile.words))
-    said = max((len(profile.words & terms) / size for terms in scene.said), default=0.0)
-    overlap = max((len(profile.words & terms) / size for terms in scene.user_words), default=0.0)
+    said = max([len(profile.words & terms) for terms in scene.said], default=0) / size
+    overlap = max([len(profile.words & terms) for terms in scene.user_words], default=0) / size
     return {"repeats": max(0.0, said - _SAME), "echoes": max(0.0, overlap - _SAME)}
 
 
@@ -222,6 +257,9 @@ def _add_sides(
         sides.setdefault(candidate.argument.attacks, []).append((alike[place], place))
     for place, (candidate, profile) in enumerate(zip(candidates, profiles, strict=True)):
         sides = voices[profile.matter]
+        if len(sides) == 1:
+            found[place]["side"] = 0.0
+            continue
         attacks = candidate.argument.attacks
         against = _loudest((side for side in sides if side != attacks), sides, place)
         along = _loudest((attacks,), sides, place)
@@ -269,8 +307,8 @@ class Weights(BaseModel):
 
     def score(self, features: Mapping[str, float]) -> float:
         """Return the weighted sum."""
-        weight = self.of(features)
-        return sum(weight[name] * value for name, value in features.items())
+        weight = self._known[MEANT[0] in features]
+        return sum([weight.get(name, 0.0) * value for name, value in features.items()])
 
 
 def weights(path: Path | None = None) -> Weights:

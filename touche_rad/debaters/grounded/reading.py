@@ -327,7 +327,9 @@ def _note(
 ) -> None:
     best = max((hit.score for hit in answer), default=0.0)
     for hit in answer:
-        candidate = found.setdefault(hit.argument.id, Candidate(hit.argument))
+        candidate = found.get(hit.argument.id)
+        if candidate is None:
+            candidate = found[hit.argument.id] = Candidate(hit.argument)
         share = hit.score / best if best > 0 else 1.0
         if share > candidate.routes.get(route, -1.0):
             candidate.routes[route], candidate.paths[route] = share, path
