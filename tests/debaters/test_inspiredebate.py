@@ -171,9 +171,10 @@ def test_the_supporter_opens_with_the_bare_topic(server: Scripted) -> None:
     index = Recorded()
     opening = debate("Abolish the penny!").model_copy(update={"side": "pro"})
     answer(server, opening, index=index)
-    assert "opponent's argument" not in prompts(server, "Terms")[0]
+    assert "opponent's" not in prompts(server, "Terms")[0]
     system, last = (one["content"] for one in server.asked[-1]["messages"])
     assert "Your position: for the topic.\nYou defend: the topic is right." in system
+    assert "thesis" not in system, "the topic is our own thesis"
     assert "You speak first, as a supporter of the topic" in last
     assert "disagree" not in last
     assert {field for field, _ in index.searched} == {"supports"}
