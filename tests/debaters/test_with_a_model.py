@@ -114,6 +114,22 @@ def test_composed_says_what_its_arguments_say(server: Scripted) -> None:
 FLAW = "You say that it is worthless, but who decides what a coin is worth?"
 
 
+@pytest.mark.parametrize("begins", ["", "This gives up your claim: "])
+def test_what_another_argument_says_is_cited_from_it_without_a_repair(
+    server: Scripted, begins: str
+) -> None:
+    def wrong(told: str) -> dict[str, Any]:
+        right = number_of(told, CHARITY)
+        text = f"{begins}{CHARITY[0].lower() if begins else CHARITY[0]}{CHARITY[1:]}"
+        return {"numbers": [right % 2 + 1], "response": text}
+
+    answering(server, {"Written": wrong})
+    response = answer(server, "composed")
+    assert response.content.lower() == f"{begins}{CHARITY}".lower()
+    assert [one.text for one in response.arguments] == [CHARITY]
+    assert called(server) == ["Written"]
+
+
 def test_where_no_argument_can_be_used_composed_argues_without_one(server: Scripted) -> None:
     answering(server, {"Written": {"numbers": [], "response": f"{FLAW} {INVENTED}"}})
     response = answer(server, "composed")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
+import anyio
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate, Response, with_path
@@ -20,7 +21,14 @@ from touche_rad.debaters.grounded.guard import (
     by_nli,
 )
 from touche_rad.debaters.grounded.ranking import JUDGED, STANCE, StanceName
-from touche_rad.evidence.guard import Checked, Entails, Guard, describe_unsupported
+from touche_rad.evidence.guard import (
+    Checked,
+    Entails,
+    Found,
+    Guard,
+    describe_unsupported,
+    read,
+)
 from touche_rad.evidence.orders import sentences_to_judge
 from touche_rad.evidence.words import lexicon, read_passage
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
@@ -158,7 +166,11 @@ class Composed:
         numbers = dict.fromkeys(number for number in written.numbers if 1 <= number <= len(found))
         cited = [found[number - 1].argument for number in numbers][: self.options.cited]
         if cited:
-            return _Draft(await self._guard.checked(written.response, cited), tuple(cited))
+            draft = _Draft(await self._guard.checked(written.response, cited), tuple(cited))
+            others = [one.argument for one in found if one.argument not in cited]
+            said = sentences(clean(written.response))
+            most = self.options.cited
+            return await anyio.to_thread.run_sync(_renumbered, draft, said, others, most)
         return _Draft(Checked(tuple(_without_facts(written.response, debate))))
 
     def _quote(
@@ -169,6 +181,30 @@ class Composed:
             if cited and one.argument is cited[0]:
                 return self._grounded.quote(debate, one)
         return self._grounded.quote_best(debate, found)
+
+
+def _renumbered(
+    draft: _Draft, said: Sequence[str], others: Sequence[Argument], most: int
+) -> _Draft:
+    """Cite also the arguments that say an unsupported sentence: the model gave a wrong number.
+
+    A named argument that no supported sentence uses gives its place to them.
+    """
+    checked = draft.checked
+    saying = {
+        sentence: argument
+        for sentence in checked.goes
+        for argument in reversed(others)
+        if read(sentence, (argument,)) is Found.SAID
+    }
+    if not saying:
+        return draft
+    cited = list(draft.cited) if checked.entailed else _used(" ".join(checked.stands), draft.cited)
+    cited += [one for one in others if one in saying.values()][: most - len(cited)]
+    new = {sentence for sentence, argument in saying.items() if argument in cited}
+    stands = tuple(one for one in said if one in new or one in checked.stands)
+    goes = tuple(one for one in checked.goes if one not in new)
+    return _Draft(replace(checked, stands=stands, goes=goes), tuple(cited))
 
 
 def _schema(count: int, most: int) -> type[Written]:
