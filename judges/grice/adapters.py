@@ -8,9 +8,10 @@ A maxim is judged by the dimension of a panel that fits it:
 - `debgraph-grice`: Quantity, because its definition can be counted in the graph: the system's turn
   adds at least one argument, at most one that attacks the user and at most one that defends its own
   side. Relation: the turn rebuts something the user said; a claim on the motion alone scores half.
-- `inspirescore-grice`: Quality by fact authenticity, with the cited arguments as the only evidence.
-  Manner by the mean of argument clarity and arrangement. Relation by topic relevance, at most the
-  score of the judge `rest`, because topic relevance ignores stance.
+- `inspirescore-grice`: Quality by fact authenticity, with the cited arguments as the only evidence,
+  which counts as true, or by `rest` if the response states no fact. Manner by the mean of argument
+  clarity and arrangement. Relation by topic relevance, at most the score of the judge `rest`,
+  because topic relevance ignores stance.
 
 The other maxims are judged by the judge in the option `rest`, which needs no model by default.
 """
@@ -36,7 +37,7 @@ from judges.debgraph.graph import MOTION, SceneGraph
 from judges.grice.sinai.judge import criteria
 from judges.inspirescore import InspireScore
 from judges.inspirescore.aggregation import mean
-from touche_rad.contest import SYSTEM, USER, Contest, Speech, to_contest
+from touche_rad.contest import SYSTEM, USER, Contest, Outcome, Speech, to_contest
 from touche_rad.debate import Argument, Debate, Hit, Maxim, Response, Verdict
 from touche_rad.models import ModelError
 from touche_rad.models.context import Calls
@@ -239,10 +240,9 @@ class InspireScoreGrice(_Adapter):
         marks = outcome.scores.get(SYSTEM, {})
         reason = outcome.reason or "no score"
         manner = mean([marks.get("argument_clarity"), marks.get("argument_arrangement")])
-        own = {
-            Maxim.QUALITY: _verdict(marks.get("fact_authenticity"), reason, "true facts"),
-            Maxim.MANNER: _verdict(manner, reason, "clarity and arrangement"),
-        }
+        own = {Maxim.MANNER: _verdict(manner, reason, "clarity and arrangement")}
+        if _states_facts(outcome):
+            own[Maxim.QUALITY] = _verdict(marks.get("fact_authenticity"), reason, "true facts")
         verdicts = await self._complete(debate, own)
         relevance = marks.get("topic_relevance")
         if relevance is not None:
@@ -251,6 +251,15 @@ class InspireScoreGrice(_Adapter):
             rationale = f"topic relevance {relevance:.2f}; {rest.rationale}"
             verdicts[Maxim.RELATION] = Verdict(score=score, rationale=rationale)
         return verdicts
+
+
+def _states_facts(outcome: Outcome) -> bool:
+    """Whether the response states facts, as far as known: after a failure it may."""
+    return any(
+        one["facts"] or "facts_fault" in one
+        for one in outcome.details["responses"]
+        if one["speaker"] == SYSTEM
+    )
 
 
 def _verdict(score: float | None, reason: str, what: str) -> Verdict:

@@ -184,6 +184,15 @@ def test_a_cited_argument_that_is_quoted_is_evidence_for_quality(server: Scripte
     assert f"] {response.arguments[0].text}" in told
 
 
+def test_a_response_without_facts_is_judged_by_the_model_free_judge(server: Scripted) -> None:
+    filling(server, Facts={"response_1": [], "response_2": []})
+    quality = judged(server, "inspirescore-grice")[Maxim.QUALITY]
+    assert quality.score is not None
+    assert quality.rationale.startswith("judge grounded: ")
+    server.always = lambda handler: handler.say(500, b"{}")
+    assert judged(server, "inspirescore-grice")[Maxim.QUALITY].score is None, "a failure is shown"
+
+
 def test_inspirescore_sees_the_two_arguments_that_annotators_saw(server: Scripted) -> None:
     more = tuple(Argument(id=f"x.{number}", text=f"MORE-{number} is more.") for number in (1, 2, 3))
     judged(
