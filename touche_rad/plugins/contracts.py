@@ -153,7 +153,7 @@ class IndexBackend:
     ) -> int:
         """Build the same index with so many workers of a Ray cluster; report which cluster."""
         raise UserError(
-            f"--engine ray needs --to elasticsearch:URL/NAME: {location} is built by one process"
+            f"--engine ray needs an index on a server (--to): {location} is built by one process"
         )
 
     def exists(self, location: str) -> bool:

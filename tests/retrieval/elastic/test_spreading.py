@@ -21,7 +21,7 @@ ARGUMENTS = demo_file("arguments.jsonl")
 def test_a_folder_is_built_by_one_process(tmp_path: Path) -> None:
     ended = touche_rad("index", ARGUMENTS, "-o", tmp_path / "index", "--engine", "ray")
     assert ended.code == 2
-    assert "--engine ray needs --to elasticsearch:URL/NAME" in ended.err
+    assert "--engine ray needs an index on a server (--to)" in ended.err
     assert not (tmp_path / "index").exists()
     ended = touche_rad("index", ARGUMENTS, "-o", tmp_path / "index", "--actors", "2")
     assert "--actors is for --engine ray" in ended.err
