@@ -4,6 +4,7 @@
     OMP_NUM_THREADS=1 python benchmarks/speed.py dense INDEX [--synthetic N] [--queries N]
     python benchmarks/speed.py memory [--records N] [--look-ups N] [--index DIR]
     python benchmarks/speed.py model [MODEL] [--prompts N] [--at-once N] [--vllm KEY=VALUE ...]
+    python benchmarks/speed.py debates DEBATES MODEL [--judge NAME] [--most N] [--at-once N]
     python benchmarks/speed.py score [--runs N] [--debates N] [--turns N] [--keep DIR]
     python benchmarks/speed.py start [--rounds N] [--against CHECKOUT]
     python benchmarks/speed.py server COLLECTION [--server URL] [--debaters NAME ...] [--at-once N]
@@ -74,6 +75,15 @@ def main() -> None:
     asking.add_argument("--rounds", type=int, default=2)
     asking.add_argument("--vllm", nargs="*", default=[], metavar="KEY=VALUE")
     asking.set_defaults(run=model)
+    whole = commands.add_parser("debates", help="a run with vLLM beside a raw load of its requests")
+    whole.add_argument("debates", type=Path)
+    whole.add_argument("model", help="model that vLLM serves")
+    whole.add_argument("--judge", default="zsl")
+    whole.add_argument("--most", type=int, help="number of debates; default: all")
+    whole.add_argument("--at-once", type=int, default=32)
+    whole.add_argument("--rounds", type=int, default=2)
+    whole.add_argument("--vllm", nargs="*", default=[], metavar="KEY=VALUE")
+    whole.set_defaults(run=whole_debates)
     board = commands.add_parser("score", help="touche-rad score with many runs")
     board.add_argument("--runs", type=int, default=50)
     board.add_argument("--debates", type=int, default=160)
@@ -120,6 +130,12 @@ def server(options: argparse.Namespace) -> None:
 
 def judge(options: argparse.Namespace) -> None:
     from benchmarks.speed_judge import report
+
+    report(options)
+
+
+def whole_debates(options: argparse.Namespace) -> None:
+    from benchmarks.speed_debates import report
 
     report(options)
 

@@ -1,0 +1,137 @@
+"""Debates a minute of a whole `touche-rad judge` beside a raw load of the same requests.
+
+vLLM is started and stopped here. A first run is recorded by a proxy and warms the server up. Then
+the command and the raw load, which sends the recorded bodies with plain HTTP, take turns, and the
+better time of each counts. The command's time has the start of its process, reading, checking and
+writing; the raw load has nothing but requests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import anyio
+import httpx
+
+from benchmarks.reliability import lines
+from touche_rad.models.vllm import Vllm
+
+
+class Recorder(ThreadingHTTPServer):
+    """Passes requests on to a server, and keeps their bodies."""
+
+    daemon_threads = True
+    request_queue_size = 512
+
+    def __init__(self, url: str) -> None:
+        super().__init__(("127.0.0.1", 0), Passing)
+        self.bodies: list[bytes] = []
+        self.client = httpx.Client(
+            base_url=url.removesuffix("/v1"), timeout=600,
+            limits=httpx.Limits(max_connections=None),
+        )  # fmt: skip
+
+
+class Passing(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: Recorder
+
+    def do_GET(self) -> None:
+        self._answer(self.server.client.get(self.path))
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path.endswith("/chat/completions"):
+            self.server.bodies.append(body)
+        headers = {"Content-Type": "application/json"}
+        self._answer(self.server.client.post(self.path, content=body, headers=headers))
+
+    def _answer(self, reply: httpx.Response) -> None:
+        self.send_response(reply.status_code)
+        self.send_header("Content-Type", reply.headers.get("Content-Type", "application/json"))
+        self.send_header("Content-Length", str(len(reply.content)))
+        self.end_headers()
+        self.wfile.write(reply.content)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def judged(debates: Path, judge: str, url: str, model: str, at_once: int) -> float:
+    """Run the command; return its seconds."""
+    command = [
+        sys.executable, "-m", "touche_rad", "judge", str(debates), "-j", judge, "-q",
+        "-o", str(debates.with_name("judged.jsonl")), "--replace", "-m", f"{url}#{model}",
+        "-O", f"model.at_once={at_once}", "-O", "model.deadline=600", "-O", "model.max_tokens=300",
+    ]  # fmt: skip
+    begun = time.perf_counter()
+    subprocess.run(command, check=True)
+    return time.perf_counter() - begun
+
+
+async def sent(url: str, bodies: list[bytes], at_once: int) -> float:
+    """Send all bodies, so many at once; return the seconds."""
+    limit = anyio.Semaphore(at_once)
+    headers = {"Content-Type": "application/json"}
+    async with httpx.AsyncClient(timeout=600, limits=httpx.Limits(max_connections=None)) as client:
+
+        async def one(body: bytes) -> None:
+            async with limit:
+                reply = await client.post(f"{url}/chat/completions", content=body, headers=headers)
+                reply.raise_for_status()
+                json.loads(reply.json()["choices"][0]["message"]["content"])
+
+        begun = time.perf_counter()
+        async with anyio.create_task_group() as group:
+            for body in bodies:
+                group.start_soon(one, body)
+        return time.perf_counter() - begun
+
+
+def report(options: argparse.Namespace) -> None:
+    """Print both rates."""
+    anyio.run(beside_raw_load, options)
+
+
+async def beside_raw_load(options: argparse.Namespace) -> None:
+    server = Vllm(options.model, dict(one.split("=", 1) for one in options.vllm), report=print)
+    with tempfile.TemporaryDirectory() as folder:
+        debates = Path(folder, "debates.jsonl")
+        chosen = list(itertools.islice(lines(options.debates), options.most))
+        debates.write_text("".join(chosen), "utf-8")
+        try:
+            await server.ready()
+            url = str(server.url)
+            recorder = Recorder(url)
+            Thread(target=recorder.serve_forever, daemon=True).start()
+
+            async def command(url: str) -> float:
+                given = (debates, options.judge, url, options.model, options.at_once)
+                return await anyio.to_thread.run_sync(judged, *given)
+
+            await command(f"http://127.0.0.1:{recorder.server_port}/v1")
+            recorder.shutdown()
+            ours, raw = [], []
+            for _ in range(options.rounds):
+                ours.append(await command(url))
+                raw.append(await sent(url, recorder.bodies, options.at_once))
+        finally:
+            await server.close()
+    print(f"{len(chosen)} debates, {len(recorder.bodies)} calls, {options.at_once} at once\n")
+    print("| load | debates a minute | seconds of each round |")
+    print("| --- | --- | --- |")
+    for name, rounds in ((f"`touche-rad judge -j {options.judge}`", ours), ("raw", raw)):
+        each = ", ".join(f"{one:.1f}" for one in rounds)
+        print(f"| {name} | {60 * len(chosen) / min(rounds):.0f} | {each} |")
+    print(f"\nThe command reaches {min(raw) / min(ours):.1%} of the raw load.")
