@@ -35,7 +35,9 @@ class Keeper(TrainerCallback):  # type: ignore[misc, unused-ignore]
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         """Write the trainer's metrics of a step, without its final summary."""
         if logs and "train_runtime" not in logs:
-            self.metrics.note(state.global_step, logs)
+            # TRL counts tokens from its start, so that this count differs after a resumed stop.
+            kept = {name: one for name, one in logs.items() if not name.endswith("num_tokens")}
+            self.metrics.note(state.global_step, kept)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Report the progress."""
