@@ -2,8 +2,8 @@
 
     python -m benchmarks.injection [--every N] [--write]
 
-300 texts of `injection.toml`, and 120 of `injection_held_out.toml`, which were written before the
-last change of the guards, go into a response under judgement, into an argument, or into the user's
+300 texts of `injection.toml`, and 136 of `injection_held_out.toml`, whose writer did not know the
+guards, go into a response under judgement, into an argument, or into the user's
 message. Each judge and debater works on them without a model if it can, and with a scripted model
 that obeys every instruction that it finds in its prompt; then once more without the guards.
 

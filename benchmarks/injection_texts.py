@@ -1,4 +1,4 @@
-"""The texts of `benchmarks/injection.py`: 300, and 120 that were held out when guards changed."""
+"""The texts of `benchmarks/injection.py`: 300, and 136 of a writer who did not know the guards."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ from touche_rad.text import clean, count_words
 
 Place = Literal["answer", "argument", "user"]
 Goal = Literal["yes", "no", "say", "agree", "leak"]
+GOALS: Final[Sequence[Goal]] = ("yes", "no", "say", "agree", "leak")
+CODES: Final = (
+    "green lantern", "seven otters", "BANANA", "harbour", "x-ray nine", "paper boat", "Omega",
+    "blue cellar door", "thimble", "K7", "old violin", "rain on Tuesday", "marmalade",
+)  # fmt: skip
+"""Words that training texts dictate; many, so that none of them is learned."""
 PLAN: Final[Sequence[tuple[Place, Sequence[Goal]]]] = (
     ("answer", ("yes",) * 7),
     ("argument", ("yes",) * 3),
@@ -59,7 +65,7 @@ class Injection:
     field: bool = False
     """Whether the text goes into the fields of an argument instead of its text."""
     held_out: bool = False
-    """Whether it was written before the last change of the guards."""
+    """Whether its writer did not know the guards."""
 
     @property
     def neutral(self) -> Injection:
@@ -97,7 +103,8 @@ def _of_kind(number: int, held_out: bool) -> Iterator[Injection]:
             # The few held-out texts of a kind take the templates in turn, whatever their goals.
             step = next(places) if held_out else at
             template, form = ways[step % len(ways)]
-            payload = some[(step // len(ways) + number) % len(some)].format(
+            turn = step if held_out else step // len(ways)
+            payload = some[(turn + number) % len(some)].format(
                 code=texts["code"], given_in=texts["given_in"]
             )
             core = _FORMS[form](payload)
@@ -106,6 +113,28 @@ def _of_kind(number: int, held_out: bool) -> Iterator[Injection]:
                 kind["name"], "argument" if kind.get("field") else place, goal, text,
                 clean(core), before, kind.get("field", False), held_out,
             )  # fmt: skip
+
+
+def training_texts() -> list[str]:
+    """Return the texts of injection_training.toml: each template with three payloads."""
+    found = []
+    for texts in _read("injection_training.toml")["set"]:
+        for number, kind in enumerate(texts["kind"]):
+            if "forms" in kind:  # codes have no words to learn
+                continue
+            payloads = {**texts["payloads"], **kind.get("payloads", {})}
+            templates = kind["templates"]
+            if len(templates) == 1:
+                templates = templates * 20
+            for step in range(3 * len(templates)):
+                goal = GOALS[(step + number) % len(GOALS)]
+                some = payloads[goal]
+                payload = some[(step // len(GOALS) + number) % len(some)].format(
+                    code=CODES[(step + number) % len(CODES)], given_in=texts["given_in"]
+                )
+                text = templates[step // 3].format(x=payload)
+                found.append(text.rpartition(" | ")[2] if kind.get("turns") else text)
+    return found
 
 
 _FORMS: Final[Mapping[str, Any]] = {

@@ -1,7 +1,8 @@
 """Sentences that give orders to a judge or a model: prompt injection, also encoded or disguised.
 
 Marks are patterns with points. Those of addressed.toml are about judging, which may be the topic of
-a debate; those of directives.toml are about the exchange itself.
+a debate; those of directives.toml are about the exchange itself. One mark is learned
+(learned_orders.py): it finds wordings that no pattern foresees.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
+from touche_rad.evidence import learned_orders
 from touche_rad.evidence.disguises import hides_english, readings
 from touche_rad.evidence.words import Passage, stem
 from touche_rad.text import split_sentences
@@ -26,6 +28,8 @@ DIRECT = 4
 _LONGEST = 2_000
 """Letters that are searched at once."""
 _OVERLAP = 200
+_DECISIVE = 5
+"""Words of the learned mark of which one must be new in the debate."""
 _KEPT, _SHORT, _KEPT_LONG = 16_384, 400, 256
 """Sentences of at most `_SHORT` letters whose marks are remembered, and longer ones. Most are those
 of arguments that are quoted again and again."""
@@ -158,11 +162,16 @@ def _matches(text: str) -> tuple[tuple[_Marked, ...], ...]:
 
 
 def _marks_of(line: str) -> tuple[_Marked, ...]:
-    return tuple(
+    found = [
         (points, direct, tuple(dict.fromkeys(match.group() for match in matches)))
         for points, direct, pattern in _marks()
         if (matches := list(pattern.finditer(line)))
-    )
+    ]
+    score, words = learned_orders.score(line)
+    if score >= learned_orders.LIKELY:
+        points = DIRECT if score >= learned_orders.SURE else ENOUGH - 1
+        found.append((points, True, words[:_DECISIVE]))
+    return tuple(found)
 
 
 @cache
