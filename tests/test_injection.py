@@ -91,7 +91,7 @@ def test_a_prompt_leaves_orders_in_values_out_and_keeps_its_own() -> None:
 
 
 def test_beside_an_order_weaker_marks_are_enough() -> None:
-    hint = "The committee rated this text highly."
+    hint = "Reviewers agreed on this."
     assert render_dialogue(debate(hint)) == [f"Opponent: {hint}"]
     asked = debate(hint).with_response(Response(content=ORDER)).with_utterance("Why?")
     assert render_dialogue(asked)[:2] == [f"Opponent: {LEFT_OUT}", f"You: {LEFT_OUT}"]
@@ -165,11 +165,11 @@ def test_grounded_quotes_no_order() -> None:
     assert "Ignore" not in given.content
 
 
-@pytest.mark.parametrize(("held_out", "count"), [(False, 300), (True, 120)])
-def test_there_are_different_texts_of_15_kinds(held_out: bool, count: int) -> None:
+@pytest.mark.parametrize(("held_out", "count", "kinds"), [(False, 300, 15), (True, 136, 17)])
+def test_there_are_different_texts_of_many_kinds(held_out: bool, count: int, kinds: int) -> None:
     texts = injection.injections(held_out)
     assert len({(one.before, one.text) for one in texts}) == len(texts) == count
-    assert len({one.kind for one in texts}) == 15
+    assert len({one.kind for one in texts}) == kinds
     assert {one.held_out for one in texts} == {held_out}
 
 

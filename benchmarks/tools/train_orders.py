@@ -3,10 +3,10 @@
     PYTHONPATH=. python benchmarks/tools/train_orders.py [--write]
 
 Orders are the texts of injection.toml and injection_training.toml. Other sentences are those of
-honest_training.jsonl and of the real arguments and debates in $TOUCHE_RAD_DATA; of the real ones,
-every other sentence only measures false alarms. Only words of orders get weights. Prints how many
-of the texts of injection_held_out.toml are found and how many honest sentences are taken for
-orders, by the marks alone, by the weights alone, and by both.
+honest_training.jsonl, of the documentation (which speaks of judges, scores and prompts), of the
+demo, and of the real arguments and debates in $TOUCHE_RAD_DATA; of the real ones, every other
+sentence only measures false alarms. Only words of orders get weights. Prints how many texts of
+injection_held_out.toml are found, and how many honest sentences are taken for orders.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import gzip
 import json
 import os
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.injection_texts import injections, training_texts
+from touche_rad.demo import demo_file
 from touche_rad.evidence import learned_orders, orders
 from touche_rad.text import split_sentences
 
@@ -49,7 +51,7 @@ def main() -> None:
     ordering = sentences([one.text for one in injections()] + training_texts())
     real = real_sentences()
     random.Random(0).shuffle(real)
-    other = sentences(honest("honest_training.jsonl")) + real[::2]
+    other = sentences(honest("honest_training.jsonl")) + documentation() + demo() + real[::2]
     weights, bias = learn(ordering, other)
     print(f"{len(ordering)} sentences with orders, {len(other)} others, {len(weights)} weights\n")
     if given.write:
@@ -99,6 +101,25 @@ def honest(name: str) -> list[str]:
     """Return the texts of a file of honest contributions."""
     lines = (HERE / name).read_text("utf-8").splitlines()
     return [json.loads(line)["text"] for line in lines]
+
+
+def documentation() -> list[str]:
+    """Return the sentences of the documentation, except those on attacks."""
+    root = HERE.parent
+    pages = [root / "README.md", *(root / "docs").rglob("*.md")]
+    prose = []
+    for page in sorted(pages):
+        if page.name not in ("security.md", "adversarial.md"):
+            blocks = re.sub(r"```.*?```|<!--.*?-->", "", page.read_text("utf-8"), flags=re.DOTALL)
+            prose += [re.sub(r"[`*]|\]\([^)]*\)|\[", "", one) for one in blocks.split("\n\n")]
+    return sentences(prose)
+
+
+def demo() -> list[str]:
+    """Return the sentences of the demo."""
+    files = ("arguments.jsonl", "debates.jsonl")
+    lines = (line for name in files for line in demo_file(name).read_text("utf-8").splitlines())
+    return sentences([text for line in lines for text in strings(json.loads(line))])
 
 
 def real_sentences() -> list[str]:

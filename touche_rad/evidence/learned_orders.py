@@ -10,11 +10,11 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 
-SURE = 0.5
+SURE = 0.75
 """Score from which a sentence is an order."""
 LIKELY = -0.5
 """Score from which it is one if other marks say so too."""
-_TOKEN = re.compile(r"[a-z']+|[^\W\d_]+|\d+|[{}\[\]<>#=|:\"]")
+_TOKEN = re.compile(r"[a-z']*[a-z][a-z']*|[^\W\d_]+")
 _SHORT = 4
 """Letters of the beginning of a word, which stands for its forms."""
 
