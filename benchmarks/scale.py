@@ -7,16 +7,17 @@
 `write` generates arguments with the lengths and the share of repeated claims of the real
 collection and words by Zipf's law; a shorter collection is the beginning of a longer one. `load`
 runs `touche-rad index`, kills it once (SIGKILL) at this share of the sent arguments and repeats it;
-it prints arguments a second and the memory of the process in tenths of its time. `search` opens an
-index in several processes, and prints the time of opening, the memory of each (RSS, and PSS, in
-which shared pages are divided by their users) and the latency of three retrievers.
+it prints arguments a second, processor time, and the memory of its processes in tenths of its time
+(RSS, and its anonymous part, without the pages of temporary files that the system may drop).
+`search` opens an index in several processes, and prints the time of opening, the memory of each
+(RSS, and PSS, in which shared pages are divided by their users) and the latency of three
+retrievers.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import signal
 import subprocess
@@ -139,15 +140,23 @@ def load(given: argparse.Namespace) -> None:
     total = sum(1 for _ in given.file.open("rb"))
     command = [sys.executable, "-m", "touche_rad", "index", str(given.file), "-q", *given.options]
     command += ["--to", given.location]
-    begun, taken = time.perf_counter(), _seen(command, given.location, int(given.kill * total))
+    begun, of_server = time.perf_counter(), server_seconds(given.location)
     if given.kill:
+        taken = _seen(command, given.location, int(given.kill * total))
         killed, sent = time.perf_counter() - begun, documents(given.location)
-        print(f"killed after {killed:.0f} s with {sent} arguments in {_names(given.location)}")
-        begun, taken = time.perf_counter(), _seen(command, given.location, 0)
+        print(f"killed after {killed:.0f} s and {taken.processor:.0f} s of processor time "
+              f"with {sent} arguments in {_names(given.location)}")  # fmt: skip
+        begun = time.perf_counter()
+    taken = _seen(command, given.location, 0)
     seconds = time.perf_counter() - begun
+    of_server = server_seconds(given.location) - of_server
     print(f"{total} arguments, {seconds:.0f} s, {total / seconds:.0f} a second, "
-          f"{taken.processor:.0f} s of processor time, {size(given.location):.0f} MiB")  # fmt: skip
-    print("memory (MiB) in tenths of the time: " + ", ".join(f"{one:.0f}" for one in taken.tenths))
+          f"{taken.processor:.0f} s of processor time and {of_server:.0f} s of the server in all, "
+          f"{size(given.location):.0f} MiB")  # fmt: skip
+    for name, memory in (("memory", taken.memory), ("anonymous memory", taken.anonymous)):
+        parts = np.array_split(np.array(memory), min(10, len(memory)))
+        tenths = ", ".join(f"{part.max():.0f}" for part in parts)
+        print(f"{name} (MiB) in tenths of the time: {tenths}")
 
 
 class Taken(NamedTuple):
@@ -155,31 +164,57 @@ class Taken(NamedTuple):
 
     processor: float
     memory: Sequence[float]
-
-    @property
-    def tenths(self) -> list[float]:
-        """The largest memory in each tenth of the time."""
-        parts = np.array_split(np.array(self.memory), min(10, len(self.memory)))
-        return [float(part.max()) for part in parts]
+    anonymous: Sequence[float]
 
 
 def _seen(command: Sequence[str], location: str, until: int) -> Taken:
     """Run a command until its end, or until the server has this number of documents; kill it."""
     memory: list[float] = []
+    anonymous: list[float] = []
+    before = _processor()
     with subprocess.Popen(command) as process:
         while process.poll() is None:
-            with suppress(OSError, IndexError):
-                pages = Path(f"/proc/{process.pid}/statm").read_text().split()[1]
-                memory.append(int(pages) * os.sysconf("SC_PAGE_SIZE") / 2**20)
+            with suppress(OSError, KeyError):
+                sizes = [_resident(one) for one in (process.pid, *_children(process.pid))]
+                memory.append(sum(whole for whole, _ in sizes))
+                anonymous.append(sum(own for _, own in sizes))
             if until and documents(location) >= until:
                 process.send_signal(signal.SIGKILL)
-                return Taken(0.0, memory)
+                process.wait()
+                break
             with suppress(subprocess.TimeoutExpired):
                 process.wait(1)
-    if process.returncode:
+    if process.returncode and not until:
         raise SystemExit(f"{' '.join(command)}: exit code {process.returncode}")
+    return Taken(_processor() - before, memory, anonymous)
+
+
+def _children(process: int) -> list[int]:
+    return [
+        int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    ]
+
+
+def _resident(process: int) -> tuple[float, float]:
+    """Return RSS and its anonymous part in MiB."""
+    status = Path(f"/proc/{process}/status").read_text().splitlines()
+    sizes = {line.split(":")[0]: line.split()[1] for line in status if "kB" in line}
+    return int(sizes["VmRSS"]) / 1024, int(sizes["RssAnon"]) / 1024
+
+
+def _processor() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return Taken(used.ru_utime + used.ru_stime, memory)
+    return used.ru_utime + used.ru_stime
+
+
+def server_seconds(location: str) -> float:
+    """Return the processor time that the server has used, 0 for a folder."""
+    if not location.startswith("elasticsearch:"):
+        return 0.0
+    from retrieval.elastic.connection import Connection, place
+
+    nodes = Connection(place(location)).ask(lambda es: es.nodes.stats(metric="process"))["nodes"]
+    return sum(float(one["process"]["cpu"]["total_in_millis"]) for one in nodes.values()) / 1000
 
 
 def size(location: str) -> float:

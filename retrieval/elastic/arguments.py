@@ -245,7 +245,7 @@ class ElasticArguments:
     @property
     def _source(self) -> dict[str, Any]:
         if self.ours is not None:
-            return {"_source": ["line"]}
+            return {"_source": shape.SOURCE}
         return {"_source": {"excludes": ["*_embedding_*"]}}
 
     def _best(

@@ -41,7 +41,7 @@ from touche_rad.plugins.contracts import Of, Report
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
 
-_SOURCE = ["line", shape.GROUPS]
+_SOURCE = [*shape.SOURCE, shape.GROUPS]
 
 
 class ElasticMeaning:
@@ -125,7 +125,8 @@ class LinkedElasticIndex(ElasticIndex):
 def _with_groups(source: Mapping[str, Any]) -> tuple[Argument, dict[str, int]]:
     """Return the argument of a document and the groups of its statements, in order of roles."""
     held = source.get(shape.GROUPS) or {}
-    return shape.argument(source, ""), {role: held[role] for role in ROLES if role in held}
+    own = {key: value for key, value in source.items() if key != shape.GROUPS}
+    return shape.argument(own, own["id"]), {role: held[role] for role in ROLES if role in held}
 
 
 class ElasticIndexes(IndexBackend):

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import islice
-from pathlib import Path
-from typing import IO, Any, Final, Protocol
-
-import numpy as np
+from typing import IO, Any, Final, NamedTuple, Protocol
 
 from retrieval.elastic import shape
 from retrieval.elastic.connection import (
@@ -24,30 +23,35 @@ from retrieval.elastic.connection import (
     log,
     place,
 )
-from retrieval.index.analyser import tokens
-from retrieval.index.statements import ROLES, StatementGroups, key_of
+from retrieval.elastic.documents import documents
+from retrieval.index.statements import StatementGroups
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
+from touche_rad.files.seen import SeenIds
 
-BATCH: Final = 500
+BATCH: Final = 1_000
 """Arguments per batch."""
+_AT_ONCE: Final = 2
+"""Batches that the server gets at a time."""
 
 
-@dataclass(frozen=True)
-class Kept:
-    """An argument, its place in the collection, and the groups of its three statements."""
+class Kept(NamedTuple):
+    """An argument's place in the collection, id and document, ready to send."""
 
     order: int
-    argument: Argument
-    groups: Sequence[int]
+    name: str
+    document: bytes
 
 
 @dataclass(frozen=True)
 class Spool:
-    """A collection without duplicates, in a temporary file."""
+    """A collection without duplicates, in a temporary file: a line with the id, one the document.
 
-    file: IO[str]
+    The documents lack their end, which has the groups of statements: they are known at last.
+    """
+
+    file: IO[bytes]
     count: int
     digest: str
     groups: Any
@@ -55,9 +59,10 @@ class Spool:
     def batches(self) -> Iterator[Sequence[Kept]]:
         """Yield batches of arguments in order."""
         self.file.seek(0)
+        lines = zip(self.file, self.file, self.groups, strict=True)
         kept = (
-            Kept(order, files.argument_of(json.loads(line)), groups.tolist())
-            for order, (line, groups) in enumerate(zip(self.file, self.groups, strict=True))
+            Kept(order, json.loads(name), document[:-1] + shape.end(order, groups.tolist()))
+            for order, (name, document, groups) in enumerate(lines)
         )
         while batch := list(islice(kept, BATCH)):
             yield batch
@@ -65,44 +70,52 @@ class Spool:
 
 @contextmanager
 def spooled(arguments: Iterable[Argument]) -> Iterator[Spool]:
-    """Write the arguments to a temporary file and check their ids."""
+    """Write the arguments' documents to a temporary file and check their ids."""
     digest, gathering = sha256(), StatementGroups()
-    seen: dict[str, bytes] = {}
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass") as file:
-        for argument in arguments:
-            line = files.argument_line(argument) + "\n"
-            own = sha256(line.encode("utf-8", "surrogatepass")).digest()
-            name = shape.sendable(argument.id)
-            check_id(name)
-            if name in seen:
-                if seen[name] != own:
-                    sent = "" if name == argument.id else f" ({argument.id!r} is sent as this id)"
-                    raise UserError(f"two different arguments have the id {name!r}{sent}")
-                continue
-            seen[name] = own
-            file.write(line)
-            digest.update(line.encode("utf-8", "surrogatepass"))
-            gathering.add({role: key_of(tokens(getattr(argument, role))) for role in ROLES})
-        if not seen:
+    with tempfile.TemporaryFile() as file:
+        for made in documents(_lines(arguments, digest)):
+            file.write(made.lines)
+            gathering.add_all(made.statements)
+        groups = gathering.groups()
+        if not len(groups):
             raise UserError("the collection contains no argument")
-        yield Spool(file, len(seen), digest.hexdigest(), _groups(gathering, len(seen)))
+        yield Spool(file, len(groups), digest.hexdigest(), groups)
 
 
-def _groups(gathering: StatementGroups, count: int) -> Any:
-    """Return the groups of each argument; -1 for a blank statement."""
-    with tempfile.TemporaryDirectory(prefix="touche-rad-") as made:
-        folder = Path(made) / "statements"
-        gathering.write(np.arange(count), folder)
-        return np.load(folder / "groups.npy")
+def _lines(arguments: Iterable[Argument], digest: Any) -> Iterator[str]:
+    """Yield the JSON of each argument once, and add it to the digest."""
+    seen = SeenIds()
+    for argument in arguments:
+        line = files.argument_line(argument)
+        name = shape.sendable(argument.id)
+        check_id(name)
+        same = seen.add(name, hash(line))
+        if same is False:
+            sent = "" if name == argument.id else f" ({argument.id!r} is sent as this id)"
+            raise UserError(f"two different arguments have the id {name!r}{sent}")
+        if same is None:
+            digest.update(line.encode("utf-8") + b"\n")
+            yield line
 
 
-Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
-"""A bulk action and its document."""
+Pair = tuple[bytes, bytes]
+"""A bulk action and its document, as JSON."""
 _EXISTS: Final = 409
 _MERGE_SECONDS: Final = 4 * 3600.0
 """Maximum time of a merge: a large index with vectors takes long."""
 BYTES: Final = 8 * 2**20
 """Maximum size of a request, unless a single document is larger."""
+
+
+def send_changes(
+    connection: Connection, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
+) -> None:
+    """Send bulk actions with their documents."""
+    send(connection, [(_json(action), _json(document)) for action, document in pairs])
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value).encode()
 
 
 def send(connection: Connection, pairs: Sequence[Pair]) -> None:
@@ -115,7 +128,7 @@ def _parts(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
     part: list[Pair] = []
     size = 0
     for pair in pairs:
-        own = len(json.dumps(pair))
+        own = len(pair[0]) + len(pair[1])
         if part and size + own > BYTES:
             yield part
             part, size = [], 0
@@ -132,9 +145,9 @@ def _send_part(connection: Connection, part: Sequence[Pair]) -> None:
     except TooLarge:
         if len(part) == 1:
             ((action, document),) = part
-            name = next(iter(action.values()))["_id"]
+            name = next(iter(json.loads(action).values()))["_id"]
             raise UserError(
-                f"{connection.where}: the argument {name!r} has {len(json.dumps(document))} bytes, "
+                f"{connection.where}: the argument {name!r} has {len(document)} bytes, "
                 "more than the server accepts in a request (http.max_content_length)"
             ) from None
         half = len(part) // 2
@@ -189,11 +202,24 @@ def load(
         if sender is not None:
             sender(location, concrete, spool.batches(), check=not made)
         else:
-            for batch in spool.batches():
-                send_batch(connection, concrete, batch, check=not made)
+            _send_all(connection, concrete, spool.batches(), check=not made)
         _finish(connection, concrete, spool.count)
     _rename(connection, concrete, before)
     return spool.count
+
+
+def _send_all(
+    connection: Connection, concrete: str, batches: Iterator[Sequence[Kept]], *, check: bool
+) -> None:
+    """Send all batches, some at a time: the server has work while the next ones are read."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        running: deque[Future[None]] = deque()
+        for batch in batches:
+            running.append(pool.submit(send_batch, connection, concrete, batch, check=check))
+            if len(running) > _AT_ONCE:
+                running.popleft().result()
+        for one in running:
+            one.result()
 
 
 def _short_digest(body: Mapping[str, Any]) -> str:
@@ -246,19 +272,16 @@ def send_batch(
     A request without an answer in time is sent again. "create" keeps the first copy of an argument;
     "index" would replace it, and a replaced copy counts in the scores until segments are merged.
     """
-    there = _there(connection, concrete, [one.argument.id for one in batch]) if check else set()
-    pairs: list[Pair] = []
-    for one in batch:
-        name = shape.sendable(one.argument.id)
-        if name not in there:
-            action = {"create": {"_index": concrete, "_id": name}}
-            pairs.append((action, shape.document(one.argument, one.order, one.groups)))
-    send(connection, pairs)
+    there = _there(connection, concrete, [one.name for one in batch]) if check else set()
+    send(connection, [
+        (_json({"create": {"_index": concrete, "_id": one.name}}), one.document)
+        for one in batch
+        if one.name not in there
+    ])  # fmt: skip
 
 
-def _there(connection: Connection, concrete: str, ids: Sequence[str]) -> set[str]:
-    whole = [shape.sendable(one) for one in ids]
-    found = connection.ask(lambda es: es.mget(index=concrete, ids=whole, source=False))["docs"]
+def _there(connection: Connection, concrete: str, names: Sequence[str]) -> set[str]:
+    found = connection.ask(lambda es: es.mget(index=concrete, ids=names, source=False))["docs"]
     return {one["_id"] for one in found if one.get("found")}
 
 
@@ -298,6 +321,7 @@ def _merge(es: Any, index: str) -> bool:
 def _finish(connection: Connection, concrete: str, count: int) -> None:
     """Mark the index as complete; the description of its vectors is kept."""
     settle(connection, concrete)
+    _end_load(connection, concrete)
     there = int(connection.ask(lambda es: es.count(index=concrete))["count"])
     if there > count:
         raise UserError(
@@ -309,6 +333,19 @@ def _finish(connection: Connection, concrete: str, count: int) -> None:
             f"{connection.where}: {there} of {count} arguments are loaded; repeat the command"
         )
     update_description(connection, concrete, lambda about: {**about, "complete": True})
+
+
+def _end_load(connection: Connection, concrete: str) -> None:
+    """Set the index's settings back to those that are not for loading.
+
+    They change no result: a user who may not do this goes on without.
+    """
+    usual = dict.fromkeys(shape.WHILE_LOADING)
+    connection.ask(
+        lambda es: es.options(ignore_status=[403]).indices.put_settings(
+            index=concrete, settings=usual
+        )
+    )
 
 
 def update_description(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from retrieval.index.analyser import ALL, FIELDS, LONGEST_QUERY, PARTS, analyse, content
+from retrieval.index.analyser import ALL, LONGEST_QUERY, PARTS, analyse
 from retrieval.index.analyser import NAME as ANALYSER
 from retrieval.index.statements import ROLES
 from touche_rad import files
@@ -92,13 +92,16 @@ def _cut(text: str) -> str:
 
 
 MARK: Final = "touche-rad"
-FORMAT: Final = 1
+FORMAT: Final = 2
 GROUPS: Final = "groups"
 """The field with the groups of equal statements, which link arguments."""
 OFFICIAL_VECTORS: Final = "stella"
 K1, B = 0.9, 0.4
 """The local index's constants of BM25."""
 PLAIN: Final = ("topic", "text", "attacks", "supports")
+_FIELDS: Final = Argument.model_fields.keys()
+SOURCE: Final = [*_FIELDS, "line"]
+"""The fields of a document of ours that have its argument."""
 _KEYWORD: Final = {"type": "keyword", "ignore_above": 8_191}
 """Longer values are stored and not searched: the server rejects words of over 32,766 bytes."""
 
@@ -110,7 +113,10 @@ def vector_field(field: str, encoder: str) -> str:
 
 def mapping(digest: str, count: int) -> dict[str, Any]:
     """Return the mapping of an index of ours."""
-    words = {"type": "text", "analyzer": "whitespace", "similarity": "argument"}
+    # No query of ours or of the official baseline needs the places of words.
+    plain = {"type": "text", "index_options": "freqs"}
+    words = {**plain, "analyzer": "whitespace", "similarity": "argument"}
+    parts = {part: {**words, "copy_to": f"words.{ALL}"} for part in PARTS}
     return {
         "_meta": about(digest, count),
         "dynamic": "false",
@@ -119,11 +125,13 @@ def mapping(digest: str, count: int) -> dict[str, Any]:
             "tags": dict(_KEYWORD),
             "original": dict(_KEYWORD),
             "order": {"type": "integer"},
-            **{name: {"type": "text"} for name in PLAIN},
-            "words": {"properties": dict.fromkeys(FIELDS, words)},
-            GROUPS: {"properties": {role: {"type": "integer"} for role in ROLES}},
+            **dict.fromkeys(PLAIN, plain),
+            "words": {"properties": {**parts, ALL: words}},
+            GROUPS: {"properties": {
+                role: {"type": "integer", "doc_values": False} for role in ROLES
+            }},
         },
-    }
+    }  # fmt: skip
 
 
 def about(digest: str, count: int) -> dict[str, Any]:
@@ -136,34 +144,54 @@ def about(digest: str, count: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+WHILE_LOADING: Final = {
+    "refresh_interval": "-1",
+    "translog.durability": "async",
+    "translog.flush_threshold_size": "1gb",
+    "merge.policy.segments_per_tier": 50,
+    "merge.policy.max_merge_at_once": 50,
+}
+"""Settings until an index is complete: it is not searched before, and is merged at the end.
+
+A server that dies in the meantime may forget some seconds; the load then says what is missing.
+"""
+
+
 def settings(shards: int, replicas: int) -> dict[str, Any]:
     """Return the settings of an index of ours."""
     return {
         "number_of_shards": shards,
         "number_of_replicas": replicas,
         "similarity": {"argument": {"type": "BM25", "k1": K1, "b": B}},
+        **WHILE_LOADING,
     }
 
 
-def document(argument: Argument, order: int, groups: Sequence[int]) -> dict[str, Any]:
-    """Return an argument as a document of our index; `line` is its lossless JSON."""
-    line = files.argument_line(argument)
-    plain: dict[str, Any] = {name: sendable(getattr(argument, name)) for name in PLAIN}
-    return {
-        "id": sendable(argument.id),
-        "tags": [sendable(tag) for tag in argument.tags],
-        "original": sendable(argument.original or ""),
-        "order": order,
-        **plain,
-        "words": _words(argument),
-        GROUPS: {role: group for role, group in zip(ROLES, groups, strict=True) if group >= 0},
-        "line": json.dumps(json.loads(line)),
-    }
+def begin(record: Mapping[str, Any], line: str, stems: Mapping[str, Sequence[str]]) -> str:
+    """Return the begin of the document of an argument, given as JSON; `end` completes it.
+
+    The document has the argument's own fields. If these are not all of it, or not as they are, the
+    field `line` has its JSON.
+    """
+    if not _as_it_is(record, line):
+        line = json.dumps({
+            **{name: sendable(record.get(name) or "") for name in ("id", *PLAIN, "original")},
+            "tags": [sendable(tag) for tag in record.get("tags") or ()],
+            "line": json.dumps(record),
+        })  # fmt: skip
+    words = {part: " ".join(found) for part, found in stems.items() if found}
+    return f'{line[:-1]}, "words": {json.dumps(words)}'
 
 
-def _words(argument: Argument) -> dict[str, str]:
-    found = {part: analyse(content(argument, part)) for part in PARTS}
-    return {**found, ALL: " ".join(found.values())}
+def _as_it_is(record: Mapping[str, Any], line: str) -> bool:
+    """Whether an argument has no further fields, no nulls and no lone surrogates."""
+    return record.keys() <= _FIELDS and "\\ud" not in line and ": null" not in line
+
+
+def end(order: int, groups: Sequence[int]) -> bytes:
+    """Return the end of a document."""
+    held = {role: group for role, group in zip(ROLES, groups, strict=True) if group >= 0}
+    return f', "order": {order}, "{GROUPS}": {json.dumps(held)}}}'.encode()
 
 
 def sendable(text: str) -> str:

@@ -40,6 +40,9 @@ NAME = "folded-words/stopwords/snowball-english/2"
 LONGEST_QUERY = 512
 """Maximum number of words of a query; the rest is ignored."""
 REMEMBERED = 50_000
+"""Words whose stems are cached for queries."""
+OF_COLLECTION = 500_000
+"""Words whose stems are cached while a collection is analysed: about 100 MB."""
 
 # Snowball, not the stemmer of touche_rad.evidence.words: indexes on disk are built with it.
 _STEMMER = snowballstemmer.stemmer("english")
@@ -58,6 +61,20 @@ def tokens(text: str) -> list[str]:
     return list(filter(None, map(_stemmed, _WORD.findall(_folded(text)))))
 
 
+class CollectionAnalyser(dict[str, str]):
+    """Analyses the texts of a collection: each word of it is stemmed once."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= OF_COLLECTION:
+            self.clear()
+        stem = self[word] = _stem(word)
+        return stem
+
+    def tokens(self, text: str) -> list[str]:
+        """Return what `tokens` returns."""
+        return list(filter(None, map(self.__getitem__, _WORD.findall(_folded(text)))))
+
+
 def _folded(text: str) -> str:
     if text.isascii():
         return text.lower()
@@ -65,8 +82,8 @@ def _folded(text: str) -> str:
     return "".join(one for one in decomposed if not unicodedata.combining(one)).lower()
 
 
-@lru_cache(REMEMBERED)
-def _stemmed(word: str) -> str:
+def _stem(word: str) -> str:
+    """Return the stem of a folded word; empty for a stop word."""
     if word in stopwords():
         return ""
     word = _POSSESSIVE.sub("", word).replace("'", "")
@@ -74,3 +91,6 @@ def _stemmed(word: str) -> str:
         with _stemming:
             return str(_STEMMER.stemWord(word))
     return "x" + word.encode("utf-8", "replace").hex()
+
+
+_stemmed = lru_cache(REMEMBERED)(_stem)

@@ -10,19 +10,15 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any
 
-from retrieval.index.analyser import ALL, FIELDS, PARTS, content, tokens
+from retrieval.index.analyser import ALL, FIELDS, PARTS, CollectionAnalyser, content
 from retrieval.index.engine import build_engine
-from retrieval.index.statements import STATEMENTS, Key, StatementGroups, key_of
+from retrieval.index.statements import ROLES, STATEMENTS, StatementGroups
 from retrieval.index.store import FILE, write_manifest, write_store
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
-
-REMEMBERED: Final = 20_000
-"""Number of claims and topics whose stems are cached: many arguments share them."""
 
 
 def build(arguments: Iterable[Argument], location: str, *, replace: bool) -> int:
@@ -59,15 +55,12 @@ def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
 
         groups = StatementGroups()
 
-        cached = lru_cache(REMEMBERED)(_analysed)
+        tokens = CollectionAnalyser().tokens
 
         def take(argument: Argument) -> None:
-            analysed = {
-                part: (_analysed if part == "text" else cached)(content(argument, part))
-                for part in PARTS
-            }
-            groups.add({part: key for part, (_, key) in analysed.items()})
-            lines = {part: line for part, (line, _) in analysed.items()}
+            stems = {part: tokens(content(argument, part)) for part in PARTS}
+            groups.add([stems[role] for role in ROLES])
+            lines = {part: " ".join(words) for part, words in stems.items()}
             lines[ALL] = " ".join(filter(None, lines.values()))
             for field, file in words.items():
                 file.write(f"{lines[field]}\n")
@@ -80,12 +73,6 @@ def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
         grouped.result()
     write_manifest(folder, collection, len(numbers), counts)
     return len(numbers)
-
-
-def _analysed(text: str) -> tuple[str, Key]:
-    """Return the stems of a text in one line, and the key of its statement."""
-    words = tokens(text)
-    return " ".join(words), key_of(words)
 
 
 def _scratch(folder: Path) -> IO[str]:

@@ -42,8 +42,7 @@ def _plainly(keys: list[Key], shared: int) -> list[int]:
                 both = len(words & set(keys[other]))
                 if both >= NEAR * (len(words) + len(keys[other]) - both):
                     mine, its = root(place), root(other)
-                    if mine != its:
-                        parent[mine] = its
+                    parent[max(mine, its)] = min(mine, its)
             others.append(place)
     roots = [root(place) for place in range(len(keys))]
     numbers = {one: number for number, one in enumerate(sorted(set(roots)))}
@@ -127,7 +126,7 @@ def test_statements_are_collected_and_grouped_in_little_memory(
     try:
         collected = joining.StatementGroups()
         for at in range(count):
-            collected.add({"text": key(at), "attacks": key(at // 2), "supports": ()})
+            collected.add([key(at), key(at // 2), ()])
         held = tracemalloc.get_traced_memory()[0]
         collected.write(np.arange(count), tmp_path / "statements")
         peak = tracemalloc.get_traced_memory()[1]

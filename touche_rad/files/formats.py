@@ -28,6 +28,7 @@ from touche_rad.files.records import (
     require_object,
     short_repr,
 )
+from touche_rad.files.seen import SeenIds
 from touche_rad.files.simulations import (
     Evaluation,
     argument_of,
@@ -347,10 +348,10 @@ LONGEST_ID = 512
 
 def _collection(path: Place, bad: BadLines) -> Iterator[Argument]:
     """Read a collection; report ids that no index can hold, and ids of two different arguments."""
-    seen: dict[str, int] = {}
+    seen = SeenIds()
     for number, argument in _numbered(path, bad, Kind.ARGUMENTS, _argument):
         content = hash((argument.text, argument.topic, argument.attacks, argument.supports))
-        if seen.setdefault(argument.id, content) != content:
+        if seen.add(argument.id, content) is False:
             message = f"another argument has the id {short_repr(argument.id)} already"
             bad.report(InputError(path, message, line=number, field="id"))
             continue
