@@ -77,6 +77,9 @@ SECONDS: Final = 30.0
 """Default timeout of a call in seconds, including retries."""
 ONE_TRY: Final = 10.0
 HEALTH: Final = 2.0
+CONNECTIONS: Final = 64
+"""Connections to a node: more than debaters search at a time. Threads that wait for a connection of
+the client's pool get it in no order, so some would wait a hundred times as long as others."""
 log = logging.getLogger("touche_rad")
 
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
@@ -262,7 +265,9 @@ def _client(where: Place, seconds: float) -> Any:
         raise UserError(
             "an index on Elasticsearch needs the client: pip install 'touche-rad[elasticsearch]'"
         ) from None
-    settings: dict[str, Any] = {"request_timeout": seconds, "max_retries": 0}
+    settings: dict[str, Any] = {
+        "request_timeout": seconds, "max_retries": 0, "connections_per_node": CONNECTIONS,
+    }  # fmt: skip
     key, user, ca = os.environ.get(KEY), os.environ.get(USER), os.environ.get(CA)
     if key:
         settings["api_key"] = key

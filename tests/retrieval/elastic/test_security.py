@@ -1,4 +1,4 @@
-"""Who is let in, and what is said to who is not; what is asked again; no secret in any output."""
+"""Who is let in, and what is said to who is not; what is asked again or at once; no secrets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +28,7 @@ from tests.retrieval.elastic.servers import (
     Server,
 )
 from touche_rad.errors import UserError
+from touche_rad.plugins import open_index
 
 pytestmark = pytest.mark.services
 
@@ -220,6 +222,8 @@ def test_places_are_read() -> None:
 class _Recorder(ThreadingHTTPServer):
     """Answers as the server would for an index with one argument, and keeps what it was sent."""
 
+    request_queue_size = 64
+
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.asked: list[tuple[str, dict[str, str], float]] = []
@@ -228,6 +232,7 @@ class _Recorder(ThreadingHTTPServer):
         self.health = ""
         """What a search without an answer is told of the index, if anything; it is said at once."""
         self.heard = threading.Event()
+        self.together: threading.Barrier | None = None
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -248,6 +253,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.heard.wait(60)
             return
         elif self.path.startswith("/_msearch"):
+            if self.server.together is not None:
+                self.server.together.wait(30)
             source = {"id": "1", "text": "One.", "attacks": "Two.", "supports": "Three."}
             hit = {"_id": "1", "_score": 1.0, "_source": source}
             status, body = 200, {"responses": [{"status": 200, "hits": {"hits": [hit]}}]}
@@ -352,3 +359,11 @@ def test_what_is_no_elasticsearch_is_told(tmp_path: Path) -> None:
         location = f"elasticsearch:http://127.0.0.1:{other.server_port}/demo"
         _one_line(_searched(tmp_path, location), "is not Elasticsearch")
         other.shutdown()
+
+
+def test_as_many_debates_as_run_at_a_time_search_at_once(recorder: _Recorder) -> None:
+    index = open_index(_recorded(recorder))
+    recorder.together = threading.Barrier(40)  # nobody is answered before all have asked
+    with ThreadPoolExecutor(40) as debates:
+        found = list(debates.map(lambda _: index.search("attacks", "Two.", 1), range(40)))
+    assert [[hit.argument.id for hit in hits] for hits in found] == [["1"]] * 40
