@@ -270,7 +270,7 @@ def test_a_debater_that_takes_sides_argues_for_the_motion_and_against_it(
     sides = [re.findall(r"Your position: (for|against) the topic", one) for one in asked]
     assert sides == [["for"], ["against"], ["for"], ["against"]]
     assert "You speak first, as a supporter of the topic" in asked[0]
-    assert "Streets are for people.\n\nYou disagree with what I just said" in asked[1]
+    assert "Streets are for people.\n\nYou disagree with me. Refute" in asked[1]
     assert not any("not be closed" in one or "This is wrong" in one for one in asked)
 
 

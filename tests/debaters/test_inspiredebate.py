@@ -122,7 +122,7 @@ def test_the_answer_is_asked_for_with_reasoning_before_the_argument(server: Scri
     for element in (
         "debater", "Welcome", "The debate topic is: The penny is worthless and should be abolished.",
         "against the topic", "You defend: the topic is wrong", "step by step", "causes",
-        "direct claim", "at most 60 words", "You disagree with what I just said. Refute it",
+        "direct claim", "at most 60 words", "You disagree with me. Refute what I just said",
         "reasoning and analysis, then your argument",
     ):  # fmt: skip
         assert element in told
