@@ -9,9 +9,9 @@ A maxim is judged by the dimension of a panel that fits it:
   adds at least one argument, at most one that attacks the user and at most one that defends its own
   side. Relation: the turn rebuts something the user said; a claim on the motion alone scores half.
 - `inspirescore-grice`: Quality by fact authenticity, with the cited arguments as the only evidence,
-  which counts as true, or by `rest` if the response states no fact. Manner by the mean of argument
-  clarity and arrangement. Relation by topic relevance, at most the score of the judge `rest`,
-  because topic relevance ignores stance.
+  which counts as true: a yes if all facts are true. If the response states no fact, by `rest`.
+  Manner by the mean of argument clarity and arrangement. Relation by topic relevance, at most the
+  score of the judge `rest`, because topic relevance ignores stance.
 
 The other maxims are judged by the judge in the option `rest`, which needs no model by default.
 """
@@ -242,7 +242,7 @@ class InspireScoreGrice(_Adapter):
         manner = mean([marks.get("argument_clarity"), marks.get("argument_arrangement")])
         own = {Maxim.MANNER: _verdict(manner, reason, "clarity and arrangement")}
         if _states_facts(outcome):
-            own[Maxim.QUALITY] = _verdict(marks.get("fact_authenticity"), reason, "true facts")
+            own[Maxim.QUALITY] = supported(marks.get("fact_authenticity"), reason)
         verdicts = await self._complete(debate, own)
         relevance = marks.get("topic_relevance")
         if relevance is not None:
@@ -251,6 +251,14 @@ class InspireScoreGrice(_Adapter):
             rationale = f"topic relevance {relevance:.2f}; {rest.rationale}"
             verdicts[Maxim.RELATION] = Verdict(score=score, rationale=rationale)
         return verdicts
+
+
+def supported(share: float | None, reason: str = "no score") -> Verdict:
+    """Score 1 if all facts are true, and less than half otherwise: one added claim is a no."""
+    verdict = _verdict(share, reason, "true facts")
+    if share is None or share == 1:
+        return verdict
+    return verdict.model_copy(update={"score": share / 2})
 
 
 def _states_facts(outcome: Outcome) -> bool:

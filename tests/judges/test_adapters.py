@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from judges.debgraph.graph import Edge, Origin, Relation, SceneGraph
-from judges.grice.adapters import new_arguments, quantity, relation
+from judges.grice.adapters import new_arguments, quantity, relation, supported
 from tests.judges.debgraph_debate import draft
 from tests.models import scripted
 from tests.models.by_schema import filling, prompt_of, schema_of
@@ -182,6 +182,12 @@ def test_a_cited_argument_that_is_quoted_is_evidence_for_quality(server: Scripte
     judged(server, "inspirescore-grice", DEBATE.view(len(DEBATE.turns) - 1).with_response(quoting))
     (told,) = [prompt_of(body) for body in server.asked if schema_of(body) == "Verdicts"]
     assert f"] {response.arguments[0].text}" in told
+
+
+@pytest.mark.parametrize(("share", "yes"), [(1.0, True), (0.9, False), (0.5, False), (0.0, False)])
+def test_one_added_claim_is_a_no_on_quality(share: float, yes: bool) -> None:
+    assert supported(share).yes is yes
+    assert supported(None).score is None
 
 
 def test_a_response_without_facts_is_judged_by_the_model_free_judge(server: Scripted) -> None:
