@@ -172,14 +172,14 @@ def root(sense: str) -> str:
     return sense[:-2] if sense.endswith(("er", "or")) and len(sense) >= 5 else sense
 
 
-_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "mis", "de", "anti")
+_PREFIXES = frozenset(("un", "in", "im", "ir", "il", "dis", "non", "mis", "de", "anti"))
 
 
 def _differ_by_prefix(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
     if len(short) < 4 or short == long:
         return False
-    return any(long == prefix + short for prefix in _PREFIXES) or (
+    return (long.endswith(short) and long[: -len(short)] in _PREFIXES) or (
         long.endswith("less") and long.removesuffix("less") == short.removesuffix("ful")
     )
 

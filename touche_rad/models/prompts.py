@@ -19,17 +19,18 @@ from functools import cache, cached_property, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import anyio
-import jinja2
-from jinja2 import meta
 
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
 from touche_rad.models.context import current_context
 from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
 from touche_rad.text import clean, is_negation, words
+
+if TYPE_CHECKING:
+    import jinja2
 
 Role = Literal["system", "user", "assistant"]
 MAX_LETTERS: Final = 4_000
@@ -68,6 +69,8 @@ class Prompt:
     @classmethod
     def read(cls, place: Traversable, name: str) -> Prompt:
         """Read a prompt from a file; raise UserError if it is not usable."""
+        import jinja2
+
         try:
             prompt = cls(name, place.read_text("utf-8"))
             prompt.variables  # noqa: B018 - errors show now and not in a debate
@@ -84,7 +87,7 @@ class Prompt:
         pieces = _BEGINS.split(self.source)
         roles, texts = pieces[1::2], pieces[2::2]
         return [
-            (role, _JINJA.from_string(text.strip("\n")))  # type: ignore[misc]
+            (role, _jinja().from_string(text.strip("\n")))  # type: ignore[misc]
             for role, text in zip(roles, texts, strict=True)
         ]
 
@@ -125,7 +128,9 @@ def _load(place: Path, name: str) -> Prompt:
 
 
 def _variables(source: str) -> frozenset[str]:
-    tree = _JINJA.parse(source)
+    from jinja2 import meta
+
+    tree = _jinja().parse(source)
     names = frozenset(meta.find_undeclared_variables(tree))
     for name in meta.find_referenced_templates(tree):
         names |= _variables(_partial(str(name)))
@@ -249,10 +254,15 @@ def _inserted(value: Any) -> Any:
     return value
 
 
-_JINJA: Final = jinja2.Environment(
-    undefined=jinja2.StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True,
-    keep_trailing_newline=True, loader=jinja2.FunctionLoader(_partial), finalize=_inserted,
-)  # fmt: skip
+@cache
+def _jinja() -> jinja2.Environment:
+    """Make the environment of all prompts; a command without a model does not load Jinja."""
+    import jinja2
+
+    return jinja2.Environment(
+        undefined=jinja2.StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, loader=jinja2.FunctionLoader(_partial), finalize=_inserted,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
