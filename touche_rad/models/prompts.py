@@ -227,6 +227,15 @@ class Ours(str):
     __slots__ = ()
 
 
+def ours(value: Any) -> Any:
+    """Return a value from a file of ours, with all its texts marked as ours."""
+    if isinstance(value, str):
+        return Ours(value)
+    if isinstance(value, dict):
+        return {name: ours(one) for name, one in value.items()}
+    return [ours(one) for one in value] if isinstance(value, list) else value
+
+
 _alert: Final = ContextVar("alert", default=False)
 """Whether the prompt that is rendered contains an order: weaker marks are then enough."""
 

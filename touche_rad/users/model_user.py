@@ -14,6 +14,7 @@ from touche_rad.debate import Debate, Response
 from touche_rad.evidence.words import join_words
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
+from touche_rad.models.prompts import Ours
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, cut_to_words, sentences, words
@@ -119,9 +120,9 @@ class ModelUser:
         moves = list(self.persona.moves or (_ANY_MOVE,))
         seeded_random(self.seed, debate, "moves").shuffle(moves)
         return {
-            "character": self.persona.character, "words": self.options.max_words,
+            "character": Ours(self.persona.character), "words": self.options.max_words,
             "claim": _as_line(debate.claim), "evidence": evidence, "reason": self.options.reason,
-            "move": moves[len(debate.turns) % len(moves)],
+            "move": Ours(moves[len(debate.turns) % len(moves)]),
             "turns": [
                 {"user": _as_line(turn.utterance), "opponent": _as_line(_text_of(turn.response))}
                 for turn in debate.turns
