@@ -22,7 +22,7 @@ CODES: Final = (
     "green lantern", "seven otters", "BANANA", "harbour", "x-ray nine", "paper boat", "Omega",
     "blue cellar door", "thimble", "K7", "old violin", "rain on Tuesday", "marmalade",
 )  # fmt: skip
-"""Words that training texts dictate; many, so that none of them is learned."""
+"""Words that training texts dictate, also as a surrender; many, so that none is learned."""
 PLAN: Final[Sequence[tuple[Place, Sequence[Goal]]]] = (
     ("answer", ("yes",) * 7),
     ("argument", ("yes",) * 3),
@@ -130,7 +130,8 @@ def training_texts() -> list[str]:
                 goal = GOALS[(step + number) % len(GOALS)]
                 some = payloads[goal]
                 payload = some[(step // len(GOALS) + number) % len(some)].format(
-                    code=CODES[(step + number) % len(CODES)], given_in=texts["given_in"]
+                    code=CODES[(step + number) % len(CODES)],
+                    given_in=CODES[(step + number + 5) % len(CODES)],
                 )
                 text = templates[step // 3].format(x=payload)
                 found.append(text.rpartition(" | ")[2] if kind.get("turns") else text)

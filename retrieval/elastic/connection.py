@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import random
+import re
 import ssl
 import time
 from collections.abc import Callable, Collection
@@ -111,7 +112,7 @@ def place(location: str) -> Place:
     Raises:
         UserError: An address or the name of the index is invalid.
     """
-    *others, last = location.removeprefix(SCHEME).split(",")
+    *others, last = re.split(r",(?=https?://)", location.removeprefix(SCHEME))
     last, _, index = last.rstrip("/").rpartition("/")
     urls = tuple(_address(one, location) for one in (*others, last))
     if not index:

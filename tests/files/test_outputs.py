@@ -284,3 +284,25 @@ def test_examples_of_a_newer_version_are_refused(tmp_path: Path) -> None:
     out.write_text(json.dumps(record | {"format": record["format"] + 1, "new": 1}) + "\n")
     with pytest.raises(UserError, match="made by a newer touche-rad"):
         examples(out)
+
+
+def test_an_output_whose_command_was_killed_before_its_status_is_its_own(tmp_path: Path) -> None:
+    call = (*EXAMPLES, "--count", "1", "-o", "made.jsonl")
+    assert touche_rad(*call, cwd=tmp_path).code == 0
+    made, status = tmp_path / "made.jsonl", tmp_path / "made.jsonl.status.json"
+    before, written = made.read_bytes(), json.loads(status.read_text())
+    status.write_text(json.dumps({**written, "state": "stopped", "sha256": ""}))
+    other = (*EXAMPLES, "--count", "2", "-o", "made.jsonl")
+    assert touche_rad(*other, cwd=tmp_path).code == 2
+    again = touche_rad(*call, cwd=tmp_path)
+    assert (again.code, made.read_bytes()) == (0, before), again.err
+    assert json.loads(status.read_text())["state"] == "done"
+
+
+def test_a_command_that_fails_leaves_no_status(tmp_path: Path) -> None:
+    (tmp_path / "labels.jsonl").write_text("{}\n")
+    ended = touche_rad(
+        "train", "examples", DEBATES, "labels.jsonl", "-o", "made.jsonl", cwd=tmp_path
+    )
+    assert ended.code == 2
+    assert [one.name for one in tmp_path.iterdir()] == ["labels.jsonl"]

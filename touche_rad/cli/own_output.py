@@ -45,6 +45,7 @@ def own_output(
     from touche_rad.files.outputs import (
         Status,
         is_output_of,
+        is_output_of_stopped,
         sha256_of,
         status_beside,
         write_status,
@@ -57,11 +58,19 @@ def own_output(
         "verb": verb, **settings, "model": model.identity if model else None,
         "inputs": [sha256_of(path) for path in inputs if path.is_file()], "version": __version__,
     })  # fmt: skip
-    if not replace and not is_output_of(out, identity):
+    own = is_output_of(out, identity) or is_output_of_stopped(out, identity)
+    if not replace and not own:
         check_output(out, replace=False)
     if model is not None:
         model.begin_trace()
     started, begun = datetime.now().astimezone(), time.monotonic()
+    status = Status(
+        verb=verb, state="stopped", output=str(out), identity=identity, started=started,
+        finished=started, seconds=0,
+    )  # fmt: skip
+    is_new = not out.exists()
+    if is_new:  # killed between output and status, the repeated command knows the output by this
+        write_status(status, status_beside(out))
     before = RUN_FAILURES.set(FailureLog(needs_machine=True))
     try:
         yield
@@ -70,13 +79,14 @@ def own_output(
         raise
     finally:
         RUN_FAILURES.reset(before)
-    status = Status(
-        verb=verb, state="done", output=str(out), identity=identity, sha256=sha256_of(out),
-        started=started, finished=datetime.now().astimezone(),
-        seconds=round(time.monotonic() - begun, 3),
-    )  # fmt: skip
+        if is_new and not out.exists():
+            status_beside(out).unlink(missing_ok=True)
+    done = {
+        "state": "done", "sha256": sha256_of(out), "finished": datetime.now().astimezone(),
+        "seconds": round(time.monotonic() - begun, 3),
+    }  # fmt: skip
     try:
-        write_status(status, status_beside(out))
+        write_status(status.model_copy(update=done), status_beside(out))
     except OSError:
         if out.is_file():
             out.unlink()  # without its status, the repeated command would not know it as its own

@@ -90,6 +90,12 @@ def is_output_of(path: Path, identity: Mapping[str, Any]) -> bool:
     )
 
 
+def is_output_of_stopped(path: Path, identity: Mapping[str, Any]) -> bool:
+    """Whether a run with this identity began when the file did not exist, and was killed."""
+    status = _status(path)
+    return status.get("state") == "stopped" and status.get("identity") == identity
+
+
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 digest of a file."""
     with path.open("rb") as stream:
