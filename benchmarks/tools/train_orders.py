@@ -56,7 +56,7 @@ def main() -> None:
     print(f"{len(ordering)} sentences with orders, {len(other)} others, {len(weights)} weights\n")
     if given.write:
         rows = sorted(weights.items(), key=lambda row: (-row[1], row[0]))
-        lines = [f"{feature}\t{weight:.2f}" for feature, weight in [("", bias), *rows]]
+        lines = [f"{feature}\t{round(100 * weight)}" for feature, weight in [("", bias), *rows]]
         OUT.write_text("\n".join(lines) + "\n", "utf-8")
         learned_orders.weights.cache_clear()
         orders._remembered.cache_clear()

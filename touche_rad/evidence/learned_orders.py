@@ -10,9 +10,10 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 
-SURE = 0.75
-"""Score from which a sentence is an order."""
-LIKELY = -0.5
+SURE = 75
+"""Score from which a sentence is an order. Scores are whole numbers, so that the order of a sum,
+which differs between processes, changes nothing."""
+LIKELY = -50
 """Score from which it is one if other marks say so too."""
 _TOKEN = re.compile(r"[a-z']*[a-z][a-z']*|[^\W\d_]+")
 _SHORT = 4
@@ -27,7 +28,7 @@ def features(text: str) -> frozenset[str]:
     return frozenset((*said, *starts, *pairs))
 
 
-def score(text: str) -> tuple[float, tuple[str, ...]]:
+def score(text: str) -> tuple[int, tuple[str, ...]]:
     """Return the score of a sentence, and the features that speak for an order, the best first."""
     known = weights()
     found = {one: known[one] for one in features(text) if one in known}
@@ -36,8 +37,8 @@ def score(text: str) -> tuple[float, tuple[str, ...]]:
 
 
 @cache
-def weights() -> dict[str, float]:
-    """Return the weights of features, and the bias of the empty one."""
+def weights() -> dict[str, int]:
+    """Return the weights of features in hundredths, and the bias of the empty one."""
     text = files(__package__).joinpath("orders.tsv").read_text("utf-8")
     rows = (line.split("\t") for line in text.splitlines())
-    return {feature: float(weight) for feature, weight in rows}
+    return {feature: int(weight) for feature, weight in rows}

@@ -54,7 +54,7 @@ def biases(
     rows = []
     for maxim in Maxim if own and others else ():
         by_debate: dict[str, list[float]] = defaultdict(list)
-        for key in set().union(*own) & set().union(*others):
+        for key in sorted(set().union(*own) & set().union(*others)):
             mine = [s[key][maxim] for s in own if key in s]
             theirs = [s[key][maxim] for s in others if key in s]
             if None in mine or None in theirs:
