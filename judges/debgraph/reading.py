@@ -27,6 +27,8 @@ from touche_rad.models.errors import InvalidAnswer, Truncated
 from touche_rad.text import clean
 
 INDENT: Final = 2
+MOST_IN_AN_ANSWER: Final = 400
+"""An answer without a bound has fewer arguments, because of its token limit: the ids end there."""
 ARGUMENTS_AFTER_CUT: Final = 20
 """If an answer without a bound was cut off, half as many arguments are asked for."""
 FEWEST_WORDS: Final = 50
@@ -67,9 +69,7 @@ def draft_schema(most: int, first: int = 1) -> type[Draft]:
     A server that decodes by the schema keeps these limits and the free ids, which begin at
     `first`. The limits are not validated: a draft beyond them is checked by the rules of the graph.
     """
-    if not most:
-        return create_model("SceneGraph", __base__=Draft)
-    last = first + most - 1
+    last = last_id(most, first)
 
     def limited(kind: Any, **limits: int) -> Any:
         return (Annotated[kind, Field(json_schema_extra={**limits})], ...)
@@ -84,9 +84,14 @@ def draft_schema(most: int, first: int = 1) -> type[Draft]:
     )  # fmt: skip
     return create_model(
         "SceneGraph", __base__=Draft,
-        arguments=limited(list[argument], maxItems=most),
-        relations=limited(list[relation], maxItems=most_relations(most)),
+        arguments=limited(list[argument], **({"maxItems": most} if most else {})),
+        relations=limited(list[relation], **({"maxItems": most_relations(most)} if most else {})),
     )  # fmt: skip
+
+
+def last_id(most: int, first: int) -> int:
+    """Return the highest id that an argument of a draft may have."""
+    return first + (most or MOST_IN_AN_ANSWER) - 1
 
 
 def most_relations(most: int) -> int:
@@ -307,7 +312,8 @@ class SpeechReader:
             "relations": MEANINGS, "example": _example("counter" if counter else "first"),
             "motion": quoted(graph.motion), "info": self._info, "side": side, "most": most,
             "most_relations": most_relations(most),
-            "next_id": graph.next_id, "thoughts": [quoted(thought) for thought in thoughts],
+            "next_id": graph.next_id, "last_id": last_id(most, graph.next_id),
+            "thoughts": [quoted(thought) for thought in thoughts],
         }  # fmt: skip
         words, text = speech.text.split(), quoted(speech.text)
         if counter:

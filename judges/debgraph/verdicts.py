@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -59,17 +59,18 @@ class _Question:
     """The key that says which item a verdict in a list is about."""
     keys: Mapping[str, Any]
 
-    def answer_schema(self, options: Options, count: int) -> Any:
-        """Return the schema of one verdict, or of a list of numbered verdicts."""
+    def answer_schema(self, options: Options, numbers: Collection[int]) -> Any:
+        """Return the schema of one verdict, or of a list of verdicts on the items so numbered."""
         each = options.ask == "each"
-        keys: dict[str, Any] = {} if each else {self.number: (int, ...)}
+        limits = Field(json_schema_extra={"minimum": min(numbers), "maximum": max(numbers)})
+        keys: dict[str, Any] = {} if each else {self.number: (int, limits)}
         if options.feedback != "none":  # first, so that the verdict follows from the reason
             keys["feedback"] = (Page if each else Note, "")
         keys |= {key: (kind, ...) for key, kind in self.keys.items()}
         verdict: Any = create_model(self.schema, **keys)
         if each:
             return verdict
-        exact = Field(json_schema_extra={"minItems": count, "maxItems": count})
+        exact = Field(json_schema_extra={"minItems": len(numbers), "maxItems": len(numbers)})
         return create_model(f"{self.schema}s", verdicts=(list[verdict], exact))
 
 
@@ -101,7 +102,7 @@ async def _ask_all(
         messages = Prompt.load(__package__, question.prompt).messages(
             each=each, words=words, items=numbered, **values
         )
-        schema = question.answer_schema(options, len(group))
+        schema = question.answer_schema(options, numbered)
         answer: Any = await model.ask(messages, schema, step=question.step, max_tokens=MAX_TOKENS)
         if each:
             return [answer]

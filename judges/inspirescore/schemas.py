@@ -138,7 +138,7 @@ class AnalysedMarks(BaseModel):
     argument_clarity: AnalysedMark
     argument_arrangement: AnalysedMark
     topic_relevance: AnalysedMark
-    total_score: float
+    total_score: Annotated[float, Field(json_schema_extra={"minimum": 0, "maximum": 4})]
 
 
 class CheckedFact(BaseModel):

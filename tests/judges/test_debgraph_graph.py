@@ -152,7 +152,8 @@ def test_a_server_is_told_which_ids_can_be_and_no_answer_is_refused_for_another(
     }  # fmt: skip
     far = {"arguments": [{"id": 99, "text": "x"}], "relations": []}
     assert schema.model_validate(far).arguments[0].id == 99
-    assert "maximum" not in str(draft_schema(0).model_json_schema())
+    unlimited = draft_schema(0, 5).model_json_schema()["$defs"]["DraftArgument"]["properties"]["id"]
+    assert (unlimited["minimum"], unlimited["maximum"]) == (5, 404)
 
 
 @pytest.mark.parametrize(
