@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain, groupby
@@ -14,6 +14,8 @@ import anyio
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as ASGIMessage
 
 from touche_rad import __version__
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
@@ -34,7 +36,7 @@ from touche_rad.serve.bodies import (
     Score,
 )
 from touche_rad.serve.debate_page import add_debate_page, page_response
-from touche_rad.serve.limits import SMALL, Access, Gate, Limits
+from touche_rad.serve.limits import SMALL, Access, Gate, Limits, given_back
 from touche_rad.serve.offer import Made, Offer
 from touche_rad.text import redact
 
@@ -125,7 +127,6 @@ def create_app(
         title="touche-rad", version=__version__, docs_url=None, redoc_url=None,
         lifespan=lambda _: _warm_up(answerer, judge, deadline, model),
     )  # fmt: skip
-    app.add_middleware(Gate, limits=limits or Limits(), access=access or Access())
     app.add_exception_handler(RequestValidationError, _refuse)
     app.add_exception_handler(RequestFault, _refuse)
     _add_judge(app, judge, deadline)
@@ -134,7 +135,10 @@ def create_app(
         arguments=None if answerer.index is None else len(answerer.index),
     )  # fmt: skip
     state = _State(health, model)
-    _add_debater(app, answerer, state)
+    respond = _responding(answerer, state)
+    _add_debater(app, respond)
+    app.add_middleware(Direct, respond=respond)
+    app.add_middleware(Gate, limits=limits or Limits(), access=access or Access())
     _add_pages(app, state)
     offer = offer or Offer(
         {debater_name: Made(lambda: answerer)}, {judge_name: Made(lambda: judge)}
@@ -191,15 +195,62 @@ async def _parsed(parse: Callable[[Sent], Debate], request: Sent, raw: Request) 
     return await anyio.to_thread.run_sync(parse, request)
 
 
-def _add_debater(app: FastAPI, answerer: Answerer, state: _State) -> None:
-    @app.post("/", response_model=AnswerBody, responses=REFUSALS, summary="Answer the user")
-    async def answer(request: ChatRequest, raw: Request) -> JSONResponse:
-        """Answer the last message in at most 60 words, with the cited arguments."""
-        answered = await answerer.answer(await _parsed(to_debate, request, raw))
+Respond = Callable[[Debate], Awaitable[JSONResponse]]
+
+
+def _responding(answerer: Answerer, state: _State) -> Respond:
+    async def respond(debate: Debate) -> JSONResponse:
+        answered = await answerer.answer(debate)
         state.add(answered)
         for note in answered.notes:
             log.info("answered by %s: %s", answered.by, note)
         return JSONResponse(body_of(answered.response))
+
+    return respond
+
+
+def _add_debater(app: FastAPI, respond: Respond) -> None:
+    @app.post("/", response_model=AnswerBody, responses=REFUSALS, summary="Answer the user")
+    async def answer(request: ChatRequest, raw: Request) -> JSONResponse:
+        """Answer the last message in at most 60 words, with the cited arguments."""
+        return await respond(await _parsed(to_debate, request, raw))
+
+
+class Direct:
+    """Answers small valid requests to POST / without FastAPI, which takes longer than a search.
+
+    All other requests, also invalid ones, take the way through FastAPI, which describes the errors.
+    """
+
+    def __init__(self, app: ASGIApp, respond: Respond) -> None:
+        self.app, self.respond = app, respond
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
+        if scope["type"] != "http" or scope["path"] != "/" or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        message = await receive()
+        debate = _debate_in(scope, message)
+        if debate is None:
+            await self.app(scope, given_back(message, receive), send)
+            return
+        response = await self.respond(debate)
+        await response(scope, receive, send)
+
+
+def _debate_in(scope: Scope, message: ASGIMessage) -> Debate | None:
+    """Return the debate of a small complete valid request, else None."""
+    body = message.get("body", b"")
+    if message.get("more_body") or len(body) >= SMALL:
+        return None
+    types = [value for name, value in scope["headers"] if name == b"content-type"]
+    if len(types) != 1 or types[0].partition(b";")[0].lower() != b"application/json":
+        return None
+    try:
+        return to_debate(ChatRequest.model_validate(json.loads(body)))
+    except (ValueError, RecursionError):
+        return None
 
 
 def _add_judge(app: FastAPI, judge: Judge, deadline: float | None) -> None:

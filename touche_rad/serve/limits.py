@@ -186,7 +186,8 @@ class Gate:
         taken: list[int] = []
         try:
             body = await self._read(receive, taken)
-            await self.app(scope, _given_back(body, receive), secured)
+            message = {"type": "http.request", "body": body, "more_body": False}
+            await self.app(scope, given_back(message, receive), secured)
         except _Refused as refused:
             await refused.refusal.send(secured)
         except _Gone:
@@ -242,8 +243,8 @@ class Gate:
         return body
 
 
-def _given_back(body: bytes, receive: Receive) -> Receive:
-    """Return a function that gives the body that was read, then waits for the client's end."""
+def given_back(message: Message, receive: Receive) -> Receive:
+    """Return a function that gives a message that was read, then those that follow."""
     given = False
 
     async def receive_again() -> Message:
@@ -251,7 +252,7 @@ def _given_back(body: bytes, receive: Receive) -> Receive:
         if given:
             return await receive()
         given = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return message
 
     return receive_again
 
