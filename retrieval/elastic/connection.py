@@ -77,12 +77,16 @@ SCHEME: Final = "elasticsearch:"
 SECONDS: Final = 30.0
 """Default timeout of a call in seconds, including retries."""
 ONE_TRY: Final = 10.0
+"""Maximum seconds of a try: then another node may answer."""
+LONGEST_TRY: Final = 60.0
+"""Maximum seconds of a try that writes: a busy server needs long, and repeated work delays it."""
 HEALTH: Final = 2.0
 CONNECTIONS: Final = 64
 """Connections to a node: more than debaters search at a time. Threads that wait for a connection of
 the client's pool get it in no order, so some would wait a hundred times as long as others."""
 log = logging.getLogger("touche_rad")
 
+_SHORTEST_TRY: Final = 0.1
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 _LATER: Final = frozenset((408, 425, 429, 502, 503, 504))
 
@@ -155,6 +159,7 @@ class Connection:
     def __init__(self, where: Place) -> None:
         self.where = where
         self._seconds = _seconds()
+        self.writing_try = max(ONE_TRY, min(LONGEST_TRY, self._seconds / 3))
         self._client: Any = _client(where, min(ONE_TRY, self._seconds))
 
     def __repr__(self) -> str:
@@ -165,31 +170,51 @@ class Connection:
         """Timeout for finding the master node: shorter than a try, so the node can answer."""
         return f"{int(400 * min(ONE_TRY, self._seconds))}ms"
 
-    def ask(self, call: Callable[[Any], T]) -> T:
+    def ask(self, call: Callable[[Any], T], one_try: float | None = None) -> T:
         """Make a call with the client; retry temporary errors, and raise others as one-line errors.
+
+        Args:
+            call: Makes the call with the client that it gets.
+            one_try: Maximum seconds of a try; by default ONE_TRY.
 
         Raises:
             UserError: The request, index, user, password or certificate is wrong.
             WorkError: The server cannot be reached, or fails.
         """
-        end = time.monotonic() + self._seconds
-        wait = FIRST_WAIT
+        start = time.monotonic()
+        end = start + self._seconds
+        wait, tries = FIRST_WAIT, 0
         while True:
+            tried = time.monotonic()
+            tries += 1
             try:
-                return call(self._client)
+                return call(self._within(one_try, end - tried if tries > 1 else self._seconds))
             except Exception as error:
-                fault, temporary = self._fault(error)
+                now = time.monotonic()
+                pause = wait * random.uniform(0.5, 1.5)
+                over = now + pause > end
+                waited = _shown(now - tried)
+                if over and tries > 1:
+                    waited = f"{_shown(now - start)} ({tries} tries)"
+                fault, temporary = self._fault(error, waited)
                 if fault is None:
                     raise
-                pause = wait * random.uniform(0.5, 1.5)
-                if not temporary or time.monotonic() + pause > end:
+                if not temporary or over:
                     raise self._for_red(error) or fault from None
-                if wait == FIRST_WAIT:
-                    log.warning("%s; trying again for %.0f s", fault, end - time.monotonic())
+                if tries == 1:
+                    log.warning("%s; trying again for %s", fault, _shown(end - now))
                 time.sleep(pause)
                 wait = min(2 * wait, LONGEST_WAIT)
 
-    def _fault(self, error: Exception) -> tuple[ToucheRadError | None, bool]:
+    def _within(self, one_try: float | None, left: float) -> Any:
+        """Return the client with the time limit of a try, at most what is left."""
+        if one_try is None and left >= min(ONE_TRY, self._seconds):
+            return self._client
+        return self._client.options(
+            request_timeout=min(one_try or ONE_TRY, max(left, _SHORTEST_TRY))
+        )
+
+    def _fault(self, error: Exception, waited: str) -> tuple[ToucheRadError | None, bool]:
         """Return our error for a client's exception, and whether it may be temporary."""
         import elastic_transport
         import elasticsearch
@@ -199,7 +224,7 @@ class Connection:
             message = " ".join(map(str, (error.message, *error.errors)))
             return UserError(f"{where}: {_tls(message)}"), False
         if isinstance(error, elastic_transport.ConnectionTimeout):
-            return WorkError(f"{where}: no answer within {self._seconds:g} s"), True
+            return WorkError(f"{where}: no answer within {waited}"), True
         if isinstance(error, elastic_transport.ConnectionError):
             return WorkError(f"{where}: the server cannot be reached"), True
         if isinstance(error, elasticsearch.UnsupportedProductError):
@@ -244,6 +269,10 @@ class Connection:
             )
         kind: type[ToucheRadError] = WorkError if status >= 500 or status in _LATER else UserError
         return kind(f"{where}: error {status}: {reason}")
+
+
+def _shown(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds:.1g} s"
 
 
 def _seconds() -> float:

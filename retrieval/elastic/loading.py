@@ -141,7 +141,9 @@ def _parts(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
 def _send_part(connection: Connection, part: Sequence[Pair]) -> None:
     operations = [line for pair in part for line in pair]
     try:
-        answer = connection.ask(lambda es: es.bulk(operations=operations))
+        answer = connection.ask(
+            lambda es: es.bulk(operations=operations), one_try=connection.writing_try
+        )
     except TooLarge:
         if len(part) == 1:
             ((action, document),) = part
@@ -292,7 +294,7 @@ def settle(connection: Connection, concrete: str) -> None:
     the scores of a copy until it merges its segments, and each copy does so at another time. A user
     who may not merge gets a warning.
     """
-    connection.ask(lambda es: es.indices.refresh(index=concrete))
+    connection.ask(lambda es: es.indices.refresh(index=concrete), one_try=connection.writing_try)
     connection.ask(partial(_await_copies, index=concrete))
     if not connection.ask(partial(_merge, index=concrete)):
         log.warning(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -17,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from retrieval.elastic.connection import place
+from retrieval.elastic.connection import Connection, place
 from tests.retrieval.elastic.certificates import certificates
 from tests.retrieval.elastic.servers import (
     LOADER,
@@ -27,7 +29,7 @@ from tests.retrieval.elastic.servers import (
     READER_PASSWORD,
     Server,
 )
-from touche_rad.errors import UserError
+from touche_rad.errors import UserError, WorkError
 from touche_rad.plugins import open_index
 
 pytestmark = pytest.mark.services
@@ -231,6 +233,8 @@ class _Recorder(ThreadingHTTPServer):
         self.kind = ""
         self.health = ""
         """What a search without an answer is told of the index, if anything; it is said at once."""
+        self.silent = math.inf
+        """How many searches get no answer, if `health` is given."""
         self.heard = threading.Event()
         self.together: threading.Barrier | None = None
 
@@ -249,7 +253,8 @@ class _Handler(BaseHTTPRequestHandler):
             assert "/demo?" in self.path
             assert "local=true" in self.path
             status, body = 200, {"status": self.server.health}
-        elif self.path.startswith("/_msearch") and self.server.health:
+        elif self.path.startswith("/_msearch") and self.server.health and self.server.silent:
+            self.server.silent -= 1
             self.server.heard.wait(60)
             return
         elif self.path.startswith("/_msearch"):
@@ -311,7 +316,7 @@ def test_a_busy_server_is_asked_again_later(recorder: _Recorder, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("health", "told"),
-    [("red", "not available (red): see _cluster/health"), ("yellow", "no answer within 1 s")],
+    [("red", "not available (red): see _cluster/health"), ("yellow", "no answer within ")],
 )
 def test_of_a_search_without_an_answer_the_health_is_asked(
     recorder: _Recorder, tmp_path: Path, health: str, told: str
@@ -320,6 +325,40 @@ def test_of_a_search_without_an_answer_the_health_is_asked(
     ran = _searched(tmp_path, _recorded(recorder), TOUCHE_RAD_ES_TIMEOUT="1")
     recorder.heard.set()
     _one_line(ran, told, code=1)
+
+
+def _search(connection: Connection) -> Any:
+    return connection.ask(lambda es: es.msearch(searches=[{}, {"query": {"match_all": {}}}]))
+
+
+def test_a_line_tells_how_long_a_try_waited_and_how_long_others_will(
+    recorder: _Recorder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("retrieval.elastic.connection.ONE_TRY", 0.3)
+    monkeypatch.setenv("TOUCHE_RAD_ES_TIMEOUT", "60")
+    recorder.health, recorder.silent = "yellow", 1
+    assert _search(Connection(place(_recorded(recorder))))["responses"]
+    recorder.heard.set()
+    (told,) = re.findall(
+        r": no answer within (\S+) s; trying again for (\S+) s$", caplog.text, re.M
+    )
+    waited, left = map(float, told)
+    assert waited >= 0.3
+    assert waited + left <= 60.5, "rounded"
+
+
+def test_of_a_search_given_up_the_whole_time_and_the_tries_are_told(
+    recorder: _Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retrieval.elastic.connection.ONE_TRY", 0.3)
+    monkeypatch.setenv("TOUCHE_RAD_ES_TIMEOUT", "2")
+    recorder.health = "yellow"
+    with pytest.raises(WorkError, match=r"no answer within \d s \(\d+ tries\)$") as raised:
+        _search(Connection(place(_recorded(recorder))))
+    recorder.heard.set()
+    searches = [path for path, _, _ in recorder.asked if path.startswith("/_msearch")]
+    assert f"({len(searches)} tries)" in str(raised.value)
+    assert len(searches) > 1
 
 
 @pytest.mark.parametrize(
