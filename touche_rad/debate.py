@@ -254,12 +254,24 @@ def path_of(argument: Argument) -> tuple[str, ...]:
 
 def writable(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that a strict JSON file can hold."""
-    return {key: value for key, value in fields.items() if _is_json({key: value})}
+    return {key: value for key, value in fields.items() if _is_json(key, value)}
 
 
-def _is_json(value: object) -> bool:
+def _is_json(key: str, value: object) -> bool:
+    """Whether a strict JSON file can hold a field; most have texts and are checked fast."""
+    text: str | None = None
+    if type(value) is str:
+        text = value
+    elif value is None:
+        text = ""
+    elif type(value) is tuple and all(type(one) is str for one in value):
+        text = "".join(value)
     try:
-        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+        if text is None or type(key) is not str:
+            text = json.dumps({key: value}, allow_nan=False, ensure_ascii=False)
+        else:
+            text += key
+        text.encode()
     except (TypeError, ValueError, RecursionError):
         return False
     return True

@@ -16,10 +16,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -72,8 +71,9 @@ class Calls:
         begun = time.monotonic()
         seconds = _least(seconds, within)
         if inspect.iscoroutinefunction(function):
-            of_coroutine: T = await self._limited(function, args, seconds)
-            return of_coroutine
+            with _until(seconds):
+                of_coroutine: T = await self._limited(function(*args), seconds, seconds)
+                return of_coroutine
         wait = None if within is None or seconds is None else within - seconds / 10
         slot = self._slot
         if slot.locked():
@@ -86,39 +86,50 @@ class Calls:
         try:
             if within is not None:
                 seconds = _least(seconds, within - (time.monotonic() - begun))
-            call = partial(self._in_thread, function)
-            result: T = await self._limited(call, args, seconds)
-            return result
+            with _until(seconds):
+                begun = time.monotonic()
+                result: Any = await self._in_thread(seconds, function, *args)
+                if inspect.isawaitable(result):
+                    left = None if seconds is None else begun + seconds - time.monotonic()
+                    result = await self._limited(result, seconds, left)
+                returned: T = result
+                return returned
         finally:
             slot.release()
 
     async def _limited(
-        self, call: Callable[..., Any], args: tuple[Any, ...], seconds: float | None
+        self, awaitable: Awaitable[Any], seconds: float | None, left: float | None
     ) -> Any:
-        limit = {} if seconds is None else {"deadline": deadline_in(seconds)}
-        with anyio.move_on_after(seconds), call_context(**limit):
-            return await self._awaited(call, args)
-        raise CallTimeout(f"no answer within {seconds:g} seconds")
+        """Await for the time that is left of `seconds`."""
+        with anyio.move_on_after(left):
+            try:
+                given = await awaitable
+                return await given if inspect.isawaitable(given) else given
+            except asyncio.CancelledError as error:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                raise RuntimeError("the call cancelled itself") from error
+            except SystemExit as error:
+                raise _as_exception(error) from error
+        raise _timeout(seconds)
 
-    async def _awaited(self, call: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        try:
-            returned = await call(*args)
-            result = await returned if inspect.isawaitable(returned) else returned
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            raise RuntimeError("the call cancelled itself") from error
-        except SystemExit as error:
-            raise _as_exception(error) from error
-        return result
-
-    async def _in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
+    async def _in_thread(
+        self, seconds: float | None, function: Callable[..., Any], *args: Any
+    ) -> Any:
         if self._hanging >= MOST_HANGING:
             raise TooManyCalls(f"{self._hanging} calls that timed out are still running")
-        outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        outcome: asyncio.Future[Any] = loop.create_future()
         self._start(outcome, function, *args)
-        return await outcome
+        if seconds is None:
+            return await outcome
+        # An exception costs less than a cancel scope: nothing in the thread could be cancelled.
+        limit = loop.call_later(seconds, self._give_up, outcome, seconds)
+        try:
+            return await outcome
+        finally:
+            limit.cancel()
 
     @property
     def _slot(self) -> asyncio.Semaphore:
@@ -142,15 +153,20 @@ class Calls:
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(self._settle, outcome, result, error)
 
-        outcome.add_done_callback(self._note_if_given_up)
+        outcome.add_done_callback(self._note_if_cancelled)
         _in_daemon_thread(work)
 
-    def _note_if_given_up(self, outcome: asyncio.Future[Any]) -> None:
+    def _give_up(self, outcome: asyncio.Future[Any], seconds: float) -> None:
+        if not outcome.done():
+            self._hanging += 1
+            outcome.set_exception(_timeout(seconds))
+
+    def _note_if_cancelled(self, outcome: asyncio.Future[Any]) -> None:
         if outcome.cancelled():
             self._hanging += 1
 
     def _settle(self, outcome: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
-        if outcome.cancelled():
+        if outcome.done():  # cancelled, or given up at the time limit
             self._hanging -= 1
             if inspect.iscoroutine(result):
                 result.close()  # nobody will await it, and Python would warn a user of that
@@ -158,6 +174,15 @@ class Calls:
             outcome.set_exception(error)
         else:
             outcome.set_result(result)
+
+
+def _until(seconds: float | None) -> AbstractContextManager[None]:
+    """Set the deadline of the model calls of a plugin with this time limit."""
+    return nullcontext() if seconds is None else call_context(deadline=deadline_in(seconds))
+
+
+def _timeout(seconds: float | None) -> CallTimeout:
+    return CallTimeout(f"no answer within {seconds:g} seconds")
 
 
 _IDLE: Final = 0.02

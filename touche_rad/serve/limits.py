@@ -11,9 +11,9 @@ import json
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
-import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -88,13 +88,13 @@ class Access:
 
     def _is_ours(self, host: str) -> bool:
         name = host.rpartition("]")[0].lstrip("[") or host.partition(":")[0]
-        if name.lower() in ("localhost", *self.names) or name.lower().endswith(".localhost"):
-            return True
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return True
+        name = name.lower()
+        return (
+            name in self.names
+            or name == "localhost"
+            or name.endswith(".localhost")
+            or _is_address(name)
+        )
 
     def _is_authorized(self, sent: bytes) -> bool:
         """Whether the token was sent, alone or as the password that a browser asks for."""
@@ -107,6 +107,15 @@ class Access:
         elif kind.lower() != b"bearer":
             return False
         return hmac.compare_digest(value.strip(), self.token.encode())
+
+
+@lru_cache(64)
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def own_names() -> frozenset[str]:
@@ -215,25 +224,27 @@ class Gate:
         """Return the whole body; the memory that it holds is added to `taken`."""
         pieces: list[bytes] = []
         size = 0
-        with anyio.move_on_after(self.limits.body_seconds):
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise _Gone
-                piece = message.get("body", b"")
-                pieces.append(piece)
-                size += len(piece)
-                if size > self.limits.body:
-                    raise _Refused(self._too_large())
-                if size > SMALL:
-                    taken.append(len(piece))
-                    self._held += len(piece)
-                    if self._held > self.limits.held:
-                        raise _Refused(Refusal(503, "busy: too many large bodies; try later"))
-                if not message.get("more_body"):
-                    return self._parsable(b"".join(pieces))
-        late = f"the body did not arrive within {self.limits.body_seconds:g} seconds"
-        raise _Refused(Refusal(408, late))
+        try:
+            async with asyncio.timeout(self.limits.body_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise _Gone
+                    piece = message.get("body", b"")
+                    pieces.append(piece)
+                    size += len(piece)
+                    if size > self.limits.body:
+                        raise _Refused(self._too_large())
+                    if size > SMALL:
+                        taken.append(len(piece))
+                        self._held += len(piece)
+                        if self._held > self.limits.held:
+                            raise _Refused(Refusal(503, "busy: too many large bodies; try later"))
+                    if not message.get("more_body"):
+                        return self._parsable(b"".join(pieces))
+        except TimeoutError:
+            late = f"the body did not arrive within {self.limits.body_seconds:g} seconds"
+            raise _Refused(Refusal(408, late)) from None
 
     def _parsable(self, body: bytes) -> bytes:
         """Return a body that is parsed in a moment; brackets in texts count too."""
