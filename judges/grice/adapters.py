@@ -236,7 +236,7 @@ class InspireScoreGrice(_Adapter):
         index = cast(ArgumentIndex, _CitedArguments(response.arguments[:SHOWN]))
         services = Services(index=index, seed=self.services.seed, model=self.model)
         exchange = to_contest(debate.model_copy(update={"turns": debate.turns[-1:]}))
-        outcome = await InspireScore(options, services).judge(exchange)
+        outcome = await InspireScore(options, services, facts_of=(SYSTEM,)).judge(exchange)
         marks = outcome.scores.get(SYSTEM, {})
         reason = outcome.reason or "no score"
         manner = mean([marks.get("argument_clarity"), marks.get("argument_arrangement")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar, Final
 
 import anyio
@@ -31,8 +32,11 @@ class InspireScore:
     uses: ClassVar = ("index",)
     Options = InspireScoreOptions
 
-    def __init__(self, options: InspireScoreOptions, services: Services) -> None:
-        self.options = options
+    def __init__(
+        self, options: InspireScoreOptions, services: Services, facts_of: Collection[str] = ()
+    ) -> None:
+        """Also take the speakers whose facts are checked; none means all."""
+        self.options, self._facts_of = options, facts_of
         self.model = services.need_model("panel inspirescore")
         index = services.index if "index" in options.sources else None
         web = web_search(options.web) if "web" in options.sources else None
@@ -62,14 +66,15 @@ class InspireScore:
         spoken = [response for response in responses if not response.empty]
         motion = clean(contest.motion)[:LONGEST_INFO]
         info = clean(contest.info)[:LONGEST_INFO]
-        findings = Findings(tuple(speakers_of(contest).values()), responses)
+        findings = Findings(tuple(speakers_of(contest).values()), responses, self._facts_of)
 
         async def score() -> None:
             units = units_of(responses, options.subjective_scope)
             findings.subjective = await score_units(self.model, motion, info, units, options)
 
         async def check_facts() -> None:
-            findings.facts, findings.search_faults = await self._facts.check(motion, spoken)
+            checked = [one for one in spoken if findings.checks_facts_of(one.speaker)]
+            findings.facts, findings.search_faults = await self._facts.check(motion, checked)
 
         async def check_logic() -> None:
             findings.logic = await self._logic.check(motion, spoken)

@@ -165,6 +165,8 @@ def test_inspirescore_checks_facts_by_the_cited_arguments_alone(server: Scripted
     told = {schema_of(body): prompt_of(body) for body in server.asked}
     assert "SOURCE-2 says so" in told["Verdicts"]
     assert "SOURCE-1" not in told["Verdicts"]
+    assert "SYSTEM-2 answers" in told["Facts"]
+    assert "USER-2" not in told["Facts"], "no score needs the facts of the user"
     assert "Treat the arguments as true" in told["Verdicts"], "as the official question wants it"
     assert "your own knowledge" in told["Verdicts"]
     assert "queries" not in told["Facts"], "the evidence is given, so nothing is searched"
@@ -191,7 +193,7 @@ def test_one_added_claim_is_a_no_on_quality(share: float, yes: bool) -> None:
 
 
 def test_a_response_without_facts_is_judged_by_the_model_free_judge(server: Scripted) -> None:
-    filling(server, Facts={"response_1": [], "response_2": []})
+    filling(server, Facts={"response_1": []})
     quality = judged(server, "inspirescore-grice")[Maxim.QUALITY]
     assert quality.score is not None
     assert quality.rationale.startswith("judge grounded: ")
