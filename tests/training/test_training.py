@@ -205,12 +205,12 @@ def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
     """Eq. 5: both ratios are 1 where training begins, so the first loss is log 2, also after SFT."""
     from click.testing import CliRunner
 
-    from touche_rad.cli import train
+    from touche_rad.cli import fine_tune
 
     source, out = preferences(tmp_path / "pairs.jsonl"), tmp_path / "dpo"
     args = [source, "--from", fine_tuned.root, "-o", out, "--beta", "1", "--rate", "2e-3"]
     done = CliRunner().invoke(
-        train.dpo, [*map(str, args), "--batch", "8", "--epochs", "2", "--held-out", "0"]
+        fine_tune.dpo, [*map(str, args), "--batch", "8", "--epochs", "2", "--held-out", "0"]
     )
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
@@ -226,10 +226,10 @@ def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
 def test_a_finished_training_is_merged_later(fine_tuned: Folder, tmp_path: Path) -> None:
     from click.testing import CliRunner
 
-    from touche_rad.cli import train
+    from touche_rad.cli import fine_tune
 
     out = tmp_path / "whole"
-    done = CliRunner().invoke(train.merge, [str(fine_tuned.root), "-o", str(out)])
+    done = CliRunner().invoke(fine_tune.merge, [str(fine_tuned.root), "-o", str(out)])
     assert done.exit_code == 0, done.output
     assert f"-m vllm:{out} " in json.loads(done.stdout)["serve"]["merged"]
     model = "model.safetensors"

@@ -11,14 +11,14 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "respond": ("play", "Answer the user turns of recorded debates, or one message."),
         "chat": ("chat", "Debate with a debater in the terminal."),
         "simulate": ("play", "Play debates with a simulated user, or between two debaters."),
-        "tournament": ("compare", "Let debaters play against each other and rate them."),
+        "tournament": ("tournament", "Let debaters play against each other and rate them."),
         "serve": ("serve", "Serve a debater and a judge over HTTP."),
     },
     "Judge": {
         "judge": ("judge", "Judge responses on the four maxims, or judge whole debates."),
         "audit": ("judge", "Test how judges react to changes of the same responses."),
         "label": ("label", "Label responses by hand in the browser."),
-        "contests": ("compare", "Convert debates of other collections for panels."),
+        "contests": ("contests", "Convert debates of other collections for panels."),
     },
     "Measure": {
         "score": ("score", "Score runs against labels, qrels or human decisions."),

@@ -13,6 +13,7 @@ from touche_rad.errors import InputError
 from touche_rad.files.annotations import Annotated, annotation_of
 from touche_rad.files.claims import CLAIM, USER, read_rows
 from touche_rad.files.contests import Judgement, contest_from, judgement_from
+from touche_rad.files.evaluations import Evaluation, evaluated_debate, evaluation_of
 from touche_rad.files.messages import annotated_of, chat_of, response_of
 from touche_rad.files.records import (
     EMPTY_RECORD,
@@ -29,15 +30,7 @@ from touche_rad.files.records import (
     short_repr,
 )
 from touche_rad.files.seen import SeenIds
-from touche_rad.files.simulations import (
-    Evaluation,
-    argument_of,
-    drop_keys,
-    evaluated_debate,
-    evaluation_of,
-    plain,
-    simulation_of,
-)
+from touche_rad.files.simulations import argument_of, drop_keys, plain, simulation_of
 
 
 class Kind(StrEnum):

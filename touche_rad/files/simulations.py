@@ -1,4 +1,4 @@
-"""Simulations and evaluations (what the official client writes, one debate a line).
+"""Simulations (what the official client writes, one debate a line).
 
 `parse_simulation` is the only parser of simulations. Files use it strictly: a wrong field is an
 error with file and line. The server and the scorer use it with `lenient`: the official client sends
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import (
@@ -20,7 +19,7 @@ from pydantic import (
     model_serializer,
 )
 
-from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict, Verdicts
+from touche_rad.debate import Argument, Debate, Response, Turn
 from touche_rad.files.records import (
     FieldError,
     JsonObject,
@@ -309,10 +308,10 @@ def has_configuration(debate: Debate) -> bool:
 
 def simulation_line(debate: Debate) -> str:
     """Write a debate as the official client does."""
-    return dump(_simulation_record(debate))
+    return dump(simulation_record(debate))
 
 
-def _simulation_record(debate: Debate) -> JsonObject:
+def simulation_record(debate: Debate) -> JsonObject:
     """Return a debate as a simulation; other fields of the record it was read from are kept."""
     old = kept_record(debate, SIMULATIONS)
     if old is not None:
@@ -370,107 +369,3 @@ def _renewed_configuration(old: Any, debate: Debate, before: Debate) -> JsonObje
         rest = user if isinstance(user, dict) else {}
         configuration["user"] = {**rest, "model": debate.user}
     return configuration
-
-
-_TURNS, _OVERALL, _DEBATE = "userTurnsEvaluations", "overallEvaluations", "simulation"
-_JUDGED = ("configuration", _TURNS, _OVERALL, "millisecondsEvaluation")
-"""Fields of the evaluation that are not fields of the evaluated debate."""
-_VERDICT = ("score", "explanation", "rationale")
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """A judged debate: verdicts on each turn, and the overall evaluation."""
-
-    debate: Debate
-    turns: tuple[Verdicts, ...]
-    overall: Mapping[str, Any] = field(default_factory=dict)
-    wire: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """The record and the evaluation as read; only for touche_rad.files."""
-
-
-def evaluation_of(line: Line) -> Evaluation:
-    """Parse one line of evaluations; missing maxims are left out."""
-    record = require_object(line.value, "")
-    turns, place = require_field(record, _TURNS)
-    overall = record.get(_OVERALL)
-    evaluation = Evaluation(
-        debate=evaluated_debate(line),
-        turns=tuple(
-            _verdicts(turn, f"{place}[{number}]")
-            for number, turn in enumerate(require_list(turns, place))
-        ),
-        overall={} if overall is None else require_object(overall, _OVERALL),
-    )
-    return replace(evaluation, wire={"record": line.raw, "read": evaluation})
-
-
-def evaluated_debate(line: Line) -> Debate:
-    """Parse the evaluated debate, without the evaluation."""
-    record = require_object(line.value, "")
-    if _DEBATE not in record:
-        return Debate(id=f"debate-{line.number}")
-    bare = line._replace(value=drop_keys(record, _JUDGED), raw=drop_keys(line.raw, _JUDGED))
-    return simulation_of(bare)
-
-
-def _verdicts(value: Any, place: str) -> Verdicts:
-    record = require_object(value, place)
-    return {
-        maxim: _verdict(record[maxim.key], f"{place}.{maxim.key}")
-        for maxim in Maxim
-        if maxim.key in record
-    }
-
-
-def _verdict(value: Any, place: str) -> Verdict:
-    record = require_object(value, place)
-    rationale = record.get("explanation")
-    return Verdict(
-        score=_score(*require_field(record, "score", place)),
-        rationale=rationale if isinstance(rationale, str) else "",
-        extra=drop_keys(record, _VERDICT),
-    )
-
-
-def _score(score: Any, place: str) -> float | None:
-    if score is None:
-        return None
-    if isinstance(score, int | float):
-        try:
-            return float(score)
-        except OverflowError:
-            pass
-    raise FieldError(place, f"expected a number or null, got {short_repr(score)}")
-
-
-def evaluation_line(evaluation: Evaluation) -> str:
-    """Write a judged debate; unchanged parts of the record it was read from are kept."""
-    old: JsonObject = evaluation.wire.get("record", {})
-    read: Evaluation = evaluation.wire.get("read", evaluation)
-    record = dict(old)
-    if _DEBATE in old or not old or not same(read.debate, evaluation.debate):
-        record |= _simulation_record(evaluation.debate)
-    before = read.turns if old else ()
-    record[_TURNS] = [
-        _turn_record(verdicts, *((before[at], old[_TURNS][at]) if at < len(before) else ({}, {})))
-        for at, verdicts in enumerate(evaluation.turns)
-    ]
-    if not same(read.overall, evaluation.overall) or (evaluation.overall and not old):
-        record[_OVERALL] = dict(evaluation.overall)
-    return dump(record)
-
-
-def _turn_record(verdicts: Verdicts, before: Verdicts, old: JsonObject) -> JsonObject:
-    """Return the verdicts on a turn as a record; recorded durations are dropped."""
-    if same(before, verdicts):
-        return dict(old)
-    rest = drop_keys(old, ("milliseconds", *(maxim.key for maxim in Maxim)))
-    for maxim in Maxim:
-        verdict = verdicts.get(maxim)
-        if verdict is not None and maxim in before and same(before[maxim], verdict):
-            rest[maxim.key] = old[maxim.key]
-        elif verdict is not None:
-            more = drop_keys(verdict.extra, _VERDICT)
-            rest[maxim.key] = {"score": verdict.score, "explanation": verdict.rationale, **more}
-    return rest

@@ -1,0 +1,46 @@
+"""The command `contests`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from touche_rad.cli import options as opt
+from touche_rad.cli.console import next_after, next_step, say
+from touche_rad.errors import UserError
+
+
+@opt.command(
+    "contests",
+    "contests debateart.json -o contests.jsonl",
+    "contests panelbench/ -o contests.jsonl",
+    "contests simulations.jsonl -o simulated.jsonl",
+)
+@opt.path_argument("source", "SOURCE")
+@opt.options(opt.output("Contests to write.", checked=True), opt.REPLACE, opt.SKIP_BAD, opt.QUIET)
+def contests_command(
+    source: Path, output: Path | None, replace: bool, skip_bad: bool, quiet: bool
+) -> None:
+    """Convert whole debates to contests, which panels judge and touche-rad score reads.
+
+    SOURCE is a JSON or JSONL file in the format of DebateArt or Debate.org (speeches by side,
+    votes), a folder in the format of PanelBench (motion/, speech/, gold.json), or a file of debates
+    of the shared task. The winner is the side with the higher mean of the votes.
+    """
+    from touche_rad import files
+    from touche_rad.contests.foreign import contests
+
+    if output is None:
+        raise UserError("contests: give the output file: -o FILE")
+    if not source.exists():
+        raise UserError(f"{source} does not exist")
+    bad = files.BadLines(skip=skip_bad)
+    count = decided = 0
+    with files.atomic_write(output) as stream:
+        for contest in contests(source, bad):
+            stream.write(files.contest_line(contest) + "\n")
+            count += 1
+            decided += bool(set(contest.gold) - {"votes", "scores"})
+    if bad.count:
+        say(f"{bad.count} invalid records were skipped; the first: {bad.first}", quiet=quiet)
+    say(f"written: {output}: {count} contests, {decided} with a known result", quiet=quiet)
+    next_step(*next_after(output, source, None), quiet=quiet)
