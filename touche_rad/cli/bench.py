@@ -60,8 +60,8 @@ def bench_command(plan: Path, **given: Any) -> int:
 def rerun_command(record: Path, **given: Any) -> int:
     """Repeat a bench or an edition from its record, and print the first difference.
 
-    RECORD is record.json or the folder with it. Changed inputs, options and prompts are found
-    before anything is played. With a language model, --cache repeats its answers.
+    RECORD is record.json or the folder with it. The command reports changed inputs, options
+    and prompts before it plays anything. With a language model, --cache repeats its answers.
     """
     from touche_rad.editions.rerun import changed_versions, changes_before, load_record
 

@@ -41,7 +41,9 @@ ROOM: Final = 22
     opt.flag("--all", "Print every finding instead of three examples of each kind.", "everything"),
     opt.flag("--fix", "Write a repaired copy of the run to -o."),
     opt.output("With --fix: the repaired run.", checked=True), opt.REPLACE,
-    opt.MAX_WORDS, opt.JSON, opt.QUIET,
+    opt.integer("--max-words", "Maximum words of a response; 0 = no limit.", 60, 0,
+                envvar="TOUCHE_RAD_MAX_WORDS"),
+    opt.JSON, opt.QUIET,
 )  # fmt: skip
 def check_command(runs: tuple[Path, ...], **given: Any) -> int:
     """Check that each RUN is complete and valid.
@@ -53,8 +55,8 @@ def check_command(runs: tuple[Path, ...], **given: Any) -> int:
     the run says whether its index was the demo's and whether answers are stand-ins. If there is a
     fault, the exit code is 1.
 
-    --fix changes no utterance. It repairs ids, nulls, citations without a text (with -i), copies of
-    lines, and the order (with --input), and gives missing evaluations noes.
+    --fix changes no utterance. It repairs ids, nulls, citations without a text (with -i), repeated
+    lines and the order (with --input). A missing verdict becomes a no.
     """
     from touche_rad.plugins import open_index
     from touche_rad.score.validation import check

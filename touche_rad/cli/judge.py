@@ -155,8 +155,8 @@ def audit_command(runs: tuple[Path, ...], **given: Any) -> None:
     """Judge the responses of each RUN, and judge them again after changes.
 
     The changes: another order, padding, other words, no words, another topic, no sources, and an
-    instruction to say yes. Printed are flip rates, the agreement of the judges, the turns to label
-    next, and, for runs of several models, whether a judge prefers its own model family.
+    instruction to say yes. The command prints flip rates, the agreement of the judges, the turns to
+    label next, and, for runs of several models, whether a judge prefers its own model family.
     """
     from contextlib import ExitStack
 

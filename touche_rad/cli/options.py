@@ -194,7 +194,7 @@ MAX_WORDS: Final = integer(
 )  # fmt: skip
 DEADLINE: Final = seconds(
     "--deadline",
-    "Time limit per answer in seconds; on timeout the fallback answers. [default: none]",
+    "Time limit per answer or verdict in seconds; on timeout a fallback gives it. [default: none]",
 )
 WORKERS: Final = integer(
     "--workers",

@@ -12,7 +12,7 @@ from touche_rad.errors import UserError
 from touche_rad.plugins.registry import registered
 from touche_rad.serve.offer import Made, Offer
 
-DEMO_NOTICE: Final = "The arguments are the demo collection, on ten topics only."
+DEMO_NOTICE: Final = "The arguments are the demo collection, on 18 topics only."
 _EXAMPLES: Final = 3
 
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ def _positive(name: str, text: str, **more: Any) -> opt.Option:
                  help=f"Number of debates; repeatable. [default: {', '.join(SIZES)}]"),
     _positive("--endpoint-rate", "Calls per minute that one endpoint answers at full load."),
     opt.integer("--endpoints", "Number of endpoints.", 1),
-    _positive("--hours", "Also print the endpoints and processes that end in N hours."),
+    _positive("--hours", "Also print how many endpoints and processes finish in N hours."),
     opt.integer("--cards", "Number of cards per endpoint.", 1),
     _positive("--card-price", "Price of a card per hour."),
     click.option("--price", metavar="IN,OUT", callback=opt.parse_price,
@@ -64,8 +64,8 @@ def plan_command(source: Path | None, **given: Any) -> int:
     """Estimate what a very large run needs: calls, tokens, cards, hours, network and money.
 
     Some of the DEBATES (default: the demo debates) are processed with example answers, as with
-    --dry-run, and the result is scaled to each number of debates. No model is called: -m only says
-    that plugins have one.
+    --dry-run, and the result is scaled to each number of debates. No model is called; with
+    -m, plugins are estimated as if they had it.
     """
     from touche_rad.cli import sizing
 

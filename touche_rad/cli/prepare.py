@@ -28,7 +28,7 @@ NO_INDEX: Final = f"no index is given: {MAKE_INDEX}; or try the demo's arguments
 _ALONE, _WITH_MODEL = 4, 64
 """Debates at a time: where this machine does the work, and where a server does."""
 DEMO_INDEX: Final = (
-    "the index is the demo collection, on ten topics only: not fit to hand in; give an index of "
+    "the index is the demo collection, on 18 topics only: not fit to hand in; give an index of "
     "the task's collection with -i, or build the image with --build-arg COLLECTION=FILE"
 )
 
@@ -120,7 +120,7 @@ def open_index_of(given: Given, *, or_demo: bool = False) -> Any:
 
     if not given["index"] and or_demo:
         if not given.get("quiet"):
-            notice = f"index: the demo collection, on ten topics only; for your own: {MAKE_INDEX}"
+            notice = f"index: the demo collection, on 18 topics only; for your own: {MAKE_INDEX}"
             if sys.stderr.isatty():
                 from touche_rad.cli.console import fitted
 

@@ -42,7 +42,7 @@ _KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
 def prompts_command(name: str | None, debates: Path | None, **given: Any) -> None:
     """Print every prompt that a plugin sends, with the schema of its answer and its tokens.
 
-    The plugin answers or judges the first debate in DEBATES (default: one of the demo). No model is
+    The plugin answers or judges the first debate in DEBATES (default: a demo debate). No model is
     needed: each request gets an example of its schema as the answer, so the texts in later prompts
     are examples too.
 

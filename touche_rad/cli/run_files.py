@@ -168,7 +168,7 @@ def run_on_files(
     if places.status is None and not code:
         steps = next_after(places.out, places.source, given["index"], demo=demo)
         if demo and MAKE_INDEX_STEP in steps:
-            say("note: answers from the demo's arguments, on ten topics, are not fit to hand in",
+            say("note: answers from the demo's arguments, on 18 topics, are not fit to hand in",
                 quiet=given["quiet"])  # fmt: skip
         next_step(*steps, quiet=given["quiet"])
     return code

@@ -51,7 +51,7 @@ _FORMATS: Final = ("as_markdown", "as_csv", "as_json")
     opt.flag("--strict", "Like the official scorer: no score if anything is missing."),
     opt.file("--debates", "Labelled debates in the labels' order, to match runs by id and text."),
     opt.flag("--by-place", "Match lines to labels by their order only."),
-    opt.file("--exclude", "Leave out the turns that are examples in this file.", "EXAMPLES"),
+    opt.file("--exclude", "Leave out the turns that this file uses as examples.", "EXAMPLES"),
     opt.flag("--leave-out-abstained", "Leave out the verdicts on which a judge abstains, for all "
              "runs."),
     opt.flag("--correct", "TRUTH labels some turns only: estimate the share of yes and F1 on "

@@ -27,7 +27,7 @@ MARKS: Final = {True: ("ok", "green"), False: ("failed", "red")}
     opt.plugin("-d", "--debater", help="Debater to try: NAME or NAME(KEY=VALUE,...)."),
     opt.plugin("-j", "--judge", help="Judge to try: NAME or NAME(KEY=VALUE,...)."),
     opt.MODEL,
-    opt.flag("--official", "Hand in with the organisers' client and simulated user."),
+    opt.flag("--official", "Submit with the organisers' client and simulated user."),
     opt.file("--claims", "Claims to play in the trial. [default: the demo's claims]"),
     opt.integer("--first", "Number of claims that the trial plays.", 3),
     opt.integer("--turns", "User turns per debate in the trial.", 2),
@@ -49,8 +49,8 @@ def submit_command(name: str | None, **given: Any) -> int:
     build the index, play and judge the first claims, check the files, and print what to run next.
     The first step that fails ends the trial. It works without a network, and uploads nothing.
 
-    With NAME, an entry of tira.yml: print its command line. Without both: list the entries. The
-    user that speaks to a debater is our own or the organisers' (official).
+    With NAME, an entry of tira.yml: print its command line. Without both: list the entries. A
+    debater speaks to our simulated user, or with --official to the organisers'.
     tira-cli builds the image, runs it on a small dataset and validates the output.
     """
     from touche_rad.tira import submission

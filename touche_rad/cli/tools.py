@@ -128,7 +128,7 @@ def _grouped(checks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
 @opt.command("completion", "completion bash", "completion zsh", "completion fish")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion_command(shell: str) -> None:
-    """Print the script that completes commands, plugins, options and files in SHELL.
+    """Print the script that completes commands, plugins, options and files in a shell.
 
     For bash, add the line eval "$(touche-rad completion bash)" to ~/.bashrc; for zsh, the same with
     zsh to ~/.zshrc. For fish, write the script to ~/.config/fish/completions/touche-rad.fish.

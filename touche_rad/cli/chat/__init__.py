@@ -39,8 +39,8 @@ HISTORY: Final = "chat-history"
 def chat_command(ctx: click.Context, /, **given: Any) -> int:
     """Debate with a debater in the terminal.
 
-    Type a message to get an answer with its citations and the verdicts of the judge; -j off is no
-    judge. Type /help for the commands, such as /explain, /as DEBATER and /save FILE. Ctrl-C stops
+    Type a message to get an answer with its citations and the verdicts of the judge (-j off: no
+    judge). Type /help for the commands, such as /explain, /as DEBATER and /save FILE. Ctrl-C stops
     an answer, Ctrl-D ends the chat. Lines can also be piped in.
     """
     from touche_rad.cli import prepare
@@ -63,7 +63,7 @@ def chat_command(ctx: click.Context, /, **given: Any) -> int:
     view = View()
     if not given["index"]:
         given["index"] = DEMO
-        view.note(f"this is the demo collection, on ten topics only; for your own: {MAKE_INDEX}")
+        view.note(f"this is the demo collection, on 18 topics only; for your own: {MAKE_INDEX}")
     with _notes(view):
         session = Session(given, debater, judge)
         _chat(session, view, state, resumed)
