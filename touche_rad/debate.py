@@ -216,6 +216,9 @@ class Verdict(Result):
 Verdicts = Mapping[Maxim, Verdict]
 
 
+_set: Final = object.__setattr__
+
+
 class Hit(Result):
     """A search result: an argument, with the chain of arguments that led to it."""
 
@@ -223,6 +226,17 @@ class Hit(Result):
     score: float
     rank: int = 0
     path: tuple[str, ...] = ()
+
+    @classmethod
+    def unchecked(cls, argument: Argument, score: float, rank: int, path: tuple[str, ...]) -> Self:
+        """Make a hit from values that an index vouches for: a search makes hundreds of them."""
+        hit = cls.__new__(cls)
+        values = {"argument": argument, "score": score, "rank": rank, "path": path}
+        _set(hit, "__dict__", values)
+        _set(hit, "__pydantic_fields_set__", set(values))
+        _set(hit, "__pydantic_extra__", None)
+        _set(hit, "__pydantic_private__", None)
+        return hit
 
     @property
     def cited(self) -> Argument:

@@ -143,6 +143,7 @@ _ENCODING, _SCORER, _K1, _B = "block_simdbp", "bm25", 0.9, 0.4
 _SLACK = 4
 _AT_ONCE = 512
 _A_THREAD = 16
+_CPUS: Final = os.cpu_count() or 1
 _OF_THE_BUILD: Final = ("fwd", "inv.docs", "inv.freqs")
 """Uncompressed files that the engine builds from and no search reads: over half of an index."""
 _making = threading.Lock()
@@ -336,7 +337,8 @@ class Engine:
             if more and score == texts[-1][0]:
                 return None
             room = k - len(best)
-            members = sorted(chain(*(self._documents(int(text), room) for _, text in equal)))
+            found = [self._documents(int(text), room) for _, text in equal]
+            members = found[0] if len(found) == 1 else sorted(chain(*found))
             best += [(score, number) for number in members[:room]]
             if len(best) == k:
                 break
@@ -356,7 +358,7 @@ class Engine:
         documents = np.empty(room, dtype=object)
         scores = np.empty(room, dtype=np.float32)
         # At least two threads: with one, the engine does not release the GIL.
-        threads = max(2, min(os.cpu_count() or 1, len(queries) // _A_THREAD))
+        threads = max(2, min(_CPUS, len(queries) // _A_THREAD))
         size = _native().retrieve(
             self._context, _ALGORITHM, list(enumerate(queries)), k=depth,
             threads=threads, query_weighted=0, pretokenised=False,

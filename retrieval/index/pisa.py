@@ -144,11 +144,11 @@ class PisaArguments:
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search many queries; equal scores are sorted by id."""
-        at = self._store.at
+        at, path = self._store.at, (field,)
         with completed:
             return [
                 [
-                    Hit(argument=at(number), score=score, rank=rank, path=(field,))
+                    Hit.unchecked(at(number), score, rank, path)
                     for rank, (score, number) in enumerate(found)
                 ]
                 for found in self.ranked(field, queries, k)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -114,13 +114,19 @@ def unit(weights: Vector) -> Vector:
 
 def cosine(one: Vector, other: Vector) -> float:
     """Return the cosine of two vectors of length 1."""
-    return sum([one[term] * other[term] for term in sorted(one.keys() & other.keys())])
+    return sum([one[term] * other[term] for term in _shared(one, other)])
 
 
 def coverage(of: Vector, by: Vector) -> float:
     """Return the share of a vector's weight whose terms another vector has."""
-    shared = sorted(of.keys() & by.keys())
+    shared = _shared(of, by)
     return sum([of[term] for term in shared]) / sum(of.values()) if shared else 0.0
+
+
+def _shared(one: Vector, other: Vector) -> Collection[str]:
+    """Return the common terms in an order that is always the same where a sum depends on it."""
+    shared = one.keys() & other.keys()
+    return sorted(shared) if len(shared) > 2 else shared
 
 
 _ENOUGH_ALONE = 0.5

@@ -144,11 +144,8 @@ def features(candidates: Sequence[Candidate], scene: Scene, library: Library) ->
     alike = [cosine(scene.message, profile.text) for profile in profiles]
     claims = _Claims(scene)
     found = [
-        _relevance(profile, claims, about[place])
-        | _stance(profile, scene, claims, alike[place])
-        | _news(profile, scene)
-        | profile.faults
-        for place, profile in enumerate(profiles)
+        _of_words(profile, scene, claims, *likeness)
+        for profile, *likeness in zip(profiles, about, alike, strict=True)
     ]
     _add_topics(found, candidates)
     _add_sides(found, candidates, profiles, [a + 0.5 * n for a, n in zip(alike, near, strict=True)])
@@ -200,32 +197,31 @@ class _Claims:
         return found
 
 
-def _relevance(profile: Profile, claims: _Claims, about: float) -> Features:
+def _of_words(
+    profile: Profile, scene: Scene, claims: _Claims, about: float, alike: float
+) -> Features:
+    """Return how much an argument has to do with the debate, its side, its news and its form.
+
+    The side is known from the claims that it attacks and supports.
+    """
+    sign = profile.sign
+    closeness = claims.said(profile.claim)
+    words = profile.words
+    size = max(1, len(words))
+    said = max([len(words & terms) for terms in scene.said], default=0) / size
+    overlap = max([len(words & terms) for terms in scene.user_words], default=0) / size
     return {
         "matter": min(about, _ABOUT_ENOUGH),
         "target": claims.target(profile.attacks),
         "main": claims.covered(profile.attacks),
+        "claim": sign * claims.covered(profile.claim),
+        "nearest": sign * closeness if closeness >= alike else -alike,
+        "tone": sign * profile.claim_tone * scene.tone,
+        "denied": sign * float(profile.claim_negated),
+        "repeats": max(0.0, said - _SAME),
+        "echoes": max(0.0, overlap - _SAME),
+        **profile.faults,
     }
-
-
-def _stance(profile: Profile, scene: Scene, claims: _Claims, alike: float) -> Features:
-    """Return features for the side of an argument, from the claims it attacks and supports."""
-    closeness = claims.said(profile.claim)
-    nearest = profile.sign * closeness if closeness >= alike else -alike
-    return {
-        "claim": profile.sign * claims.covered(profile.claim),
-        "nearest": nearest,
-        "tone": profile.sign * profile.claim_tone * scene.tone,
-        "denied": profile.sign * float(profile.claim_negated),
-    }
-
-
-def _news(profile: Profile, scene: Scene) -> Features:
-    """Return how much of it the system or the user has said."""
-    size = max(1, len(profile.words))
-    said = max([len(profile.words & terms) for terms in scene.said], default=0) / size
-    overlap = max([len(profile.words & terms) for terms in scene.user_words], default=0) / size
-    return {"repeats": max(0.0, said - _SAME), "echoes": max(0.0, overlap - _SAME)}
 
 
 def _add_topics(found: Sequence[Features], candidates: Sequence[Candidate]) -> None:

@@ -214,7 +214,7 @@ _Route = tuple[str, str, str, tuple[str, ...]]
 """Name of a route, the field and the words to search, and a description for the user."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Candidate:
     """An argument that may be quoted, and the routes that found it."""
 
@@ -325,11 +325,12 @@ def _search(
 def _note(
     found: dict[str, Candidate], route: str, path: tuple[str, ...], answer: Sequence[Hit]
 ) -> None:
-    best = max((hit.score for hit in answer), default=0.0)
+    best = max([hit.score for hit in answer], default=0.0)
     for hit in answer:
-        candidate = found.get(hit.argument.id)
+        argument = hit.argument
+        candidate = found.get(argument.id)
         if candidate is None:
-            candidate = found[hit.argument.id] = Candidate(hit.argument)
+            candidate = found[argument.id] = Candidate(argument, {}, {})
         share = hit.score / best if best > 0 else 1.0
         if share > candidate.routes.get(route, -1.0):
             candidate.routes[route], candidate.paths[route] = share, path
