@@ -59,7 +59,7 @@ def main() -> None:
         lines = [f"{feature}\t{round(100 * weight)}" for feature, weight in [("", bias), *rows]]
         OUT.write_text("\n".join(lines) + "\n", "utf-8")
         learned_orders.weights.cache_clear()
-        orders._remembered.cache_clear()
+        orders.forget()
     held_out = [one.text for one in injections(held_out=True)]
     trusted = sentences(honest("honest_held_out.jsonl"))
     print("| texts | number | found |\n| --- | --- | --- |")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, Literal
 
 import anyio
@@ -79,6 +80,7 @@ class ModelStance:
         return [_stance(positions.get(number)) for number in range(1, len(shown) + 1)]
 
 
+@lru_cache(64)
 def _schema(count: int) -> type[Positions]:
     """Return a schema with exactly `count` positions; a small model might not stop otherwise."""
     bounds = Field(json_schema_extra={"minItems": count, "maxItems": count})

@@ -21,6 +21,7 @@ from touche_rad.models.pool import Pool
 from touche_rad.runs.estimate import (
     Choose,
     Estimate,
+    Input,
     Range,
     Sample,
     estimate_of,
@@ -97,9 +98,10 @@ def play(
     asked = any("model" in one.needs or (named and one.uses_model) for one in users)
     settings, _ = prepare.model_settings(given["options"].get("model", {}), given["seed"])
     samples: dict[str, Sample] = {}
+    read = Input()
     bodies: Sequence[Mapping[str, Any]] = ()
     for length, share in lengths.items() if asked else (("expected", 0.0),):
-        backend, sample = Answers(share), Sample(choose)
+        backend, sample = Answers(share), Sample(choose, read)
         model = Model(backend, settings=settings) if asked else None
         work = make(Services(index, given["seed"], model))
         bad = files.BadLines(skip=given.get("skip_bad", False))

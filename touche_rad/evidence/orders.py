@@ -16,6 +16,7 @@ from importlib.resources import files
 
 from touche_rad.evidence import learned_orders
 from touche_rad.evidence.disguises import hides_english, readings
+from touche_rad.evidence.literals import needed
 from touche_rad.evidence.words import Passage, stem
 from touche_rad.text import split_sentences
 
@@ -33,6 +34,8 @@ _DECISIVE = 5
 _KEPT, _SHORT, _KEPT_LONG = 16_384, 400, 256
 """Sentences of at most `_SHORT` letters whose marks are remembered, and longer ones. Most are those
 of arguments that are quoted again and again."""
+_KEPT_MESSAGES, _MESSAGE = 4_096, 4_000
+"""Messages of at most `_MESSAGE` letters whose clean form is remembered."""
 
 
 def sentences_to_judge(texts: Sequence[str], known: Sequence[Passage]) -> frozenset[int]:
@@ -75,10 +78,20 @@ def orders_in(texts: Sequence[str], *, alert: bool = False) -> frozenset[int]:
 
 def without_orders(text: str, instead: str = "", *, alert: bool = False) -> str:
     """Return a text with something else instead of the sentences that `orders_in` finds."""
+    if len(text) > _MESSAGE:
+        return _without_orders(text, instead, alert)
+    return _clean_messages(text, instead, alert)
+
+
+def _without_orders(text: str, instead: str, alert: bool) -> str:
     said = split_sentences(text)
     found = orders_in(said, alert=alert)
     kept = [instead if at in found else one for at, one in enumerate(said)]
     return " ".join(one for one in kept if one) if found else text
+
+
+_clean_messages = lru_cache(_KEPT_MESSAGES)(_without_orders)
+"""Each message of a debate is shown again with every later turn."""
 
 
 _HINT = re.compile(
@@ -143,6 +156,12 @@ def _is_new(written: str, known_stems: Set[str]) -> bool:
     return not said or any(stem(word) not in known_stems for word in said)
 
 
+def forget() -> None:
+    """Forget all marks, because the weights have changed."""
+    for remembered in (_remembered, _matches, _clean_messages):
+        remembered.cache_clear()
+
+
 @lru_cache(_KEPT)
 def _remembered(text: str) -> tuple[tuple[_Marked, ...], ...]:
     return _matches(text)
@@ -162,10 +181,11 @@ def _matches(text: str) -> tuple[tuple[_Marked, ...], ...]:
 
 
 def _marks_of(line: str) -> tuple[_Marked, ...]:
+    said = frozenset(one for one in _literals() if one in line)
     found = [
-        (points, direct, tuple(dict.fromkeys(match.group() for match in matches)))
-        for points, direct, pattern in _marks()
-        if (matches := list(pattern.finditer(line)))
+        (mark.points, mark.direct, tuple(dict.fromkeys(match.group() for match in matches)))
+        for mark in marks()
+        if not said.isdisjoint(mark.needed) and (matches := list(mark.pattern.finditer(line)))
     ]
     score, words = learned_orders.score(line)
     if score >= learned_orders.LIKELY:
@@ -174,8 +194,22 @@ def _marks_of(line: str) -> tuple[_Marked, ...]:
     return tuple(found)
 
 
+@dataclass(frozen=True)
+class Mark:
+    points: int
+    direct: bool
+    pattern: re.Pattern[str]
+    needed: frozenset[str]
+
+
 @cache
-def _marks() -> tuple[tuple[int, bool, re.Pattern[str]], ...]:
+def _literals() -> tuple[str, ...]:
+    """Return the strings of which each mark needs one."""
+    return tuple(sorted(frozenset[str]().union(*(mark.needed for mark in marks()))))
+
+
+@cache
+def marks() -> tuple[Mark, ...]:
     """Load the marks; a name in angle brackets stands for the words of its class."""
     found = []
     for name, direct in (("addressed.toml", False), ("directives.toml", True)):
@@ -185,5 +219,5 @@ def _marks() -> tuple[tuple[int, bool, re.Pattern[str]], ...]:
             pattern = str(mark["pattern"])
             for word, of in classes.items():
                 pattern = pattern.replace(f"<{word}>", of)
-            found.append((mark["points"], direct, re.compile(pattern)))
+            found.append(Mark(mark["points"], direct, re.compile(pattern), needed(pattern)))
     return tuple(found)

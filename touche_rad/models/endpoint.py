@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import json
 import os
 import ssl
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 import anyio
 
 from touche_rad.errors import UserError
+from touche_rad.models.clients import Clients
 from touche_rad.models.errors import (
     BadReply,
     BadRequest,
@@ -80,7 +81,6 @@ _OVERFLOW: Final = (
 CHECK: Final = 2.4
 """Time limit in seconds of the check before a run."""
 _CONNECT: Final = 2.0
-_LONGEST_CONNECT: Final = 20.0
 _NO_MODEL: Final = ("does not exist", "not found", "unknown model", "no such model")
 
 
@@ -119,19 +119,6 @@ def parse_address(given: str | None = None) -> Address:
     return Address(url.rstrip("/"), model)
 
 
-def certificates() -> ssl.SSLContext:
-    """Return the certificates that this process trusts; all its clients share them."""
-    return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-
-
-@functools.cache  # loading them takes 30 ms
-def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """Load the certificates that these two environment variables name."""
-    import httpx
-
-    return httpx.create_ssl_context()
-
-
 # httpx and not openai.AsyncOpenAI: an adapter for it (openai 3.54) passed the same fault tests but
 # saved ten lines, took 3 s more to import, and cannot limit the size of a reply. httpx is imported
 # in the methods: it is a tenth of the start of a process, and most commands have no model.
@@ -140,7 +127,7 @@ class Endpoint:
 
     def __init__(self, at: Address) -> None:
         self.at = at
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Clients]
         self._clients = WeakKeyDictionary()
 
     @property
@@ -156,35 +143,22 @@ class Endpoint:
     async def ready(self) -> float:
         """Make the client, which loads certificates; the server is not ours."""
         begun = time.monotonic()
-        _ = self._client
+        with self._client():
+            pass
         return time.monotonic() - begun
 
-    @property
-    def _client(self) -> httpx.AsyncClient:
-        """Return the client of this event loop; the key is read when it is made."""
-        import httpx
-
-        loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            key = os.environ.get(KEY, "")
-            headers = {"Authorization": f"Bearer {key}"} if key and key != NONE else {}
-            limits = httpx.Limits(max_connections=None, max_keepalive_connections=256)
-            timeout = httpx.Timeout(None, connect=_LONGEST_CONNECT)
-            client = httpx.AsyncClient(
-                headers=headers, limits=limits, timeout=timeout, verify=certificates()
-            )
-            self._clients[loop] = client
-        return client
+    def _client(self) -> AbstractContextManager[httpx.AsyncClient]:
+        """Lend a client of this event loop."""
+        return self._clients.setdefault(asyncio.get_running_loop(), Clients()).lent()
 
     def __repr__(self) -> str:
         return f"Endpoint({self.at.url!r}, {self.at.model!r})"
 
     async def close(self) -> None:
         """Close this loop's connections."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.aclose()
+        clients = self._clients.pop(asyncio.get_running_loop(), None)
+        if clients is not None:
+            await clients.close()
 
     async def context(self) -> int | None:
         """Return the context length in tokens, if the server reports it."""
@@ -203,8 +177,8 @@ class Endpoint:
         import httpx
 
         try:
-            with anyio.fail_after(seconds):
-                reply = await self._client.get(f"{self.at.url}/models")
+            with anyio.fail_after(seconds), self._client() as client:
+                reply = await client.get(f"{self.at.url}/models")
             listed = reply.json().get("data", []) if reply.status_code == HTTPStatus.OK else []
         except TimeoutError:
             raise Timeout(f"{self.place}: no answer within {seconds:.3g} s") from None
@@ -269,7 +243,8 @@ class Endpoint:
         import httpx
 
         timeout = httpx.Timeout(None, connect=_CONNECT)
-        return await self._client.get(f"{self.at.url}{path}", timeout=timeout)
+        with self._client() as client:
+            return await client.get(f"{self.at.url}{path}", timeout=timeout)
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Send a request and return the reply.
@@ -292,14 +267,15 @@ class Endpoint:
     async def _complete(self, sent: bytes) -> Mapping[str, Any]:
         headers = {"Content-Type": "application/json"}
         address = f"{self.at.url}/chat/completions"
-        async with self._client.stream("POST", address, content=sent, headers=headers) as reply:
-            held = bytearray()
-            async for part in reply.aiter_bytes():
-                held += part
-                if len(held) > LARGEST:
-                    raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes")
-            if reply.status_code != HTTPStatus.OK:
-                raise self._fault(reply.status_code, bytes(held), reply.headers)
+        held = bytearray()
+        with self._client() as client:
+            async with client.stream("POST", address, content=sent, headers=headers) as reply:
+                async for part in reply.aiter_bytes():
+                    held += part
+                    if len(held) > LARGEST:
+                        raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes")
+        if reply.status_code != HTTPStatus.OK:
+            raise self._fault(reply.status_code, bytes(held), reply.headers)
         return self._read(bytes(held))
 
     def _read(self, held: bytes) -> Mapping[str, Any]:

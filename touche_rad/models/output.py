@@ -46,13 +46,18 @@ _LIMIT: Final = 999_999
 
 
 @functools.lru_cache(maxsize=256)  # pydantic takes 0.2 to 0.5 ms, at each call
+def _schema_of(schema: type[BaseModel]) -> dict[str, Any]:
+    return schema.model_json_schema()
+
+
+@functools.lru_cache(maxsize=256)
 def bounded_schema(schema: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON schema for a server; callers share it and do not change it.
 
     Each number has a minimum and a maximum. Each object requires all its keys and allows no others,
     because servers with strict schemas accept nothing else.
     """
-    bounded: dict[str, Any] = _strict(schema.model_json_schema())
+    bounded: dict[str, Any] = _strict(_schema_of(schema))
     return bounded
 
 
@@ -126,7 +131,7 @@ _KEY_AND_VALUE: Final = re.compile(
 
 
 def _validated(value: Any, schema: type[S]) -> S:
-    form = schema.model_json_schema()  # has the keys of the answer: aliases, if fields have them
+    form = _schema_of(schema)  # has the keys of the answer: aliases, if fields have them
     exact = isinstance(value, dict) and not value.keys() - form.get("properties", {}).keys()
     try:
         if exact:  # other keys may be known ones in capitals, which must not be dropped

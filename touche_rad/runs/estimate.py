@@ -6,9 +6,10 @@ Every plugin can be estimated, because its own code decides what it sends. Nothi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
@@ -146,10 +147,30 @@ def spread_over_many(units: int) -> list[int]:
 
 
 @dataclass
+class Input:
+    """The sizes of all units, and the units of a sample; several samples read them once."""
+
+    sizes: Sequence[int] = ()
+    chosen: Mapping[int, Any] = field(default_factory=dict)
+
+    def read(self, work: Work[Any], choose: Choose, bad: files.BadLines) -> None:
+        """Read the input of some work unless it has been read before."""
+        if self.sizes:
+            return
+        self.sizes = [_size(unit) for unit in work.read(bad)]
+        if not self.sizes:
+            raise InputError(work.source, "expected at least one debate, found none")
+        numbers = set(choose(len(self.sizes)))
+        again = islice(work.read(files.BadLines(skip=True)), max(numbers, default=-1) + 1)
+        self.chosen = {number: unit for number, unit in enumerate(again) if number in numbers}
+
+
+@dataclass
 class Sample:
     """Processes some units in place of a run, and keeps the results in memory."""
 
     choose: Choose = spread
+    input: Input = field(default_factory=Input)
     units: int = 0
     done: list[Done] = field(default_factory=list)
     scale: float = 1.0
@@ -164,25 +185,22 @@ class Sample:
         if not work.source.is_file():
             raise InputError(work.source, "expected a file to read")
         started, clock = datetime.now().astimezone(), time.monotonic()
-        sizes = [_size(unit) for unit in work.read(options.bad or files.BadLines())]
-        if not sizes:
-            raise InputError(work.source, "expected at least one debate, found none")
+        self.input.read(work, self.choose, options.bad or files.BadLines())
+        sizes, chosen = self.input.sizes, self.input.chosen
         self.units = len(sizes)
-        chosen = set(self.choose(self.units))
         self.scale = sum(sizes) / max(1, sum(sizes[number] for number in chosen))
         tally = Tally()
-        for number, unit in enumerate(work.read(files.BadLines(skip=True))):
-            if number in chosen:
-                try:
-                    self.done.append(await work.do(unit))
-                except Exception as error:
-                    raise WorkError(
-                        f"dry run: number {number + 1} failed: {type(error).__name__}: {error}"
-                    ) from error
-                tally.add(self.done[-1])
-                self.sizes.append(sizes[number])
-                if options.model is not None:
-                    self.costs.append(replace(options.model.usage.total))
+        for number, unit in chosen.items():
+            try:
+                self.done.append(await work.do(unit))
+            except Exception as error:
+                raise WorkError(
+                    f"dry run: number {number + 1} failed: {type(error).__name__}: {error}"
+                ) from error
+            tally.add(self.done[-1])
+            self.sizes.append(sizes[number])
+            if options.model is not None:
+                self.costs.append(replace(options.model.usage.total))
         self.seconds = time.monotonic() - clock
         return Status(
             verb=work.verb, state="done", units=self.units, done=len(self.done), started=started,

@@ -6,7 +6,7 @@ import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
@@ -201,10 +201,7 @@ class _SinaiJudge:
             for turn in debate.turns
         ]
         count = len(turns)
-        one: Any = _answer(self._evidence)
-        schema: Any = create_model(
-            "Answers", answers=(list[one], Field(min_length=count, max_length=count))
-        )
+        schema = _answers(self._evidence, count)
         messages = Prompt.load(__package__, "debate").messages(turns=turns, **guidance)
         answer: Any
         answer, chances = await self.model.ask_scored(messages, schema, step="sinai.debate")
@@ -285,7 +282,8 @@ class _SinaiJudge:
             return reasons
 
 
-def _answer(evidence: Sequence[Maxim]) -> type[BaseModel]:
+@lru_cache(8)
+def _answer(evidence: tuple[Maxim, ...]) -> type[BaseModel]:
     """Return the schema of the verdicts on one response, with evidence before some of them."""
     fields: dict[str, Any] = {}
     for maxim in Maxim:
@@ -293,6 +291,13 @@ def _answer(evidence: Sequence[Maxim]) -> type[BaseModel]:
             fields[f"{maxim}_evidence"] = (Line, "")
         fields[maxim.value] = (YesNo, ...)
     return create_model("Answer", **fields)
+
+
+@lru_cache(64)
+def _answers(evidence: tuple[Maxim, ...], count: int) -> type[Any]:
+    """Return the schema of the verdicts on so many responses."""
+    one: Any = _answer(evidence)
+    return create_model("Answers", answers=(list[one], Field(min_length=count, max_length=count)))
 
 
 def _each_once(

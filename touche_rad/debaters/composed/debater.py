@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import anyio
@@ -207,6 +208,7 @@ def _renumbered(
     return _Draft(replace(checked, stands=stands, goes=goes), tuple(cited))
 
 
+@lru_cache(64)
 def _schema(count: int, most: int) -> type[Written]:
     numbers: Any = list[Annotated[int, Field(ge=1, le=count)]]
     return create_model("Written", __base__=Written, numbers=(numbers, Field(max_length=most)))

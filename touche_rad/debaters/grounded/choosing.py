@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -112,5 +113,6 @@ async def choose_quotation(
     )
 
 
+@lru_cache(64)
 def _among(count: int, base: type[Choice]) -> type[Choice]:
     return create_model("Choice", __base__=base, number=(int, Field(ge=0, le=count)))

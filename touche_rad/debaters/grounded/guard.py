@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Annotated, Final, Literal
 
 import anyio
@@ -63,12 +64,10 @@ class ByModel:
 
     async def of(self, said: Sequence[str], arguments: Sequence[str]) -> list[bool]:
         """Ask for all sentences at once."""
-        each = (list[Check], Field(min_length=len(said), max_length=len(said)))
-        schema = create_model("Entailments", __base__=Entailments, checks=each)
         messages = Prompt.load(__package__, "entailed").messages(
             arguments=list(arguments), sentences=list(said)
         )
-        answer = await self._model.ask(messages, schema, step="guard.entailed")
+        answer = await self._model.ask(messages, _checks(len(said)), step="guard.entailed")
         return [one.entailed == "yes" for one in answer.checks]
 
 
@@ -83,3 +82,9 @@ class Entailments(BaseModel):
     """One check for each sentence."""
 
     checks: list[Check]
+
+
+@lru_cache(64)
+def _checks(count: int) -> type[Entailments]:
+    each = (list[Check], Field(min_length=count, max_length=count))
+    return create_model("Entailments", __base__=Entailments, checks=each)

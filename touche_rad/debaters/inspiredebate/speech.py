@@ -42,10 +42,14 @@ async def search_terms(model: Model, debate: Debate, most: int) -> list[str]:
         side=debate.side,
         opponent="" if opens(debate) else clean(debate.last.utterance)[:2_000],
     )
-    bound = Field(json_schema_extra={"minItems": 1, "maxItems": most})
-    schema = create_model("Terms", __base__=Terms, terms=(list[Line], bound))
-    answer = await model.ask(messages, schema, step="inspiredebate.keywords")
+    answer = await model.ask(messages, _terms(most), step="inspiredebate.keywords")
     return in_bounds(answer.terms, most)
+
+
+@lru_cache(64)
+def _terms(most: int) -> type[Terms]:
+    bound = Field(json_schema_extra={"minItems": 1, "maxItems": most})
+    return create_model("Terms", __base__=Terms, terms=(list[Line], bound))
 
 
 def in_bounds(terms: list[str], most: int) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -34,6 +35,7 @@ class Query(BaseModel):
     justification: Line = ""
 
 
+@lru_cache(64)
 def searches(most: int) -> type[BaseModel]:
     """Return the schema of the answer: SEARCH_1 is required, the others are optional."""
     fields: dict[str, Any] = {"SEARCH_1": (Query, ...)}
@@ -78,20 +80,23 @@ async def queries(model: Model, debate: Debate, plan: Plan, most: int) -> list[Q
     return in_order(answer)
 
 
+@lru_cache(64)
+def _outline(most: int) -> type[Any]:
+    return create_model("Outline", plan=(Plan, ...), searches=(searches(most), ...))
+
+
 async def outline(model: Model, debate: Debate, most: int) -> tuple[Plan, list[Query]]:
     """Ask for the plan and the queries in one call."""
-    schema = create_model("Outline", plan=(Plan, ...), searches=(searches(most), ...))
     prompt = Prompt.load(__package__, "outline")
     values = {
         "parameters": parameters(), "most": most, "thesis": Thesis.of(debate),
         "dialogue": render_dialogue(debate),
     }  # fmt: skip
     answer = await model.ask(
-        prompt.messages(**values), schema, step="sinai.outline",
+        prompt.messages(**values), _outline(most), step="sinai.outline",
         shorten=drop_oldest(prompt, "dialogue", values),
     )  # fmt: skip
-    found: Plan = answer.plan  # type: ignore[attr-defined]
-    return found, in_order(answer.searches)  # type: ignore[attr-defined]
+    return answer.plan, in_order(answer.searches)
 
 
 Strategy = Literal["TEXT", "ATTACK", "SUPPORT"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, Field, create_model
@@ -112,6 +113,7 @@ COPYING: Final = 2_048
 M = TypeVar("M", bound=BaseModel)
 
 
+@lru_cache(64)
 def limited(schema: type[M], kind: Any = list[Page], **most: int) -> type[M]:
     """Return a schema whose list has at most this many items."""
     fields: dict[str, Any] = {
@@ -167,6 +169,7 @@ async def select_of_all(
     return selected
 
 
+@lru_cache(64)
 def _choice(most: int) -> type[BaseModel]:
     """Return the schema of step 4: three keys per argument; only the first text is required."""
     fields: dict[str, Any] = {}
@@ -227,6 +230,7 @@ class Numbers(BaseModel):
     selected: list[Numbered]
 
 
+@lru_cache(64)
 def _numbers(count: int, most: int) -> type[Numbers]:
     """Return the schema of the answer about a number of arguments."""
     limits: Any = {"json_schema_extra": {"minimum": 1, "maximum": count}}
