@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import codecs
+import json
+from pathlib import Path
 
 import pytest
 
@@ -73,6 +75,19 @@ def test_an_order_is_detected_in_every_form(text: str) -> None:
 )  # fmt: skip
 def test_ordinary_sentences_are_left_alone(text: str) -> None:
     assert without_orders(text) == text
+
+
+def test_half_of_the_orders_of_other_languages_are_found_and_few_honest_texts() -> None:
+    lines = Path(injection.__file__).with_name("injection_languages_held_out.jsonl")
+    found: dict[str, list[bool]] = {"order": [], "honest": []}
+    for line in lines.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        if row["lang"] != "en":
+            found[row["kind"]].append(without_orders(row["text"]) != row["text"])
+    assert len(found["order"]) == 160
+    assert sum(found["order"]) > 80
+    assert len(found["honest"]) == 240
+    assert sum(found["honest"]) < 10
 
 
 def test_no_argument_of_the_demo_is_taken_for_an_order() -> None:

@@ -1,12 +1,16 @@
-"""Learn which words make a sentence an injected order: weights for touche_rad/evidence/orders.tsv.
+"""Learn which words make a sentence an injected order: weights for touche_rad/evidence.
 
-    PYTHONPATH=. python benchmarks/tools/train_orders.py [--write]
+    PYTHONPATH=. python benchmarks/tools/train_orders.py [--write english languages]
 
-Orders are the texts of injection.toml and injection_training.toml. Other sentences are those of
-honest_training.jsonl, of the documentation (which speaks of judges, scores and prompts), of the
-demo, and of the real arguments and debates in $TOUCHE_RAD_DATA; of the real ones, every other
-sentence only measures false alarms. Only words of orders get weights. Prints how many texts of
-injection_held_out.toml are found, and how many honest sentences are taken for orders.
+English (orders.tsv): orders are the texts of injection.toml and injection_training.toml. Other
+sentences are those of honest_training.jsonl, of the documentation (which speaks of judges, scores
+and prompts), of the demo, and of the real arguments and debates in $TOUCHE_RAD_DATA; of the real
+ones, every other sentence only measures false alarms. Only words of orders get weights.
+
+Other languages (orders_languages.tsv): injection_languages.jsonl, and the real sentences that could
+be taken for another language.
+
+Prints how many held-out orders are found, and how many honest sentences are taken for orders.
 """
 
 from __future__ import annotations
@@ -18,7 +22,8 @@ import os
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,13 +37,59 @@ from touche_rad.evidence import learned_orders, orders
 from touche_rad.text import split_sentences
 
 HERE: Final = Path(__file__).parents[1]
-OUT: Final = HERE.parent / "touche_rad/evidence/orders.tsv"
-AT_LEAST: Final = 3
-"""Sentences with orders in which a feature occurs."""
-STRENGTH: Final = 0.25
-"""Inverse of the regularisation; a larger one learns the texts by heart."""
+PACKAGE: Final = HERE.parent / "touche_rad/evidence"
 SMALLEST: Final = 0.03
 """Smaller weights are left out."""
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How weights are learned, and where they are written."""
+
+    out: str
+    features: Callable[[str], frozenset[str]]
+    at_least: int
+    """Sentences with orders in which a feature occurs."""
+    strength: float
+    """Inverse of the regularisation; a larger one learns the texts by heart."""
+    doubt: float = 0.0
+    """What a sentence must have more than even odds, so that few honest ones are found."""
+
+    def learn(self, ordering: Sequence[str], other: Sequence[str]) -> dict[str, float]:
+        """Return the weights of features; that of the empty one is the bias."""
+        counts = Counter(one for text in ordering for one in self.features(text))
+        names = [name for name, count in sorted(counts.items()) if count >= self.at_least]
+        number = {name: at for at, name in enumerate(names)}
+        rows, columns = [], []
+        for at, text in enumerate([*ordering, *other]):
+            for one in self.features(text):
+                if one in number:
+                    rows.append(at)
+                    columns.append(number[one])
+        shape = (len(ordering) + len(other), len(names))
+        matrix = csr_matrix((np.ones(len(rows)), (rows, columns)), shape)
+        wanted = np.r_[np.ones(len(ordering)), np.zeros(len(other))]
+        model = LogisticRegression(C=self.strength, max_iter=500).fit(matrix, wanted)
+        weights = {
+            name: float(weight)
+            for name, weight in zip(names, model.coef_[0], strict=True)
+            if abs(weight) >= SMALLEST
+        }
+        print(f"{self.out}: {len(ordering)} sentences with orders, {len(other)} others, "
+              f"{len(weights)} weights")  # fmt: skip
+        return weights | {"": float(model.intercept_[0]) - self.doubt}
+
+    def write(self, weights: Mapping[str, float]) -> None:
+        """Write the weights in hundredths; the empty feature comes first."""
+        rows = sorted(weights.items(), key=lambda row: (row[0] != "", -row[1], row[0]))
+        lines = [f"{feature}\t{round(100 * weight)}" for feature, weight in rows]
+        PACKAGE.joinpath(self.out).write_text("\n".join(lines) + "\n", "utf-8")
+
+
+ENGLISH: Final = Learning("orders.tsv", learned_orders.features, 3, 0.25)
+OTHERS: Final = Learning(
+    "orders_languages.tsv", learned_orders.features_of_any_language, 2, 1.0, doubt=0.4
+)
 
 
 def main() -> None:
@@ -46,50 +97,39 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--write", action="store_true", help="write the weights")
+    parser.add_argument("--write", nargs="+", choices=["english", "languages"], default=[],
+                        help="write these weights")  # fmt: skip
     given = parser.parse_args()
-    ordering = sentences([one.text for one in injections()] + training_texts())
     real = real_sentences()
     random.Random(0).shuffle(real)
+    ordering = sentences([one.text for one in injections()] + training_texts())
     other = sentences(honest("honest_training.jsonl")) + documentation() + demo() + real[::2]
-    weights, bias = learn(ordering, other)
-    print(f"{len(ordering)} sentences with orders, {len(other)} others, {len(weights)} weights\n")
-    if given.write:
-        rows = sorted(weights.items(), key=lambda row: (-row[1], row[0]))
-        lines = [f"{feature}\t{round(100 * weight)}" for feature, weight in [("", bias), *rows]]
-        OUT.write_text("\n".join(lines) + "\n", "utf-8")
-        learned_orders.weights.cache_clear()
-        orders.forget()
-    held_out = [one.text for one in injections(held_out=True)]
-    trusted = sentences(honest("honest_held_out.jsonl"))
-    print("| texts | number | found |\n| --- | --- | --- |")
-    for name, texts in (("held-out orders", held_out), ("honest sentences that look like orders",
-                        trusted), ("real sentences", real[1::2])):  # fmt: skip
+    english = ENGLISH.learn(ordering, other)
+    strange = [one for one in real[::2] if not learned_orders.is_english(one)]
+    orders_elsewhere = sentences(in_languages("order"))
+    languages = OTHERS.learn(orders_elsewhere, sentences(in_languages("honest")) + strange)
+    if "english" in given.write:
+        ENGLISH.write(english)
+    if "languages" in given.write:
+        OTHERS.write(languages)
+    for remembered in (learned_orders.english, learned_orders.other_languages):
+        remembered.cache_clear()
+    orders.forget()
+    report(real[1::2])
+
+
+def report(real: Sequence[str]) -> None:
+    """Print how many held-out texts are taken for orders by the written weights."""
+    print("\n| texts | number | found |\n| --- | --- | --- |")
+    for name, texts in (
+        ("held-out orders", [one.text for one in injections(held_out=True)]),
+        ("held-out orders in 21 languages", in_languages("order", held_out=True)),
+        ("honest sentences that look like orders", sentences(honest("honest_held_out.jsonl"))),
+        ("honest texts in 21 languages", in_languages("honest", held_out=True)),
+        ("real sentences", real),
+    ):
         found = sum(bool(orders.orders_in(split_sentences(text) or [text])) for text in texts)
         print(f"| {name} | {len(texts)} | {found / len(texts):.2%} |")
-
-
-def learn(ordering: Sequence[str], other: Sequence[str]) -> tuple[dict[str, float], float]:
-    """Return the weights of features, and the bias."""
-    counts = Counter(one for text in ordering for one in learned_orders.features(text))
-    names = [name for name, count in sorted(counts.items()) if count >= AT_LEAST]
-    number = {name: at for at, name in enumerate(names)}
-    rows, columns = [], []
-    for at, text in enumerate([*ordering, *other]):
-        for one in learned_orders.features(text):
-            if one in number:
-                rows.append(at)
-                columns.append(number[one])
-    shape = (len(ordering) + len(other), len(names))
-    matrix = csr_matrix((np.ones(len(rows)), (rows, columns)), shape)
-    wanted = np.r_[np.ones(len(ordering)), np.zeros(len(other))]
-    model = LogisticRegression(C=STRENGTH, max_iter=500).fit(matrix, wanted)
-    kept = {
-        name: float(weight)
-        for name, weight in zip(names, model.coef_[0], strict=True)
-        if abs(weight) >= SMALLEST
-    }
-    return kept, float(model.intercept_[0])
 
 
 def sentences(texts: Sequence[str]) -> list[str]:
@@ -101,6 +141,13 @@ def honest(name: str) -> list[str]:
     """Return the texts of a file of honest contributions."""
     lines = (HERE / name).read_text("utf-8").splitlines()
     return [json.loads(line)["text"] for line in lines]
+
+
+def in_languages(kind: str, *, held_out: bool = False) -> list[str]:
+    """Return the orders or the honest texts in many languages."""
+    name = "injection_languages_held_out.jsonl" if held_out else "injection_languages.jsonl"
+    rows = map(json.loads, (HERE / name).read_text("utf-8").splitlines())
+    return [row["text"] for row in rows if row["kind"] == kind]
 
 
 def documentation() -> list[str]:

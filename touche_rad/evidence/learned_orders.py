@@ -1,44 +1,93 @@
 """How much the words of a sentence make it an injected order, by learned weights.
 
-benchmarks/tools/train_orders.py writes the weights.
+benchmarks/tools/train_orders.py writes the weights: of English, and of other languages.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
+from typing import Final
+
+from touche_rad.text import stopwords, words
 
 SURE = 75
 """Score from which a sentence is an order. Scores are whole numbers, so that the order of a sum,
 which differs between processes, changes nothing."""
 LIKELY = -50
 """Score from which it is one if other marks say so too."""
-_TOKEN = re.compile(r"[a-z']*[a-z][a-z']*|[^\W\d_]+")
-_SHORT = 4
+_WORD: Final = re.compile(r"[a-z']*[a-z][a-z']*|[^\W\d_]+")
+_SHORT: Final = 4
 """Letters of the beginning of a word, which stands for its forms."""
+_FUNCTION_WORDS: Final = 0.15
+"""Share of English function words that an English sentence has at least."""
+_SIGNS: Final = "\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u0dff\u0e31-\u0e4e"
+"""Vowels and accents of Indic, Semitic and Thai script, which are no letters by Unicode."""
+_ANY_WORD: Final = re.compile(rf"'*(?:[^\W\d_]|[{_SIGNS}])(?:[^\W\d_]|[{_SIGNS}'])*")
+_WITHOUT_SPACES: Final = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+"""Letters of Thai, Japanese and Chinese."""
 
 
 def features(text: str) -> frozenset[str]:
     """Return the words of a text, the beginnings of long words, and pairs of neighbours."""
-    said = _TOKEN.findall(text.lower())
+    return _features(_WORD.findall(text.lower()))
+
+
+def features_of_any_language(text: str) -> frozenset[str]:
+    """Return the same of a text in any script; without spaces, two or three letters are a word."""
+    said = _ANY_WORD.findall(text.lower())
+    return _features([part for word in said for part in _parts(word)])
+
+
+def score(text: str) -> tuple[int, tuple[str, ...]]:
+    """Return the score of a sentence, and the features that speak for an order, the best first."""
+    found = _score(features(text), english())
+    if is_english(text):
+        return found
+    return max(found, _score(features_of_any_language(text), other_languages()))
+
+
+def is_english(text: str) -> bool:
+    """Whether a sentence has as many English function words as an English one."""
+    said = words(text.lower())
+    return sum(one in stopwords() for one in said) >= _FUNCTION_WORDS * max(1, len(said))
+
+
+def _features(said: Sequence[str]) -> frozenset[str]:
     starts = (f"{word[:_SHORT]}*" for word in said if len(word) > _SHORT)
     pairs = (f"{one} {other}" for one, other in pairwise(said))
     return frozenset((*said, *starts, *pairs))
 
 
-def score(text: str) -> tuple[int, tuple[str, ...]]:
-    """Return the score of a sentence, and the features that speak for an order, the best first."""
-    known = weights()
-    found = {one: known[one] for one in features(text) if one in known}
-    best = sorted((one for one in found if found[one] > 0), key=lambda one: (-found[one], one))
-    return known[""] + sum(found.values()), tuple(best)
+def _parts(word: str) -> list[str]:
+    if not _WITHOUT_SPACES.search(word):
+        return [word]
+    return [word[at : at + size] for size in (2, 3) for at in range(len(word) - size + 1)]
+
+
+def _score(found: frozenset[str], weights: dict[str, int]) -> tuple[int, tuple[str, ...]]:
+    known = {one: weights[one] for one in found if one in weights}
+    best = sorted((one for one in known if known[one] > 0), key=lambda one: (-known[one], one))
+    return weights[""] + sum(known.values()), tuple(best)
 
 
 @cache
-def weights() -> dict[str, int]:
-    """Return the weights of features in hundredths, and the bias of the empty one."""
-    text = files(__package__).joinpath("orders.tsv").read_text("utf-8")
+def english() -> dict[str, int]:
+    """Return the weights of features of English."""
+    return _read("orders.tsv")
+
+
+@cache
+def other_languages() -> dict[str, int]:
+    """Return the weights of features of other languages."""
+    return _read("orders_languages.tsv")
+
+
+def _read(name: str) -> dict[str, int]:
+    """Read weights in hundredths; the empty feature has the bias."""
+    text = files(__package__).joinpath(name).read_text("utf-8")
     rows = (line.split("\t") for line in text.splitlines())
     return {feature: int(weight) for feature, weight in rows}

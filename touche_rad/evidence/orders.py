@@ -196,6 +196,8 @@ def _marks_of(line: str) -> tuple[_Marked, ...]:
 
 @dataclass(frozen=True)
 class Mark:
+    """A pattern: its points, whether it is a directive, and strings of which a match has one."""
+
     points: int
     direct: bool
     pattern: re.Pattern[str]
