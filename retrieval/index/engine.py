@@ -298,9 +298,9 @@ class Engine:
             bm25_k1=_K1, bm25_b=_B,
         )  # fmt: skip
         grouped = (folder / MEMBERS).is_file()
-        # As plain arrays: slices of a memmap object are slow.
+        # Slices of memory are much faster than those of a memmap object.
         self._members, self._starts = (
-            np.asarray(np.load(folder / name, mmap_mode="r")) if grouped else None
+            memoryview(np.load(folder / name, mmap_mode="r")) if grouped else None
             for name in (MEMBERS, STARTS)
         )
         self._shared = SharedSearch(self._best, _AT_ONCE)
@@ -348,7 +348,7 @@ class Engine:
         """Return the first `k` documents with a text; without grouping, its own number."""
         if self._members is None or self._starts is None:
             return [text]
-        start, end = self._starts[text : text + 2].tolist()
+        start, end = self._starts[text], self._starts[text + 1]
         found: list[int] = self._members[start : min(end, start + k)].tolist()
         return found
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
+from operator import mul
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -20,7 +21,6 @@ from touche_rad.debaters.grounded.library import (
     Profile,
     Vector,
     cosine,
-    coverage,
     mixed,
     terms,
     tone,
@@ -171,30 +171,30 @@ class _Claims:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._said: dict[int, float] = {}
-        self._targets: dict[int, float] = {}
-        self._covered: dict[int, float] = {}
+        self._terms = {*scene.message, *scene.context, *scene.main}
+        self._main = sum(scene.main.values())
+        self._known: dict[int, tuple[float, float, float]] = {}
 
-    def said(self, claim: Vector) -> float:
-        """Return the cosine with the user's message."""
-        found = self._said.get(id(claim))
+    def compared(self, claim: Vector) -> tuple[float, float, float]:
+        """Return the cosines with the user's message and with the debate, and the coverage.
+
+        The coverage is the share of the user's main clause that has the claim's words.
+        """
+        found = self._known.get(id(claim))
         if found is None:
-            found = self._said[id(claim)] = cosine(self._scene.message, claim)
+            found = self._known[id(claim)] = self._compared(claim)
         return found
 
-    def target(self, claim: Vector) -> float:
-        """Return the cosine with the debate."""
-        found = self._targets.get(id(claim))
-        if found is None:
-            found = self._targets[id(claim)] = cosine(self._scene.context, claim)
-        return found
-
-    def covered(self, claim: Vector) -> float:
-        """Return the share of the user's main clause that has the claim's words."""
-        found = self._covered.get(id(claim))
-        if found is None:
-            found = self._covered[id(claim)] = coverage(self._scene.main, claim)
-        return found
+    def _compared(self, claim: Vector) -> tuple[float, float, float]:
+        message, context, main = self._scene.message, self._scene.context, self._scene.main
+        # In order, as all sums over terms are; terms that nobody said are left out first.
+        terms = sorted(claim.keys() & self._terms)
+        covered = [main[term] for term in terms if term in main]
+        return (
+            sum([message[term] * claim[term] for term in terms if term in message]),
+            sum([context[term] * claim[term] for term in terms if term in context]),
+            sum(covered) / self._main if covered else 0.0,
+        )
 
 
 def _of_words(
@@ -205,16 +205,17 @@ def _of_words(
     The side is known from the claims that it attacks and supports.
     """
     sign = profile.sign
-    closeness = claims.said(profile.claim)
+    _, target, main = claims.compared(profile.attacks)
+    closeness, _, claim = claims.compared(profile.claim)
     words = profile.words
     size = max(1, len(words))
     said = max([len(words & terms) for terms in scene.said], default=0) / size
     overlap = max([len(words & terms) for terms in scene.user_words], default=0) / size
     return {
         "matter": min(about, _ABOUT_ENOUGH),
-        "target": claims.target(profile.attacks),
-        "main": claims.covered(profile.attacks),
-        "claim": sign * claims.covered(profile.claim),
+        "target": target,
+        "main": main,
+        "claim": sign * claim,
         "nearest": sign * closeness if closeness >= alike else -alike,
         "tone": sign * profile.claim_tone * scene.tone,
         "denied": sign * float(profile.claim_negated),
@@ -303,8 +304,18 @@ class Weights(BaseModel):
 
     def score(self, features: Mapping[str, float]) -> float:
         """Return the weighted sum."""
-        weight = self._known[MEANT[0] in features]
-        return sum([weight.get(name, 0.0) * value for name, value in features.items()])
+        return self.scores([features])[0]
+
+    def scores(self, all_features: Iterable[Mapping[str, float]]) -> list[float]:
+        """Return the weighted sum of each candidate's features; most have the same names."""
+        found: list[float] = []
+        names: list[str] = []
+        own: list[float] = []
+        for features in all_features:
+            if list(features) != names:
+                names, own = list(features), list(self.of(features).values())
+            found.append(sum(map(mul, own, features.values())))
+        return found
 
 
 def weights(path: Path | None = None) -> Weights:
@@ -370,10 +381,7 @@ def ranking(
 ) -> list[Ranked]:
     """Return the ranked candidates of all routes."""
     candidates, found = seen(index, reading, library, k)
-    return ordered(
-        Ranked(candidate, own, weights.score(own))
-        for candidate, own in zip(candidates, found, strict=True)
-    )
+    return ordered(map(Ranked, candidates, found, weights.scores(found)))
 
 
 def ordered(ranked: Iterable[Ranked]) -> list[Ranked]:
