@@ -7,8 +7,8 @@ sentences are those of honest_training.jsonl, of the documentation (which speaks
 and prompts), of the demo, and of the real arguments and debates in $TOUCHE_RAD_DATA; of the real
 ones, every other sentence only measures false alarms. Only words of orders get weights.
 
-Other languages (orders_languages.tsv): injection_languages.jsonl, and the real sentences that could
-be taken for another language.
+Other languages (orders_languages.tsv): injection_languages.jsonl, and those English sentences that
+could be taken for another language.
 
 Prints how many held-out orders are found, and how many honest sentences are taken for orders.
 """
@@ -105,9 +105,10 @@ def main() -> None:
     ordering = sentences([one.text for one in injections()] + training_texts())
     other = sentences(honest("honest_training.jsonl")) + documentation() + demo() + real[::2]
     english = ENGLISH.learn(ordering, other)
-    strange = [one for one in real[::2] if not learned_orders.is_english(one)]
-    orders_elsewhere = sentences(in_languages("order"))
-    languages = OTHERS.learn(orders_elsewhere, sentences(in_languages("honest")) + strange)
+    languages = OTHERS.learn(
+        sentences(in_languages("order")) + without_function_words(ordering),
+        sentences(in_languages("honest")) + without_function_words(other),
+    )
     if "english" in given.write:
         ENGLISH.write(english)
     if "languages" in given.write:
@@ -148,6 +149,11 @@ def in_languages(kind: str, *, held_out: bool = False) -> list[str]:
     name = "injection_languages_held_out.jsonl" if held_out else "injection_languages.jsonl"
     rows = map(json.loads, (HERE / name).read_text("utf-8").splitlines())
     return [row["text"] for row in rows if row["kind"] == kind]
+
+
+def without_function_words(texts: Sequence[str]) -> list[str]:
+    """Return the English sentences that could be of another language."""
+    return [one for one in texts if not learned_orders.is_english(one)]
 
 
 def documentation() -> list[str]:
