@@ -9,7 +9,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 from urllib.parse import unquote
 
@@ -58,7 +58,9 @@ def hides_english(text: str) -> bool:
     )
 
 
+@lru_cache(64)
 def _may_hide(line: str) -> bool:
+    """Whether a line needs a closer look; each sentence is asked about twice."""
     if _HIDDEN.search(line):
         return True
     said = words(line)

@@ -181,11 +181,10 @@ def _matches(text: str) -> tuple[tuple[_Marked, ...], ...]:
 
 
 def _marks_of(line: str) -> tuple[_Marked, ...]:
-    said = frozenset(one for one in _literals() if one in line)
     found = [
         (mark.points, mark.direct, tuple(dict.fromkeys(match.group() for match in matches)))
-        for mark in marks()
-        if not said.isdisjoint(mark.needed) and (matches := list(mark.pattern.finditer(line)))
+        for mark in _possible(line)
+        if (matches := list(mark.pattern.finditer(line)))
     ]
     score, words = learned_orders.score(line)
     if score >= learned_orders.LIKELY:
@@ -204,10 +203,42 @@ class Mark:
     needed: frozenset[str]
 
 
+_BEGINNING = 3
+"""Letters by which strings are looked up."""
+
+
+def _possible(line: str) -> list[Mark]:
+    """Return the marks of which the line has a needed string, in their order."""
+    marked = _by_literal()
+    starts = _by_beginning()
+    letters = {line[at : at + _BEGINNING] for at in range(len(line) - _BEGINNING + 1)}
+    places: set[int] = set()
+    for start in (*(starts.keys() & letters), ""):
+        for one in starts[start]:
+            if one in line:
+                places.update(marked[one])
+    known = marks()
+    return [known[place] for place in sorted(places)]
+
+
 @cache
-def _literals() -> tuple[str, ...]:
-    """Return the strings of which each mark needs one."""
-    return tuple(sorted(frozenset[str]().union(*(mark.needed for mark in marks()))))
+def _by_literal() -> dict[str, list[int]]:
+    """Return the places of the marks that need each string."""
+    found: dict[str, list[int]] = {}
+    for place, mark in enumerate(marks()):
+        for one in mark.needed:
+            found.setdefault(one, []).append(place)
+    return found
+
+
+@cache
+def _by_beginning() -> dict[str, list[str]]:
+    """Return the strings by their first letters; short ones under the empty text."""
+    found: dict[str, list[str]] = {"": []}
+    for one in _by_literal():
+        start = one[:_BEGINNING] if len(one) >= _BEGINNING else ""
+        found.setdefault(start, []).append(one)
+    return found
 
 
 @cache
