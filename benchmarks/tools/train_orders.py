@@ -34,7 +34,7 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks.injection_texts import injections, training_texts
 from touche_rad.demo import demo_file
 from touche_rad.evidence import learned_orders, orders
-from touche_rad.text import split_sentences
+from touche_rad.text import split_sentences, stopwords, words
 
 HERE: Final = Path(__file__).parents[1]
 PACKAGE: Final = HERE.parent / "touche_rad/evidence"
@@ -109,11 +109,15 @@ def main() -> None:
         sentences(in_languages("order")) + without_function_words(ordering),
         sentences(in_languages("honest")) + without_function_words(other),
     )
+    foreign = words_of_other_languages([*ordering, *other])
     if "english" in given.write:
         ENGLISH.write(english)
     if "languages" in given.write:
         OTHERS.write(languages)
-    for remembered in (learned_orders.english, learned_orders.other_languages):
+        PACKAGE.joinpath("foreign_words.txt").write_text("\n".join(foreign) + "\n", "utf-8")
+    for remembered in (
+        learned_orders.english, learned_orders.other_languages, learned_orders.foreign_words,
+    ):  # fmt: skip
         remembered.cache_clear()
     orders.forget()
     report(real[1::2])
@@ -151,9 +155,25 @@ def in_languages(kind: str, *, held_out: bool = False) -> list[str]:
     return [row["text"] for row in rows if row["kind"] == kind]
 
 
+def words_of_other_languages(english: Sequence[str], at_least: int = 4) -> list[str]:
+    """Return words in ASCII that so many texts of other languages have, and no English one."""
+    texts = in_languages("honest") + in_languages("order")
+    counts = Counter(one for text in texts for one in set(words(text.lower())))
+    known = {one for text in english for one in words(text.lower())}
+    return sorted(
+        one
+        for one, count in counts.items()
+        if count >= at_least and one.isascii() and one.isalpha() and one not in known
+    )
+
+
 def without_function_words(texts: Sequence[str]) -> list[str]:
-    """Return the English sentences that could be of another language."""
-    return [one for one in texts if not learned_orders.is_english(one)]
+    """Return the sentences with few English function words, such as headings."""
+    return [
+        one
+        for one in texts
+        if sum(word in stopwords() for word in words(one.lower())) < len(words(one)) / 6
+    ]
 
 
 def documentation() -> list[str]:

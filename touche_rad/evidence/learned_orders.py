@@ -22,8 +22,10 @@ LIKELY = -50
 _WORD: Final = re.compile(r"[a-z']*[a-z][a-z']*|[^\W\d_]+")
 _SHORT: Final = 4
 """Letters of the beginning of a word, which stands for its forms."""
-_FUNCTION_WORDS: Final = 0.15
+_ENGLISH: Final = 0.15
 """Share of English function words that an English sentence has at least."""
+_FOREIGN: Final = 0.1
+"""Share of words of other languages that a sentence in one of them has at least."""
 _SIGNS: Final = "\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u0dff\u0e31-\u0e4e"
 """Vowels and accents of Indic, Semitic and Thai script, which are no letters by Unicode."""
 _ANY_WORD: Final = re.compile(rf"'*(?:[^\W\d_]|[{_SIGNS}])(?:[^\W\d_]|[{_SIGNS}'])*")
@@ -45,15 +47,20 @@ def features_of_any_language(text: str) -> frozenset[str]:
 def score(text: str) -> tuple[int, tuple[str, ...]]:
     """Return the score of a sentence, and the features that speak for an order, the best first."""
     found = _score(features(text), english())
-    if is_english(text):
+    if not in_another_language(text):
         return found
     return max(found, _score(features_of_any_language(text), other_languages()))
 
 
-def is_english(text: str) -> bool:
-    """Whether a sentence has as many English function words as an English one."""
+def in_another_language(text: str) -> bool:
+    """Whether a sentence has few English function words, and words of another language.
+
+    A heading or a piece of code has few English function words too.
+    """
     said = words(text.lower())
-    return sum(one in stopwords() for one in said) >= _FUNCTION_WORDS * max(1, len(said))
+    return sum(one in stopwords() for one in said) < _ENGLISH * len(said) and sum(
+        not one.isascii() or one in foreign_words() for one in said
+    ) >= _FOREIGN * len(said)
 
 
 def _features(said: Sequence[str]) -> frozenset[str]:
@@ -72,6 +79,13 @@ def _score(found: frozenset[str], weights: dict[str, int]) -> tuple[int, tuple[s
     known = {one: weights[one] for one in found if one in weights}
     best = sorted((one for one in known if known[one] > 0), key=lambda one: (-known[one], one))
     return weights[""] + sum(known.values()), tuple(best)
+
+
+@cache
+def foreign_words() -> frozenset[str]:
+    """Return frequent words of other languages, in ASCII, that English texts do not have."""
+    text = files(__package__).joinpath("foreign_words.txt").read_text("utf-8")
+    return frozenset(text.split())
 
 
 @cache
