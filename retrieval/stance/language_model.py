@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import anyio
 from pydantic import BaseModel, Field, create_model
@@ -83,8 +83,10 @@ class ModelStance:
 @lru_cache(64)
 def _schema(count: int) -> type[Positions]:
     """Return a schema with exactly `count` positions; a small model might not stop otherwise."""
-    bounds = Field(json_schema_extra={"minItems": count, "maxItems": count})
-    return create_model("Positions", __base__=Positions, positions=(list[Position], bounds))
+    limits: Any = {"json_schema_extra": {"minimum": 1, "maximum": count}}
+    one = create_model("Position", __base__=Position, number=(int, Field(**limits)))
+    bounds: Any = Field(json_schema_extra={"minItems": count, "maxItems": count})
+    return create_model("Positions", __base__=Positions, positions=(list[one], bounds))
 
 
 def _stance(position: str | None) -> Stance:
