@@ -54,7 +54,8 @@ if TYPE_CHECKING:
                 show_default=True),
     opt.MAX_WORDS,
     opt.seconds("--deadline", "Time limit per answer in seconds, without the time that it waits "
-                "for its turn; with this time at most 280. On timeout the fallback answers.", default=100.0, show_default=True),
+                "for its turn; with this time at most 280. On timeout the fallback answers.",
+                default=100.0, show_default=True),
     opt.INDEX, opt.SPARE_INDEX, *opt.MODEL_OPTIONS, opt.WITH_TRACE, opt.SEED, opt.QUIET,
 )  # fmt: skip
 def serve_command(**given: Any) -> None:
