@@ -41,6 +41,7 @@ from tests.runs.fakes import SmallIndex
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.demo import demo_file
+from touche_rad.evidence import orders
 from touche_rad.models import Model
 from touche_rad.models.examples import Request, example
 from touche_rad.plugins import Services, find, registered
@@ -271,7 +272,9 @@ def columns() -> Iterator[Column]:
 
 def without_guards() -> ExitStack:
     """Switch off the detection of orders, and of answers that repeat a prompt or the user."""
+    orders.forget()
     stack = ExitStack()
+    stack.callback(orders.forget)
     for remembered in ("_matches", "_remembered"):
         stack.enter_context(mock.patch(f"touche_rad.evidence.orders.{remembered}", return_value=()))
     stack.enter_context(mock.patch("touche_rad.runs.answering._check_prompts"))
@@ -320,7 +323,10 @@ def all_results(every: int = 1, kept: Path | None = None) -> Results:
 
 def _digest(held_out: bool) -> str:
     """Return a digest of the texts and of the marks of orders, which decide what is changed."""
-    names = ("orders.py", "disguises.py", "addressed.toml", "directives.toml")
+    names = (
+        "orders.py", "learned_orders.py", "disguises.py", "addressed.toml", "directives.toml",
+        "orders.tsv", "orders_languages.tsv", "foreign_words.txt",
+    )  # fmt: skip
     folder = importlib.resources.files("touche_rad.evidence")
     marks = [folder.joinpath(name).read_bytes() for name in names]
     whole = repr(injections(held_out)).encode() + b"".join(marks)

@@ -30,12 +30,11 @@ Page = Annotated[str, Field(json_schema_extra={"maxLength": 2_000})]
 def numbers_to(highest: int) -> Any:
     """Return the type of a list of numbers of things that a prompt numbers from 1 to `highest`.
 
-    A server with schemas writes no other number. One that another server writes is no error: the
-    caller leaves it out.
+    If there are none (0), the only number is 1, which names nothing. A server with schemas writes
+    no other number. One that another server writes is no error: the caller leaves it out.
     """
-    if not highest:
-        return list[int]
-    return list[Annotated[int, Field(json_schema_extra={"minimum": 1, "maximum": highest})]]
+    limits: Any = {"minimum": 1, "maximum": max(1, highest)}
+    return list[Annotated[int, Field(json_schema_extra=limits)]]
 
 
 _NUMBERS: Final = {"integer", "number"}
