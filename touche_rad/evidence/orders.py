@@ -34,7 +34,7 @@ _DECISIVE = 5
 _KEPT, _SHORT, _KEPT_LONG = 16_384, 400, 256
 """Sentences of at most `_SHORT` letters whose marks are remembered, and longer ones. Most are those
 of arguments that are quoted again and again."""
-_KEPT_MESSAGES, _MESSAGE = 4_096, 4_000
+_KEPT_MESSAGES, _MESSAGE = 1_024, 4_000
 """Messages of at most `_MESSAGE` letters whose clean form is remembered."""
 
 
