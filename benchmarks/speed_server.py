@@ -3,7 +3,8 @@
 The baseline does what the task's example system does: a FastAPI function asks Elasticsearch for the
 one argument whose `attacks` matches the last message, and returns its text. Both servers have the
 same arguments and get the same requests in turns, over connections that stay open, so many at once
-as `--at-once` says. The best of the rounds counts.
+as `--at-once` says. The best of the rounds counts. A third server searches nothing: no server with
+FastAPI can be faster on this machine beside this load.
 """
 
 from __future__ import annotations
@@ -49,6 +50,15 @@ def respond(request: dict):
     text = found[0]["_source"]["text"]
     return {{"content": text, "arguments": [{{"id": found[0]["_id"], "text": text}}]}}
 """
+NO_SEARCH = """
+from fastapi import FastAPI
+
+app = FastAPI()
+
+@app.post("/")
+async def respond(request: dict):
+    return {"content": request["messages"][-1]["content"], "arguments": []}
+"""
 WARM_UP = 100
 
 
@@ -62,10 +72,17 @@ def report(options: argparse.Namespace) -> None:
         build_index(iter(arguments), str(folder / "index"))
         fill(elastic, arguments)
         (folder / "baseline.py").write_text(BASELINE)
+        (folder / "no_search.py").write_text(NO_SEARCH)
         servers = {"baseline: FastAPI and Elasticsearch": stack.enter_context(
             started(["-m", "uvicorn", "baseline:app", "--log-level", "warning"], folder,
                     SERVER=elastic))}  # fmt: skip
-        for debater, processes in product(options.debaters, sorted({1, os.cpu_count() or 1})):
+        each = sorted({1, os.cpu_count() or 1})
+        for processes in each:
+            name = f"FastAPI without a search, processes: {processes}"
+            servers[name] = stack.enter_context(
+                started(["-m", "uvicorn", "no_search:app", "--log-level", "warning",
+                         "--workers", str(processes)], folder))  # fmt: skip
+        for debater, processes in product(options.debaters, each):
             more = ["--processes", str(processes)] if processes > 1 else []
             command = ["serve", "-d", debater, *more]
             servers[" ".join(["touche-rad", *command])] = stack.enter_context(
