@@ -79,7 +79,7 @@ def test_a_finished_run_replaces_the_estimate(tmp_path: Path) -> None:
 def test_the_table_and_the_next_step_are_shown() -> None:
     shown = touche_rad("plan", "-j", "zsl", "-O", "per=maxim", "--endpoint-rate", "3000")
     assert shown.code == 0, shown.err
-    assert all(one in shown.out for one in ("10 k", "1 M", "100 M", "card hours", "index: 363 MB"))
+    assert all(one in shown.out for one in ("10 k", "1 M", "100 M", "card hours", "index: 302 MB"))
     assert "-j zsl -O per=maxim -m 'URL#MODEL' -o evaluations.jsonl" in shown.err
     assert "hours and cards are unknown" in touche_rad("plan", "-j", "zsl").out
 

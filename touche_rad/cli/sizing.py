@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from touche_rad.plugins import Services
 
 Given = prepare.Given
-_ARGUMENT: Final = 1_264
-"""Bytes of an argument in an index: 363 MB for the 287,156 arguments of the task."""
+_ARGUMENT: Final = 1_050
+"""Bytes of an argument in a folder: 1,001 MiB for a million. On Elasticsearch it has 792."""
 _REPLY: Final = 600
 """Bytes of a reply without its text."""
 _LETTERS: Final = 4
