@@ -184,8 +184,8 @@ class Sample:
         """Process the units one after the other."""
         if not work.source.is_file():
             raise InputError(work.source, "expected a file to read")
-        started, clock = datetime.now().astimezone(), time.monotonic()
         self.input.read(work, self.choose, options.bad or files.BadLines())
+        started, clock = datetime.now().astimezone(), time.monotonic()
         sizes, chosen = self.input.sizes, self.input.chosen
         self.units = len(sizes)
         self.scale = sum(sizes) / max(1, sum(sizes[number] for number in chosen))
