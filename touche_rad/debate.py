@@ -8,6 +8,7 @@ All records are frozen, so that a plugin cannot change what another plugin sees.
 from __future__ import annotations
 
 import json
+import math
 import operator
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -276,7 +277,7 @@ def _is_json(key: str, value: object) -> bool:
     text: str | None = None
     if type(value) is str:
         text = value
-    elif value is None:
+    elif value is None or (type(value) is float and math.isfinite(value)):
         text = ""
     elif type(value) is tuple and all(type(one) is str for one in value):
         text = "".join(value)

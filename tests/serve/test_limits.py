@@ -27,7 +27,7 @@ from touche_rad.debate import MOST_CHARACTERS, Debate, Maxim, Response, Verdict
 from touche_rad.runs.answering import Answerer
 from touche_rad.serve import create_app
 from touche_rad.serve.bodies import ChatRequest
-from touche_rad.serve.limits import Access, Gate, Limits
+from touche_rad.serve.limits import Access, Gate, Gatekeeper, Limits, Load
 
 TOKEN = "0123456789abcdef"
 ASKED = {"messages": [{"role": "user", "content": "Zoos should be closed."}]}
@@ -187,9 +187,9 @@ END = {"type": "http.request", "body": b"x"}
 def test_an_unfinished_body_is_given_up_and_its_memory_freed(
     limits: Limits, messages: list[dict[str, Any]], status: list[int]
 ) -> None:
-    gate = Gate(_answered, limits, Access())
-    assert _pass(gate, [*messages]) == status
-    assert (gate._requests, gate._held) == (0, 0)
+    gatekeeper = Gatekeeper(limits, Access())
+    assert _pass(Gate(_answered, gatekeeper), [*messages]) == status
+    assert gatekeeper.load == Load()
 
 
 def test_of_an_endless_text_only_the_beginning_is_read() -> None:

@@ -6,6 +6,7 @@ import gc
 import logging
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -68,7 +69,8 @@ def serve_command(**given: Any) -> None:
 
     from touche_rad.cli import page_offer
     from touche_rad.serve import create_app
-    from touche_rad.serve.limits import Limits, TimedProtocol
+    from touche_rad.serve.direct import DirectProtocol
+    from touche_rad.serve.limits import Limits
     from touche_rad.serve.processes import WorkerServer, share_port
 
     access = _access(given["host"], given["token"] or "", given["hosts"], given["is_open"])
@@ -103,7 +105,8 @@ def serve_command(**given: Any) -> None:
     _collect_garbage_rarely()
     options: dict[str, Any] = {
         "host": given["host"], "port": port, "log_level": level,
-        "timeout_keep_alive": _KEEP_ALIVE, "backlog": _BACKLOG, "http": TimedProtocol, "ws": "none",
+        "timeout_keep_alive": _KEEP_ALIVE, "backlog": _BACKLOG, "ws": "none",
+        "http": partial(DirectProtocol, app.state.direct_way),
         "timeout_graceful_shutdown": math.ceil(given["grace"]),
     }  # fmt: skip
     if worker is None:

@@ -40,8 +40,6 @@ _FORGOTTEN: Final = 1.001
 """Growth of the remembered best mean with each answer, because the load changes."""
 _LATE: Final = 3
 """The limit does not grow while answers take more than this part of the time allowed."""
-_GROWTH: Final = 4.0
-"""At first the limit grows at most this many times with each round of answers."""
 _PROMPT: Final = 32
 """A prompt takes about as long as so many tokens of an answer."""
 
@@ -55,8 +53,6 @@ class Limiter:
         self.limit = float(min(first, self.most))
         self.flying = 0
         self._starting = True
-        self._lowered = -math.inf
-        """When the limit was lowered last."""
         self._mean = 0.0
         self._best = float("inf")
         """The least mean time per token."""
@@ -107,33 +103,25 @@ class Limiter:
     def answered(self, seconds: float, tokens: int = 0, *, allowed: float = math.inf) -> None:
         """Record an answer: allow more parallel calls unless answers have become slow.
 
-        At first the limit grows up to four times with each round of answers, but to no more calls
-        than a server that answers one after the other would answer in time. It grows slowly after
-        answers were slow once, or the server was overloaded. Means of the time per token are
-        compared, because the steps of a plugin have answers of different length.
+        At first the limit doubles with each round of answers; it grows slowly after answers were
+        slow once, or the server was overloaded. Means of the time per token are compared, because
+        the steps of a plugin have answers of different length. More calls would also make answers
+        late that take a good part of the time allowed now.
         """
         time_per_token = seconds / (_PROMPT + tokens)
         self._mean += (time_per_token - self._mean) * (_NEW if self._mean else 1.0)
         self._best = min(self._best * _FORGOTTEN, self._mean)
         quick = self._mean <= _SLOWER * self._best and seconds <= allowed / _LATE
         if quick or self.limit < FIRST:
-            more = 4 / max(1.0, self.limit)
-            if self._starting:  # at the limit, twice a third of the time allowed is in time
-                more = min(_GROWTH, max(2.0, 2 / _LATE * allowed / max(seconds, 1e-3))) - 1
+            more = 1.0 if self._starting else 4 / max(1.0, self.limit)
             self.limit = min(self.most, self.limit + more)
         else:
             self._starting = False
 
-    def busy(self, sent: float = math.inf) -> None:
-        """Record that the server is overloaded: halve the limit, once for all calls of a burst.
-
-        Args:
-            sent: When the call was sent; before the limit was lowered, it says nothing new.
-        """
+    def busy(self) -> None:
+        """Record that the server is overloaded: halve the limit."""
         self._starting = False
-        if sent > self._lowered:
-            self._lowered = time.monotonic()
-            self.limit = max(1.0, self.limit / 2)
+        self.limit = max(1.0, self.limit / 2)
 
     def late(self) -> None:
         """Record an answer that did not come in time: halve the limit, if it ever grew."""
@@ -269,7 +257,7 @@ class Sender:
             raise late from None
         except ModelError as error:
             if isinstance(error, Busy):
-                limiter.busy(begun)
+                limiter.busy()
             elif isinstance(error, Timeout):
                 limiter.late()
             self.trace.write(call, body, None, fault=str(error), begun=begun)

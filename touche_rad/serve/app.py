@@ -8,14 +8,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain, groupby
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
-from starlette.types import Message as ASGIMessage
+from fastapi.responses import Response as HTTPResponse
 
 from touche_rad import __version__
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
@@ -36,7 +35,8 @@ from touche_rad.serve.bodies import (
     Score,
 )
 from touche_rad.serve.debate_page import add_debate_page, page_response
-from touche_rad.serve.limits import SMALL, Access, Gate, Limits, given_back
+from touche_rad.serve.direct import DirectWay
+from touche_rad.serve.limits import SMALL, Access, Gate, Gatekeeper, Limits
 from touche_rad.serve.offer import Made, Offer
 from touche_rad.text import redact
 
@@ -135,10 +135,11 @@ def create_app(
         arguments=None if answerer.index is None else len(answerer.index),
     )  # fmt: skip
     state = _State(health, model)
-    respond = _responding(answerer, state)
-    _add_debater(app, respond)
-    app.add_middleware(Direct, respond=respond)
-    app.add_middleware(Gate, limits=limits or Limits(), access=access or Access())
+    body_for = _answering(answerer, state)
+    _add_debater(app, body_for)
+    gatekeeper = Gatekeeper(limits or Limits(), access or Access())
+    app.add_middleware(Gate, gatekeeper=gatekeeper)
+    app.state.direct_way = DirectWay(gatekeeper, _debate_in, body_for)
     _add_pages(app, state)
     offer = offer or Offer(
         {debater_name: Made(lambda: answerer)}, {judge_name: Made(lambda: judge)}
@@ -195,58 +196,33 @@ async def _parsed(parse: Callable[[Sent], Debate], request: Sent, raw: Request) 
     return await anyio.to_thread.run_sync(parse, request)
 
 
-Respond = Callable[[Debate], Awaitable[JSONResponse]]
+Answering = Callable[[Debate], Awaitable[bytes]]
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _responding(answerer: Answerer, state: _State) -> Respond:
-    async def respond(debate: Debate) -> JSONResponse:
+def _answering(answerer: Answerer, state: _State) -> Answering:
+    """Return what answers a debate with the body of a response."""
+
+    async def body_for(debate: Debate) -> bytes:
         answered = await answerer.answer(debate)
         state.add(answered)
         for note in answered.notes:
             log.info("answered by %s: %s", answered.by, note)
-        return JSONResponse(body_of(answered.response))
+        return _JSON.encode(body_of(answered.response)).encode()
 
-    return respond
+    return body_for
 
 
-def _add_debater(app: FastAPI, respond: Respond) -> None:
+def _add_debater(app: FastAPI, body_for: Answering) -> None:
     @app.post("/", response_model=AnswerBody, responses=REFUSALS, summary="Answer the user")
-    async def answer(request: ChatRequest, raw: Request) -> JSONResponse:
+    async def answer(request: ChatRequest, raw: Request) -> HTTPResponse:
         """Answer the last message in at most 60 words, with the cited arguments."""
-        return await respond(await _parsed(to_debate, request, raw))
+        body = await body_for(await _parsed(to_debate, request, raw))
+        return HTTPResponse(body, media_type="application/json")
 
 
-class Direct:
-    """Answers small valid requests to POST / without FastAPI, which takes longer than a search.
-
-    All other requests, also invalid ones, take the way through FastAPI, which describes the errors.
-    """
-
-    def __init__(self, app: ASGIApp, respond: Respond) -> None:
-        self.app, self.respond = app, respond
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
-        if scope["type"] != "http" or scope["path"] != "/" or scope["method"] != "POST":
-            await self.app(scope, receive, send)
-            return
-        message = await receive()
-        debate = _debate_in(scope, message)
-        if debate is None:
-            await self.app(scope, given_back(message, receive), send)
-            return
-        response = await self.respond(debate)
-        await response(scope, receive, send)
-
-
-def _debate_in(scope: Scope, message: ASGIMessage) -> Debate | None:
-    """Return the debate of a small complete valid request, else None."""
-    body = message.get("body", b"")
-    if message.get("more_body") or len(body) >= SMALL:
-        return None
-    types = [value for name, value in scope["headers"] if name == b"content-type"]
-    if len(types) != 1 or types[0].partition(b";")[0].lower() != b"application/json":
-        return None
+def _debate_in(body: bytes) -> Debate | None:
+    """Return the debate of a valid request to POST /, else None."""
     try:
         return to_debate(ChatRequest.model_validate(json.loads(body)))
     except (ValueError, RecursionError):

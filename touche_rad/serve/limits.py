@@ -25,7 +25,7 @@ SMALL: Final = 256 * 2**10
 """Bytes of a body that are always accepted; only what is beyond counts as held memory."""
 RETRY_AFTER: Final = "5"
 
-_HEADERS: Final = (
+DEFAULT_HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
@@ -167,12 +167,46 @@ class _Gone(Exception):
     """The client closed the connection."""
 
 
+@dataclass
+class Load:
+    """What is being answered at the moment."""
+
+    requests: int = 0
+    held: int = 0
+    """Bytes of large bodies."""
+
+
+class Gatekeeper:
+    """Decides which requests are answered."""
+
+    def __init__(self, limits: Limits, access: Access) -> None:
+        self.limits, self.access = limits, access
+        self.load = Load()
+
+    def refusal(self, method: str, path: str, headers: Mapping[bytes, bytes]) -> Refusal | None:
+        """Return why a request is refused before its body is read, or None."""
+        refusal = self.access.refusal(path, headers)
+        if refusal is not None:
+            return refusal
+        announced = headers.get(b"content-length", b"0")
+        if announced.isdigit() and int(announced) > self.limits.body:
+            return self.too_large()
+        if self.load.requests >= self.limits.requests and method == "POST":
+            many = self.load.requests
+            return Refusal(503, f"busy: {many} requests are being answered; try later")
+        return None
+
+    def too_large(self) -> Refusal:
+        """Return the refusal of a body with too many bytes."""
+        return Refusal(413, f"expected a body of at most {self.limits.body} bytes")
+
+
 class Gate:
     """Checks each request, and reads its whole body, before the application sees it."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, access: Access) -> None:
-        self.app, self.limits, self.access = app, limits, access
-        self._requests = self._held = 0
+    def __init__(self, app: ASGIApp, gatekeeper: Gatekeeper) -> None:
+        self.app, self.gatekeeper = app, gatekeeper
+        self.limits, self.load = gatekeeper.limits, gatekeeper.load
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -183,42 +217,28 @@ class Gate:
         async def secured(message: Message) -> None:
             if message["type"] == "http.response.start":
                 given = {name.lower() for name, _ in message["headers"]}
-                added = [one for one in _HEADERS if one[0] not in given]
+                added = [one for one in DEFAULT_HEADERS if one[0] not in given]
                 message = {**message, "headers": [*message["headers"], *added]}
             await send(message)
 
-        refusal = self._refusal(scope)
+        headers = dict(scope["headers"])
+        refusal = self.gatekeeper.refusal(scope["method"], scope["path"], headers)
         if refusal is not None:
             await refusal.send(secured)
             return
-        self._requests += 1
+        self.load.requests += 1
         taken: list[int] = []
         try:
             body = await self._read(receive, taken)
             message = {"type": "http.request", "body": body, "more_body": False}
-            await self.app(scope, given_back(message, receive), secured)
+            await self.app(scope, _given_back(message, receive), secured)
         except _Refused as refused:
             await refused.refusal.send(secured)
         except _Gone:
             pass
         finally:
-            self._requests -= 1
-            self._held -= sum(taken)
-
-    def _refusal(self, scope: Scope) -> Refusal | None:
-        headers = dict(scope["headers"])
-        refusal = self.access.refusal(scope["path"], headers)
-        if refusal is not None:
-            return refusal
-        announced = headers.get(b"content-length", b"0")
-        if announced.isdigit() and int(announced) > self.limits.body:
-            return self._too_large()
-        if self._requests >= self.limits.requests and scope["method"] == "POST":
-            return Refusal(503, f"busy: {self._requests} requests are being answered; try later")
-        return None
-
-    def _too_large(self) -> Refusal:
-        return Refusal(413, f"expected a body of at most {self.limits.body} bytes")
+            self.load.requests -= 1
+            self.load.held -= sum(taken)
 
     async def _read(self, receive: Receive, taken: list[int]) -> bytes:
         """Return the whole body; the memory that it holds is added to `taken`."""
@@ -234,11 +254,11 @@ class Gate:
                     pieces.append(piece)
                     size += len(piece)
                     if size > self.limits.body:
-                        raise _Refused(self._too_large())
+                        raise _Refused(self.gatekeeper.too_large())
                     if size > SMALL:
                         taken.append(len(piece))
-                        self._held += len(piece)
-                        if self._held > self.limits.held:
+                        self.load.held += len(piece)
+                        if self.load.held > self.limits.held:
                             raise _Refused(Refusal(503, "busy: too many large bodies; try later"))
                     if not message.get("more_body"):
                         return self._parsable(b"".join(pieces))
@@ -254,7 +274,7 @@ class Gate:
         return body
 
 
-def given_back(message: Message, receive: Receive) -> Receive:
+def _given_back(message: Message, receive: Receive) -> Receive:
     """Return a function that gives a message that was read, then those that follow."""
     given = False
 
