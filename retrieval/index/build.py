@@ -16,7 +16,7 @@ from typing import IO, Any
 from retrieval.index.analyser import ALL, FIELDS, PARTS, CollectionAnalyser, content
 from retrieval.index.engine import build_engine
 from retrieval.index.statements import ROLES, STATEMENTS, StatementGroups
-from retrieval.index.store import FILE, write_manifest, write_store
+from retrieval.index.store import FILE, check_path, write_manifest, write_store
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 
@@ -24,6 +24,7 @@ from touche_rad.errors import UserError
 def build(arguments: Iterable[Argument], location: str, *, replace: bool) -> int:
     """Build an index folder and return the number of its arguments."""
     target = Path(os.path.realpath(location))
+    check_path(target)
     _check_target(target, replace)
     target.parent.mkdir(parents=True, exist_ok=True)
     _sweep(target)

@@ -73,6 +73,16 @@ def write_manifest(folder: Path, collection: str, arguments: int, fields: dict[s
     (folder / FILE).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
 
 
+def check_path(folder: Path) -> None:
+    """Raise an error if the engine cannot open files at this path."""
+    try:
+        str(folder).encode("utf-8")
+    except UnicodeEncodeError:
+        raise UserError(
+            f"{folder}: the path has bytes that are not UTF-8: rename the folder"
+        ) from None
+
+
 def read_manifest(folder: Path, *, verify: bool = False) -> Manifest:
     """Read the manifest of an index folder, and check that the files are those of the build.
 
@@ -83,6 +93,7 @@ def read_manifest(folder: Path, *, verify: bool = False) -> Manifest:
         folder: The index.
         verify: Read every file, also those with an unchanged time.
     """
+    check_path(folder)
     again = "build it again: touche-rad index SOURCE -o DIR --replace"
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no index; build it: touche-rad index SOURCE -o DIR")

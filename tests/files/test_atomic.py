@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 import subprocess
@@ -30,6 +31,12 @@ def test_it_appears_when_all_was_written_and_not_before(tmp_path: Path) -> None:
         assert [one.parent for one in path.parent.iterdir()] == [path.parent]
     assert path.read_bytes() == "é\n".encode()
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_lone_surrogate_is_written_as_json_escapes_it(tmp_path: Path) -> None:
+    text = os.fsdecode(b"\xff") + "\ud800"
+    write(tmp_path / "out", json.dumps(text, ensure_ascii=False))
+    assert json.loads((tmp_path / "out").read_text("utf-8")) == text
 
 
 def _fail(path: Path, error: BaseException) -> None:

@@ -49,6 +49,13 @@ def refused(ended: Ended, *told: str) -> bool:
     )
 
 
+def test_an_output_may_have_any_name(tmp_path: Path, respond: Call) -> None:
+    out = tmp_path / os.fsdecode(b"run\xff.jsonl")
+    assert [respond(out=out).code for _ in range(2)] == [0, 0]
+    assert respond().code == 0
+    assert out.read_bytes() == (tmp_path / "run.jsonl").read_bytes()
+
+
 def test_another_run_does_not_replace_a_finished_one(tmp_path: Path, respond: Call) -> None:
     out = tmp_path / "run.jsonl"
     assert respond().code == 0

@@ -133,6 +133,17 @@ def test_an_index_that_is_replaced_meanwhile_is_read_to_its_end(tmp_path: Path) 
     assert [hit.argument.id for hit in old.search("text", "night trains", 3)] == ["6"]
 
 
+def test_a_path_that_the_engine_cannot_open_is_refused_before_any_work(tmp_path: Path) -> None:
+    place = tmp_path / os.fsdecode(b"\xff")
+    with pytest.raises(UserError, match="bytes that are not UTF-8: rename the folder"):
+        build_index(BEES, str(place))
+    assert os.listdir(tmp_path) == []
+    opened(BEES, tmp_path / "index")
+    (tmp_path / "index").rename(place)
+    with pytest.raises(UserError, match="bytes that are not UTF-8: rename the folder"):
+        open_index(str(place))
+
+
 @pytest.mark.parametrize("made", ["nothing", "file", "folder"])
 def test_what_is_no_index_is_told(tmp_path: Path, made: str) -> None:
     place = tmp_path / "it"

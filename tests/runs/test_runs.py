@@ -135,6 +135,16 @@ def test_last_only_answers_the_last_turn_alone(tmp_path: Path) -> None:
     assert [row["turn"] for row in rows(out_of(source))] == [1, 1]
 
 
+def test_half_a_character_in_a_users_name_stands_in_the_output(tmp_path: Path) -> None:
+    source = recorded(tmp_path, 1)
+    record = json.loads(source.read_text())
+    record["simulation"]["configuration"]["user"]["model"] = "\ud800"
+    source.write_text(json.dumps(record) + "\n")
+    do(respond, source, answerer(), shape="simulations")
+    (line,) = (tmp_path / "out.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(line)["simulation"]["configuration"]["user"]["model"] == "\ud800"
+
+
 def test_as_simulations_our_responses_replace_the_recorded_ones(tmp_path: Path) -> None:
     source = recorded(tmp_path, 1)
     do(respond, source, answerer(), shape="simulations")

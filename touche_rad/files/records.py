@@ -381,7 +381,9 @@ def _unwritable(path: Place, error: OSError) -> Unwritable:
 
 
 def _open_for_writing(target: Path, flags: int) -> IO[str]:
-    return os.fdopen(os.open(target, flags, 0o666), "w", encoding="utf-8", newline="\n")
+    """Open a file; a lone surrogate, also one of a file name, is written as JSON escapes it."""
+    file = os.open(target, flags, 0o666)
+    return os.fdopen(file, "w", encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.new", re.DOTALL)

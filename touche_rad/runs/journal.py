@@ -373,7 +373,8 @@ def record_line(unit: int, done: Done) -> bytes:
         "counts": dict(done.counts), "notes": redact_data(done.notes),
         "stand_ins": redact_data([vars(one) for one in done.stand_ins]),
     }  # fmt: skip
-    return _sealed(json.dumps(record, ensure_ascii=False, allow_nan=False).encode())
+    line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+    return _sealed(line.encode("utf-8", "backslashreplace"))
 
 
 def read_record(line: bytes) -> tuple[int, Done]:

@@ -11,6 +11,7 @@ from typing import Any
 from touche_rad import files
 from touche_rad.debate import Debate
 from touche_rad.files.outputs import Status
+from touche_rad.files.records import dump
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.journal import Done
 from touche_rad.runs.runner import at_turn, run_work
@@ -96,4 +97,4 @@ def simulation_line(debate: Debate, configuration: Mapping[str, Any], system: st
     turns = json.loads(files.simulation_line(bare))["simulation"]["userTurns"]
     ours = {**configuration, "system": {"class": "touche-rad", "debater": system}}
     line = {"simulation": {"configuration": ours, "userTurns": turns}}
-    return json.dumps(line, ensure_ascii=False, allow_nan=False)
+    return dump(line)
