@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -59,7 +60,10 @@ def _new(path: Path, shape: tuple[int, ...], kind: type) -> Any:
     if 0 in shape:
         np.save(path, np.empty(shape, dtype=kind))
         return np.empty(shape, dtype=kind).view(_Unmapped)
-    return np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=shape)
+    made = np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=shape)
+    with path.open("r+b") as file:  # a full disk is an error now, not the process's end later
+        os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+    return made
 
 
 class _Unmapped(np.ndarray[Any, Any]):

@@ -11,14 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from retrieval.index.analyser import ALL, FIELDS, PARTS, CollectionAnalyser, content
 from retrieval.index.engine import build_engine
 from retrieval.index.statements import ROLES, STATEMENTS, StatementGroups
 from retrieval.index.store import FILE, check_path, write_manifest, write_store
 from touche_rad.debate import Argument
-from touche_rad.errors import UserError
+from touche_rad.errors import UserError, WorkError
+from touche_rad.files.records import FULL
 
 
 def build(arguments: Iterable[Argument], location: str, *, replace: bool) -> int:
@@ -29,7 +30,13 @@ def build(arguments: Iterable[Argument], location: str, *, replace: bool) -> int
     target.parent.mkdir(parents=True, exist_ok=True)
     _sweep(target)
     with _scratch_folder(target) as folder:
-        count = _fill(folder, arguments)
+        try:
+            count = _fill(folder, arguments)
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            places = f"{target.parent} or {tempfile.gettempdir()} (TMPDIR)"
+            raise WorkError(f"no space left on the disk of {places}") from error
         folder.chmod(0o755)
         if target.exists():
             _check_target(target, replace)
@@ -84,8 +91,26 @@ def _field(file: IO[str], numbers: Any, folder: Path) -> int:
     """Index one field; a field without words gets no folder."""
     count = _count(file)
     if count:
+        _check_space(folder.parent, os.fstat(file.fileno()).st_size)
         build_engine(folder, lambda: _lines(file, numbers.tolist()))
     return count
+
+
+_FACTOR: Final = 5
+_REST: Final = 2**18
+
+
+def _check_space(folder: Path, words: int) -> None:
+    """Raise an error if the disk is too full for the engine, which ends its process then.
+
+    It was measured to need at most 4.4 times the bytes of the words, and 0.2 MB.
+    """
+    needed, free = _FACTOR * words + _REST, shutil.disk_usage(folder).free
+    if free < needed:
+        raise WorkError(
+            f"no space left on the disk of {folder.parent}: the next step of the index needs up "
+            f"to {needed / 1e6:.1f} MB, and {free / 1e6:.1f} MB are free"
+        )
 
 
 def _lines(file: IO[str], numbers: Sequence[int]) -> Iterator[tuple[int, str]]:

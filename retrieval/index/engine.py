@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import tempfile
 import threading
 from array import array
 from collections import deque
@@ -208,7 +209,7 @@ def build_engine(folder: Path, documents: Callable[[], Documents]) -> None:
     `documents` is called several times.
     """
     repeats = Repeats(documents())
-    with _alone():
+    with _alone(), _temporary(folder.parent):
         if not repeats.many:
             _indexed(folder, documents())
         else:
@@ -373,6 +374,20 @@ class Engine:
         for query, score, document in zip(*columns, strict=True):
             found[query].append((score, document))
         return found
+
+
+@contextmanager
+def _temporary(place: Path) -> Iterator[None]:
+    """Let the engine write its temporary files here: it ends the process where it cannot."""
+    earlier = os.environ.get("TMPDIR")
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        os.environ["TMPDIR"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["TMPDIR"]
+            if earlier is not None:
+                os.environ["TMPDIR"] = earlier
 
 
 @contextmanager

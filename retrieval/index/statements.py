@@ -69,7 +69,9 @@ def _array(count: int, dtype: Any) -> Any:
     if not count:
         return np.zeros(0, dtype)
     with tempfile.TemporaryFile() as file:
-        return np.memmap(file, dtype, "w+", shape=(count,))
+        # Without its space on the disk, a full disk would end the process when a page is written.
+        os.posix_fallocate(file.fileno(), 0, count * np.dtype(dtype).itemsize)
+        return np.memmap(file, dtype, "r+", shape=(count,))
 
 
 def _mapped(file: IO[bytes], dtype: Any) -> Any:

@@ -311,7 +311,8 @@ def _decoded(path: Place, number: int, line: bytes, file: IO[bytes], bad: BadLin
 
 
 STANDARD_OUTPUT = frozenset(("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"))
-_FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+"""Errors of a disk without space."""
 
 
 class Unwritable(UserError, OSError):
@@ -430,6 +431,6 @@ def _replacing(target: Path, path: Place) -> Iterator[IO[str]]:
     except BaseException as error:
         with suppress(OSError):
             os.unlink(temporary)
-        if isinstance(error, OSError) and error.errno in _FULL:
+        if isinstance(error, OSError) and error.errno in FULL:
             error.filename = str(path)
         raise
