@@ -7,7 +7,7 @@ import threading
 import unicodedata
 from functools import lru_cache
 
-import snowballstemmer
+import Stemmer
 
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, nearest
@@ -45,7 +45,7 @@ OF_COLLECTION = 500_000
 """Words whose stems are cached while a collection is analysed: about 100 MB."""
 
 # Snowball, not the stemmer of touche_rad.evidence.words: indexes on disk are built with it.
-_STEMMER = snowballstemmer.stemmer("english")
+_STEMMER = Stemmer.Stemmer("english", 0)  # without a cache of its own
 _stemming = threading.Lock()  # a stemmer has state
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
