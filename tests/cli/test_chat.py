@@ -210,6 +210,16 @@ def test_nothing_is_kept_without_history(state: Path) -> None:
     assert not state.exists()
 
 
+def test_a_state_folder_that_cannot_be_written_is_no_reason_to_resume(
+    state: Path, tmp_path: Path
+) -> None:
+    state.parent.touch()
+    ended = chat(ZOOS)
+    assert "note: the chat cannot be kept for --resume" in said(ended)
+    assert ended.out.rstrip().endswith("\nnot saved")
+    assert "written: z.jsonl" in said(chat(ZOOS, "/save z.jsonl"))
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

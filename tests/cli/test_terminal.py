@@ -148,6 +148,42 @@ def test_a_command_works_when_the_standard_streams_are_closed(tmp_path: Path) ->
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 20
 
 
+@pytest.mark.parametrize("command", ["doctor", "demo", "new debater one"])
+def test_a_current_folder_that_was_deleted_is_named(command: str, tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from touche_rad.cli import run; os.mkdir('gone'); os.chdir('gone'); "
+        "os.rmdir('../gone'); sys.exit(run(sys.argv[1:]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command.split()], cwd=tmp_path, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    told = "touche-rad: error: the current folder was deleted: change to another one (cd)\n"
+    assert (done.returncode, done.stderr) == (1, told)
+
+
+def test_without_a_folder_for_the_demo_index_one_line_says_how_to_name_one(tmp_path: Path) -> None:
+    (tmp_path / "cache").touch()
+    ended = touche_rad("doctor", env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    assert (ended.code, "set XDG_CACHE_HOME to a folder" in " ".join(ended.out.split())) == (
+        1,
+        True,
+    )
+    ended = touche_rad(
+        "retrieve", "--say", "zoos", "-i", "demo", env={"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    )
+    told = "cannot be built there: Not a directory; set XDG_CACHE_HOME to a folder that you can write to\n"
+    assert (ended.code, ended.err.endswith(told)) == (2, True), ended.err
+
+
+def test_an_unknown_width_of_the_terminal_hides_nothing() -> None:
+    debates = Path(__file__).parents[2] / "touche_rad/demo/debates.jsonl"
+    one = ("judge", debates, "-j", "length", "--explain", "--debate", "1")
+    unknown, known = (touche_rad(*one, env={"COLUMNS": width}) for width in ("0", "80"))
+    assert (unknown.code, unknown.out) == (0, known.out)
+    assert "quantity" in unknown.out.lower()
+
+
 def test_doctor_reports_what_is_missing_and_the_fix(tmp_path: Path) -> None:
     well = touche_rad("doctor", "--json")
     assert well.code == 0, well.out

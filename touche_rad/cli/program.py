@@ -404,6 +404,8 @@ def run(args: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and not _has_current_folder():
+            return _fail("the current folder was deleted: change to another one (cd)", 1)
         place = f"{error.filename}: " if error.filename else ""
         return _fail(f"{place}{error.strerror or error}", 1)
     except Exception as error:
@@ -413,6 +415,13 @@ def run(args: list[str] | None = None) -> int:
         hint = "set TOUCHE_RAD_DEBUG=1 to see the traceback"
         return _fail(f"internal error: {kind}: {error} ({hint})", 1)
     return result if isinstance(result, int) else 0
+
+
+def _has_current_folder() -> bool:
+    try:
+        return bool(os.getcwd())
+    except FileNotFoundError:
+        return False
 
 
 def _help_of(error: click.ClickException) -> str:

@@ -27,7 +27,7 @@ def open_console(width: int | None = None) -> Console:
         highlight=False, markup=False, emoji=False, width=width,
         force_terminal=True if setting else None, no_color=setting is False,
     )  # fmt: skip
-    console.width = min(console.width, MAX_WIDTH)
+    console.width = min(console.width or 80, MAX_WIDTH)  # COLUMNS=0: the width is unknown
     return console
 
 

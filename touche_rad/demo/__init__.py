@@ -36,8 +36,15 @@ def open_demo() -> ArgumentIndex:
     source = demo_file("arguments.jsonl")
     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
     place = _cache() / f"demo-index-{__version__}-{digest}"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with place.with_name(f"{place.name}.lock").open("w") as lock:
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        opened = place.with_name(f"{place.name}.lock").open("w")
+    except OSError as error:
+        raise UserError(
+            f"{place.parent}: the demo's index cannot be built there: {error.strerror}; set "
+            "XDG_CACHE_HOME to a folder that you can write to"
+        ) from None
+    with opened as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several processes may start at the same time
         try:
             return open_index(str(place))

@@ -139,5 +139,6 @@ def _loop(chat: Chat, reader: Reader) -> None:
         except Quit:
             break
     if not chat.saved:
-        more = "; go on and save with: touche-rad chat --resume" if chat.state.enabled else ""
+        kept = chat.state.path.is_file()
+        more = "; go on and save with: touche-rad chat --resume" if kept else ""
         view.say(f"not saved{more}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -101,7 +102,8 @@ class StateFile:
 
     def delete(self) -> None:
         """Delete the file: the chat is saved elsewhere, or empty."""
-        self.path.unlink(missing_ok=True)
+        with suppress(OSError):
+            self.path.unlink()
 
     def resume(self) -> dict[str, Any]:
         """Take over the newest unfinished chat.
