@@ -285,6 +285,26 @@ def test_a_coroutine_that_comes_too_late_is_closed_and_warns_nobody() -> None:
     anyio.run(bounded)
 
 
+def test_requests_are_sent_while_other_calls_begin() -> None:
+    happened: list[str] = []
+
+    async def ask(number: int) -> None:
+        happened.append(f"call {number} begins")
+        for _ in range(10):  # the event loop connects, sends and receives
+            await asyncio.sleep(0)
+        happened.append(f"call {number} has sent its request")
+
+    async def many() -> None:
+        together = calls.Calls()
+        await asyncio.gather(*(together(ask, number) for number in range(100)))
+
+    anyio.run(many)
+    last = happened.index("call 99 begins")
+    assert happened.index("call 0 has sent its request") < last
+    begun = [line for line in happened if line.endswith("begins")]
+    assert begun == [f"call {number} begins" for number in range(100)], "in the order of the calls"
+
+
 def test_the_time_that_a_call_waits_is_taken_from_its_deadline() -> None:
     one_at_a_time = calls.Calls(at_once=1)
     free = threading.Event()

@@ -45,7 +45,8 @@ class Calls:
 
     def __init__(self, at_once: int = 40) -> None:
         self._at_once = at_once
-        self._slots: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
+        self._slots: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore, asyncio.Lock] | None
+        self._slots = None
         self._hanging = 0
 
     async def __call__(
@@ -71,6 +72,10 @@ class Calls:
         begun = time.monotonic()
         seconds = _least(seconds, within)
         if inspect.iscoroutinefunction(function):
+            async with self._gate:  # one begins, and the event loop sends what others have to send
+                await asyncio.sleep(0)
+            if within is not None:
+                seconds = _least(seconds, within - (time.monotonic() - begun))
             with _until(seconds):
                 of_coroutine: T = await self._limited(function(*args), seconds, seconds)
                 return of_coroutine
@@ -133,10 +138,17 @@ class Calls:
 
     @property
     def _slot(self) -> asyncio.Semaphore:
+        return self._of_loop()[0]
+
+    @property
+    def _gate(self) -> asyncio.Lock:
+        return self._of_loop()[1]
+
+    def _of_loop(self) -> tuple[asyncio.Semaphore, asyncio.Lock]:
         loop = asyncio.get_running_loop()
         if self._slots is None or self._slots[0] is not loop:
-            self._slots = loop, asyncio.Semaphore(self._at_once)
-        return self._slots[1]
+            self._slots = loop, asyncio.Semaphore(self._at_once), asyncio.Lock()
+        return self._slots[1:]
 
     def _start(
         self, outcome: asyncio.Future[Any], function: Callable[..., Any], *args: Any
