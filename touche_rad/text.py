@@ -210,7 +210,10 @@ _IN_ADDRESS: Final = re.compile(
 
 def redact(text: str) -> str:
     """Return a message with `***` for each key, and for keys and passwords in addresses."""
-    text = _IN_ADDRESS.sub(lambda found: f"{found[1]}{HIDDEN}" if found[1] else f"{HIDDEN}@", text)
+    if "=" in text or ("@" in text and "://" in text):  # the search takes 0.2 ms in a long prompt
+        text = _IN_ADDRESS.sub(
+            lambda found: f"{found[1]}{HIDDEN}" if found[1] else f"{HIDDEN}@", text
+        )
     for key in _keys():
         if _is_common(key):
             text = re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", HIDDEN, text)

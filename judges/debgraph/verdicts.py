@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, create_model
@@ -48,7 +49,7 @@ ProConOrTie = Annotated[Literal["pro", "con", "tie"], BeforeValidator(_lower_cas
 Confidence = Annotated[float, Field(ge=0, le=1), BeforeValidator(_probability)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # eq: hashed by identity, because its keys are a dict
 class _Question:
     """One kind of verdict: its prompt and the keys of its JSON object."""
 
@@ -61,17 +62,24 @@ class _Question:
 
     def answer_schema(self, options: Options, numbers: Collection[int]) -> Any:
         """Return the schema of one verdict, or of a list of verdicts on the items so numbered."""
-        each = options.ask == "each"
-        limits = Field(json_schema_extra={"minimum": min(numbers), "maximum": max(numbers)})
-        keys: dict[str, Any] = {} if each else {self.number: (int, limits)}
-        if options.feedback != "none":  # first, so that the verdict follows from the reason
-            keys["feedback"] = (Page if each else Note, "")
-        keys |= {key: (kind, ...) for key, kind in self.keys.items()}
-        verdict: Any = create_model(self.schema, **keys)
-        if each:
-            return verdict
-        exact = Field(json_schema_extra={"minItems": len(numbers), "maxItems": len(numbers)})
-        return create_model(f"{self.schema}s", verdicts=(list[verdict], exact))
+        each, feedback = options.ask == "each", options.feedback != "none"
+        return _schema(self, each, feedback, min(numbers), max(numbers), len(numbers))
+
+
+@lru_cache(256)  # pydantic takes 4 ms to make a class
+def _schema(
+    question: _Question, each: bool, feedback: bool, lowest: int, highest: int, count: int
+) -> Any:
+    limits = Field(json_schema_extra={"minimum": lowest, "maximum": highest})
+    keys: dict[str, Any] = {} if each else {question.number: (int, limits)}
+    if feedback:  # first, so that the verdict follows from the reason
+        keys["feedback"] = (Page if each else Note, "")
+    keys |= {key: (kind, ...) for key, kind in question.keys.items()}
+    verdict: Any = create_model(question.schema, **keys)
+    if each:
+        return verdict
+    exact = Field(json_schema_extra={"minItems": count, "maxItems": count})
+    return create_model(f"{question.schema}s", verdicts=(list[verdict], exact))
 
 
 _FACT: Final = _Question(

@@ -173,6 +173,7 @@ def test_loading_certificates_does_not_count_against_the_time_limit(
 
     monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", load)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "own.pem"))
+    monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))  # httpx sends the requests
     server.always = content(OK)
     assert _ask(server, deadline=2).words == "fine"
     assert _ask(server, deadline=2).words == "fine"
@@ -547,6 +548,30 @@ def test_short_and_long_answers_of_a_plugin_let_the_limit_grow() -> None:
     for tokens in (5, 300, 40) * 70:
         limiter.answered(0.5 + 0.02 * tokens, tokens)
     assert limiter.limit > 100
+
+
+def test_a_quick_server_soon_gets_many_calls() -> None:
+    limiter = sending.Limiter(256)
+    for _ in range(4 + 16 + 64):
+        limiter.answered(0.5, 100, allowed=120)
+    assert limiter.limit == 256, "four times as many after each round"
+
+
+def test_calls_that_would_be_late_one_after_the_other_are_not_made() -> None:
+    limiter = sending.Limiter(256)
+    for _ in range(4):
+        limiter.answered(30, 100, allowed=120)
+    assert sending.FIRST < limiter.limit * 30 / sending.FIRST < 120
+
+
+def test_refused_calls_of_one_burst_lower_the_limit_once() -> None:
+    limiter = sending.Limiter(256, first=64)
+    sent = time.monotonic()
+    for _ in range(50):
+        limiter.busy(sent)
+    assert limiter.limit == 32
+    limiter.busy(time.monotonic() + 1)
+    assert limiter.limit == 16
 
 
 def test_a_slow_server_gets_no_more_calls_than_it_answers_in_time() -> None:

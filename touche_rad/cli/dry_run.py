@@ -28,7 +28,6 @@ from touche_rad.runs.estimate import (
     spread,
     spread_over_many,
 )
-from touche_rad.score.tables import Table
 
 if TYPE_CHECKING:
     from touche_rad.files.outputs import Status
@@ -223,6 +222,8 @@ class Plan:
 
     def lines(self) -> list[str]:
         """Return the lines for the terminal."""
+        from touche_rad.score.tables import Table  # numpy with it: a tenth of a second
+
         one = self.estimate
         made = "".join(f", about {count} {name}" for name, count in one.turns.items())
         lines = [f"{self.verb}: {one.debates} debates{made}, estimated from {one.sampled} of them"]

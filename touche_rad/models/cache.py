@@ -94,6 +94,8 @@ class Cache:
         database = getattr(self._local, "database", None)
         if database is None:
             database = sqlite3.connect(self.folder / CACHE_FILE, timeout=WAIT, isolation_level=None)
+            if _journal_mode(self.folder) == "WAL":  # only a power cut can lose the last answers
+                database.execute("PRAGMA synchronous=NORMAL")
             self._local.database = database
         yield database
 

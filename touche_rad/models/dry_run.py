@@ -11,6 +11,7 @@ import json
 import random
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Final
 
 from touche_rad.evidence.orders import may_order
@@ -75,8 +76,12 @@ class _Writer:
     def __init__(self, prompt: str, length: float) -> None:
         self.chance = random.Random(prompt)
         self._length = length
-        words = re.findall(r"[\w'-]+", prompt)[-2000:]
-        self._words = [word for word in words if not may_order(word)] or ["none"]
+        self._prompt = prompt
+
+    @cached_property
+    def _words(self) -> list[str]:
+        words = re.findall(r"[\w'-]+", self._prompt)[-2000:]
+        return [word for word in words if not may_order(word)] or ["none"]
 
     def value(self, part: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
         """Return a value that fits a part of a schema."""

@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import ssl
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
 import anyio
 
 from touche_rad.errors import UserError
-from touche_rad.models.clients import Clients
+from touche_rad.models.clients import Clients, Reply, TooLarge
 from touche_rad.models.errors import (
     BadReply,
     BadRequest,
@@ -30,9 +28,6 @@ from touche_rad.models.errors import (
     WrongModel,
 )
 from touche_rad.text import KEY, redact
-
-if TYPE_CHECKING:
-    import httpx
 
 
 class Backend(Protocol):
@@ -120,8 +115,7 @@ def parse_address(given: str | None = None) -> Address:
 
 
 # httpx and not openai.AsyncOpenAI: an adapter for it (openai 3.54) passed the same fault tests but
-# saved ten lines, took 3 s more to import, and cannot limit the size of a reply. httpx is imported
-# in the methods: it is a tenth of the start of a process, and most commands have no model.
+# saved ten lines, took 3 s more to import, and cannot limit the size of a reply.
 class Endpoint:
     """A server with the OpenAI chat completions API."""
 
@@ -141,15 +135,18 @@ class Endpoint:
         return self.at.url.partition("?")[0]
 
     async def ready(self) -> float:
-        """Make the client, which loads certificates; the server is not ours."""
+        """Make the client, which may load certificates; the server is not ours."""
         begun = time.monotonic()
-        with self._client():
-            pass
+        self._client().prepare(self.at.url)
         return time.monotonic() - begun
 
-    def _client(self) -> AbstractContextManager[httpx.AsyncClient]:
-        """Lend a client of this event loop."""
-        return self._clients.setdefault(asyncio.get_running_loop(), Clients()).lent()
+    def _client(self) -> Clients:
+        """Return the connections of this event loop."""
+        loop = asyncio.get_running_loop()
+        found = self._clients.get(loop)
+        if found is None:
+            found = self._clients[loop] = Clients()
+        return found
 
     def __repr__(self) -> str:
         return f"Endpoint({self.at.url!r}, {self.at.model!r})"
@@ -174,17 +171,15 @@ class Endpoint:
         Raises:
             ModelError: The class says what happened.
         """
-        import httpx
-
         try:
-            with anyio.fail_after(seconds), self._client() as client:
-                reply = await client.get(f"{self.at.url}/models")
-            listed = reply.json().get("data", []) if reply.status_code == HTTPStatus.OK else []
+            with anyio.fail_after(seconds):
+                reply = await self._client().send("GET", f"{self.at.url}/models")
+            listed = reply.json().get("data", []) if reply.status == HTTPStatus.OK else []
         except TimeoutError:
             raise Timeout(f"{self.place}: no answer within {seconds:.3g} s") from None
-        except (httpx.HTTPError, ssl.SSLError, OSError) as error:
+        except OSError as error:
             raise Unreachable(f"{self.place}: {' '.join(str(error).split())[:200]}") from None
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError, TooLarge):
             raise BadReply(f"{self.place}: the reply to /models is not JSON") from None
         return [one for one in listed if isinstance(one, dict)]
 
@@ -198,14 +193,12 @@ class Endpoint:
             Unauthorized: The server does not accept the API key.
             WrongModel: The server has no such model, or no API at this address.
         """
-        import httpx
-
         try:
             with anyio.fail_after(CHECK):
                 await self._check_list()
-        except TimeoutError:  # connected, and slow
+        except (TimeoutError, TooLarge):  # connected, and slow
             return []
-        except (httpx.TransportError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
+        except OSError as error:
             from touche_rad.models import hints
 
             raise Unreachable(hints.unreachable(self.place, error)) from None
@@ -213,10 +206,10 @@ class Endpoint:
 
     async def _check_list(self) -> None:
         reply = await self._get("/models")
-        if reply.status_code == HTTPStatus.UNAUTHORIZED:
+        if reply.status == HTTPStatus.UNAUTHORIZED:
             raise Unauthorized(f"{self.place}: the API key is not accepted; set {KEY}")
         names = _names(reply)
-        if not names and reply.status_code == HTTPStatus.NOT_FOUND and _names(
+        if not names and reply.status == HTTPStatus.NOT_FOUND and _names(
             await self._get("/v1/models")
         ):  # fmt: skip
             from touche_rad.models import hints
@@ -239,12 +232,8 @@ class Endpoint:
         except ModelError:
             return
 
-    async def _get(self, path: str) -> httpx.Response:
-        import httpx
-
-        timeout = httpx.Timeout(None, connect=_CONNECT)
-        with self._client() as client:
-            return await client.get(f"{self.at.url}{path}", timeout=timeout)
+    async def _get(self, path: str) -> Reply:
+        return await self._client().send("GET", f"{self.at.url}{path}", connect=_CONNECT)
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Send a request and return the reply.
@@ -252,31 +241,26 @@ class Endpoint:
         Raises:
             ModelError: The class says what happened.
         """
-        import httpx
-
         sent = json.dumps(body).encode("ascii")
         try:
             with anyio.fail_after(seconds):
                 return await self._complete(sent)
         except TimeoutError:
             raise Timeout(f"{self.place}: no answer within {seconds:.3g} s") from None
-        except (httpx.TransportError, ssl.SSLError, OSError) as error:
+        except OSError as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise Unreachable(f"{self.place}: {reason[:200]}") from None
 
     async def _complete(self, sent: bytes) -> Mapping[str, Any]:
-        headers = {"Content-Type": "application/json"}
-        address = f"{self.at.url}/chat/completions"
-        held = bytearray()
-        with self._client() as client:
-            async with client.stream("POST", address, content=sent, headers=headers) as reply:
-                async for part in reply.aiter_bytes():
-                    held += part
-                    if len(held) > LARGEST:
-                        raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes")
-        if reply.status_code != HTTPStatus.OK:
-            raise self._fault(reply.status_code, bytes(held), reply.headers)
-        return self._read(bytes(held))
+        try:
+            reply = await self._client().send(
+                "POST", f"{self.at.url}/chat/completions", sent, largest=LARGEST
+            )
+        except TooLarge:
+            raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes") from None
+        if reply.status != HTTPStatus.OK:
+            raise self._fault(reply)
+        return self._read(reply.content)
 
     def _read(self, held: bytes) -> Mapping[str, Any]:
         try:
@@ -289,9 +273,10 @@ class Endpoint:
             raise BadReply(f"{self.place}: {_reason(value)}")
         return value
 
-    def _fault(self, status: int, held: bytes, headers: httpx.Headers) -> ModelError:
+    def _fault(self, reply: Reply) -> ModelError:
+        status = reply.status
         try:
-            reason = _reason(json.loads(held))
+            reason = _reason(reply.json())
         except (ValueError, RecursionError):
             reason = ""
         message = f"{self.place}: {status}{f': {reason}' if reason else ''}"
@@ -303,16 +288,16 @@ class Endpoint:
         if status in (400, 413, 422) and any(word in low for word in _OVERFLOW):
             return PromptTooLong(message)
         if status in (408, 409, 425, 429) or status >= 500:
-            return Busy(message, after=_after(headers), is_down=status >= 500)
+            return Busy(message, after=_after(reply), is_down=status >= 500)
         return BadRequest(message)
 
 
-def _names(reply: httpx.Response) -> list[str]:
+def _names(reply: Reply) -> list[str]:
     """Return the names in a list of models; none if the reply is something else."""
     try:
-        listed = reply.json()["data"] if reply.status_code == HTTPStatus.OK else []
+        listed = reply.json()["data"] if reply.status == HTTPStatus.OK else []
         return [str(one["id"]) for one in listed]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return []
 
 
@@ -323,10 +308,10 @@ def _reason(value: Any) -> str:
     return redact(" ".join(str(error).split()))[:200]
 
 
-def _after(headers: httpx.Headers) -> float | None:
+def _after(reply: Reply) -> float | None:
     """Return the seconds of Retry-After; a date is ignored."""
     try:
-        seconds = float(headers.get("retry-after", ""))
+        seconds = float(reply.headers.get("retry-after", ""))
     except ValueError:
         return None
     return seconds if 0 <= seconds < 3600 else None

@@ -64,7 +64,7 @@ class Prompt:
         folder = current_context().prompts
         if folder is not None and (folder / f"{name}.jinja").is_file():
             return _load(folder / f"{name}.jinja", f"{folder}/{name}")
-        return _load(Path(str(files(package))) / f"{name}.jinja", f"{package}/{name}")
+        return _load(_folder(package) / f"{name}.jinja", f"{package}/{name}")
 
     @classmethod
     def read(cls, place: Traversable, name: str) -> Prompt:
@@ -120,6 +120,11 @@ class Prompt:
 
     def _rendered(self, values: Mapping[str, Any]) -> list[tuple[Role, str]]:
         return [(role, part.render(**values).strip()) for role, part in self._parts]
+
+
+@cache
+def _folder(package: str) -> Path:
+    return Path(str(files(package)))
 
 
 @cache

@@ -40,6 +40,8 @@ _FORGOTTEN: Final = 1.001
 """Growth of the remembered best mean with each answer, because the load changes."""
 _LATE: Final = 3
 """The limit does not grow while answers take more than this part of the time allowed."""
+_GROWTH: Final = 4.0
+"""At first the limit grows at most this many times with each round of answers."""
 _PROMPT: Final = 32
 """A prompt takes about as long as so many tokens of an answer."""
 
@@ -53,6 +55,8 @@ class Limiter:
         self.limit = float(min(first, self.most))
         self.flying = 0
         self._starting = True
+        self._lowered = -math.inf
+        """When the limit was lowered last."""
         self._mean = 0.0
         self._best = float("inf")
         """The least mean time per token."""
@@ -103,25 +107,33 @@ class Limiter:
     def answered(self, seconds: float, tokens: int = 0, *, allowed: float = math.inf) -> None:
         """Record an answer: allow more parallel calls unless answers have become slow.
 
-        At first the limit doubles with each round of answers; it grows slowly after answers were
-        slow once, or the server was overloaded. Means of the time per token are compared, because
-        the steps of a plugin have answers of different length. More calls would also make answers
-        late that take a good part of the time allowed now.
+        At first the limit grows up to four times with each round of answers, but to no more calls
+        than a server that answers one after the other would answer in time. It grows slowly after
+        answers were slow once, or the server was overloaded. Means of the time per token are
+        compared, because the steps of a plugin have answers of different length.
         """
         time_per_token = seconds / (_PROMPT + tokens)
         self._mean += (time_per_token - self._mean) * (_NEW if self._mean else 1.0)
         self._best = min(self._best * _FORGOTTEN, self._mean)
         quick = self._mean <= _SLOWER * self._best and seconds <= allowed / _LATE
         if quick or self.limit < FIRST:
-            more = 1.0 if self._starting else 4 / max(1.0, self.limit)
+            more = 4 / max(1.0, self.limit)
+            if self._starting:  # at the limit, twice a third of the time allowed is in time
+                more = min(_GROWTH, max(2.0, 2 / _LATE * allowed / max(seconds, 1e-3))) - 1
             self.limit = min(self.most, self.limit + more)
         else:
             self._starting = False
 
-    def busy(self) -> None:
-        """Record that the server is overloaded: halve the limit."""
+    def busy(self, sent: float = math.inf) -> None:
+        """Record that the server is overloaded: halve the limit, once for all calls of a burst.
+
+        Args:
+            sent: When the call was sent; before the limit was lowered, it says nothing new.
+        """
         self._starting = False
-        self.limit = max(1.0, self.limit / 2)
+        if sent > self._lowered:
+            self._lowered = time.monotonic()
+            self.limit = max(1.0, self.limit / 2)
 
     def late(self) -> None:
         """Record an answer that did not come in time: halve the limit, if it ever grew."""
@@ -257,7 +269,7 @@ class Sender:
             raise late from None
         except ModelError as error:
             if isinstance(error, Busy):
-                limiter.busy()
+                limiter.busy(begun)
             elif isinstance(error, Timeout):
                 limiter.late()
             self.trace.write(call, body, None, fault=str(error), begun=begun)

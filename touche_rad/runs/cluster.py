@@ -112,7 +112,8 @@ class Cluster:
                 "ray start made"
             )
         nodes = sum(bool(node["Alive"]) for node in self.ray.nodes())
-        return f"Ray: joined {self.ray.get_runtime_context().gcs_address} ({nodes} nodes, {cpus})"
+        counted = "1 node" if nodes == 1 else f"{nodes} nodes"
+        return f"Ray: joined {self.ray.get_runtime_context().gcs_address} ({counted}, {cpus})"
 
     def stop(self) -> None:
         """Disconnect; a cluster that was started here ends."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
@@ -129,6 +129,8 @@ def _shown(one: Range) -> str:
     return f"{one.expected:,.0f} ({one.low:,.0f} to {one.high:,.0f})"
 
 
+_KEPT: Final = 200
+"""Units that are kept while the input is read; a longer one is read again for its sample."""
 Choose = Callable[[int], Iterable[int]]
 """Returns the numbers of the units to process, given the number of units."""
 LEAST: Final = 10
@@ -157,12 +159,16 @@ class Input:
         """Read the input of some work unless it has been read before."""
         if self.sizes:
             return
-        self.sizes = [_size(unit) for unit in work.read(bad)]
+        units = work.read(bad)
+        first = list(islice(units, _KEPT))
+        self.sizes = [_size(unit) for unit in chain(first, units)]
         if not self.sizes:
             raise InputError(work.source, "expected at least one debate, found none")
         numbers = set(choose(len(self.sizes)))
-        again = islice(work.read(files.BadLines(skip=True)), max(numbers, default=-1) + 1)
-        self.chosen = {number: unit for number, unit in enumerate(again) if number in numbers}
+        last = max(numbers, default=-1)
+        again = first if last < len(first) else work.read(files.BadLines(skip=True))
+        found = enumerate(islice(again, last + 1))
+        self.chosen = {number: unit for number, unit in found if number in numbers}
 
 
 @dataclass
