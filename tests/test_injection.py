@@ -71,6 +71,7 @@ def test_an_order_is_detected_in_every_form(text: str) -> None:
         "Everything above the gate is new.", "About 9/11 and 24/7 news, one word: enough.", "Say what you like, cages are cruel.",
         "https://de.wikipedia.org/wiki/%C3%9Cber%C3%BCberpr%C3%BCfung", "μm and Ωm are units.",
         "Commit 5d055f0a96bf71a146117e329c8ba3540173a1cc59a0fc3cf31 broke it.",
+        "There are ‘moderates’ on anymore in politics.", "Let’s say there are students not applying to it.",
     ],
 )  # fmt: skip
 def test_ordinary_sentences_are_left_alone(text: str) -> None:
@@ -85,7 +86,7 @@ def test_orders_of_other_languages_are_found_and_few_honest_texts() -> None:
         if row["lang"] != "en":
             found[row["kind"]].append(without_orders(row["text"]) != row["text"])
     assert len(found["order"]) == 160
-    assert sum(found["order"]) > 80
+    assert sum(found["order"]) > 100
     assert len(found["honest"]) == 240
     assert sum(found["honest"]) < 10
 

@@ -2,13 +2,14 @@
 
     PYTHONPATH=. python benchmarks/tools/train_orders.py [--write english languages]
 
-English (orders.tsv): orders are the texts of injection.toml and injection_training.toml. Other
-sentences are those of honest_training.jsonl, of the documentation (which speaks of judges, scores
-and prompts), of the demo, and of the real arguments and debates in $TOUCHE_RAD_DATA; of the real
-ones, every other sentence only measures false alarms. Only words of orders get weights.
+English (orders.tsv): orders are the texts of injection.toml, injection_training.toml and
+injection_training.jsonl. Other sentences are those of honest_training.jsonl, of the documentation
+(which speaks of judges, scores and prompts), of the demo, and of the real arguments and debates in
+$TOUCHE_RAD_DATA; of the real ones, every other sentence only measures false alarms. Only words of
+orders get weights.
 
 Other languages (orders_languages.tsv): injection_languages.jsonl, and those English sentences that
-could be taken for another language.
+could be taken for another language, also as one of their readings.
 
 Prints how many held-out orders are found, and how many honest sentences are taken for orders.
 """
@@ -34,12 +35,13 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks.injection_texts import injections, training_texts
 from touche_rad.demo import demo_file
 from touche_rad.evidence import learned_orders, orders
+from touche_rad.evidence.disguises import readings
 from touche_rad.text import split_sentences, stopwords, words
 
 HERE: Final = Path(__file__).parents[1]
 PACKAGE: Final = HERE.parent / "touche_rad/evidence"
-SMALLEST: Final = 0.03
-"""Smaller weights are left out."""
+ORDINARY: Final = -0.5
+"""Score below which a sentence of a text with an order is an ordinary one."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,38 @@ class Learning:
     """Sentences with orders in which a feature occurs."""
     strength: float
     """Inverse of the regularisation; a larger one learns the texts by heart."""
+    smallest: float = 0.03
+    """Smaller weights are left out."""
     doubt: float = 0.0
     """What a sentence must have more than even odds, so that few honest ones are found."""
 
-    def learn(self, ordering: Sequence[str], other: Sequence[str]) -> dict[str, float]:
-        """Return the weights of features; that of the empty one is the bias."""
+    def learn(self, ordering: Sequence[Sequence[str]], other: Sequence[str]) -> dict[str, float]:
+        """Return the weights of features; that of the empty one is the bias.
+
+        A text with an order also has ordinary sentences. Weights that are learned from all its
+        sentences tell which these are, and the final weights are learned without them.
+
+        Args:
+            ordering: Texts with orders, each as its sentences.
+            other: Sentences without orders.
+        """
+        first = self._fit([one for text in ordering for one in text], other)
+        scores = [[self._score(first, one) for one in text] for text in ordering]
+        kept = [
+            one
+            for text, rated in zip(ordering, scores, strict=True)
+            for one, score in zip(text, rated, strict=True)
+            if score >= min(ORDINARY, max(rated))
+        ]
+        weights = self._fit(kept, other)
+        print(f"{self.out}: {len(kept)} sentences with orders, {len(other)} others, "
+              f"{len(weights) - 1} weights")  # fmt: skip
+        return weights | {"": weights[""] - self.doubt}
+
+    def _score(self, weights: Mapping[str, float], text: str) -> float:
+        return weights[""] + sum(weights.get(one, 0.0) for one in sorted(self.features(text)))
+
+    def _fit(self, ordering: Sequence[str], other: Sequence[str]) -> dict[str, float]:
         counts = Counter(one for text in ordering for one in self.features(text))
         names = [name for name, count in sorted(counts.items()) if count >= self.at_least]
         number = {name: at for at, name in enumerate(names)}
@@ -73,11 +102,9 @@ class Learning:
         weights = {
             name: float(weight)
             for name, weight in zip(names, model.coef_[0], strict=True)
-            if abs(weight) >= SMALLEST
+            if abs(weight) >= self.smallest
         }
-        print(f"{self.out}: {len(ordering)} sentences with orders, {len(other)} others, "
-              f"{len(weights)} weights")  # fmt: skip
-        return weights | {"": float(model.intercept_[0]) - self.doubt}
+        return weights | {"": float(model.intercept_[0])}
 
     def write(self, weights: Mapping[str, float]) -> None:
         """Write the weights in hundredths; the empty feature comes first."""
@@ -88,7 +115,12 @@ class Learning:
 
 ENGLISH: Final = Learning("orders.tsv", learned_orders.features, 3, 0.25)
 OTHERS: Final = Learning(
-    "orders_languages.tsv", learned_orders.features_of_any_language, 2, 1.0, doubt=0.4
+    "orders_languages.tsv",
+    learned_orders.features_of_any_language,
+    2,
+    1.0,
+    smallest=0.08,
+    doubt=1.0,
 )
 
 
@@ -102,12 +134,13 @@ def main() -> None:
     given = parser.parse_args()
     real = real_sentences()
     random.Random(0).shuffle(real)
-    ordering = sentences([one.text for one in injections()] + training_texts())
+    ordering = sentences([one.text for one in injections()] + training_texts() + single_orders())
     other = sentences(honest("honest_training.jsonl")) + documentation() + demo() + real[::2]
-    english = ENGLISH.learn(ordering, other)
+    english = ENGLISH.learn([[one] for one in ordering], other)
     languages = OTHERS.learn(
-        sentences(in_languages("order")) + without_function_words(ordering),
-        sentences(in_languages("honest")) + without_function_words(other),
+        [split_sentences(text) or [text] for text in in_languages("order")]
+        + [[one] for one in without_function_words(ordering)],
+        sentences(in_languages("honest")) + without_function_words(other) + decoys(other),
     )
     foreign = words_of_other_languages([*ordering, *other])
     if "english" in given.write:
@@ -132,6 +165,12 @@ def report(real: Sequence[str]) -> None:
         ("honest sentences that look like orders", sentences(honest("honest_held_out.jsonl"))),
         ("honest texts in 21 languages", in_languages("honest", held_out=True)),
         ("real sentences", real),
+        ("second set: orders in 24 languages", in_languages("order", held_out=True, second=True)),
+        ("second set: honest sentences", sentences(honest("honest_held_out_2.jsonl"))),
+        (
+            "second set: honest texts in 24 languages",
+            in_languages("honest", held_out=True, second=True),
+        ),
     ):
         found = sum(bool(orders.orders_in(split_sentences(text) or [text])) for text in texts)
         print(f"| {name} | {len(texts)} | {found / len(texts):.2%} |")
@@ -148,9 +187,15 @@ def honest(name: str) -> list[str]:
     return [json.loads(line)["text"] for line in lines]
 
 
-def in_languages(kind: str, *, held_out: bool = False) -> list[str]:
-    """Return the orders or the honest texts in many languages."""
-    name = "injection_languages_held_out.jsonl" if held_out else "injection_languages.jsonl"
+def single_orders() -> list[str]:
+    """Return the orders of injection_training.jsonl."""
+    rows = HERE.joinpath("injection_training.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(row)["text"] for row in rows]
+
+
+def in_languages(kind: str, *, held_out: bool = False, second: bool = False) -> list[str]:
+    """Return the orders or the honest texts in many languages; `second`: of the second set."""
+    name = f"injection_languages{'_held_out' if held_out else ''}{'_2' if second else ''}.jsonl"
     rows = map(json.loads, (HERE / name).read_text("utf-8").splitlines())
     return [row["text"] for row in rows if row["kind"] == kind]
 
@@ -174,6 +219,19 @@ def without_function_words(texts: Sequence[str]) -> list[str]:
         for one in texts
         if sum(word in stopwords() for word in words(one.lower())) < len(words(one)) / 6
     ]
+
+
+def decoys(texts: Sequence[str]) -> list[str]:
+    """Return the readings of English sentences that look like another language."""
+    found: set[str] = set()
+    for text in texts:
+        lines = readings(text)
+        found.update(
+            line
+            for line in lines[1:]
+            if line[::-1] not in lines[:2] and learned_orders.in_another_language(line)
+        )
+    return sorted(found)
 
 
 def documentation() -> list[str]:

@@ -22,13 +22,24 @@ LIKELY = -50
 _WORD: Final = re.compile(r"[a-z']*[a-z][a-z']*|[^\W\d_]+")
 _SHORT: Final = 4
 """Letters of the beginning of a word, which stands for its forms."""
+_CONTROL: Final = re.compile("[\0-\x1f\x7f-\x9f]")
+_CONTROL_SHARE: Final = 0.03
+"""Share of control characters that a text has at most."""
+_BEGINNINGS: Final = (3, 5)
+"""Letters of such beginnings in other languages."""
 _ENGLISH: Final = 0.15
 """Share of English function words that an English sentence has at least."""
 _FOREIGN: Final = 0.1
 """Share of words of other languages that a sentence in one of them has at least."""
 _SIGNS: Final = "\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u0dff\u0e31-\u0e4e"
 """Vowels and accents of Indic, Semitic and Thai script, which are no letters by Unicode."""
-_ANY_WORD: Final = re.compile(rf"'*(?:[^\W\d_]|[{_SIGNS}])(?:[^\W\d_]|[{_SIGNS}'])*")
+_TOKEN: Final = re.compile(rf"((?:[^\W\d_]|[{_SIGNS}])(?:[^\W\d_]|[{_SIGNS}'])*)|\d+|[^\w\s]")
+"""A word, a number or a punctuation mark."""
+_SAME: Final = str.maketrans(
+    "«»„“”‚‘’「」『』《》‹›<{【〔>】}〕—–−。؟،、！？，：；（）।",
+    '""""""""""""""""[[[[]]]]---.?,,!?,:;().',
+)
+"""Punctuation marks of other scripts, as one of ASCII."""
 _WITHOUT_SPACES: Final = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 """Letters of Thai, Japanese and Chinese."""
 
@@ -39,15 +50,45 @@ def features(text: str) -> frozenset[str]:
 
 
 def features_of_any_language(text: str) -> frozenset[str]:
-    """Return the same of a text in any script; without spaces, two or three letters are a word."""
-    said = _ANY_WORD.findall(text.lower())
-    return _features([part for word in said for part in _parts(word)])
+    """Return beginnings of words in any script, pairs of them, numbers and punctuation marks.
+
+    Beginnings stand for the many forms of a word. Without spaces, one to three letters are a word.
+    """
+    found: set[str] = set()
+    before = ""
+    first = True
+    for match in _TOKEN.finditer(text.lower()):
+        word = match[1]
+        if not word:
+            found.add("=0" if match[0][0].isdecimal() else f"={match[0].translate(_SAME)}")
+            continue
+        start = word[:_SHORT]
+        if first:
+            found.add(f"^{start}")
+            first = False
+        if _WITHOUT_SPACES.search(word):
+            found.update(
+                word[at : at + size] for size in (1, 2, 3) for at in range(len(word) - size + 1)
+            )
+            before = ""
+            continue
+        found.add(word)
+        found.update(f"{word[:size]}*" for size in _BEGINNINGS if len(word) > size)
+        if before:
+            found.add(f"{before} {start}")
+        before = start
+    return frozenset(found)
 
 
-def score(text: str) -> tuple[int, tuple[str, ...]]:
-    """Return the score of a sentence, and the features that speak for an order, the best first."""
+def score(text: str, any_language: bool = True) -> tuple[int, tuple[str, ...]]:
+    """Return the score of a sentence, and the features that speak for an order, the best first.
+
+    Args:
+        text: One reading of a sentence.
+        any_language: Whether it may be in another language than English.
+    """
     found = _score(features(text), english())
-    if not in_another_language(text):
+    if not any_language or not in_another_language(text):
         return found
     return max(found, _score(features_of_any_language(text), other_languages()))
 
@@ -55,8 +96,11 @@ def score(text: str) -> tuple[int, tuple[str, ...]]:
 def in_another_language(text: str) -> bool:
     """Whether a sentence has few English function words, and words of another language.
 
-    A heading or a piece of code has few English function words too.
+    A heading or a piece of code has few English function words too. Decoded bytes that are no text
+    have control characters.
     """
+    if _CONTROL_SHARE * len(text) < len(_CONTROL.findall(text)):
+        return False
     said = words(text.lower())
     return sum(one in stopwords() for one in said) < _ENGLISH * len(said) and sum(
         not one.isascii() or one in foreign_words() for one in said
@@ -67,12 +111,6 @@ def _features(said: Sequence[str]) -> frozenset[str]:
     starts = (f"{word[:_SHORT]}*" for word in said if len(word) > _SHORT)
     pairs = (f"{one} {other}" for one, other in pairwise(said))
     return frozenset((*said, *starts, *pairs))
-
-
-def _parts(word: str) -> list[str]:
-    if not _WITHOUT_SPACES.search(word):
-        return [word]
-    return [word[at : at + size] for size in (2, 3) for at in range(len(word) - size + 1)]
 
 
 def _score(found: frozenset[str], weights: dict[str, int]) -> tuple[int, tuple[str, ...]]:

@@ -174,19 +174,27 @@ def _matches(text: str) -> tuple[tuple[_Marked, ...], ...]:
     if len(text) > _LONGEST:
         step = _LONGEST - _OVERLAP
         parts = [text[at : at + _LONGEST] for at in range(0, len(text) - _OVERLAP, step)]
-    found = [_marks_of(line) for part in parts for line in readings(part)]
+    found = [marks for part in parts for marks in _marks_of_readings(readings(part))]
     if any(map(hides_english, parts)):
         found.append(((DIRECT, True, ("",)),))
     return tuple(found)
 
 
-def _marks_of(line: str) -> tuple[_Marked, ...]:
+def _marks_of_readings(lines: Sequence[str]) -> list[tuple[_Marked, ...]]:
+    """Return the marks of each reading; words read backwards are no words of another language."""
+    written, *others = lines
+    backwards = {line[::-1] for line in lines[:2]}
+    found = [_marks_of(written, any_language=True)]
+    return found + [_marks_of(line, any_language=line not in backwards) for line in others]
+
+
+def _marks_of(line: str, any_language: bool) -> tuple[_Marked, ...]:
     found = [
         (mark.points, mark.direct, tuple(dict.fromkeys(match.group() for match in matches)))
         for mark in _possible(line)
         if (matches := list(mark.pattern.finditer(line)))
     ]
-    score, words = learned_orders.score(line)
+    score, words = learned_orders.score(line, any_language)
     if score >= learned_orders.LIKELY:
         points = DIRECT if score >= learned_orders.SURE else ENOUGH - 1
         found.append((points, True, words[:_DECISIVE]))
