@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from re import _parser  # type: ignore[attr-defined]  # the parser has no public name
 from typing import Any, Final
 
+from touche_rad.text import stopwords
+
 _REPEATS: Final = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 
 
@@ -22,9 +24,17 @@ def needed(pattern: str) -> frozenset[str]:
 
 
 def _rarest(parts: Iterable[tuple[Any, Any]]) -> frozenset[str]:
-    """Return the set with the longest strings, and the smaller one of two such; none: empty."""
+    """Return the set with the longest strings, and the smaller one of two such; none: empty.
+
+    A function word counts as short, because most texts have it.
+    """
     sets = _of_sequence(parts)
-    return max(sets, key=lambda one: (min(map(len, one)), -len(one)), default=frozenset())
+    return max(sets, key=lambda one: (min(map(_length, one)), -len(one)), default=frozenset())
+
+
+def _length(one: str) -> float:
+    bare = one.strip()
+    return 0.5 if bare in stopwords() else len(one) if bare else 0
 
 
 def _of_sequence(parts: Iterable[tuple[Any, Any]]) -> Iterator[frozenset[str]]:
