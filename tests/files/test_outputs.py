@@ -56,6 +56,38 @@ def test_an_output_may_have_any_name(tmp_path: Path, respond: Call) -> None:
     assert out.read_bytes() == (tmp_path / "run.jsonl").read_bytes()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("judge", "d", "-o", "d"), ("report", "d", "-o", "d"), ("report", "e", "--labels", "l", "-o", "l"),
+        ("retrieve", "d", "-i", "demo", "-o", "link"), ("contests", "d", "-o", "d"),
+        ("train", "judge", "d", "l", "-o", "l"), ("check", "d", "--fix", "-o", "link"),
+        ("export", "simulations", "d", "-o", "d"), ("label", "d", "e", "-o", "e", "--summary"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_an_input_is_never_replaced(
+    call: tuple[str, ...], tmp_path: Path, evaluations: str
+) -> None:
+    held = {"d": DEBATES.read_text(), "l": LABELS.read_text(), "e": evaluations}
+    for name, text in held.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "link").symlink_to("d")
+    ended = touche_rad(*call, "--replace", cwd=tmp_path)
+    assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err
+    assert "is the input too: choose another output" in ended.err
+    assert {name: (tmp_path / name).read_text() for name in held} == held
+    assert {path.name for path in tmp_path.iterdir()} == {*held, "link"}
+
+
+@pytest.mark.parametrize("out", ["-", "/dev/stdout", "/"])
+def test_a_run_needs_a_file(out: str, tmp_path: Path) -> None:
+    ended = touche_rad("judge", DEBATES, "-j", "length", "-o", out, cwd=tmp_path)
+    told = f"touche-rad: error: -o {out}: a run needs a file of its own to be able to continue\n"
+    assert (ended.code, ended.out, ended.err) == (2, "", told)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_another_run_does_not_replace_a_finished_one(tmp_path: Path, respond: Call) -> None:
     out = tmp_path / "run.jsonl"
     assert respond().code == 0

@@ -25,7 +25,7 @@ from touche_rad import __version__
 from touche_rad.cli import complete, help_text
 from touche_rad.cli.commands import COMMANDS, GROUPS
 from touche_rad.cli.console import say
-from touche_rad.errors import InputError, OptionError, ToucheRadError, nearest, why
+from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest, why
 from touche_rad.text import colour_setting
 
 DEFAULT_FILE: Final = "touche-rad.toml"
@@ -142,6 +142,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, or print its settings with `--show-config`."""
         if not ctx.meta.get("show_config"):
+            _check_inputs(ctx.params)
             try:
                 return super().invoke(ctx)
             except (click.Abort, KeyboardInterrupt):
@@ -243,6 +244,18 @@ _WORDS = "touche_rad.words"
 
 STOPPED: Final = 130
 """Exit code after Ctrl-C."""
+
+
+def _check_inputs(given: Mapping[str, Any]) -> None:
+    """Raise an error if the output is one of the input files, which it would replace."""
+    out = given.get("output")
+    if not isinstance(out, Path) or not out.is_file():
+        return
+    for name, value in given.items():
+        for one in value if isinstance(value, tuple) else (value,):
+            is_input = name != "output" and isinstance(one, Path) and one.exists()
+            if is_input and out.samefile(one):
+                raise UserError(f"{out} is the input too: choose another output")
 
 
 class Commands(click.Group):

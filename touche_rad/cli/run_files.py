@@ -87,6 +87,10 @@ def find_places(
     if out is not None:
         if not source.exists():
             raise UserError(f"{source} does not exist: expected a file to read")
+        from touche_rad.files.records import STANDARD_OUTPUT
+
+        if str(out) in STANDARD_OUTPUT or not out.name:
+            raise UserError(f"-o {out}: a run needs a file of its own to be able to continue")
         return Places(source, out)
     if not target:
         raise UserError(f"{verb}: say where the run goes: -o FILE (under TIRA, outputDir says it)")
