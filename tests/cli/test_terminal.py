@@ -68,6 +68,9 @@ def test_help_names_every_command() -> None:
         (["respond", "a", "-o", "k=7"], "-o is the output; set an option with -O k=7"),
         (["serve", "-O", "k"], "-O k: expected KEY=VALUE"),
         (["simulate", "a.tsv", "-o", "x", "--turns", "0"], "--turns"),
+        (["respond", "a", "-o", "x", "--deadline", "nan"], "'nan' is not a number"),
+        (["respond", "a", "-o", "x", "--seed", "-1"], "-1 is not in the range x>=0"),
+        (["respond", "a", "-o", "x", "-d", ""], "'': expected NAME or NAME(KEY=VALUE,...)"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(tmp_path: Path, args: list[str], told: str) -> None:

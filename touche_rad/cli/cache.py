@@ -165,7 +165,7 @@ def _read_export(path: Path) -> Iterator[Row]:
     ),
 )  # fmt: skip
 @_FOLDER
-@click.option("--older", type=click.FloatRange(0), metavar="DAYS",
+@click.option("--older", type=opt.Number(0), metavar="DAYS",
               help="Also delete answers that are older.")  # fmt: skip
 @click.option("--model", metavar="NAME", help="Also delete the answers of this model.")
 @opt.QUIET

@@ -44,7 +44,7 @@ _FIXED: Final = ("seed", "random_share", "disagreements")
                  help="Labels of another annotator on the same run; repeatable."),
     opt.flag("--settle", "Open the page at the turns where annotators disagree."),
     opt.flag("--summary", "Print progress and agreement, write the labels file, and exit."),
-    click.option("--random-share", type=click.FloatRange(0, 1), metavar="SHARE", default=_SHARE,
+    click.option("--random-share", type=opt.Number(0, 1), metavar="SHARE", default=_SHARE,
                  show_default=True, help="Share of random turns; the others are where judges "
                  "disagree."),
     opt.flag("--disagreements", "Besides random turns, queue only turns where one judge says yes "

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from math import isnan
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -65,7 +66,7 @@ def plugin(*flags: str, **more: Any) -> Option:
 
         if isinstance(value, tuple):
             return [PluginSpec(*parse_plugin(one)) for one in value]
-        return PluginSpec(*parse_plugin(value)) if value else None
+        return PluginSpec(*parse_plugin(value)) if value is not None else None
 
     name = next(one for one in flags if one.startswith("--"))
     return click.option(*flags, metavar="NAME", callback=parse,
@@ -90,10 +91,21 @@ def integer(
                         show_default=default is not None, help=text, **more)  # fmt: skip
 
 
+class Number(click.FloatRange):
+    """A number in a range; NaN, which is in every range of click, is none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        return self.fail(f"{value!r} is not a number.", param, ctx) if isnan(number) else number
+
+
 def seconds(name: str, text: str, **more: Any) -> Option:
     """Return an option for a time limit, also read from the environment."""
     variable = f"TOUCHE_RAD_{name.strip('-').replace('-', '_').upper()}"
-    return click.option(name, type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+    return click.option(name, type=Number(0, min_open=True), metavar="SECONDS",
                         envvar=variable, help=text, **more)  # fmt: skip
 
 
@@ -185,8 +197,8 @@ SPARE_INDEX: Final = click.option(
     help="Fallback index, used while the server of the first one is down.",
 )  # fmt: skip
 SEED: Final = click.option(
-    "--seed", type=int, metavar="N", default=0, show_default=True, envvar="TOUCHE_RAD_SEED",
-    help="Random seed.",
+    "--seed", type=click.IntRange(0), metavar="N", default=0, show_default=True,
+    envvar="TOUCHE_RAD_SEED", help="Random seed.",
 )  # fmt: skip
 MAX_WORDS: Final = integer(
     "--max-words", "Maximum words per response, cut after a sentence; 0 = no limit.", 60, 0,
@@ -305,7 +317,7 @@ def parse_price(
 
 DRY_RUN: Final = (
     flag("--dry-run", "Print calls, tokens, hours and what the data can show; run nothing."),
-    click.option("--rate", type=click.FloatRange(0, min_open=True), metavar="N",
+    click.option("--rate", type=Number(0, min_open=True), metavar="N",
                  help="With --dry-run: calls per minute. [default: measured at the server]"),
     click.option("--price", metavar="IN,OUT", callback=parse_price,
                  help="With --dry-run: price of a million prompt tokens and answer tokens."),

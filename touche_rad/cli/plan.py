@@ -31,7 +31,7 @@ def _count(ctx: click.Context, parameter: click.Parameter, value: Sequence[str])
 
 
 def _positive(name: str, text: str, **more: Any) -> opt.Option:
-    kind = click.FloatRange(0, min_open=True)
+    kind = opt.Number(0, min_open=True)
     return click.option(name, type=kind, metavar="N", help=text, **more)
 
 

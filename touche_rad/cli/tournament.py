@@ -96,10 +96,10 @@ def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> M
                 least=0),
     opt.integer("--max-tokens", "Maximum tokens per debater and debate. [default: no limit]"),
     opt.RUN_DEADLINE, opt.WAIT, opt.WITH_TRACE,
-    click.option("--prior", type=click.FloatRange(0, min_open=True), metavar="N", default=1.0,
+    click.option("--prior", type=opt.Number(0, min_open=True), metavar="N", default=1.0,
                  show_default=True, help="Prior: number of virtual draws per debater."),
     opt.integer("--samples", "Bootstrap samples of the claims for confidence intervals.", 1000, 0),
-    click.option("--until-interval", type=click.FloatRange(0, min_open=True), metavar="POINTS",
+    click.option("--until-interval", type=opt.Number(0, min_open=True), metavar="POINTS",
                  help="Play the most informative debates until each 95 % interval is at most "
                  "POINTS wide."),
     opt.integer("--max-games", "Maximum debates in DIR, the most informative first. [default: all]",
