@@ -96,6 +96,17 @@ def test_no_query_fails_and_a_batch_finds_the_same(
     assert [hit.score for hit in one] == sorted((hit.score for hit in one), reverse=True)
 
 
+def test_searches_keep_no_memory(index: PisaArguments) -> None:
+    def searched(times: int) -> int:
+        for number in range(times):
+            index.search("text", f"children and school uniforms {number}", 3)
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    before = searched(2_000)
+    assert searched(6_000) - before < 300 * 6_000
+
+
 @pytest.mark.long
 def test_many_threads_and_processes_read_the_same(index: PisaArguments, place: Path) -> None:
     wanted = index.search("text", "cats and dogs bark", 5)
