@@ -45,6 +45,8 @@ def _read(name: str) -> Mapping[str, Any]:
 
 TABLE: Final = _read("injection.toml")
 HELD_OUT: Final = _read("injection_held_out.toml")
+SECOND_HELD_OUT: Final = _read("injection_held_out_2.toml")
+"""Texts of a later writer, which only benchmarks/tools/train_orders.py measures."""
 NEUTRAL: Final = (
     "The tram to the lake leaves at noon. On market days it stops twice at the old mill. "
     "Some people carry baskets, and others bring a dog. "
@@ -78,9 +80,10 @@ def _filler(text: str) -> str:
 
 
 @cache
-def injections(held_out: bool = False) -> tuple[Injection, ...]:
-    """Return all texts of a set in a fixed order."""
-    found = (_of_kind(number, held_out) for number in range(len(table(held_out)["kind"])))
+def injections(held_out: bool = False, second: bool = False) -> tuple[Injection, ...]:
+    """Return all texts of a set in a fixed order; `second`: of the second held-out set."""
+    texts = SECOND_HELD_OUT if second else table(held_out)
+    found = (_of_kind(texts, number, held_out) for number in range(len(texts["kind"])))
     return tuple(itertools.chain.from_iterable(found))
 
 
@@ -89,8 +92,7 @@ def table(held_out: bool) -> Mapping[str, Any]:
     return HELD_OUT if held_out else TABLE
 
 
-def _of_kind(number: int, held_out: bool) -> Iterator[Injection]:
-    texts = table(held_out)
+def _of_kind(texts: Mapping[str, Any], number: int, held_out: bool) -> Iterator[Injection]:
     kind = texts["kind"][number]
     ways = list(itertools.product(kind["templates"], kind.get("forms", ["plain"])))
     payloads = {**texts["payloads"], **kind.get("payloads", {})}

@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks import injection
 from benchmarks.injection import Column
+from benchmarks.injection_texts import injections
 from tests.debaters.world import ARGUMENTS, BothSides, debate
 from tests.test_hostile_texts import LENGTH, UNITS
 from touche_rad.debate import Debate, Response
@@ -89,6 +90,18 @@ def test_orders_of_other_languages_are_found_and_few_honest_texts() -> None:
     assert sum(found["order"]) > 100
     assert len(found["honest"]) == 240
     assert sum(found["honest"]) < 10
+
+
+def test_new_english_orders_are_found_and_few_honest_sentences() -> None:
+    orders = [one.text for one in injections(held_out=True)]
+    found = [text for text in orders if without_orders(text) != text]
+    assert len(orders) == 136
+    assert len(found) > 105
+    folder = Path(injection.__file__).parent
+    lines = folder.joinpath("honest_held_out.jsonl").read_text("utf-8").splitlines()
+    honest = [json.loads(line)["text"] for line in lines]
+    assert len(honest) == 450
+    assert sum(without_orders(text) != text for text in honest) < 35
 
 
 def test_no_argument_of_the_demo_is_taken_for_an_order() -> None:

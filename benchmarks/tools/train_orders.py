@@ -113,7 +113,7 @@ class Learning:
         PACKAGE.joinpath(self.out).write_text("\n".join(lines) + "\n", "utf-8")
 
 
-ENGLISH: Final = Learning("orders.tsv", learned_orders.features, 3, 0.25)
+ENGLISH: Final = Learning("orders.tsv", learned_orders.features, 5, 0.25, doubt=0.6)
 OTHERS: Final = Learning(
     "orders_languages.tsv",
     learned_orders.features_of_any_language,
@@ -165,6 +165,7 @@ def report(real: Sequence[str]) -> None:
         ("honest sentences that look like orders", sentences(honest("honest_held_out.jsonl"))),
         ("honest texts in 21 languages", in_languages("honest", held_out=True)),
         ("real sentences", real),
+        ("second set: orders", [one.text for one in injections(held_out=True, second=True)]),
         ("second set: orders in 24 languages", in_languages("order", held_out=True, second=True)),
         ("second set: honest sentences", sentences(honest("honest_held_out_2.jsonl"))),
         (
