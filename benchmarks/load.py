@@ -5,10 +5,11 @@
 
 All debates start in the same moment, as the task's client starts them; each request is sent once.
 The table shows the latencies in seconds, answers that came from a fallback, refused and lost
-requests, and the server's memory and descriptors before, during and after. `--soak N` then judges
-N turns, 20 debates at a time, and shows memory, descriptors and latency in tenths of the soak. The
-slope of the memory is that of the last 60 % of the turns, when the caches are full; its interval
-is made of the slopes of ten parts. `--plots` writes the three curves as SVG files.
+requests, and the server's memory and descriptors before, during and after. `--soak N` then answers
+N messages and judges each answer, 20 at a time, and shows memory, descriptors and latency in tenths
+of the soak. All messages differ, but not by words that no message had before. The slope of the
+memory is that of the last 60 % of the turns, when the caches are full; its interval is made of the
+slopes of ten parts. `--plots` writes the three curves as SVG files.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ UTTERANCES = (
     "And who speaks for the animals? Nobody has answered that.",
 )
 
+DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 PARTS = 50
 """Samples of a soak."""
 T_OF_9 = 2.262
@@ -41,7 +43,7 @@ T_OF_9 = 2.262
 
 
 class Sample(NamedTuple):
-    """The server after a number of judged turns, and the latencies since the sample before."""
+    """The server after a number of turns, and the latencies since the sample before."""
 
     turns: int
     memory: float
@@ -140,15 +142,18 @@ async def play(url: str, debates: int, turns: int, times: list[float]) -> tuple[
 
 
 async def soak(url: str, server: int, turns: int, plots: Path | None) -> None:
-    """Judge this number of different turns; print memory, descriptors and latency in tenths."""
+    """Answer and judge so many messages; print memory, descriptors and latency in tenths."""
     rows: list[Sample] = []
     async with httpx.AsyncClient(timeout=httpx.Timeout(300)) as client:
 
-        async def judge(number: int) -> float:
-            said = {"utterance": f"No: zoos save rare animals, and case {number} shows it."}
-            turn = {"utterance": UTTERANCES[0].format(number), "systemResponse": said}
-            asked: dict[str, Any] = {"simulation": {"userTurns": [turn]}, "userTurnIndex": 0}
+        async def turn(number: int) -> float:
+            message = UTTERANCES[0].format(" ".join(DIGITS[int(one)] for one in str(number)))
             begun = time.monotonic()
+            sent = {"messages": [{"role": "user", "content": message}]}
+            answer = (await client.post(url, json=sent)).raise_for_status().json()
+            said = {"utterance": answer["content"], "response": answer}
+            simulation = {"userTurns": [{"utterance": message, "systemResponse": said}]}
+            asked: dict[str, Any] = {"simulation": simulation, "userTurnIndex": 0}
             for maxim in ("quantity", "quality", "relation", "manner"):
                 (await client.post(f"{url}/{maxim}", json=asked)).raise_for_status()
             return time.monotonic() - begun
@@ -158,11 +163,11 @@ async def soak(url: str, server: int, turns: int, plots: Path | None) -> None:
             numbers = range(turns * part // PARTS, turns * (part + 1) // PARTS)
             for start in range(numbers.start, numbers.stop, 20):
                 block = range(start, min(start + 20, numbers.stop))
-                times += await asyncio.gather(*map(judge, block))
+                times += await asyncio.gather(*map(turn, block))
             memory, descriptors = state(server)
             middle, high = np.percentile(times, (50, 99))
             rows.append(Sample(numbers.stop, memory, descriptors, middle, high))
-    print("| turns judged | memory (MB) | descriptors | p50 (s) | p99 (s) | p99 / p50 |")
+    print("| turns | memory (MB) | descriptors | p50 (s) | p99 (s) | p99 / p50 |")
     print("| --- | --- | --- | --- | --- | --- |")
     for row in rows[PARTS // 10 - 1 :: PARTS // 10]:
         print(
@@ -205,7 +210,7 @@ def draw(rows: Sequence[Sample], folder: Path) -> None:
         },
     }
     for name, lines in drawn.items():
-        plot = curves(f"{name} over the turns judged", lines, "turns")
+        plot = curves(f"{name} over the turns", lines, "turns")
         (folder / f"soak-{name}.svg").write_text(str(plot), "utf-8")
 
 

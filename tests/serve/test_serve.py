@@ -130,6 +130,24 @@ def test_an_invalid_request_names_the_field(body: dict[str, Any], told: str) -> 
     assert response.json()["detail"].startswith(told)
 
 
+@pytest.mark.parametrize(
+    "body", [b"\xff{}", b'{"messages": %s}' % (b"9" * 5000), b"[" * 10_000, b"\x1f\x8b"]
+)
+def test_an_unreadable_body_is_told_what_is_read(body: bytes) -> None:
+    sent = {"content-type": "application/json"}
+    response = _client(Scripted()).post("/", content=body, headers=sent)
+    assert response.status_code == 400
+    assert response.json()["detail"].startswith("body: expected JSON in UTF-8, ")
+
+
+def test_a_body_with_two_lengths_is_refused() -> None:
+    sent = {"content-type": "application/json", "transfer-encoding": "chunked"}
+    response = _client(Scripted()).post("/", content=b"{}", headers={**sent, "content-length": "2"})
+    assert response.status_code == 400
+    assert "not both" in response.json()["detail"]
+    assert response.headers["connection"] == "close"
+
+
 def test_a_request_without_the_json_header_is_told_which_header_to_send() -> None:
     response = _client(Scripted()).post("/", content=json.dumps(_messages("U1")))
     assert response.status_code == 422

@@ -129,6 +129,7 @@ def create_app(
     )  # fmt: skip
     app.add_exception_handler(RequestValidationError, _refuse)
     app.add_exception_handler(RequestFault, _refuse)
+    app.add_exception_handler(400, _refuse_unreadable)
     _add_judge(app, judge, deadline)
     health = Health(
         version=__version__, debater=debater_name, judge=judge_name,
@@ -277,6 +278,12 @@ async def _refuse(request: Request, error: Exception) -> JSONResponse:
         code = 400 if first["type"] == "json_invalid" else 422
         return JSONResponse({"detail": f"{place}: {first['msg']}"}, code)
     return JSONResponse({"detail": str(error)}, 422)
+
+
+async def _refuse_unreadable(request: Request, error: Exception) -> JSONResponse:
+    """Describe what FastAPI calls an error of parsing."""
+    expected = "JSON in UTF-8, without Content-Encoding, deep nesting and numbers of 4,300 digits"
+    return JSONResponse({"detail": f"body: expected {expected}"}, 400)
 
 
 def _is_json(content_type: str) -> bool:

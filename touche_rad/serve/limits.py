@@ -189,6 +189,9 @@ class Gatekeeper:
         if refusal is not None:
             return refusal
         announced = headers.get(b"content-length", b"0")
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            # A proxy may read such a request in another way than this server does.
+            return Refusal(400, "expected Content-Length or Transfer-Encoding, not both")
         if announced.isdigit() and int(announced) > self.limits.body:
             return self.too_large()
         if self.load.requests >= self.limits.requests and method == "POST":
