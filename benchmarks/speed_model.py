@@ -129,7 +129,7 @@ async def beside_nothing(count: int) -> None:
     model = Model(Address(url, "quick"), at_once=8)
     await ours(model, prompts(50, "Warm"))
     seconds = await ours(model, prompts(count, "Ours"))
-    print(f"a call where the server costs nothing: raw {1000 * plain / count:.2f} ms, "
+    print(f"a call where the server costs nothing: httpx {1000 * plain / count:.2f} ms, "
           f"ours {1000 * seconds / count:.2f} ms, {seconds / plain:.2f} times")  # fmt: skip
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     await ours(model, prompts(10_000, "Queued"))
