@@ -98,7 +98,7 @@ def test_equal_weights_are_the_mean_of_the_members_and_each_vote_is_kept(tmp_pat
 def test_a_member_that_fails_is_left_out_and_the_verdict_says_so(tmp_path: Path) -> None:
     source = debates(tmp_path / "d.jsonl", ["a=0.9", "nothing", "a=0.7 b=0.3"])
     ended = run_jury(source, of=f"{A},{B}")
-    assert "judge reads failed: ValueError: no score for b" in ended.err
+    assert "judge reads failed: ValueError: no score for " in ended.err
     alone, none, both = verdicts(source)
     assert (alone["score"], alone["votes"]) == (0.9, {A: 0.9, B: None})
     assert f"{B} gave no verdict" in alone["explanation"]
