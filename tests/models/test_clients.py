@@ -22,8 +22,8 @@ WHOLE = HEAD + b"Content-Length: 2\r\n\r\n{}"
 class Server:
     """Answers each request with the next bytes of a list; counts connections."""
 
-    def __init__(self, answers: Sequence[bytes], *, ends: bool = False) -> None:
-        self.answers, self.ends = list(answers), ends
+    def __init__(self, answers: Sequence[bytes], *, ends: bool = False, piece: int = 7) -> None:
+        self.answers, self.ends, self.piece = list(answers), ends, piece
         self.connections = 0
         self.requests: list[bytes] = []
         self.url = ""
@@ -36,8 +36,8 @@ class Server:
                 length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
                 self.requests.append(head + await reader.readexactly(int(length or 0)))
                 answer = self.answers.pop(0)
-                for at in range(0, len(answer), 7):  # in pieces, as networks deliver them
-                    writer.write(answer[at : at + 7])
+                for at in range(0, len(answer), self.piece):  # as networks deliver them
+                    writer.write(answer[at : at + self.piece])
                     await writer.drain()
                     await asyncio.sleep(0)
                 if self.ends:
@@ -99,6 +99,19 @@ def test_a_connection_is_used_again_until_the_server_closes_it() -> None:
     server = Server([WHOLE] * 3, ends=True)
     _with(server, three)
     assert server.connections == 3, "a closed connection is not used again"
+
+
+@pytest.mark.parametrize("more", [HEAD + b"Content-Length: 1\r\n\r\n1", b"x", b"\r\n"])
+def test_what_follows_a_reply_answers_no_other_request(more: bytes) -> None:
+    async def ask(clients: Clients) -> None:
+        for _ in range(2):
+            reply = await clients.send("POST", server.url, b"{}")
+            assert (reply.status, reply.content) == (200, b"{}")
+
+    server = Server([WHOLE + more, WHOLE], piece=1000)
+    _with(server, ask)
+    assert server.connections == 2
+    assert b"Accept-Encoding: identity" in server.requests[0]
 
 
 def test_a_cancelled_request_leaves_no_reply_to_the_next_one() -> None:

@@ -196,8 +196,8 @@ class _Connection(asyncio.Protocol):
         """Whether another request may be sent."""
         if not self.is_open or self._http.our_state is not h11.DONE:
             return False
-        if self._http.their_state is not h11.DONE:
-            return False
+        if self._http.their_state is not h11.DONE or self._http.trailing_data[0]:
+            return False  # what came after the reply answers no request
         self._http.start_next_cycle()
         return True
 
@@ -343,7 +343,7 @@ class _HttpxClients:
 
 def _headers(method: str) -> dict[str, str]:
     """Return the headers of a request; the key is read now."""
-    headers = {"Accept": "*/*"}
+    headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
     key = os.environ.get(KEY, "")
     if key and key != _NO_KEY:
         if not (key.isascii() and key.isprintable()) or key != key.strip():
