@@ -99,22 +99,23 @@ def in_another_language(text: str) -> bool:
     A heading or a piece of code has few English function words too. Decoded bytes that are no text
     have control characters.
     """
+    said = words(text.lower())
+    known = stopwords()
+    if len([one for one in said if one in known]) >= _ENGLISH * len(said):
+        return False
     if _CONTROL_SHARE * len(text) < len(_CONTROL.findall(text)):
         return False
-    said = words(text.lower())
-    return sum(one in stopwords() for one in said) < _ENGLISH * len(said) and sum(
-        not one.isascii() or one in foreign_words() for one in said
-    ) >= _FOREIGN * len(said)
+    foreign = sum(not one.isascii() or one in foreign_words() for one in said)
+    return foreign >= _FOREIGN * len(said)
 
 
 def _features(said: Sequence[str]) -> frozenset[str]:
-    starts = (f"{word[:_SHORT]}*" for word in said if len(word) > _SHORT)
-    pairs = (f"{one} {other}" for one, other in pairwise(said))
-    return frozenset((*said, *starts, *pairs))
+    starts = [f"{word[:_SHORT]}*" for word in said if len(word) > _SHORT]
+    return frozenset((*said, *starts, *map(" ".join, pairwise(said))))
 
 
 def _score(found: frozenset[str], weights: dict[str, int]) -> tuple[int, tuple[str, ...]]:
-    known = {one: weights[one] for one in found if one in weights}
+    known = {one: weights[one] for one in found & weights.keys()}
     best = sorted((one for one in known if known[one] > 0), key=lambda one: (-known[one], one))
     return weights[""] + sum(known.values()), tuple(best)
 
