@@ -82,6 +82,7 @@ def main() -> None:
     whole.add_argument("--most", type=int, help="number of debates; default: all")
     whole.add_argument("--at-once", type=int, default=32)
     whole.add_argument("--rounds", type=int, default=2)
+    whole.add_argument("--apart", action="store_true", help="vLLM has CPUs of its own")
     whole.add_argument("--vllm", nargs="*", default=[], metavar="KEY=VALUE")
     whole.set_defaults(run=whole_debates)
     board = commands.add_parser("score", help="touche-rad score with many runs")

@@ -3,7 +3,8 @@
 vLLM is started and stopped here. A first run is recorded by a proxy and warms the server up. Then
 the command and the raw load, which sends the recorded bodies and does nothing else, take turns, and
 the better time of each counts. The command's time has the start of its process, reading, checking
-and writing; the raw load has nothing but requests.
+and writing; the raw load has nothing but requests. `--apart` gives vLLM one half of the CPUs and
+the command and the load the other, as if the model ran on another machine or on a card.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -107,7 +109,16 @@ def report(options: argparse.Namespace) -> None:
     anyio.run(beside_raw_load, options)
 
 
+def kept_apart(cpus: set[int]) -> tuple[set[int], set[int]]:
+    """Return one half of the CPUs for vLLM, and the other for whoever asks it."""
+    half = len(cpus) // 2 or sys.exit("--apart needs two CPUs")
+    return set(sorted(cpus)[:half]), set(sorted(cpus)[half:])
+
+
 async def beside_raw_load(options: argparse.Namespace) -> None:
+    cpus = os.sched_getaffinity(0)
+    of_vllm, of_load = kept_apart(cpus) if options.apart else (cpus, cpus)
+    os.sched_setaffinity(0, of_vllm)  # vLLM inherits it
     server = Vllm(options.model, dict(one.split("=", 1) for one in options.vllm), report=print)
     with tempfile.TemporaryDirectory() as folder:
         debates = Path(folder, "debates.jsonl")
@@ -115,6 +126,7 @@ async def beside_raw_load(options: argparse.Namespace) -> None:
         debates.write_text("".join(chosen), "utf-8")
         try:
             await server.ready()
+            os.sched_setaffinity(0, of_load)
             url = str(server.url)
             recorder = Recorder(url)
             Thread(target=recorder.serve_forever, daemon=True).start()

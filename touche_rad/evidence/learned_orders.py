@@ -31,6 +31,8 @@ _ENGLISH: Final = 0.15
 """Share of English function words that an English sentence has at least."""
 _FOREIGN: Final = 0.1
 """Share of words of other languages that a sentence in one of them has at least."""
+_WORDS: Final = 3
+"""Words or parts of words that speak for an order; punctuation alone gives none."""
 _SIGNS: Final = "\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u0dff\u0e31-\u0e4e"
 """Vowels and accents of Indic, Semitic and Thai script, which are no letters by Unicode."""
 _TOKEN: Final = re.compile(rf"((?:[^\W\d_]|[{_SIGNS}])(?:[^\W\d_]|[{_SIGNS}'])*)|\d+|[^\w\s]")
@@ -90,7 +92,9 @@ def score(text: str, any_language: bool = True) -> tuple[int, tuple[str, ...]]:
     found = _score(features(text), english())
     if not any_language or not in_another_language(text):
         return found
-    return max(found, _score(features_of_any_language(text), other_languages()))
+    other = _score(features_of_any_language(text), other_languages())
+    words_of_orders = sum(not one.startswith("=") for one in other[1])
+    return max(found, other) if words_of_orders >= _WORDS else found
 
 
 def in_another_language(text: str) -> bool:
